@@ -8,14 +8,15 @@
  *     @p st [q], c                                   @p st [q], c
  *                                                 L: d = add a, 1
  *
- * If a row ends within its tile, threads and often whole warps have no elements in the last vectors: a layer
- * norm of 5120 columns in a tile of 8192 computed 37 percent of its results for nothing. The branches also
- * make each store follow its own computation, where ptxas would interleave the computations of all stores.
+ * If a tile is wider than its row, the mask is false for all elements of the last vectors in some threads, and often
+ * in whole warps: a layer norm of 5120 columns in a tile of 8192 columns computed 37 percent of its results and then
+ * discarded them. The branches also make ptxas place each computation directly before its store; without branches,
+ * ptxas interleaves the computations of all stores.
  *
- * The instructions are pure, in the store's block, and only the store uses their results. They move down to
- * the store, so the registers that they read may not change in between. Threads of a warp may diverge at the
- * branch, and reconverge behind the store. The pass needs the final order and enough registers. It leaves
- * kernels with warp roles alone, whose asynchronous instructions need converged warps. */
+ * The instructions are pure, in the store's block, and only the store uses their results. They move down to the
+ * store, so no instruction in between may change a register that they read. Threads of a warp may diverge at the
+ * branch, and reconverge after the store. The pass runs after scheduling, and only if the kernel has registers to
+ * spare. It skips kernels with warp roles, because their asynchronous instructions need converged warps. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -23,17 +24,19 @@
 enum { NOWHERE = -1 };
 
 struct moved_reg {
-    /* uses and definitions in the kernel; a definition that keeps the old value also counts as a use */
+    /* numbers of uses and definitions in the kernel; a definition that may keep the old value (a guarded one) also
+     * counts as a use */
     int uses, ndefs;
     int inside; /* uses by instructions that move to the current store */
-    /* number of the store for which `inside` counts; number of the one for which a definition stays behind */
+    /* store: number of the store to which `inside` refers; change: number of the last store for which an instruction
+     * that defines the register could not move */
     int store, change;
 };
 
 struct branch_over {
     struct mir *m;
     struct moved_reg *regs;
-    int *at; /* at[b]: the first new block of old block b */
+    int *at; /* at[b]: index of the first new block that replaces old block b */
 };
 
 static void count(struct branch_over *s)
@@ -71,7 +74,7 @@ static void take_inside(struct branch_over *s, const struct insn *in, int store)
         use_inside(s, in->guard, store);
 }
 
-/* Does an instruction that stays in place between here and the store change the register? */
+/* Is there an instruction between here and the store that does not move and that changes the register? */
 static bool changes(const struct branch_over *s, int reg, int store)
 {
     return s->regs[reg].ndefs > 1 && s->regs[reg].change == store;
@@ -109,7 +112,7 @@ static int find_needs(struct branch_over *s, const struct mblock *b, int at, int
     const int distance = s->m->func->module->params->branch_over_masked_distance;
     int n = 0;
     struct insn store = *b->insns.at[at];
-    store.guard = -1; /* the branch in front of the block tests the guard */
+    store.guard = -1; /* the branch before the store tests the guard */
     take_inside(s, &store, number);
     for (int i = at - 1; i >= 0 && at - i < distance; i--) {
         const struct insn *in = b->insns.at[i];
@@ -171,8 +174,8 @@ static void mend_labels(struct branch_over *s, const struct mblock *b)
                 b->insns.at[i]->opnds[k].n = s->at[b->insns.at[i]->opnds[k].n];
 }
 
-/* Finds which instructions of a block move to which stores: to[i] is the store's position where the branch
- * pays off. */
+/* Finds which instructions of a block move to which stores: to[i] is the position of instruction i's store, if the
+ * branch saves more than it costs, else NOWHERE. */
 static int *find_stores(struct branch_over *s, const struct mblock *b, int *number, int *nfound)
 {
     const int least = s->m->func->module->params->branch_over_masked_insns;
@@ -206,7 +209,7 @@ bool skip(struct mir *m)
     s.at = NEW_ARRAY(m->arena, nold, int);
     for (int b = 0; b < nold; b++)
         split(&s, old[b], to[b]);
-    for (int b = 0; b < nold; b++) /* the new branches are right already */
+    for (int b = 0; b < nold; b++) /* the new branches already have their final targets */
         mend_labels(&s, old[b]);
     return true;
 }

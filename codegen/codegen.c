@@ -1,5 +1,5 @@
-/* codegen.c: runs the stages of code generation in order (twice if registers are short), and prints the
- * instruction table for help. */
+/* codegen.c: runs the stages of code generation in order (a second time, with rematerialization, if registers are
+ * short), and prints the instruction table for `neso help insns`. */
 #include "codegen/mir.h"
 
 static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_info *info,
@@ -20,7 +20,7 @@ static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_i
     *live = schedule(m);
     bool has_room = (*live)->peak_regs <= func_regs_most(f) *
                                               f->module->params->branch_over_masked_regs_percent /
-                                              100; /* across jumps the assembler wants more */
+                                              100; /* ptxas needs more registers in code with branches */
     if (has_room && skip(m))
         *live = liveness_of(m);
     diag_hurry(d, f->loc);
@@ -29,7 +29,8 @@ static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_i
     return m;
 }
 
-/* Reports what exceeds the limits of every GPU before ptxas refuses it. */
+/* Reports parameters that are larger than any GPU allows, and more shared memory than the target has; ptxas would
+ * reject both with a less helpful message. */
 static void check_limits(const struct func *f, const struct ptx_info *info)
 {
     enum { PARAMS_MOST_BYTES = 4352 };

@@ -21,36 +21,37 @@ struct ptx_param {
 struct ptx_info {
     int num_threads;
     int shared_bytes;
-    /* CTAs on each SM that together run all programs; the grid's three axes, as u32, follow the parameters,
-     * the tensor maps follow these; 0: each CTA runs one program */
+    /* for a persistent kernel, the number of CTAs that are launched on each SM; the grid's three sizes follow the
+     * kernel's parameters as u32, then the tensor maps; 0: each CTA runs one program */
     int persistent;
-    bool stores_by_maps; /* TMA stores use some of the maps */
+    bool stores_by_maps; /* TMA stores use some of the tensor maps */
     int packs;         /* a CTA of n warps runs n programs along axis 0, for n up to this; 0: one program */
-    /* CTAs are launched in pairs where axis 0 (persistent: the grid) is a multiple of this; 0: never */
+    /* CTAs are launched as clusters of two if axis 0 (of a persistent kernel: the whole grid) is a multiple of this;
+     * 0: never */
     int pair_multiple;
-    int ptx_version;   /* the lowest version that suffices: 80 is 8.0 */
-    int live_regs;     /* most 32-bit registers live at once, by neso's count */
-    struct loc peak;   /* the place with the most live registers */
+    int ptx_version;   /* the lowest PTX version that has all used instructions: 80 is 8.0 */
+    int live_regs;     /* the maximum number of 32-bit registers live at once, as counted before ptxas */
+    struct loc peak;   /* the source line with the most live registers */
     VEC(struct ptx_param) params;
-    /* The launch plan: tensor maps follow the parameters, 128 bytes each; guards are conditions on the
-     * arguments. */
+    /* The launch plan: tensor maps follow the parameters, 128 bytes each; guards are conditions that the arguments
+     * must fulfil. */
     const struct tensor_map *maps;
     const struct expr *guards;
     int nmaps, nguards;
 };
 
 struct codegen_options {
-    bool verbose;           /* a comment per tile op */
-    bool debug_loc;         /* .loc lines (default on) */
+    bool verbose;           /* print each tile op as a comment above its instructions */
+    bool debug_loc;         /* print .loc lines (default: on) */
     bool emit_mir;          /* print machine IR instead of PTX */
     struct text *registers; /* receives a report of the live registers at each place; NULL: no report */
-    /* Receives the most registers that are live in each line of the source; NULL: no report. */
+    /* Receives for each source line the maximum number of registers live in it; NULL: no report. */
     void (*line_registers)(void *ctx, int line, int registers);
     void *ctx;
 };
 
-/* Appends the text of f (one .entry) with its module header to `out`. f must be scheduled. Errors unwind or
- * are in diag. */
+/* Appends the text of f (one .entry) with its module header to `out`. All optimization passes must have run on f.
+ * Fatal errors longjmp; other errors are in the module's diag. */
 void codegen_emit(struct func *f, const struct codegen_options *o, struct text *out, struct ptx_info *info);
 
 /* The name of parameter i of a struct ptx_info; the callback of expr_print. */

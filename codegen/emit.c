@@ -1,5 +1,5 @@
-/* emit.c: prints machine IR as PTX text. No other file spells PTX: words come from insns.h, names from the
- * allocation. The .version is the lowest that has the target and every instruction in use. */
+/* emit.c: prints machine IR as PTX text. No other file spells PTX: mnemonics come from insns.h, register names from
+ * the allocation. The .version is the lowest that has the target and all used instructions. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ struct emitter {
     struct text *out;
 };
 
-/* -- numbers, without printf, since most of the text is numbers -- */
+/* -- numbers, without printf, because most of the text is numbers and printf is slow -- */
 
 static void put_uint(struct text *out, uint64_t x)
 {
@@ -69,7 +69,7 @@ static void put_imm(struct text *out, struct opnd x)
     }
 }
 
-/* neso's names contain a '$'; names of kernels do not. */
+/* A '$' in the names of labels keeps them distinct from kernel names, which contain none. */
 static void put_label(struct text *out, int block)
 {
     text_str(out, "$L");
@@ -117,7 +117,7 @@ static void put_list(const struct emitter *e, const struct opnd *x, int n)
     }
 }
 
-/* Prints the operands that one word of a row describes; returns how many these are. */
+/* Prints the operands that one word of an instruction's row in insns.h describes; returns their number. */
 static int put_word(const struct emitter *e, const struct insn *in, const struct insn_word *w,
                     const struct opnd *x)
 {
@@ -137,15 +137,16 @@ static int put_word(const struct emitter *e, const struct insn *in, const struct
     return n;
 }
 
-/* Prints the operands that the words of the row describe; the row's optional ones may be missing. Operands
- * behind them are read but not printed. */
+/* Prints the operands that the words of the instruction's row describe; optional ones may be missing. Further
+ * operands are registers that the instruction reads without naming them. */
 static void put_opnds(const struct emitter *e, const struct insn *in)
 {
     struct insn_word w;
     const char *next = insn_info[in->form.code].operands;
     for (int i = 0, words = 0; i < in->nopnds && (next = insn_word(next, &w)); words++) {
         text_str(e->out, words == 0 ? "\t" : ", ");
-        if (w.other && in->opnds[i].cls != CLASS_b64) /* a descriptor, or a vector */
+        /* the operand is a 64-bit descriptor or a vector of registers */
+        if (w.other && in->opnds[i].cls != CLASS_b64)
             insn_word(w.other, &w);
         if (w.kind == WORD_nothing)
             text_char(e->out, '_');
@@ -167,7 +168,8 @@ static void put_loc(const struct emitter *e, const struct insn *in)
     text_char(e->out, '\n');
 }
 
-/* PTX needs a declaration of each called function; the call lists its results and arguments. */
+/* Prints a call. PTX needs a declaration of the called function next to it; the call itself lists results and
+ * arguments. */
 static void put_call(const struct emitter *e, const struct insn *in)
 {
     text_str(e->out, "call (");
@@ -177,7 +179,7 @@ static void put_call(const struct emitter *e, const struct insn *in)
     text_str(e->out, ");\n");
 }
 
-/* A user's text, in which $0, $1, ... are the operands, and $$ is a dollar. */
+/* Prints the user's inline assembly, in which $0, $1, ... stand for the operands and $$ for a dollar sign. */
 static void put_asm(const struct emitter *e, const struct insn *in)
 {
     struct text *out = e->out;
@@ -244,7 +246,7 @@ static void put_insn(const struct emitter *e, const struct insn *in)
     text_str(out, ";\n");
 }
 
-/* Which blocks are jump targets. */
+/* labels[b]: is block b the target of a jump? */
 static const bool *find_labels(const struct mir *m)
 {
     bool *labels = NEW_ARRAY(m->arena, m->blocks.n + 1, bool);
@@ -311,7 +313,7 @@ static int version_of(const struct mir *m)
     return version;
 }
 
-/* The path's last part, without characters that a PTX string cannot contain. */
+/* Prints the last component of a path, without the characters that a PTX string cannot contain. */
 static void put_base_name(struct text *out, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -369,8 +371,8 @@ const char *ptx_param_name(const void *info, int64_t i)
     return ((const struct ptx_info *)info)->params.at[i].name;
 }
 
-/* Prints the guards as comments: whoever launches this text by hand notices a missing map, but not a broken
- * guard. */
+/* Prints the guards as comments: somebody who launches this PTX without neso would notice a missing tensor map, but
+ * not arguments that violate a guard. */
 static void put_guards(const struct emitter *e, const struct ptx_info *info)
 {
     for (int i = 0; i < info->nguards && !info->nmaps; i++) {

@@ -1,4 +1,4 @@
-/* fuse.c: which two instructions can become one? The first one must have no other use.
+/* fuse.c: which two instructions can become one? The result of the first must have no other use.
  *
  *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         floats: fma, if the kernel allows it; also shifts
  *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
@@ -10,15 +10,16 @@
 
 #include <string.h>
 
-/* The definition of x, if x is a register, the definition is in this block, and x has exactly so many
- * uses. */
+/* The instruction that defines x, if x is a register with exactly `nuses` uses and its definition is in block b;
+ * else NULL. */
 static struct insn *def_for(const struct peep *p, const struct mblock *b, struct opnd x, int nuses)
 {
     const struct reg_info *r = is_reg(x) ? &p->regs.at[x.n] : NULL;
     return r && r->nuses == nuses && r->block == b->index ? r->def : NULL;
 }
 
-/* Likewise, if the definition is this instruction and x has one use. */
+/* The instruction that defines x, if its code is `code`, x has one use, and the definition is in block b; else
+ * NULL. */
 static struct insn *only_for(const struct peep *p, const struct mblock *b, struct opnd x, enum insn_code code)
 {
     struct insn *in = def_for(p, b, x, 1);
@@ -44,8 +45,8 @@ static void drop_use(struct peep *p, struct opnd x)
         p->regs.at[x.n].nuses--;
 }
 
-/* x * y + z in one instruction, if this is the only use of x * y. The uses of the product's operands move to
- * the new instruction. */
+/* Computes x * y + z in one instruction, if the addition is the only use of x * y. The use counts of x and y stay
+ * the same, because the new instruction reads them in place of the multiplication. */
 static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in, struct opnd product,
                          struct opnd z)
 {
@@ -68,7 +69,7 @@ static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in
     } else {
         mul = p->m->func->fp_fusion ? only_for(p, b, product, INSN_mul) : NULL;
         bool nearest = (form.mods[0] == MOD_none || form.mods[0] == MOD_rn) &&
-                       !form.mods[1]; /* flushing: only libdevice uses it */
+                       !form.mods[1]; /* flushes no subnormals: only libdevice does */
         if (!mul || !nearest || mul->form.type != form.type ||
             memcmp(mul->form.mods, form.mods, sizeof form.mods))
             return false;
@@ -90,7 +91,8 @@ static bool fuse_add(struct peep *p, const struct mblock *b, struct insn *in)
                              fuse_product(p, b, in, in->opnds[2], in->opnds[1]));
 }
 
-/* setp q, x, y; not r, q  =>  setp of the inverse comparison; floats have none (NaN). */
+/* setp q, x, y; not r, q => setp r with the inverse comparison. Only for integers: comparisons of floats are false
+ * for NaN, and so would be their inverse. */
 static void fuse_not(struct peep *p, const struct mblock *b, struct insn *in)
 {
     static const uint8_t contrary[MOD_count] = {[MOD_eq] = MOD_ne, [MOD_ne] = MOD_eq, [MOD_lt] = MOD_ge,
@@ -136,7 +138,7 @@ static void fuse_and(struct peep *p, const struct mblock *b, struct insn *in)
         fuse_setp(p, b, in, in->opnds[2], in->opnds[1]);
 }
 
-/* Does the instruction compute from x and another operand, and can it execute later? */
+/* Does the instruction compute its result from x and another operand, and may it move down to its use? */
 static bool computes_from(const struct peep *p, const struct insn *in, struct opnd x)
 {
     return in->guard < 0 && in->ndefs == 1 && in->nopnds == 3 && insn_has(in, PURE) && !insn_has(in, WARP) &&
@@ -144,8 +146,7 @@ static bool computes_from(const struct peep *p, const struct insn *in, struct op
            (!is_reg(in->opnds[2]) || p->regs.at[in->opnds[2].n].stable);
 }
 
-/* A choice between x and a value computed from x that has no other use: becomes a guarded computation in
- * place. */
+/* Turns a selection between x and f(x, y), if f(x, y) has no other use, into a guarded f that overwrites x. */
 static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
 {
     struct opnd *x = in->opnds;
@@ -175,7 +176,7 @@ static int log2_exact(int64_t x)
     return is_power_of_two(x) ? log2_floor(x) : -1;
 }
 
-/* Multiplications that were not fused, and unsigned divisions, by powers of two. */
+/* Turns multiplications that were not fused, and unsigned divisions, by powers of two into shifts. */
 static void cheapen(struct insn *in)
 {
     struct opnd *y = &in->opnds[2];
@@ -196,7 +197,7 @@ static void cheapen(struct insn *in)
     }
 }
 
-/* Goes backwards, so that an addition takes its product before the product becomes a shift. */
+/* Walks backwards, so that an addition is fused with its product before the product becomes a shift. */
 void peep_fuse_block(struct peep *p, const struct mblock *b)
 {
     for (int i = b->insns.n - 1; i >= 0; i--) {

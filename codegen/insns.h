@@ -1,12 +1,12 @@
 /* insns.h: the instructions of PTX as data: register classes, types, modifiers (the words between dots),
- * instructions. It is included with one of CLASS, PTYPE, MOD or INSN defined; see mir.h. Selection,
- * liveness, emission and help read the same rows, and an instruction's text is mnemonic, then its modifiers
- * in the order in which it holds them, then its types, each after a dot.
+ * instructions. It is included with one of CLASS, PTYPE, MOD or INSN defined; see mir.h. Selection, liveness,
+ * emission and help read the same rows. An instruction prints as its mnemonic, its modifiers (in the order of struct
+ * insn's mods) and its types, separated by dots.
  *
  *   INSN(name, mnemonic, operands, result, traits, ptx, latency, counts, overflow, undefined, meaning)
  *
- *   mnemonic   `#` in it: the form's number, as the 256 of m64n256k16 and the 2 of tensor.2d
- *   operands   in order, results first; emit.c prints them so, and the emulator refuses text that does not match:
+ *   mnemonic   `#` stands for the instruction's number, for example 256 in m64n256k16 and 2 in tensor.2d
+ *   operands   in order, results first; emit.c prints operands by this text, and the emulator rejects other PTX:
  *                  d        a result, in a register           [p]      an address
  *                  a        a register or a constant          [p:s]    an address in space s
  *                  %a       a register                        [t{x}]   a tensor map's address and as many coordinates

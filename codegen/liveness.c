@@ -8,10 +8,10 @@
 
 enum { WORD = 64 };
 
-/* Sets of registers, one bit each. */
+/* Sets of virtual registers as bit vectors, for each block. */
 struct sets {
     int nwords;
-    /* nwords for each block; uses: registers that the block reads before it defines them */
+    /* each set takes nwords words; uses: registers that the block reads before it defines them */
     uint64_t *uses, *defs, *in, *out;
 };
 
@@ -55,7 +55,8 @@ static void gather(struct sets *s, const struct mblock *b)
     }
 }
 
-/* Registers that a block defines only under guards stay live through it; `uses` contains them. */
+/* The transfer function of one block; returns whether `in` changed. A guarded definition does not end a live range:
+ * such a register is in `uses`. */
 static bool flow(const struct mir *m, struct sets *s, const struct mblock *b)
 {
     int successors[2], n = mblock_successors(m, b, successors);
@@ -82,9 +83,10 @@ struct walk {
     const struct mir *m;
     struct liveness *l;
     uint64_t *live;
-    int *until; /* until[r]: where the open segment of live register r ends */
-    int regs;   /* live 32-bit registers */
-    /* halves_of[r]: the 16-bit halves that r takes in the assembler; parameters take none */
+    /* until[r]: the position where the current segment of live register r ends (the walk goes backward) */
+    int *until;
+    int regs; /* number of live 32-bit registers */
+    /* halves_of[r]: the number of 16-bit halves that r occupies in ptxas; parameters occupy none */
     uint8_t *halves_of;
     int halves, preds;
 };
@@ -109,11 +111,11 @@ static void end(struct walk *w, int reg, int at)
         w->halves -= w->halves_of[reg];
         w->preds -= w->m->regs.at[reg] == CLASS_pred;
     } else {
-        close_segment(w->m->arena, w->l, reg, at, at + 1); /* an unused result takes a register too */
+        close_segment(w->m->arena, w->l, reg, at, at + 1); /* an unused result also occupies a register */
     }
 }
 
-/* Halves of registers that the assembler takes for itself where it makes many instructions of one. */
+/* The number of register halves that ptxas needs as temporaries to expand one PTX instruction into several. */
 static int temps_of(const struct mir *m, const struct insn *in)
 {
     return in->form.code == INSN_div ? m->func->module->params->ptxas_division_halves : 0;
@@ -165,7 +167,7 @@ static void walk_block(struct walk *w, const struct sets *s, const struct mblock
     each_reg(w, w->live, s->nwords, enter, first);
 }
 
-/* Two halves that were unpacked from one register stay in it. */
+/* Computes halves_of: ptxas leaves two halves that were unpacked from one register in that register. */
 static uint8_t *halves_of(const struct mir *m, struct liveness *l)
 {
     uint8_t *halves = NEW_ARRAY(m->arena, m->regs.n + 1, uint8_t);
@@ -185,7 +187,7 @@ static uint8_t *halves_of(const struct mir *m, struct liveness *l)
     return halves;
 }
 
-/* Segments were recorded last first. */
+/* Reverses the order of segments, which the backward walk recorded last first. */
 static void reverse(struct live_range *r)
 {
     for (int i = 0, k = r->segments.n - 1; i < k; i++, k--) {

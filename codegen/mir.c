@@ -150,7 +150,7 @@ int insn_word_opnds(const struct insn_word *w, int nvec)
     return n ? n : 1;
 }
 
-/* The kind of operand k; a vector's length is the row's, or nvec. */
+/* The kind of operand k. A vector has as many elements as the row says or, if the row does not say, nvec. */
 static enum word_kind kind_of(const char *row, int k, int nvec)
 {
     struct insn_word w;
@@ -160,8 +160,8 @@ static enum word_kind kind_of(const char *row, int k, int nvec)
     return WORD_value;
 }
 
-/* The operand type of `cvt` is in `from`; the peephole looks for the operands of a pack in registers, so
- * these take no constants. */
+/* The type of a cvt's operand is `from`. Operands of a pack must be registers, because the peephole looks for their
+ * definitions. */
 bool form_takes_imm(struct form form, int k, int nvec)
 {
     enum ptype t = form.from != PT_none ? form.from : form.type;

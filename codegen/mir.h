@@ -2,17 +2,17 @@
  *
  *     select       tile ops       -> instructions, one register element at a time, not optimized
  *     peephole     fewer instructions: CSE, fusion, constants moved into addresses, dead code removed
- *     schedule     in a better order within each block
- *     branch_over_masked   instructions that only a masked store needs, behind a branch on the mask
+ *     schedule     list scheduling within each block
+ *     branch_over_masked   a branch around the instructions that only a masked store needs
  *     regalloc     virtual registers -> fewer registers, named by class
- *     emit         -> text
+ *     emit         machine IR -> PTX text
  *
- * Most registers have one definition. Registers with several definitions are the values that loops and
- * branches carry, and the destinations of guarded loads, to which `other` is assigned first. A guarded
- * instruction may leave its results unchanged, so it counts as a use of them (unless it is marked `fresh`); a
- * TIED one reads them.
+ * Most registers have one definition. Registers with several definitions are variables (values that loops carry or
+ * branches yield), and destinations of guarded loads, to which the load's `other` value is assigned first. A guarded
+ * instruction may leave its results unchanged, so it counts as a use of them, unless it is marked `fresh`. A TIED
+ * instruction always reads its results.
  *
- * In the order of blocks, every block follows its dominators. A block falls through to the next one unless it
+ * Every block comes after its dominators in the order of blocks. A block falls through to the next one unless it
  * ends in an unguarded jump. */
 #ifndef NESO_CODEGEN_MIR_H
 #define NESO_CODEGEN_MIR_H
@@ -53,8 +53,8 @@ enum insn_code {
 
 enum ptype_kind { KIND_none, KIND_pred, KIND_bits, KIND_unsigned, KIND_signed, KIND_float };
 
-/* The emulator's counters, one for each kind of instruction. `access` is split further by operation and state space,
- * `arithmetic` by type. */
+/* The emulator's counters, one for each kind of instruction. It splits the count `access` further by operation and
+ * state space, and `arithmetic` by type. */
 #define INSN_COUNTS(X) \
     X(arithmetic) X(conversions) X(moves) X(special) X(access) X(shared) X(copies) X(tensor) X(warp) X(barriers) \
     X(waits) X(synchronization) X(control)
@@ -99,9 +99,10 @@ struct insn_info {
     enum insn_undefined undefined;
     const char *meaning;
 };
-enum { WARP = 512, TIED = 1024, PINNED = 2048, ASYNC = 4096 }; /* further traits beside ir.h's */
+/* traits of instructions in addition to those of ir.h */
+enum { WARP = 512, TIED = 1024, PINNED = 2048, ASYNC = 4096 };
 
-/* One word of a row's operands. */
+/* The kinds of words in the operand column of insns.h. */
 enum word_kind {
     WORD_result,
     WORD_value,    /* register or constant */
@@ -116,17 +117,18 @@ enum { VECTOR_as_written = -1 };
 struct insn_word {
     enum word_kind kind;
     bool optional;
-    bool drops;        /* an unused result precedes it */
-    const char *name;  /* the letter, with the row's remaining text */
+    bool drops;        /* the operand `_` (an unused result) precedes it */
+    const char *name;  /* points to the word's letter in the row's text */
     int vector;        /* number of operands in braces, or VECTOR_as_written; 0: no braces */
-    /* text that ends before the next character that is no letter or digit; for an address, the space; NULL:
-     * the instruction's type */
+    /* the name of the operand's type (of an address: of its state space); it ends before the next character that is
+     * not a letter or digit; NULL: the operand has the instruction's type */
     const char *type;
     const char *other; /* the alternative word; NULL: none */
 };
-/* Reads the first word; returns where the next one begins, NULL behind the last. */
+/* Parses the first word of `operands`; returns where the next word begins, or NULL if there is none. */
 const char *insn_word(const char *operands, struct insn_word *w);
-/* How many operands the word describes, without a map's coordinates; nvec: how many are in braces. */
+/* The number of operands that the word describes, not counting a tensor map's coordinates; nvec: the number in
+ * braces. */
 int insn_word_opnds(const struct insn_word *w, int nvec);
 
 extern const struct class_info class_info[CLASS_count];
@@ -139,7 +141,7 @@ extern const struct insn_info insn_info[INSN_count];
 enum opnd_kind {
     OPND_none,
     OPND_reg,    /* register n */
-    OPND_imm,    /* i, as class cls represents it: f32 and f64 hold the float's bits */
+    OPND_imm,    /* the constant i in the representation of class cls: for f32 and f64, i holds the float's bits */
     OPND_addr,   /* [register n + i] */
     OPND_param,  /* [parameter n] */
     OPND_place,  /* the address of parameter n, in the parameter space */
@@ -165,7 +167,7 @@ enum special {
     SPECIAL_clusterid_x,
     SPECIAL_nclusterid_x,
     SPECIAL_smid,
-    SPECIAL_globaltimer, /* 64 bits */
+    SPECIAL_globaltimer, /* the only special register of 64 bits */
     SPECIAL_count
 };
 extern const char *const special_names[SPECIAL_count];
@@ -183,22 +185,23 @@ static inline bool opnd_has_reg(const struct opnd *x)
     return x->kind == OPND_reg || x->kind == OPND_addr;
 }
 
-/* An instruction without its operands. */
+/* An instruction without its operands: code, types and modifiers. */
 enum { MODS_MOST = 5 };
 struct form {
     uint8_t code;            /* enum insn_code */
     uint8_t type, from;      /* enum ptype; PT_none: not printed */
-    uint8_t mods[MODS_MOST]; /* enum mod, in order of printing; MOD_none ends them */
+    uint8_t mods[MODS_MOST]; /* enum mod, in the order in which they print; MOD_none ends the list */
     uint16_t number;         /* the number that replaces `#` in the mnemonic */
 };
 
 struct insn {
     struct form form;
-    uint8_t ndefs, nopnds; /* results are the first operands (of a store the address is first) */
+    /* the first ndefs operands are the results (a store has none: its first operand is the address) */
+    uint8_t ndefs, nopnds;
     uint8_t nvec;          /* number of operands in braces; 0: none */
     bool guard_not;
     bool needed; /* for the peephole's dead code removal */
-    bool fresh;  /* guarded or TIED, but the old values of its results are dead */
+    bool fresh;  /* the instruction is guarded or TIED, but the old values of its results are dead */
     int guard;   /* predicate register, or -1 */
     struct opnd *opnds;
     struct loc loc;
@@ -206,7 +209,7 @@ struct insn {
 };
 
 struct mblock {
-    int index;     /* index in mir.blocks, which is the order of the text */
+    int index;     /* index in mir.blocks; blocks print in this order */
     int dominator; /* the immediate dominator; -1 for the first block */
     int depth;     /* loop nesting depth */
     VEC(struct insn *) insns;
@@ -217,10 +220,10 @@ struct mir {
     struct func *func;
     VEC(struct mblock *) blocks;
     VEC(uint8_t) regs; /* class of each virtual register */
-    int nthreads; /* the most threads of a CTA */
-    int ctas;                /* .minnctapersm: CTAs that must fit on an SM; 0: ptxas chooses */
-    int regs_most;           /* .maxnreg: most registers of a thread; 0: ptxas chooses */
-    int regs_least;          /* registers that one instruction needs; with fewer, ptxas fails */
+    int nthreads; /* the maximum number of threads of a CTA */
+    int ctas;                /* .minnctapersm: the number of CTAs that must fit on an SM; 0: ptxas chooses */
+    int regs_most;           /* .maxnreg: the maximum number of registers per thread; 0: ptxas chooses */
+    int regs_least;          /* the fewest registers per thread with which ptxas compiles the largest wgmma */
     VEC(const char *) texts; /* constants in global memory */
     int local_bytes;         /* size of a thread's local memory */
 };
@@ -234,23 +237,23 @@ struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int n
                         const struct opnd *opnds);
 enum reg_class form_class(struct form form); /* the class of the result */
 struct form form_mov(enum reg_class cls);
-/* Can operand k be a constant? Operands of 16-bit floats cannot, nor those for which the row forbids it; nvec
- * as in insn. */
+/* Can operand k be a constant? Operands of 16-bit floats cannot, nor operands whose word in insns.h allows only
+ * registers; nvec as in struct insn. */
 bool form_takes_imm(struct form form, int k, int nvec);
 struct opnd opnd_int(enum reg_class cls, int64_t i);
-/* The bits of a constant as another class represents them. */
+/* Constant x, with the same bits, in the representation of class cls. */
 struct opnd opnd_as(enum reg_class cls, struct opnd x);
 bool opnd_same(struct opnd a, struct opnd b);
 bool opnd_is_imm(struct opnd o, int64_t i);
 /* The blocks that can follow this one, at most two; returns how many. */
 int mblock_successors(const struct mir *m, const struct mblock *b, int successors[2]);
-/* Is there an instruction that was selected for such a tile op? */
+/* Does the kernel have an instruction that was selected for a tile op with this opcode? */
 bool mir_has(const struct mir *m, enum opcode code);
 static inline bool insn_has(const struct insn *in, unsigned traits)
 {
     return (insn_info[in->form.code].traits & traits) == traits;
 }
-/* Do the old values of the results matter? */
+/* Does the instruction depend on the old values of its results (because it is guarded or TIED)? */
 static inline bool insn_keeps_old(const struct insn *in)
 {
     return (in->guard >= 0 || insn_has(in, TIED)) && !in->fresh;
@@ -269,13 +272,13 @@ struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info);
 /* -- peephole.c -- */
 void peephole(struct mir *m);
 
-/* -- remat.c: rematerializes cheap values for each op -- */
+/* -- remat.c: recomputes cheap values for each tile op that uses them -- */
 void remat(struct mir *m);
 
 /* -- liveness.c: where each register is live -- */
-/* Positions count instructions in text order; a segment [from, to) says that the register holds the value
- * from when the instruction at `from` has read its operands until the one at `to` reads its operands.
- * Segments are sorted and disjoint. */
+/* Positions number the instructions in text order. In a segment [from, to) the register is live after the
+ * instruction at `from` has read its operands, until the instruction at `to` reads its operands. Segments are sorted
+ * and disjoint. */
 struct segment {
     int from, to;
 };
@@ -285,11 +288,11 @@ struct live_range {
 struct liveness {
     int npositions, nregs;
     struct live_range *ranges; /* of each virtual register */
-    int peak_regs;             /* most 32-bit registers live at once */
+    int peak_regs;             /* the maximum number of 32-bit registers live at once */
     struct loc peak;
-    int peak_halves; /* the most by ptxas's count, in 16-bit halves */
+    int peak_halves; /* the maximum as ptxas counts it, in 16-bit halves of registers */
     int peak_preds;
-    bool unpacks; /* are there registers that are unpacked into two halves? */
+    bool unpacks; /* does the kernel unpack registers into two 16-bit halves? */
 };
 struct liveness *liveness_of(const struct mir *m);
 
@@ -297,45 +300,48 @@ struct liveness *liveness_of(const struct mir *m);
 struct liveness *schedule(struct mir *m); /* returns where registers are live afterwards */
 
 /* -- resources.c -- */
-/* The most registers that a thread of this kernel can have. */
+/* The maximum number of registers that a thread of this kernel can have. */
 int func_regs_most(const struct func *f);
-/* Estimates of the registers per thread that ptxas uses. Each was measured on one kind of kernel, and holds for that kind: */
+/* Estimates of the registers per thread that ptxas uses. Each estimate was measured on one kind of kernel and is
+ * valid for that kind: */
 enum ptxas_kernel {
-    PTXAS_counted,       /* the live registers as ptxas counts them, without the further registers that it needs */
+    PTXAS_counted,       /* the live registers as ptxas counts them, without temporaries of ptxas */
     PTXAS_rows,          /* kernels that reduce rows: an upper bound, since with too few registers ptxas spills */
-    PTXAS_pipeline,      /* blocks that keep the order of a pipeline */
+    PTXAS_pipeline,      /* kernels with a software pipeline, whose blocks keep their order */
     PTXAS_mma,           /* kernels of mma.sync */
     PTXAS_wgmma,         /* kernels of wgmma */
-    PTXAS_chained_wgmma, /* kernels with two chained wgmmas: the fewest registers with which ptxas can compile them */
+    /* kernels with two chained wgmmas: the fewest registers with which ptxas compiles them */
+    PTXAS_chained_wgmma,
     PTXAS_any            /* any kernel: above this estimate --explain=registers reports spills */
 };
 int ptxas_regs(const struct mir *m, const struct liveness *live, enum ptxas_kernel kernel);
 /* The number of CTAs that fit on an SM if each thread has `regs` registers. */
 int resources_ctas(const struct mir *m, int regs);
-/* Is there one reduction of a whole tile, and no loop? */
+/* Does the kernel have exactly one reduction of a whole tile, and no loop? */
 bool reduces_once(const struct mir *m);
-/* Sets m->ctas and info->persistent, and drops setmaxnreg where several CTAs share an SM. Runs after regalloc, which
- * counts instructions. */
+/* Sets m->ctas and info->persistent, and removes setmaxnreg if several CTAs share an SM. Runs after register
+ * allocation. */
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info);
 
-/* -- branch_over_masked.c: returns false if nothing changed -- */
+/* -- branch_over_masked.c: returns whether anything changed -- */
 bool skip(struct mir *m);
 
-/* -- pressure.c: reports where registers are live -- */
+/* -- pressure.c: reports register pressure and live ranges -- */
 void pressure_explain(const struct mir *m, const struct liveness *live, const struct codegen_options *o);
-/* Prints the live ranges of registers as comments behind machine IR. */
+/* Prints the live ranges of registers as comments after the machine IR. */
 void pressure_ranges(const struct mir *m, const struct liveness *live, struct text *out);
 
 /* -- regalloc.c -- */
 struct allocation {
-    int *number;            /* number[r]: of virtual register r in its class, from 1; 0: never used */
-    int count[CLASS_count]; /* registers of each class */
+    /* number[r]: the number of virtual register r in its class, from 1; 0: r is never used */
+    int *number;
+    int count[CLASS_count]; /* number of registers of each class */
 };
-/* Also removes moves between registers that became equal. */
+/* Assigns the registers, and removes moves between registers that became one. */
 struct allocation *regalloc(struct mir *m, const struct liveness *live);
 
 /* -- emit.c -- */
-/* With allocation NULL, registers print with their virtual numbers. */
+/* If the allocation is NULL, registers print with their virtual numbers. */
 void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct codegen_options *o,
               struct ptx_info *info, struct text *out);
 

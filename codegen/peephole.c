@@ -4,9 +4,9 @@
  *     shl t, %tid, 2; add a, t, 1; add b, pid512, a        shl t, %tid, 2; mad s, pid, 512, t
  *     mul.wide c, b, 4; add q, p, c; ld x, [q]        =>    mul.wide c, s, 4; add q, p, c; ld x, [q+4]
  *
- * A forward walk propagates copies and constants, moves constants outwards through additions until they reach
- * an address, and reuses results of equal instructions in dominating blocks (CSE). Then follow the fusions
- * that depend on the number of uses (mad, fma, setp with and) and the removal of dead instructions. */
+ * A forward walk propagates copies and constants, reassociates additions so that their constants end up in
+ * addresses, and reuses results of equal instructions in dominating blocks (CSE). Then fuse.c fuses pairs of
+ * instructions (mad, fma, setp.and), which depends on use counts, and dead instructions are removed. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -19,10 +19,10 @@ struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code)
     return in && in->form.code == code ? in : NULL;
 }
 
-/* [x + c] where x is (y + d): [y + (c + d)] */
+/* Rewrites address [x + c], if x is y + d, as [y + (c + d)]. */
 static void fold_address(const struct peep *p, struct opnd *at)
 {
-    enum { FAR = 1 << 23 }; /* the largest offset in an address */
+    enum { FAR = 1 << 23 }; /* bound on the constant offset in an address */
     const struct insn *add;
     while ((add = peep_def(p, (struct opnd){.kind = OPND_reg, .cls = at->cls, .n = at->n}, INSN_add)) &&
            is_imm(add->opnds[2]) && is_reg(add->opnds[1])) {
@@ -34,7 +34,7 @@ static void fold_address(const struct peep *p, struct opnd *at)
     }
 }
 
-/* Returns false if the guard is known to be false: the instruction never executes. */
+/* Simplifies the guard. Returns false if it is always false, so that the instruction never executes. */
 static bool resolve_guard(const struct peep *p, struct insn *in)
 {
     while (in->guard >= 0) {
@@ -135,7 +135,8 @@ static void grow_table(struct peep *p)
     }
 }
 
-/* Returns true if an equal instruction exists whose results this one can use. */
+/* Replaces the instruction's results by those of an equal instruction in a dominating block; returns false if there
+ * is none. */
 static bool shared_before(struct peep *p, struct insn *in)
 {
     if (2 * p->table_used >= p->table_size)
@@ -253,7 +254,7 @@ static bool is_needed(const struct insn *in)
            form_has_mod(in->form, MOD_volatile);
 }
 
-/* An instruction that writes a register, and the next one that writes it (-1: none). */
+/* An entry in the list of instructions that write a register; next: index of the next entry, or -1. */
 struct writer {
     struct insn *insn;
     int next;
@@ -261,9 +262,9 @@ struct writer {
 
 struct marker {
     struct arena *arena;
-    int *first; /* first[r]: the first of register r's writers */
+    int *first; /* first[r]: index of the first entry of register r's list */
     VEC(struct writer) writers;
-    VEC(struct insn *) work; /* needed instructions whose operands are not yet marked */
+    VEC(struct insn *) work; /* worklist: needed instructions whose operands are not yet marked */
 };
 
 static void mark(struct marker *m, struct insn *in)
@@ -289,8 +290,8 @@ static void note_writers(struct marker *m, struct insn *in)
     }
 }
 
-/* Marks backwards from the instructions with effects; so values that only feed themselves around a loop are
- * removed too. */
+/* Marks the instructions with effects and, transitively, the definitions of their operands, and removes all others.
+ * This also removes loop-carried values that only their own update uses. */
 static void drop_unneeded(struct peep *p)
 {
     struct marker m = {.arena = p->m->arena};
@@ -358,7 +359,7 @@ static void sweep(struct peep *p)
     }
 }
 
-/* How often and where each register is written. */
+/* Counts the definitions of each register and records where they are. */
 static void count_defs(struct peep *p)
 {
     struct mir *m = p->m;

@@ -1,17 +1,19 @@
-/* peephole.h: what the files of the peephole share: peephole.c (the walk, CSE, dead code removal), simplify.c
- * (one instruction and the definitions of its operands), fuse.c (two instructions into one). */
+/* peephole.h: declarations that the files of the peephole optimizer share: peephole.c (the walk, CSE, dead code
+ * removal), simplify.c (one instruction and the definitions of its operands), fuse.c (two instructions into one). */
 #ifndef NESO_CODEGEN_PEEPHOLE_H
 #define NESO_CODEGEN_PEEPHOLE_H
 
 #include "codegen/mir.h"
 
 struct reg_info {
-    struct opnd alias;   /* OPND_none, or the operand that replaces it */
-    struct insn *def;    /* the only definition, already rewritten; NULL: several, or not reached yet */
-    uint64_t bits;       /* bits that may be 1 */
-    int block;           /* of def */
+    struct opnd alias;   /* the operand that replaces the register; OPND_none: it is not replaced */
+    /* the register's only definition, already rewritten; NULL: it has several, or the walk has not reached it yet */
+    struct insn *def;
+    uint64_t bits;       /* the bits of the register that may be 1 */
+    int block;           /* index of the block that contains def */
     int ndefs, nuses;
-    /* every use reads the same value: there is one definition, perhaps with guarded ones right after it */
+    /* every use reads the same value: the register has one definition, or one followed directly by guarded
+     * definitions */
     bool stable;
 };
 
@@ -19,8 +21,8 @@ struct peep {
     struct mir *m;
     VEC(struct reg_info) regs;
     struct mblock *b;              /* the block that is being rewritten */
-    VEC(struct insn *) out;        /* its new instructions */
-    struct insn **table;           /* open addressing: instructions for CSE */
+    VEC(struct insn *) out;        /* the rewritten instructions of the block */
+    struct insn **table;           /* hash table of instructions for CSE, with open addressing */
     int *table_block;              /* the blocks of these instructions */
     int table_size, table_used;
 };
@@ -46,17 +48,18 @@ static inline int insn_bits(const struct insn *in)
 }
 
 /* -- peephole.c -- */
-/* The result of a new instruction in front of the current one. */
+/* Inserts an instruction before the current one, and returns its result. */
 struct opnd peep_make(struct peep *p, struct form form, int n, const struct opnd *x);
-/* The single definition of x, if it is this instruction; else NULL. */
+/* The only definition of x, if its code is `code`; else NULL. */
 struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code);
 
 /* -- simplify.c -- */
 bool insn_is_integer(const struct insn *in);
-uint64_t peep_result_bits(const struct peep *p, const struct insn *in); /* bits of the result that may be 1 */
-/* Bits that may be 1 in a register that a loop steps by constants, as far as the constants tell. */
+uint64_t peep_result_bits(const struct peep *p, const struct insn *in); /* the bits of the result that may be 1 */
+/* The bits of a register that may be 1 after this instruction, if the instruction sets the register to a constant or
+ * increments it by a constant; else all bits. */
 uint64_t peep_step_bits(const struct insn *in);
-/* Returns true if the instruction is no longer needed. */
+/* Simplifies the instruction, or replaces its result; returns true if the instruction is no longer needed. */
 bool peep_simplify(struct peep *p, struct insn *in);
 
 /* -- fuse.c -- */

@@ -5,17 +5,17 @@
  *     registers:   there %acc 128, %shared_load.1 36, %offs_a.9 16, %offs_b.9 16, 11 more
  *     registers: line 306: 169
  *
- * The number of a source line is the maximum over its instructions.
+ * The number reported for a source line is the maximum over the line's instructions.
  *
  *     // live %rd20 2: 4-9 12-15 %addptr
  *
- * says that this register, of two 32-bit registers, is live from instruction 4 on (counted from 0) until
- * instruction 9 reads it, and from 12 to 15, and that it holds the value %addptr. */
+ * says that %rd20, which occupies two 32-bit registers, is live from instruction 4 (counted from 0) to instruction 9
+ * and from 12 to 15, and that it holds the value %addptr. */
 #include "codegen/mir.h"
 
 enum { SHOWN = 6 };
 
-/* The number of live registers in front of each position. */
+/* The number of live registers before each position. */
 static int *pressure_of(const struct mir *m, const struct liveness *live)
 {
     int *regs = NEW_ARRAY(m->arena, live->npositions + 2, int);
@@ -37,7 +37,7 @@ struct holder {
     int regs;
 };
 
-/* The op that gives each register its last value. */
+/* The tile op for which each register's last definition was selected. */
 static const struct op **owners_of(const struct mir *m)
 {
     const struct op **owner = NEW_ARRAY(m->arena, m->regs.n + 1, const struct op *);
@@ -91,7 +91,7 @@ static void explain_place(const struct mir *m, const struct liveness *live, int 
     text_printf(out, " %d more\n", rest);
 }
 
-/* -- the whole -- */
+/* -- the report -- */
 
 static void explain_lines(const struct mir *m, const int *regs, const struct codegen_options *o)
 {

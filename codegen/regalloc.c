@@ -3,30 +3,29 @@
  *     add.f32 v9, v4, v8            add.f32 %f4, %f4, %f3
  *     mov.f32 v4, v9          =>
  *
- * ptxas allocates the hardware registers; this allocation makes the text readable and removes the moves of
- * loops and branches. First, registers that a move joins are coalesced if their live ranges do not overlap or
- * they hold the same value; then each gets the lowest number that is free from its first definition to its
- * last use. */
+ * ptxas allocates the hardware registers; this allocation makes the PTX readable and removes moves of loop-carried
+ * and yielded values. First, registers that a move joins are coalesced if their live ranges do not overlap or they
+ * hold the same value; then each gets the lowest number that is free from its first definition to its last use. */
 #include "codegen/mir.h"
 
 #include <stdlib.h>
 
 /* Virtual registers that are coalesced into one. */
 struct web {
-    int parent; /* a representative is its own parent */
+    int parent; /* union-find: a representative is its own parent */
     struct live_range range;
-    VEC(int) defs;            /* positions */
+    VEC(int) defs;            /* positions of the definitions */
     int tuple, index;         /* the wgmma tuple that contains it, and its index there; -1: none */
     const struct insn *start; /* the first definition */
 };
 
-/* The registers of a wgmma's accumulator or operand, which are in order. */
+/* The ordered registers of a wgmma's accumulator or register operand. */
 struct tuple {
     enum reg_class cls;
     bool is_sum;
     int n, *regs;
-    bool begun; /* one of its registers has a number already */
-    int model;  /* the tuple that had that number before; -1: none */
+    bool begun; /* true once one of its registers has a number */
+    int model;  /* the tuple that previously had the number of that register; -1: none */
 };
 
 struct allocator {
@@ -72,7 +71,8 @@ static struct live_range merged(struct arena *arena, const struct live_range *x,
     return r;
 }
 
-/* A copy and its source may be live at once, as long as neither changes while the copy is live. */
+/* Do copy and source hold the same value while both are live? They do if neither is redefined while the copy is
+ * live. */
 static bool stays_equal(const struct web *copy, const struct web *source)
 {
     if (copy->defs.n != 1)
@@ -123,8 +123,8 @@ static void note_defs(struct allocator *a)
         }
 }
 
-/* An accumulator that begins with its first wgmma occupies its registers from the preceding fence on: no
- * other value may use them in between. */
+/* Extends the live range of an accumulator whose first definition is a wgmma back to the preceding wgmma.fence, so
+ * that no other value occupies its registers between the fence and the wgmma. */
 static void begin_at_fence(struct allocator *a, int reg, int start, int fence)
 {
     struct live_range *r = &a->webs[reg].range;
@@ -210,8 +210,8 @@ static void find_tuples(struct allocator *a)
         }
 }
 
-/* For each number of a class: the position up to which it is in use, the last tuple that had it (-1: none), and whether it
- * is reserved for accumulators. */
+/* State of one register number of a class: the position until which it is in use, the last tuple that had it (-1:
+ * none), and whether it is reserved for accumulators. */
 struct number {
     int busy_until, tuple;
     bool for_sums;
@@ -235,7 +235,8 @@ static bool is_of_sum(const struct allocator *a, int reg)
     return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
 }
 
-/* May reg get the free number n? For registers of tuples, this depends on the last tuple that had n. */
+/* May reg get the free number n? A register of a tuple may take a number over from another tuple only if it has the
+ * same index there. */
 static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
                      int reg)
 {
@@ -250,8 +251,9 @@ static bool may_have(const struct allocator *a, const struct allocation *alloc, 
     return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].index]] == n + 1;
 }
 
-/* The preferred number of a tuple's register. If the tuple's first register follows another tuple, this is the number at the
- * same index of that tuple; otherwise it is the number of the register from which the first value is computed. -1: none. */
+/* The preferred number of a tuple's register, or -1. If another register of the tuple has taken its number over from
+ * an older tuple, it is the number at the same index of that older tuple; otherwise the number of a tuple register
+ * from which the first value is computed. */
 static int wanted_number(struct allocator *a, const struct allocation *alloc, const struct span *s)
 {
     const struct web *w = &a->webs[s->reg];
@@ -270,14 +272,13 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
     return -1;
 }
 
-/* Assigns the lowest free number. The numbers do not matter to ptxas except for wgmma, whose registers it
- * does not rename:
- *  - it serializes wgmmas if a number is first among the registers of one and second among those
- *    of another (C7511);
- *  - it silently makes wrong code if a register of an accumulator holds another value before or afterwards: of
- *    distinct shuffles one remains, or a sum is wrong where registers are spilled (ptxas 13.0, driver 580;
- *    tests/programs/sums_apart.py). So accumulators share their numbers with no other values. Operands may: the code of
- *    ptxas is the same. */
+/* Assigns each live range the lowest free number. The numbers do not affect the code of ptxas, except for the
+ * registers of wgmmas, which ptxas does not rename:
+ *  - it serializes wgmmas if a register has different indices in the tuples of two wgmmas (warning C7511);
+ *  - it silently generates wrong code if a register of an accumulator holds another value earlier or later: it
+ *    merges distinct shuffles into one, or computes a wrong sum where it spills (ptxas 13.0, driver 580;
+ *    tests/programs/sums_apart.py). So accumulators share their numbers with no other values. Register operands may
+ *    share theirs. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};

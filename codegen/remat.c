@@ -1,4 +1,4 @@
-/* remat.c: rematerialize cheap values for each op that uses them, if registers are short.
+/* remat.c: rematerialize cheap values for each tile op that uses them, if registers are short.
  *
  *     %m = n < size; store p, x, %m; store q, y, %m  =>  ...; store p, x, %m; %m2 = n < size; store q, y, %m2
  *
@@ -16,13 +16,14 @@
 struct remat_reg {
     struct insn *def;
     int ndefs, block;
-    const struct op *first, *copy_for; /* the op that used it first; the last op that got a copy */
+    const struct op *first,
+        *copy_for; /* the tile op that used it first; the last tile op for which it was copied */
     int copy;
 };
 
 struct remat {
     struct mir *m;
-    struct remat_reg *regs; /* indexed by the registers that existed before */
+    struct remat_reg *regs; /* indexed by the registers that existed before the pass */
     int nregs;
     struct mblock *b;    /* the block that is being rewritten */
     const struct op *op; /* the op whose operands are being rewritten */
@@ -54,7 +55,7 @@ static bool is_cheap(const struct remat *r, const struct insn *in)
     return true;
 }
 
-/* The register that r->op uses instead of `reg`. */
+/* The register that the current tile op uses instead of `reg`: a copy, if an earlier op uses `reg` itself. */
 static int reg_for(struct remat *r, int reg, int depth)
 {
     if (reg >= r->nregs)

@@ -1,12 +1,12 @@
-/* resources.c: the registers and CTAs that a kernel asks for.
+/* resources.c: chooses the registers per thread and the CTAs per SM that a kernel requests from ptxas.
  *
  *     func_regs_most     the most registers that a thread can have
  *     ptxas_regs         an estimate of the registers per thread that ptxas will use, from the live registers
  *     resources_ctas     the number of CTAs that fit on an SM with so many registers per thread
  *     resources_choose   chooses .minnctapersm, and removes setmaxnreg where several CTAs share an SM
  *
- * schedule.c calls the first three to choose .maxnreg, since the order of instructions depends on it. Each number here is a row of
- * ir/params.h.
+ * schedule.c calls the first three to choose .maxnreg, since the order of instructions depends on it. The constants
+ * of the estimates are rows of ir/params.h.
  */
 #include "codegen/mir.h"
 
@@ -17,8 +17,8 @@ int func_regs_most(const struct func *f)
 
 /* -- what ptxas needs -- */
 
-/* Is there one reduction of a whole tile, and no loop? Such a kernel needs all loaded values right after the reduction. With
- * several reductions, one of them hides the latency of the loads for the next. */
+/* Does the kernel have exactly one reduction of a whole tile, and no loop? Such a kernel needs all loaded values
+ * right after the reduction. With several reductions, one reduction hides the latency of the loads for the next. */
 bool reduces_once(const struct mir *m)
 {
     const struct op *seen = NULL;
@@ -43,9 +43,9 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
-/* Estimates the registers of a kernel that reduces rows. Where the code unpacks 16-bit halves, ptxas saves a few of the
- * counted registers; but with unguarded loads the estimate is higher, because ptxas moves these loads down to their uses
- * when registers are short. Around loops ptxas needs further registers for itself. */
+/* Estimates the registers of a kernel that reduces rows. If the kernel unpacks 16-bit halves, ptxas needs fewer
+ * registers than are counted. If the kernel's loads are unguarded, the estimate is higher, because ptxas moves such
+ * loads down to their uses when registers are short. For loops ptxas needs additional registers. */
 static int regs_of_rows(const struct mir *m, const struct liveness *live)
 {
     const struct params *p = m->func->module->params;
@@ -78,8 +78,8 @@ int resources_ctas(const struct mir *m, int regs)
     return target_ctas(m->func->target, m->nthreads, regs, 0);
 }
 
-/* The number of CTAs of a kernel with dots that fit on an SM by registers. ptxas compiles two chained dots with fewer
- * registers than are counted, unless setmaxnreg divides the registers among roles. */
+/* The number of CTAs of a kernel with dots that fit on an SM by registers. ptxas compiles two chained dots with
+ * fewer registers than are counted, unless the kernel distributes registers among warp roles by setmaxnreg. */
 static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_wgmma)
 {
     const struct params *p = m->func->module->params;
@@ -94,9 +94,9 @@ static int ctas_by_registers(const struct mir *m, const struct liveness *live, b
     return ctas < 1 ? 1 : ctas;
 }
 
-/* Chooses .minnctapersm. Without it, ptxas reduces registers to fit more threads on an SM, and may spill; kernels with dots
- * need registers more than threads. A persistent kernel requests as many CTAs as fit: a single CTA leaves the tensor cores
- * idle between the steps of a small tile. */
+/* Chooses .minnctapersm. Without it, ptxas reduces registers per thread so that more threads fit on an SM, and may
+ * spill; kernels with dots gain more from registers than from threads. A persistent kernel requests as many CTAs as
+ * fit: a single CTA with small tiles would leave the tensor cores idle between two iterations. */
 static int choose_ctas(const struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     const bool has_wgmma = mir_has(m, OP_wgmma);
@@ -132,8 +132,8 @@ static void drop_setmaxnreg(struct mir *m)
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     m->ctas = choose_ctas(m, live, info);
-    /* If several CTAs share an SM, a CTA has too few registers for the setmaxnreg of its roles, and enough
-     * registers without setmaxnreg. */
+    /* If several CTAs share an SM, each has too few registers to raise a role's share by setmaxnreg, but needs none:
+     * the number of CTAs was chosen so that every thread has enough. */
     if (m->ctas > 1)
         drop_setmaxnreg(m);
 }

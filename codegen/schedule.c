@@ -2,14 +2,14 @@
  *
  *     ld a; add x, a, 1; ld b; add y, b, 1     =>     ld a; ld b; add x, a, 1; add y, b, 1
  *
- * This is list scheduling from the top: of the ready instructions the one with the longest latency path (in
- * cycles) to the block's end goes first, so that loads precede the first use and instructions without
- * dependents come late. When many registers are live, the instruction that frees most goes first instead; an
- * instruction that takes more registers than it frees (loads, shuffles, constants) goes only when no other is
- * ready, the one with the longest path first. If more registers are live than a thread has, the block is scheduled a second time:
- * where registers are short, the instructions that the block's first store depends on go first, then those of
- * the second store. ptxas reorders instructions with more knowledge of the hardware; the order that it gets
- * should not need large changes, nor more registers than a thread has. */
+ * This is list scheduling from the top: of the ready instructions the one with the longest latency path (in cycles)
+ * to the block's end goes first, so that loads precede the first use and instructions without dependents come late.
+ * When many registers are live, the instruction that frees the most registers goes first instead; an instruction
+ * that increases the number of live registers (loads, shuffles, constants) goes only when no other is ready, the one
+ * with the longest path first. If more registers are live than a thread has, all blocks are scheduled a second time:
+ * then, when registers are short, the instructions that a block's first store depends on go first, then those of the
+ * second store. ptxas schedules again with more knowledge of the hardware, but does not move instructions far, so
+ * this order should hide latencies and fit the registers. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -20,11 +20,11 @@ struct edge {
 
 struct node {
     struct insn *insn;
-    VEC(struct edge) after; /* the instructions that depend on this one */
-    int waits;              /* number of unscheduled instructions that this one depends on */
-    int height;             /* cycles from here to the block's end */
-    VEC(int) before;        /* the instructions that this one depends on; only if ranks are used */
-    /* position in the order by stores, each store behind the instructions that it depends on */
+    VEC(struct edge) after; /* edges to the instructions that depend on this one */
+    int waits;              /* number of unscheduled instructions on which this one depends */
+    int height;             /* length in cycles of the longest path from here to the block's end */
+    VEC(int) before;        /* the instructions on which this one depends; empty unless ranks are used */
+    /* position in the order that computes the block's stores one after the other */
     int rank;
     bool done;
 };
@@ -33,15 +33,16 @@ struct node {
 struct reg_use {
     int block;      /* the block for which the other fields are valid */
     int def;        /* the node that defined it last, or -1 */
-    VEC(int) reads; /* nodes that read it since then */
-    int remaining;  /* reads in this block that are not scheduled yet */
-    /* unguarded definitions in this block that are not scheduled yet: other blocks read the last one */
+    VEC(int) reads; /* nodes that read the register since that definition */
+    int remaining;  /* number of reads in this block that are not scheduled yet */
+    /* number of unguarded definitions in this block that are not scheduled yet: other blocks see only the last
+     * one */
     int changes;
     bool elsewhere; /* other blocks use it too */
     bool live;
 };
 
-/* Orders by height, then by position; or by rank. */
+/* A heap of ready instructions, ordered by height and then by position, or by rank. */
 struct heap {
     VEC(int) nodes;
     bool by_rank;
@@ -52,11 +53,12 @@ struct scheduler {
     struct reg_use *regs;
     struct node *nodes;
     int nnodes;
-    struct heap ready[2]; /* ready instructions: [1] those that take registers, [0] the others */
-    struct heap ranked;   /* all of them, by rank */
-    bool ranks;           /* when registers are short, the rank decides */
+    /* ready instructions: [1] those that increase the number of live registers, [0] the others */
+    struct heap ready[2];
+    struct heap ranked; /* all ready instructions, ordered by rank */
+    bool ranks;         /* when registers are short, the rank decides */
     int live_regs, limit_regs;
-    bool keeps_pipelines; /* there are enough registers for the order of pipelined blocks */
+    bool keeps_pipelines; /* pipelined blocks keep their order, because registers suffice for it */
 };
 
 /* -- dependences -- */
@@ -84,7 +86,7 @@ static struct reg_use *reg_use(struct scheduler *s, int reg, int block)
     return r;
 }
 
-/* The latency of the row, but shared memory has a lower one. */
+/* The latency that the instruction's row names, or the lower one of shared memory. */
 static int cycles_of(const struct target *t, const struct insn *in)
 {
     enum latency row = insn_info[in->form.code].latency;
@@ -96,7 +98,7 @@ static void add_read(struct scheduler *s, int reg, int at, int block)
 {
     struct reg_use *r = reg_use(s, reg, block);
     if (r->def < 0 && r->remaining == 0) {
-        r->live = true; /* it is live on entry */
+        r->live = true; /* a register that is read first is live on entry */
         s->live_regs += class_info[s->m->regs.at[reg]].regs;
     }
     if (r->def >= 0)
@@ -109,7 +111,7 @@ static void add_def(struct scheduler *s, int reg, int at, int block)
 {
     struct reg_use *r = reg_use(s, reg, block);
     bool is_read =
-        /* it reads the register itself, so it depends on the last definition already */
+        /* the instruction also reads the register, so it already depends on the last definition */
         r->reads.n > 0 && r->reads.at[r->reads.n - 1] == at;
     add_edge(s, is_read ? -1 : r->def, at, 1);
     for (int i = 0; i < r->reads.n; i++)
@@ -131,7 +133,8 @@ static void add_registers(struct scheduler *s, int at, int block)
         add_def(s, in->opnds[i].n, at, block);
 }
 
-/* Accesses of one memory space: reads may only be reordered with reads. */
+/* The accesses to one memory space so far. Two reads may be reordered; a write may not be reordered with any
+ * access. */
 struct memory_order {
     int last_write;
     VEC(int) reads;
@@ -164,7 +167,8 @@ static void add_memory(struct scheduler *s, struct memory_order memories[2], int
             order_access(s, &memories[i], at, writes);
 }
 
-/* A PINNED instruction splits the block: no instruction moves past it. Returns it, or the previous one. */
+/* Adds the dependences of PINNED instructions, past which no instruction moves. Returns the node of the last PINNED
+ * instruction. */
 static int add_pin(struct scheduler *s, int at, int last)
 {
     add_edge(s, last, at, 0);
@@ -191,7 +195,7 @@ static bool is_private(const struct reg_use *r)
     return !r->elsewhere || r->changes > 0;
 }
 
-/* How many registers an instruction takes, less those that it frees. */
+/* The number of registers that become live at an instruction, less the number that die. */
 static int growth(const struct scheduler *s, const struct insn *in)
 {
     int n = 0;
@@ -226,7 +230,7 @@ static void push_ready(struct scheduler *s, int node)
         heap_push(s, &s->ranked, node);
 }
 
-/* Moves an entry down the heap, or up if it was elsewhere in the heap. */
+/* Removes entry i of the heap and returns its node; the last entry takes its position and moves down or up. */
 static int take_ready(struct scheduler *s, struct heap *h, int i)
 {
     int *heap = h->nodes.at, node = heap[i], last = VEC_POP(&h->nodes), n = h->nodes.n;
@@ -245,7 +249,7 @@ static int take_ready(struct scheduler *s, struct heap *h, int i)
     return node;
 }
 
-/* The heap's index of the instruction that frees most. */
+/* The heap's index of the instruction that frees the most registers. */
 static int thriftiest(const struct scheduler *s, const struct heap *h)
 {
     const int *nodes = h->nodes.at;
@@ -260,7 +264,8 @@ static int thriftiest(const struct scheduler *s, const struct heap *h)
     return best;
 }
 
-/* Removes instructions that were taken from another heap. */
+/* Removes from the top of the heap the instructions that are scheduled already (they were taken from another
+ * heap). */
 static void forget_done(struct scheduler *s, struct heap *h)
 {
     while (h->nodes.n && s->nodes[h->nodes.at[0]].done)
@@ -326,7 +331,7 @@ static void measure_heights(struct scheduler *s)
     }
 }
 
-/* Ranks the instructions that `node` depends on, then `node`. */
+/* Assigns the next ranks to the instructions on which `node` depends, then to `node`. */
 static void rank_node(struct scheduler *s, int node, int *rank)
 {
     VEC(int) path = {0};
@@ -350,9 +355,9 @@ static void rank_nodes(struct scheduler *s)
         rank_node(s, i, &rank);
 }
 
-/* Does a wait for copies follow dots? The block then keeps the order of a pipelined loop
- * (opt/pipeline/pipeline_loops.c), which loads each part of the operands while the previous part is
- * multiplied, and needs no more registers than that. */
+/* Is the block the body of a pipelined loop (opt/pipeline/pipeline_loops.c), in which a wait for copies follows
+ * dots? Its order overlaps the loads of each part of the operands with the dots of the previous part, so it should
+ * not change. */
 static bool is_pipelined(const struct mblock *b)
 {
     bool multiplies = false;
@@ -365,7 +370,7 @@ static bool is_pipelined(const struct mblock *b)
     return false;
 }
 
-/* Jumps stay at the end. */
+/* Schedules one block; jumps stay at its end. */
 static void schedule_block(struct scheduler *s, struct mblock *b)
 {
     if (s->keeps_pipelines && is_pipelined(b))
@@ -408,7 +413,7 @@ static void note_block(struct scheduler *s, int reg, int block)
     r->block = block;
 }
 
-/* Finds the registers that more than one block uses. */
+/* Sets `elsewhere` for the registers that more than one block uses. */
 static void find_elsewhere(struct scheduler *s)
 {
     for (int r = 0; r < s->m->regs.n; r++)
@@ -426,7 +431,7 @@ static void find_elsewhere(struct scheduler *s)
         s->regs[r].block = -1;
 }
 
-/* May blocks that are pipelines stay as they are? */
+/* Are there enough registers for pipelined blocks in their original order? */
 static bool has_room(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)
@@ -435,7 +440,7 @@ static bool has_room(const struct mir *m)
     return true;
 }
 
-/* -- two schedules, if necessary -- */
+/* -- the kernel: one schedule, or two if registers are short -- */
 
 static struct insn **order_of(const struct mblock *b, struct arena *a)
 {
@@ -445,7 +450,7 @@ static struct insn **order_of(const struct mblock *b, struct arena *a)
     return order;
 }
 
-/* Saves every block's order, to restore it. */
+/* Copies every block's order, so that it can be restored. */
 static struct insn ***keep_orders(const struct mir *m)
 {
     struct insn ***kept = NEW_ARRAY(m->arena, m->blocks.n + 1, struct insn **);
@@ -491,7 +496,7 @@ static struct liveness *schedule_once_or_twice(struct mir *m, struct insn **cons
     return live;
 }
 
-/* -- programs on an SM -- */
+/* -- orders for more CTAs on an SM -- */
 
 static bool has_tensor_cores(const struct mir *m)
 {
@@ -504,8 +509,8 @@ static bool has_tensor_cores(const struct mir *m)
     return false;
 }
 
-/* Chooses the order that keeps the most loads in flight among the orders with which n programs fit on an SM; such an order
- * groups loads as far as registers allow. */
+/* Chooses, among the orders with which n CTAs fit on an SM, the one with the most loads in flight. It tries limits
+ * on live registers from high to low: a higher limit lets the scheduler group more loads. */
 static struct liveness *schedule_in_room(struct mir *m, struct insn **const *before, bool keeps_pipelines,
                                          int n)
 {
@@ -611,9 +616,9 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
     return is_worth_it ? make_room_in_loops(m, before, urgent, keeps_pipelines, was, n) : live;
 }
 
-/* Is a tile of many registers stored to shared memory, which then limits the programs on an SM? ptxas
- * does not know about the shared memory, so it spills to fit more programs on an SM than the shared memory
- * allows. */
+/* Does the kernel store a tile of many registers to shared memory? Shared memory then limits the number of CTAs on
+ * an SM. ptxas does not know the size of the shared memory, so without .maxnreg it spills for an occupancy that the
+ * kernel cannot reach. */
 static bool carries_much(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)
@@ -626,8 +631,8 @@ static bool carries_much(const struct mir *m)
     return false;
 }
 
-/* Does it reduce more than pairs? Sorts exchange elements by reductions of pairs: these keep a tile's registers live, and
- * their steps need other elements' instructions between a shuffle and its use. */
+/* Does the kernel reduce more than two elements into one? Sorts exchange elements by reductions of two: they keep a
+ * whole tile live, and hide the latency of a shuffle behind the instructions of other elements. */
 static bool reduces_rows(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)

@@ -1,6 +1,6 @@
-/* simplify.c: how can one instruction be simplified: constant folding, identities, constants moved outwards?
+/* simplify.c: simplifies single instructions: constant folding, identities, reassociation of constants.
  *
- *     (x + 1) + y          =>     (x + y) + 1        so that a whole tile shares the rest,
+ *     (x + 1) + y          =>     (x + y) + 1        so that all elements of a tile share x + y,
  *     (x + 1) * 4          =>     x * 4 + 4          and the constant ends up in an address
  *     wide((x + 1) * 4)    =>     wide(x * 4) + 4    where x + 1 cannot overflow
  *
@@ -33,7 +33,7 @@ static uint64_t low_mask(int bits)
     return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-/* The low bits of an integer, sign-extended. */
+/* Sign-extends the low `bits` bits of an integer. */
 static int64_t sign_extend(uint64_t x, int bits)
 {
     uint64_t sign = UINT64_C(1) << (bits - 1);
@@ -105,9 +105,9 @@ uint64_t peep_step_bits(const struct insn *in)
     return UINT64_MAX;
 }
 
-/* -- simplification: true if the instruction is no longer needed -- */
+/* -- simplification: functions return true if the instruction is no longer needed -- */
 
-/* Replaces the result by x. A constant also stays in the register, for instructions that take no
+/* Replaces uses of the result by x. If x is a constant, the instruction becomes a move of x, for uses that take no
  * constants. */
 static bool becomes(struct peep *p, struct insn *in, struct opnd x)
 {
@@ -139,7 +139,7 @@ static void rewrite(struct insn *in, enum insn_code code, int nopnds, struct opn
     in->opnds[2] = b;
 }
 
-/* add x, y where x is (z + c): becomes (z + y) + c, so that constants come last. */
+/* Rewrites (z + c) + y, where x is z + c, as (z + y) + c, so that constants come last. */
 static bool move_constant_out(struct peep *p, struct insn *in, struct opnd x, struct opnd y)
 {
     const struct insn *inner = peep_def(p, x, INSN_add);
@@ -179,7 +179,7 @@ static bool simplify_sub(struct peep *p, struct insn *in)
     return simplify_add(p, in);
 }
 
-/* (x + c) * k, and shifts: x * k + c * k */
+/* Rewrites (x + c) * k as x * k + c * k; also for shifts. */
 static bool distribute(struct peep *p, struct insn *in, uint64_t factor)
 {
     const struct insn *inner = peep_def(p, in->opnds[1], INSN_add);
@@ -220,7 +220,8 @@ static bool simplify_shl(struct peep *p, struct insn *in)
     return distribute(p, in, UINT64_C(1) << x[2].i) && simplify_add(p, in);
 }
 
-/* The addition (s32 or u32) of a constant whose bits are zero in the other operand: it cannot overflow. */
+/* The definition of x, if it adds (s32 or u32) a constant whose bits are zero in the other operand, so that it
+ * cannot overflow; else NULL. */
 static const struct insn *exact_add(const struct peep *p, struct opnd x)
 {
     const struct insn *add = peep_def(p, x, INSN_add);
@@ -230,7 +231,7 @@ static const struct insn *exact_add(const struct peep *p, struct opnd x)
     return c > 0 && c <= INT32_MAX && !(bits_of(p, add->opnds[1]) & (uint64_t)c) ? add : NULL;
 }
 
-/* Widening x + c becomes the widened x plus the constant, both times `factor`. */
+/* Rewrites wide(x + c) * factor + rest as (wide(x) * factor + rest) + c * factor. */
 static bool widen_apart(struct peep *p, struct insn *in, int64_t factor, const struct opnd *rest, int nrest)
 {
     const struct insn *add = exact_add(p, in->opnds[1]);
@@ -266,7 +267,7 @@ static bool simplify_cvt(struct peep *p, struct insn *in)
     return widen_apart(p, in, 1, NULL, 0) && simplify_add(p, in);
 }
 
-/* Splits x into y + c that cannot overflow; c is 0 if x is not such a sum. */
+/* Splits x into y + c, if that sum cannot overflow; else returns x and sets c to 0. */
 static struct opnd split_exact(const struct peep *p, struct opnd x, int64_t *c)
 {
     const struct insn *add = exact_add(p, x);
@@ -306,7 +307,7 @@ static bool is_stable(const struct peep *p, struct opnd x)
     return !is_reg(x) || p->regs.at[x.n].stable;
 }
 
-/* xor x, y where y is (x ^ z) or (z ^ x): becomes z. */
+/* Simplifies x ^ (x ^ z) and x ^ (z ^ x) to z. */
 static bool cancel_xor(struct peep *p, struct insn *in, struct opnd x, struct opnd y)
 {
     const struct insn *inner = peep_def(p, y, INSN_xor);
@@ -349,8 +350,8 @@ static bool simplify_logic(struct peep *p, struct insn *in)
     return code == INSN_and && !(bits_of(p, x) & ~b) && insn_is_integer(in) && becomes(p, in, x);
 }
 
-/* x < y ? x : y, for integers: becomes min or max. Of 64-bit integers, for which the GPU has neither, all choices between
- * x and y get the same comparison: equal values are the same value. */
+/* Rewrites the selection x < y ? x : y of integers as min or max. The GPU has neither for 64-bit integers: for
+ * these, all selections between x and y get the same form of comparison, so that CSE merges them. */
 static void choose_by_order(struct peep *p, struct insn *in)
 {
     const struct opnd *x = in->opnds;
@@ -430,7 +431,8 @@ static const struct insn *any_def(const struct peep *p, struct opnd x)
     return is_reg(x) ? p->regs.at[x.n].def : NULL;
 }
 
-/* Do both have one form, on 16-bit floats, that has a packed version? */
+/* Do both instructions have the same form on 16-bit floats, and does PTX have a packed version (f16x2, bf16x2) of
+ * it? */
 static bool pairs_up(const struct insn *a, const struct insn *b)
 {
     if (!a || !b || a->ndefs != 1 || memcmp(&a->form, &b->form, sizeof a->form))
@@ -447,7 +449,7 @@ static bool pairs_up(const struct insn *a, const struct insn *b)
     }
 }
 
-/* Are low and high the halves of one register, or can they be computed as a pair from such halves? */
+/* Are low and high the halves of one register, or computed by pairs of instructions from the halves of registers? */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth)
 {
     const struct insn *a = any_def(p, low), *b = any_def(p, high);
@@ -463,7 +465,7 @@ static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int
     return true;
 }
 
-/* unpack {a, b}, x; unpack {c, d}, y         (unpacks and additions stay while they are used)
+/* unpack {a, b}, x; unpack {c, d}, y         (the unpacks and additions stay if they have other uses)
  *      add.f16 e, a, c; add.f16 f, b, d     =>    add.f16x2 z, x, y
  *      pack z, {e, f} */
 static bool simplify_pack(struct peep *p, struct insn *in)

@@ -172,7 +172,7 @@ static bool eval_int(enum opcode code, enum dtype type, enum pred pred, int64_t 
 #define SELECT(type)                                                                                         \
     static void select_##type(int64_t n, type *restrict r, const uint8_t *c, const type *x, const type *y)   \
     {                                                                                                        \
-        for (int64_t i = 0; i < n; i++) /* without a branch, so that the C compiler vectorizes the loop */               \
+        for (int64_t i = 0; i < n; i++) /* without a branch, so that the C compiler vectorizes the loop */   \
             r[i] = (type)(y[i] ^ ((x[i] ^ y[i]) & (type)(0 - (type)(c[i] & 1))));                            \
     }
 SELECT(uint8_t)

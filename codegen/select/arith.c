@@ -1,14 +1,14 @@
-/* arith.c: how one element of integer and float arithmetic, comparisons, selects and address computations is
- * selected.
+/* arith.c: selects instructions for integer and float arithmetic, comparisons, selects and address computations, one
+ * element at a time.
  *
- * The table gives each op its instruction for integers and for floats, and how that reads its operands. Ops
- * without an instruction (on i1, on bf16 before Hopper, minima of f64 that propagate NaN) are expanded
- * below. */
+ * The table gives each op its instruction for integers, how that instruction reads its operands, and its instruction
+ * for floats. The functions below expand ops without an instruction (on i1, on bf16 before Hopper, minima of f64
+ * that propagate NaN). */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
 /* clang-format off */
-/* op     for integers  how they are read  upper bits of an i8 matter  for floats */
+/* op, instruction for integers, signedness of its operands, does it extend an i8, instruction for floats */
 #define ROWS(X) \
     X(ARITH_OP_add, INSN_add, READ_signed, false, INSN_add) \
     X(ARITH_OP_sub, INSN_sub, READ_signed, false, INSN_sub) \
@@ -45,9 +45,9 @@
 /* clang-format on */
 
 static const struct row {
-    uint8_t whole;   /* instruction for integers, */
-    uint8_t reading; /* how it reads them, */
-    bool exact;      /* and whether it needs an i8's upper bits extended */
+    uint8_t whole;   /* instruction for integers */
+    uint8_t reading; /* whether it reads operands as signed, unsigned or bits */
+    bool exact;      /* an i8 operand must be extended first, because its upper bits affect the result */
     uint8_t real;    /* instruction for floats */
 } rows[OP_count] = {
 #define X(op, whole, reading, exact, real) [op] = {whole, reading, exact, real},
@@ -55,7 +55,7 @@ static const struct row {
 #undef X
 };
 
-/* Fails to build if an op has no row. */
+/* Fails to compile if an op has no row: -Wswitch reports the missing case. */
 static bool has_row(enum arith_op op)
 {
     switch (op) {
@@ -107,7 +107,7 @@ static struct opnd arith_i1(struct select *s, enum opcode code, const struct opn
     case OP_abs:
     case OP_shrs: return x[0];
     case OP_divs:
-    case OP_divu: return pred_op(s, INSN_or, x[0], pred_not(s, x[1])); /* by 0: all ones */
+    case OP_divu: return pred_op(s, INSN_or, x[0], pred_not(s, x[1])); /* division by 0 gives all ones */
     case OP_rems:
     case OP_remu:
     case OP_shl:
@@ -154,16 +154,16 @@ static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
     }
 }
 
-/* x - x / y * y. For y = 0 that is x, as the IR requires, since the quotient is then all ones times 0; PTX's
- * rem gives all ones there (seen on sm_90). */
+/* x - x / y * y. For y = 0 the product is 0 and the result is x, as the IR requires; PTX's rem gives all ones there
+ * (seen on sm_90). */
 static struct opnd remainder_of(struct select *s, enum ptype type, const struct opnd *x)
 {
     struct opnd quotient = emit2(s, form0(INSN_div, type), x[0], x[1]);
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_mul_lo, type), quotient, x[1]));
 }
 
-/* Signed division by 2^k, of 32 or 64 bits, by shifts that round toward zero. ptxas sometimes uses a full
- * division. */
+/* Signed division of 32 or 64 bits by 2^k as shifts that round toward zero. Given a div, ptxas sometimes generates a
+ * full division. */
 static struct opnd by_power(struct select *s, const struct op *o, enum ptype type, const struct opnd *x,
                             int k)
 {
@@ -187,8 +187,8 @@ static struct opnd by_power(struct select *s, const struct op *o, enum ptype typ
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_and, plain), biased, mask));
 }
 
-/* 0 - x, |x| and x - y of 16 bits. ptxas 13.0 computes 32768 for `neg.s16`, `abs.s16` and `sub.s16 0, x` of
- * -32768 if another instruction reads the result as signed; not if that reads it as unsigned. */
+/* 0 - x, |x| and x - y of 16 bits. ptxas 13.0 computes 32768 for `neg.s16`, `abs.s16` and `sub.s16 0, x` of -32768
+ * if another instruction reads the result as signed. So these functions subtract unsigned numbers. */
 static struct opnd minus_16(struct select *s, enum opcode code, const struct opnd *x)
 {
     const struct form sub = form0(INSN_sub, PT_u16);
@@ -198,8 +198,8 @@ static struct opnd minus_16(struct select *s, enum opcode code, const struct opn
     return code == OP_neg ? negated : emit2(s, form0(INSN_max, PT_s16), x[0], negated);
 }
 
-/* Is o the negation of 32 bits? ptxas 13.0 forgets `neg.s32` and `sub.s32 0, x` of one operand where it makes one instruction
- * of two maxima or minima of four negated numbers that were bytes; `sub.u32` stays. */
+/* Is o a negation of 32 bits? It must be selected as `sub.u32`: when ptxas 13.0 fuses two maxima or minima of
+ * negated, extended bytes into one instruction, it drops a `neg.s32` or `sub.s32 0, x`. */
 static bool negates_32(const struct op *o, enum ptype type, const struct opnd *x)
 {
     return type == PT_s32 &&
@@ -262,8 +262,8 @@ static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt
 
 /* -- floats -- */
 
-/* An op on a format without an instruction for it, computed in f32, which is exact enough for one
- * operation. */
+/* Computes an op in f32, for formats that have no instruction for it; rounding the f32 result gives the correctly
+ * rounded result of one operation. */
 static struct opnd through_f32(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x,
                                struct opnd (*f)(struct select *s, const struct op *o, enum dtype dt,
                                                 const struct opnd *x))
@@ -295,8 +295,8 @@ static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct 
     }
 }
 
-/* Flips or clears the sign bits of 16-bit floats. It does not clear them by and.b16: where ptxas 13.0 packs
- * two `cvt.rn.f16.f32` into one word, it forgets the mask of the lower half. */
+/* Flips or clears the sign bits of 16-bit floats. It does not clear them by and.b16: when ptxas 13.0 packs the
+ * results of two `cvt.rn.f16.f32` into one word, it drops the `and` on the lower half. */
 static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, struct opnd x)
 {
     enum { SIGN = 0x8000 };
@@ -307,7 +307,7 @@ static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, st
 
 static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x);
 
-/* 1 / (c + a power), as in a sigmoid: the divisor is not a tiny number. */
+/* Is o of the form 1 / (c + exp(x)), as in a sigmoid, with c so large that the divisor cannot be subnormal? */
 static bool is_inverse_of_more(const struct op *o)
 {
     const struct op *sum = op_opnd(o, 1)->def;
@@ -322,8 +322,8 @@ static bool is_inverse_of_more(const struct op *o)
     return false;
 }
 
-/* A quarter of the inverse of a quarter: for divisors over 2^126, too, only the last step has an operand or
- * result below 2^-126. */
+/* 1 / x as 1 / (x / 4) / 4: for x over 2^126, whose inverse is subnormal, only the last multiplication has a
+ * subnormal result. */
 static struct opnd inverse(struct select *s, const struct value *result, struct opnd x)
 {
     struct opnd quarter = opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, 0.25));

@@ -1,9 +1,9 @@
-/* asm.c: how inline assembly of the user is emitted, for `pack` elements of each operand at a time.
+/* asm.c: emits inline assembly of the user, for `pack` elements of each operand at a time.
  *
  *     asm %x text="shl.b32 $0, $1, 3;" constraints="=r,r"     =>     { .reg .b32 $a0; shl.b32 $a0, %r1, 3; mov.b32 %r2, $a0; }
  *
- * Elements narrower than 32 bits share registers, `pack` of them at most. Results get their own registers
- * inside the braces, since a text may write one before it has read all operands. The frontend has checked the
+ * Up to `pack` elements narrower than 32 bits share a register. Results get separate registers inside the braces,
+ * because the user's text may write a result before it has read all operands. The frontend has checked the
  * constraints. */
 #include "codegen/select/select.h"
 
@@ -18,7 +18,7 @@ static enum reg_class class_of_letter(char letter)
                            : CLASS_b32;
 }
 
-/* The same bits in a register of another class; upper bits are zero or dropped. */
+/* Copies bits to a register of another class; adds zero bits or drops upper bits. */
 static struct opnd as_class(struct select *s, enum reg_class cls, struct opnd x)
 {
     x = in_reg(s, x);

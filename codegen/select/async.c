@@ -1,25 +1,25 @@
-/* async.c: how mbarriers, TMA copies, warp roles and the staggering of warpgroups are selected.
+/* async.c: selects mbarriers, TMA copies, warp roles and the staggering of warpgroups.
  *
  *     mbar_wait %bar, %parity      =>      L: mbarrier.try_wait.parity... %p1, [%r1], %r2;  @!%p1 bra L;
  *
- *     warps warps=[8 4] {..} {..}  =>      @tid < 256 bra L;  @tid != 256 ret;  the second role, by one thread;  ret;
- *                                       L: the first role;  ret;
+ *     warps warps=[8 4] {..} {..}  =>      @tid < 256 bra L;  @tid != 256 ret;  (code of the second role)  ret;
+ *                                       L: (code of the first role)  ret;
  *
  *     stagger_wait                 =>      @second bar.sync 4, 256;  @second bar.arrive 5, 256;
  *     stagger_arrive               =>      @first bar.arrive 4, 256;
  *     stagger_end                  =>      @first bar.sync 5, 256;
  *
- * The roles never join again, so that each can have its own number of registers (setmaxnreg). The second
- * role, the producer, only starts copies and waits, so one thread executes it. */
+ * The control flow of the roles never joins, so that each role can have its own number of registers (setmaxnreg).
+ * The second role, the producer, only starts copies and waits, so a single thread executes it. */
 #include "codegen/select/select.h"
 
 #include "ir/target/wgmma.h"
 
 #include "ir/families.h"
 
-/* -- which thread acts -- */
+/* -- which thread executes an instruction -- */
 
-enum { PRODUCER = 2 }; /* the second role, which is a single thread */
+enum { PRODUCER = 2 }; /* number of the second role, which a single thread executes */
 
 static struct opnd thread_is(struct select *s, uint32_t mask, int64_t value)
 {
@@ -27,7 +27,7 @@ static struct opnd thread_is(struct select *s, uint32_t mask, int64_t value)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), x, opnd_int(CLASS_b32, value));
 }
 
-/* Is this the thread that acts for the whole role? */
+/* A predicate: is this the thread that executes instructions for the whole role? */
 static struct opnd acts(struct select *s)
 {
     if (s->role == PRODUCER)
@@ -35,14 +35,15 @@ static struct opnd acts(struct select *s)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
 }
 
-/* The thread that acts for its group of warps, if the op acts by groups. */
+/* A predicate: is this the thread that executes instructions for its group of warps (if the op has groups) or for
+ * the role? */
 static struct opnd acts_for_group(struct select *s, const struct op *o)
 {
     const struct attr *warps = op_attr(o, ATTR_group);
     return warps ? thread_is(s, 32 * (uint32_t)warps->i - 1, 0) : acts(s);
 }
 
-/* The rank in the pair; 0 if there is none. */
+/* The CTA's rank in its pair (a cluster of two CTAs); 0 if the kernel has no pairs. */
 static struct opnd pair_rank(struct select *s)
 {
     return emit_special(s, SPECIAL_cluster_ctarank);
@@ -81,7 +82,8 @@ static void select_mbar_expect(struct select *s, const struct op *o)
     set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive_tx), 0, 2, x), mine);
 }
 
-/* Computed once, in front of all loops. */
+/* The byte distance from this CTA's shared memory to that of the other CTA of the pair; computed once, before all
+ * loops. */
 static struct opnd distance_to_peer(struct select *s)
 {
     struct opnd smem = emit1(s, form0(INSN_mov, PT_u32), (struct opnd){.kind = OPND_smem, .cls = CLASS_b32});
@@ -89,7 +91,7 @@ static struct opnd distance_to_peer(struct select *s)
     return emit2(s, form0(INSN_sub, PT_s32), emit2(s, form0(INSN_mapa, PT_u32), smem, peer), smem);
 }
 
-/* One lane of each warp arrives, or of each group of warps that a dot's wait has synchronized. */
+/* One lane of each warp arrives; if a dot's wait has synchronized the warps of a group, one lane of the group. */
 static void select_mbar_arrive(struct select *s, const struct op *o)
 {
     uint32_t others = 32 * (uint32_t)op_int(o, ATTR_group) - 1;
@@ -118,10 +120,10 @@ static void select_mbar_wait(struct select *s, const struct op *o)
 
 /* -- staggered warpgroups -- */
 
-/* Each pair of neighbouring warpgroups has two named barriers: the second warpgroup waits at GO, the first at
- * GONE. Without GONE, the first could come to GO twice before the second has come once (a loop of one
- * iteration in a loop over tiles), and the barrier would count both of its arrivals in one phase. Their
- * numbers follow those of the CTA's barrier and of the barriers of roles and groups. */
+/* Each pair of neighbouring warpgroups has two named barriers: the second warpgroup waits at GO, the first at GONE.
+ * Without GONE, the first warpgroup could arrive at GO twice before the second arrives once (if a loop of one
+ * iteration is in a loop over tiles), and GO would count both arrivals in one phase. The numbers of these barriers
+ * follow those of the CTA's barrier and of the barriers of roles and groups. */
 enum { GO, GONE, PAIR_BARRIERS, ROLES = 1, NAMED_BARRIERS = 16 };
 _Static_assert(1 + ROLES + STAGGER_GROUPS_MOST + PAIR_BARRIERS * (STAGGER_GROUPS_MOST - 1) <= NAMED_BARRIERS,
                "a CTA has 16 named barriers");
@@ -150,7 +152,7 @@ static void select_stagger(struct select *s, const struct op *o)
         }
 }
 
-/* -- copies by tensor maps -- */
+/* -- copies that use tensor maps -- */
 
 static struct boxes boxes_of(struct select *s, const struct op *o, const struct type *t, int *order)
 {
@@ -168,8 +170,9 @@ static struct boxes boxes_of(struct select *s, const struct op *o, const struct 
     return b;
 }
 
-/* Coordinates of box `number`, innermost first; `first` is the operand with the outermost. The map's
- * dimensions in front of the tile's keep their coordinates. */
+/* Computes the coordinates of box `number`, innermost first; operand `first` is the outermost coordinate. A tensor
+ * map may have more dimensions than the tile: the coordinates of these outer dimensions are the same for all
+ * boxes. */
 static void box_coords(struct select *s, const struct op *o, int first, const struct type *t,
                        const int *order, uint32_t coord, struct opnd *x)
 {
@@ -184,9 +187,9 @@ static void box_coords(struct select *s, const struct op *o, int first, const st
     }
 }
 
-/* Moves address and coordinates to a CTA's share: of copies that a pair shares, each CTA does the half whose
- * boxes have its rank in their highest bit; of rows that two groups of warps store, each group does its own
- * half. */
+/* Adds to the address and coordinates the start of this CTA's or group's half. If a pair of CTAs shares copies, each
+ * CTA copies the boxes whose number has the CTA's rank as its highest bit; if two groups of warps store rows, each
+ * group stores its own half. */
 static void take_half(struct select *s, const struct type *t, const int *order, const struct boxes *b,
                       int top, struct opnd rank, struct opnd *at, struct opnd *x)
 {
@@ -203,7 +206,7 @@ static void take_half(struct select *s, const struct type *t, const int *order, 
         }
 }
 
-/* For each box of the buffer: its address and its coordinates. */
+/* Emits a copy for each box of the buffer, with its address and its coordinates. */
 static void select_boxes(struct select *s, const struct op *o, int first, bool load)
 {
     enum { BOTH = 3, GROUP_BITS = 7 };
@@ -281,7 +284,7 @@ static void end_making(struct select *s)
     set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), s->elected);
 }
 
-/* The other threads of the producer's warp exit. */
+/* Ends the producer's setup: all threads of its warp but the elected one exit. */
 static void go_alone(struct select *s)
 {
     struct insn *end = emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
@@ -297,23 +300,24 @@ static void select_ready(struct select *s)
     if (s->role == PRODUCER)
         end_making(s);
     emit_insn(s, form0(s->role == PRODUCER ? INSN_bar_arrive : INSN_bar, PT_none), 0, 2, x);
-    if (s->role == PRODUCER && s->op->block->parent->code == OP_warps) /* in other blocks the role returns */
+    /* the other threads of the producer's warp exit only here, in the role's outermost block */
+    if (s->role == PRODUCER && s->op->block->parent->code == OP_warps)
         go_alone(s);
 }
 
-/* The arrivals order mbarriers, which have their own fence; with release semantics they would wait for all
- * stores. */
+/* The arrivals are relaxed: they only order the initialization of mbarriers, which has a fence of its own. With
+ * release semantics they would wait for all stores. */
 static void select_cluster_arrive(struct select *s)
 {
     if (s->elected.kind == OPND_reg) {
         end_making(s);
-        go_alone(s); /* a thread that exits must have arrived before */
+        go_alone(s); /* threads must arrive before they exit */
     }
     emit_insn(s, form1(INSN_cluster_arrive, PT_none, MOD_relaxed), 0, 0, NULL);
 }
 
-/* The producer's code comes first: the latency of its copies is long, and instructions are not yet in the
- * instruction cache. */
+/* The producer's code comes first, because the latency of its copies is long and the instruction cache is still
+ * empty. */
 static void select_warps(struct select *s, const struct op *o)
 {
     struct opnd own = opnd_int(CLASS_b32, 32 * s->f->num_warps);
@@ -327,8 +331,8 @@ static void select_warps(struct select *s, const struct op *o)
     struct opnd idle = emit2(s, form1(INSN_setp, PT_s32, MOD_ne), s->leader, own);
     emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL)->guard = idle.n;
     s->b = mir_block(s->m, s->b->index, before->depth);
-    /* If the thread were chosen by its number, ptxas would not know that only one thread continues, and would
-     * put a loop over threads around each copy. */
+    /* Elects the thread by elect.sync. If it were chosen by its number, ptxas would not know that only one thread
+     * continues, and would generate a loop over threads around each copy. */
     s->elected = emit1(s, form0(INSN_elect, PT_none), opnd_int(CLASS_b32, -1));
     select_inline(s, o->regions[1]);
     emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);

@@ -1,18 +1,16 @@
-/* atomic.c: how atomic operations in global memory are selected: the owner of each element executes one
- * instruction.
+/* atomic.c: selects atomic operations on global memory: the thread that owns an element executes one instruction.
  *
  *     %old = atomic_rmw %p, %v, %m rmw=add     =>     mov.b32 %r5, 0;
  *                                                     @%p0 atom.acq_rel.gpu.global.add.u32 %r5, [%rd1], %r4;
  *
- * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of
- * floats, so it is computed on integers: the bits of positive floats are ordered as the floats are, those of
- * negative floats in reverse. 16-bit floats, and operations that a target lacks, use a compare-and-swap
- * loop. */
+ * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of floats,
+ * so their bits are compared as integers: for positive floats the order is the same, for negative floats it is
+ * reversed. 16-bit floats, and operations that a target lacks, use a compare-and-swap loop. */
 #include "codegen/select/select.h"
 
 static const struct row {
     uint8_t mod;
-    uint8_t kind; /* PTX type with which the value is read */
+    uint8_t kind; /* the PTX type as which the value is read */
 } rmw_rows[RMW_count] = {
     [RMW_add] = {MOD_add, READ_unsigned},  [RMW_maxs] = {MOD_max, READ_signed},
     [RMW_maxu] = {MOD_max, READ_unsigned}, [RMW_mins] = {MOD_min, READ_signed},
@@ -53,8 +51,8 @@ static struct form atomic_form(const struct atomic *a, enum insn_code code, enum
     return f;
 }
 
-/* One atomic instruction; its old value goes to `old`. With OPND_none no old value is requested, where the
- * memory order allows that, except of an exchange. */
+/* Emits one atomic instruction, which sets `old` to the old value. If `old` is OPND_none and the memory order allows
+ * it, the instruction returns no old value (red). */
 static void emit_atomic(struct select *s, struct form f, struct opnd old, struct opnd at, struct opnd x,
                         struct opnd guard)
 {
@@ -74,8 +72,8 @@ static void emit_atomic(struct select *s, struct form f, struct opnd old, struct
     in->fresh = true;
 }
 
-/* Maximum (or minimum) of floats: by their sign, on their bits as signed or, with the order reversed, as
- * unsigned integers. */
+/* Emits the maximum (or minimum) of floats: if x is positive, on bits as signed integers; if it is negative, on bits
+ * as unsigned integers in reversed order. */
 static void float_extreme(struct select *s, const struct atomic *a, enum dtype dt, struct opnd old,
                           struct opnd at, struct opnd x, struct opnd guard)
 {
@@ -92,12 +90,12 @@ static void float_extreme(struct select *s, const struct atomic *a, enum dtype d
 static struct opnd combine_halves(struct select *s, enum rmw rmw, enum dtype dt, struct opnd a, struct opnd b)
 {
     enum ptype type = dtype_ptype(dt, READ_signed);
-    if (rmw == RMW_fadd) /* of bf16: a * 1 + b */
+    if (rmw == RMW_fadd) /* bf16 computes the sum as a * 1 + b */
         return emit3(s, form1(INSN_fma, type, MOD_rn), a, in_reg(s, opnd_int(CLASS_b16, 0x3f80)), b);
     return emit2(s, form0(rmw == RMW_fmax ? INSN_max : INSN_min, type), a, b);
 }
 
-/*     seen = 0                        a guess of the old value: a wrong guess costs one iteration
+/*     seen = 0                        a guess of the old value; if it is wrong, the loop runs once more
  *     if (!guard) goto exit
  * body:
  *     expected = seen
@@ -128,7 +126,7 @@ static void exchange_halves(struct select *s, const struct atomic *a, enum dtype
         emit_mov(s, old, seen);
 }
 
-/* Does a single instruction do it? */
+/* Has the target a single instruction for this operation? */
 static bool is_atomic_of(struct select *s, enum dtype dt, enum rmw rmw)
 {
     bool is_half = dt == DT_f16 || dt == DT_bf16;
@@ -170,8 +168,8 @@ static void cas_elem(struct select *s, const struct atomic *a, enum dtype dt, st
     set_guard(emit_insn(s, atomic_form(a, INSN_atom, MOD_cas, type), 1, 4, all), guard);
 }
 
-/* Broadcasts from the one thread that executed the atomic to all others, through a word of shared memory
- * behind the buffers. The barrier in front lets all threads read the previous contents first. */
+/* Broadcasts x from the thread that executed the atomic to all others, through a word of shared memory after the
+ * buffers. A barrier before the store ensures that all threads have read the word's previous contents. */
 static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x)
 {
     enum { ALIGN = 16 };
@@ -192,7 +190,7 @@ static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x
     return result;
 }
 
-/* The owner's result, in the threads that hold replicas of its element. */
+/* Copies the owner's result to the threads that hold replicas of its element. */
 static struct opnd from_owner(struct select *s, enum dtype dt, const struct layout *l, struct opnd x)
 {
     uint32_t lanes = layout_free_bits(l, IN_lane), all = (UINT32_C(1) << LANE_BITS) - 1;
@@ -207,8 +205,8 @@ static struct opnd from_owner(struct select *s, enum dtype dt, const struct layo
     return shuffle(s, MOD_idx, x, owner);
 }
 
-/* The register for the old value: 0 if the value is never read. Maxima and minima of floats work on
- * integers. */
+/* The register for the old value; threads whose guard is false get 0. For maxima and minima of floats its class is
+ * an integer one. */
 static struct opnd old_register(struct select *s, const struct op *o, enum dtype dt, struct opnd guard)
 {
     bool extreme = o->code == OP_atomic_rmw && dtype_info[dt].bytes >= 4 &&
@@ -220,7 +218,7 @@ static struct opnd old_register(struct select *s, const struct op *o, enum dtype
     return old;
 }
 
-/* Is v only stored into a buffer by its owners? */
+/* Is every use of v a store into shared memory? Only owners store, so replicas of v need no value. */
 static bool is_only_stored(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)

@@ -1,8 +1,8 @@
-/* cast.c: how casts of one element are selected.
+/* cast.c: selects casts, one element at a time.
  *
- * `cvt` serves most pairs. The others go through exact steps: bf16 is the upper half of an f32; an e5m2 float
- * is the upper half of an f16. Where two roundings follow each other, the first one rounds to odd, so that
- * the second one gives the right result. */
+ * `cvt` serves most pairs. The others go through exact steps: bf16 is the upper half of an f32; an e5m2 float is the
+ * upper half of an f16. If a cast rounds twice, the first step rounds to odd, so that the final result is correctly
+ * rounded. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -19,7 +19,7 @@ struct opnd extend_i8(struct select *s, enum dtype dt, struct opnd x, bool with_
     return emit2(s, form0(INSN_and, PT_b16), x, opnd_int(CLASS_b16, 0xff));
 }
 
-/* The type with which `cvt` reads an integer: i8 by its eight bits. */
+/* The type as which `cvt` reads an integer: of an i8, only the low eight bits. */
 static enum ptype source_type(enum dtype dt, bool with_sign)
 {
     if (dt == DT_i8)
@@ -52,10 +52,10 @@ static struct opnd narrow_int(struct select *s, enum dtype from, enum dtype to, 
     return emit1(s, form_cvt(dtype_ptype(to, READ_unsigned), dtype_ptype(from, READ_unsigned), MOD_none), x);
 }
 
-/* -- to f32 and from it -- */
+/* -- casts to f32 and from f32 -- */
 
-/* The bits of an e4m3 float, placed into an f16's exponent and mantissa, give a value too small by 2^8;
- * e4m3's one NaN is corrected. */
+/* Places the bits of an e4m3 float into an f16's exponent and mantissa, which gives a value too small by 2^8, and
+ * scales it. Replaces e4m3's only NaN separately. */
 static struct opnd f8e4_to_f16_by_hand(struct select *s, struct opnd x)
 {
     enum { MAGNITUDE = 0x7f, TO_SIGN = 8, TO_MANTISSA = 7, F16_256 = 0x5c00 };
@@ -100,7 +100,7 @@ struct opnd widen_to_f32(struct select *s, enum dtype from, struct opnd x)
     return pair[0];
 }
 
-/* |x| to f16, rounded toward zero; with `odd`, the last bit is set if that was inexact. */
+/* |x| rounded toward zero to f16; if `odd`, sets the last bit of an inexact result (rounding to odd). */
 static struct opnd to_f16_odd(struct select *s, struct opnd x, bool odd)
 {
     struct opnd h = emit1(s, form_cvt(PT_f16, PT_f32, MOD_rz), x);
@@ -118,7 +118,7 @@ static struct opnd f32(double x)
     return opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, x));
 }
 
-/* Combines the fp8 of |x| with x's sign; NaN has all bits set but the sign. */
+/* Combines the fp8 of |x| with the sign of x; for NaN, sets all bits but the sign. */
 static struct opnd with_f8_sign(struct select *s, struct opnd magnitude, struct opnd x)
 {
     enum { NOT_A_NUMBER = 0x7f, SIGN = 0x80, TOP_BYTE = 24 };
@@ -131,8 +131,8 @@ static struct opnd with_f8_sign(struct select *s, struct opnd magnitude, struct 
     return emit2(s, form0(INSN_or, PT_b16), magnitude, sign);
 }
 
-/* The upper half of the f16, rounded by integer operations: to nearest even or toward zero, and values beyond
- * the largest finite one to that one. */
+/* Rounds to f16 and takes its upper half, with integer operations: rounds to nearest even or toward zero, and
+ * saturates to the largest finite e5m2. */
 static struct opnd f32_to_f8e5(struct select *s, struct opnd x, bool rz)
 {
     enum { LARGEST = 0x7b00, BELOW_HALF = 0x7f, HALF = 8 };
@@ -149,8 +149,8 @@ static struct opnd f32_to_f8e5(struct select *s, struct opnd x, bool rz)
     return with_f8_sign(s, h, x);
 }
 
-/* Rounded by integer operations, always to nearest: normal numbers of e4m3 from the f32's bits, smaller ones
- * as a number of 2^-9. */
+/* Rounds to the nearest e4m3 with integer operations: normal numbers from the f32's bits, subnormal ones as
+ * multiples of 2^-9. */
 static struct opnd f32_to_f8e4(struct select *s, struct opnd x)
 {
     enum { LARGEST = 0x7e, DROPPED = 20, BELOW_HALF = 0x7ffff, BIAS = (127 - 7) << 3 };
@@ -191,8 +191,8 @@ struct opnd narrow_from_f32(struct select *s, enum dtype to, struct opnd x, enum
     return emit1(s, form_cvt(dtype_ptype(to, READ_signed), PT_f32, round == ROUND_rz ? MOD_rz : MOD_rn), x);
 }
 
-/* An f64 as an f32, rounded to odd: rounding that to a narrower format gives the same result as rounding the
- * f64. */
+/* Rounds an f64 to odd as an f32; rounding this f32 to a narrower format gives the same result as rounding the f64
+ * directly. */
 static struct opnd f64_to_odd_f32(struct select *s, struct opnd x)
 {
     struct opnd f = emit1(s, form_cvt(PT_f32, PT_f64, MOD_rz), x);
@@ -242,7 +242,8 @@ static struct opnd int_to_float(struct select *s, const struct op *o, enum dtype
     return step == to ? x : narrow_from_f32(s, to, x, ROUND_rn);
 }
 
-/* Narrow results saturate to 16 bits; their low bits are kept. */
+/* Converts to an integer with saturation; results narrower than 16 bits are the low bits of a result saturated to 16
+ * bits. */
 static struct opnd float_to_int(struct select *s, enum dtype from, enum dtype to, struct opnd x,
                                 bool with_sign)
 {

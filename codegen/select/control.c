@@ -1,14 +1,13 @@
-/* control.c: how loops and branches, which have regions, become blocks and jumps.
+/* control.c: turns loops and branches, whose bodies are regions in the IR, into basic blocks and jumps.
  *
- * The values that a region carries or yields are in variables: registers with several definitions. The region
- * uses copies of them, so that computations read one definition only; regalloc.c coalesces the copies with
- * the variables. */
+ * Values that a loop carries or a region yields are in variables: registers with several definitions. The region
+ * reads copies of the variables, which have one definition each; regalloc.c coalesces copies with variables. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
 /* -- variables -- */
 
-/* The registers of a carried tile: a register holds two 16-bit elements. */
+/* The layout of a carried tile's registers: one register holds two 16-bit elements. */
 static struct word_shape carried_shape(const struct type *t)
 {
     enum { PAIR = 2 };
@@ -17,7 +16,7 @@ static struct word_shape carried_shape(const struct type *t)
     return dtype_info[dt].bits == 16 && tile_nregs(t) % PAIR == 0 ? word_shape(dt, tile_nregs(t)) : a;
 }
 
-/* Registers that may have several definitions. */
+/* New variables for the elements of a tile: registers that may have several definitions. */
 static struct opnd *tile_variable(struct select *s, const struct type *t)
 {
     struct word_shape a = carried_shape(t);
@@ -43,8 +42,8 @@ void jump_to(struct insn *jump, const struct mblock *b)
     jump->opnds[0].n = b->index;
 }
 
-/* Sets v to a copy of a variable, so that later instructions do not see the variable change. Register
- * allocation drops copies that do not outlive the change. */
+/* Sets v to a copy of a variable, so that a later change of the variable does not change v. Register allocation
+ * removes the copy if it is dead before the variable changes. */
 static void set_copy(struct select *s, struct value *v, const struct opnd *variable)
 {
     struct word_shape a = carried_shape(v->type);
@@ -56,7 +55,7 @@ static void set_copy(struct select *s, struct value *v, const struct opnd *varia
     }
 }
 
-/* Moves the values that a terminator passes on (from operand `first`) into variables. */
+/* Moves a terminator's n operands from operand `first` on into variables. */
 static void pass_on(struct select *s, const struct op *o, int first, int n, struct opnd *const *variables)
 {
     int nregs = 0;
@@ -90,8 +89,11 @@ static bool const_below(const struct value *lo, const struct value *hi)
     return value_const_int(lo, &l) && value_const_int(hi, &h) && l < h;
 }
 
-/*     i = lo, carried = init             The test is at the end, so that an iteration needs one jump;
- *     if (!(i < hi)) goto exit           constant bounds make the test in front unnecessary.
+/* The test is at the end of the loop, so that an iteration needs one jump; constant bounds make the first test
+ * unnecessary.
+ *
+ *     i = lo, carried = init
+ *     if (!(i < hi)) goto exit
  * body:
  *     ...; carried = yielded; i += step
  *     if (i < hi) goto body
@@ -161,7 +163,7 @@ static void select_while(struct select *s, const struct op *o)
         o->results[k].scratch = tile_of(s, op_opnd(condition, 1 + k));
 }
 
-/* One arm of an `if`; returns its first block. */
+/* Selects one arm of an `if`; returns its first block. */
 static struct mblock *select_arm(struct select *s, struct block *region, const struct mblock *from,
                                  struct opnd *const *results)
 {
@@ -233,6 +235,6 @@ void select_control(struct select *s, const struct op *o)
     case CONTROL_OP_if: select_if(s, o); break;
     case CONTROL_OP_return: emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL); break;
     case CONTROL_OP_yield:
-    case CONTROL_OP_condition: break; /* the loop reads their operands */
+    case CONTROL_OP_condition: break; /* selected with the loop, which reads the operands */
     }
 }

@@ -1,9 +1,10 @@
-/* convert.c: how layout conversions, and loads and stores of tiles in shared memory, are selected.
+/* convert.c: selects layout conversions, and loads and stores of tiles in shared memory.
  *
- * Dividing one layout by another gives for each place of the result the place of its element in the operand.
- * Addresses are then XORs of a constant for the register and of the thread's bits. A conversion within warps
- * takes several rounds of shuffles (see layout_shuffle). Where the register that a lane offers or fills depends on the lane,
- * selects permute the registers before or after the shuffles. */
+ * The quotient of two layouts maps each place (register, lane, warp) of the result to the place of its element in
+ * the operand. An address is the XOR of a constant that depends on the register and of a value that depends on the
+ * thread. A conversion within warps takes several rounds of shuffles (see layout_shuffle). If the source or
+ * destination register of a shuffle depends on the lane, selects permute the registers before or after the
+ * shuffles. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -68,9 +69,9 @@ struct opnd choose_elem(struct select *s, enum dtype dt, struct opnd c, struct o
     return emit3(s, form0(INSN_selp, dtype_ptype(dt, READ_bits)), yes, no, c);
 }
 
-/* Permutes registers x[0..n) so that the thread finds at i what was at i ^ (XOR of step[b] over the thread's
- * bits b that are set): for each bit, all registers are swapped in pairs, or none is. Empty registers
- * (OPND_none) stay empty. */
+/* Permutes registers x[0..n) so that the thread finds at i what was at i ^ (XOR of step[b] over the thread's bits b
+ * that are set): each set bit swaps all registers in pairs. Registers without a value (OPND_none) are swapped
+ * without instructions. */
 static void exchange(struct select *s, int n, struct opnd *x, int nbits, const uint32_t *step)
 {
     enum dtype dt = elem_dtype(op_result(s->op)->type);
@@ -86,7 +87,7 @@ static void exchange(struct select *s, int n, struct opnd *x, int nbits, const u
     }
 }
 
-/* Is the source lane of a round the lane itself XOR a constant? */
+/* Is the source lane of this round of shuffles the lane itself XOR a constant? */
 static bool is_own_lane(const struct shuffle *g)
 {
     for (int b = 0; b < g->nthread; b++)
@@ -180,7 +181,8 @@ struct buffer buffer_of(struct select *s, const struct op *o, const struct layou
     return b;
 }
 
-/* Register bits that overlap with the thread's bits are XORed to the thread's part, others are added. */
+/* The register's part of the offset is XORed to the thread's part in bits that both can set; its other bits are
+ * added as a constant. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
     uint32_t part = (uint32_t)place_apply(&b->map, (uint64_t)reg) * (uint32_t)b->elem_bytes;
@@ -241,9 +243,9 @@ static void load_vector(struct select *s, const struct buffer *b, const struct w
         x[first ^ b->reg_of[i]] = from_memory(s, a, elems[i]);
 }
 
-/* -- matrices -- */
+/* -- ldmatrix and stmatrix -- */
 
-/* The buffer as seen by the lanes that supply row addresses. */
+/* The buffer as addressed by ldmatrix and stmatrix, where each lane supplies the address of a row. */
 static struct buffer matrix_buffer(struct select *s, const struct op *o, const struct layout *l,
                                    const struct matrix_load *x)
 {
@@ -258,7 +260,7 @@ static struct buffer matrix_buffer(struct select *s, const struct op *o, const s
     return b;
 }
 
-/* Words are loaded as b32; elements of 32 bits may be floats. */
+/* Splits a loaded b32 word into elements; an element of 32 bits may be a float. */
 static void split_matrix_word(struct select *s, const struct word_shape *a, struct opnd word,
                               struct opnd *elems)
 {
@@ -284,8 +286,7 @@ static struct form matrix_form(enum insn_code code, const struct matrix_load *x)
     return f;
 }
 
-/* The inverse of a matrix load. It pays off where an ordinary store would write less than 16 bytes at
- * once. */
+/* Stores by stmatrix, the inverse of ldmatrix, if ordinary stores would write less than 16 bytes at once. */
 static bool select_matrix_store(struct select *s, const struct op *o)
 {
     const struct value *v = op_opnd(o, 1);
@@ -316,7 +317,8 @@ static void select_matrix_load(struct select *s, const struct op *o, const struc
     struct word_shape a = word_shape(elem_dtype(r->type), 1 << x->word_bits);
     struct form f = matrix_form(INSN_ldmatrix, x);
     struct opnd *tile = tile_new(s, r);
-    int step = x->nmatrices << x->word_bits; /* the bits of the matrix's number are above those of the word */
+    /* in a register's number, the bits of the matrix's number are above those of the word */
+    int step = x->nmatrices << x->word_bits;
     for (int k = 0; k < tile_nregs(r->type); k += step) {
         struct opnd words[MATRICES_MOST + 1];
         for (int i = 0; i < x->nmatrices; i++)
@@ -363,8 +365,8 @@ static void select_shared_load(struct select *s, const struct op *o)
 
 /* -- opaque values -- */
 
-/* Adds a zero that neither ptxas nor the peephole recognizes as zero; pairs of 16-bit elements are added as
- * one register. */
+/* Adds a zero that neither ptxas nor the peephole recognizes as zero; a pair of 16-bit elements takes one
+ * addition. */
 static void select_opaque(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
@@ -396,7 +398,7 @@ void select_layout(struct select *s, const struct op *o)
     case LAYOUT_OP_shared_gather: select_shared_gather(s, o); break;
     case LAYOUT_OP_shared_count: select_shared_count(s, o); break;
     case LAYOUT_OP_shared_alloc:
-    case LAYOUT_OP_shared_stage: break; /* the ops that use it look at its operands */
+    case LAYOUT_OP_shared_stage: break; /* no instruction: the ops that use its result read its operands */
     case LAYOUT_OP_to_shared: diag_bug(s->diag, o->loc, "a tile has not been stored to shared memory");
     }
 }

@@ -1,16 +1,16 @@
-/* copy.c: how asynchronous copies from global into shared memory are selected (cp.async).
+/* copy.c: selects asynchronous copies from global into shared memory (cp.async).
  *
  *     async_copy %buf, %p, %m vec=8     =>     selp.b32 %r1, 16, 0, %m0;
  *                                              cp.async.cg.shared.global [%r0], [%p0], 16, %r1;
  *
- * The instruction reads only as many bytes as its last operand says, and writes zeros for the others: that
- * implements a mask of 0. The elements of a vector share one mask value. Copies of 16 bytes bypass L1, since
+ * The instruction reads only as many bytes as its last operand says, and writes zeros for the others: with 0 bytes,
+ * it implements a false mask. The elements of a vector share one mask value. Copies of 16 bytes bypass L1, since
  * other threads of the SM read the data from shared memory. */
 #include "codegen/select/select.h"
 
 enum { WIDEST_BYTES = 16 };
 
-/* How many bytes to read, depending on the mask. */
+/* The number of bytes to read: all, or 0 where the mask is false. */
 static struct opnd bytes_read(struct select *s, struct opnd mask, int bytes)
 {
     if (mask.kind == OPND_imm)

@@ -1,12 +1,11 @@
-/* dot.c: how dots are selected: as mma instructions of the tensor cores, or as fused multiply-adds.
+/* dot.c: selects dots as mma instructions of the tensor cores, or as fused multiply-adds.
  *
  *     %d = dot %a, %b, %c     =>     mma.sync.aligned.m16n8k16... {%f1..%f4}, {%r1..%r4}, {%r5, %r6}, {%f5..%f8};
  *                                    for each 16 x 8 of the warp's accumulator, for each 16 of K
  *
- * The layouts tell which register holds which element: the threads' part of an element's coordinate is the
- * same in the accumulator and, except for K, in the operands. So it suffices to find the register of a
- * coordinate in the first thread. No data moves here: assign_layouts gave the operands the layouts that the
- * instruction needs. */
+ * The layouts say which register holds which element. The accumulator and the operands distribute M and N over
+ * threads in the same way, so it suffices to find the register of a coordinate in the first thread. Selection moves
+ * no data: assign_layouts gave the operands the layouts that the instruction needs. */
 #include "codegen/select/dot.h"
 
 #include "ir/families.h"
@@ -30,7 +29,7 @@ struct spot matrix_spot(const struct matrix *acc, int reg)
     return (struct spot){.batch = rank > 2 ? index[0] : 0, .m = index[rank - 2], .n = index[rank - 1]};
 }
 
-/* The register of the first thread that holds the element of operand `role` at a spot. */
+/* The register of the first thread that holds the element of operand `role` at position `at`. */
 static int matrix_reg(struct select *s, const struct matrix *a, enum dot_role role, struct spot at)
 {
     int row = role == DOT_a ? at.m : at.k, column = role == DOT_a ? at.k : at.n, rank = a->l->rank;
@@ -44,7 +43,7 @@ static int matrix_reg(struct select *s, const struct matrix *a, enum dot_role ro
     return (int)reg;
 }
 
-/* -- sums of 16-bit floats are kept in f32 -- */
+/* -- 16-bit accumulators, which are summed in f32 -- */
 
 static void widen_all(struct select *s, struct matrix *a, enum dtype dt)
 {
@@ -108,8 +107,8 @@ static void emit_mma(struct select *s, const struct fragment *g, enum insn_code 
     emit_insn(s, form0(code, PT_none), RESULTS, n, x);
 }
 
-/* How far along K the tensor core accumulates before the sum is added in f32: over all of K, except where the
- * program limits it for fp8, whose sums some tensor cores round. */
+/* The number of elements along K that the tensor core sums before the partial sum is added in f32: all of K, unless
+ * the kernel sets max_num_imprecise_acc for fp8 operands, whose sums some tensor cores round. */
 static int part_of_k(const struct op *o, const struct fragment *g)
 {
     const struct type *t = op_opnd(o, DOT_a)->type;

@@ -6,7 +6,7 @@
 #include "ir/target/fragments.h"
 #include "ir/support/span.h"
 
-/* One of the three tiles as registers, of elements or of words with several elements. */
+/* One of the three tiles of a dot, as registers that hold one element or a word of several elements. */
 struct matrix {
     const struct layout *l;
     struct span regs; /* maps coordinates to registers */
@@ -20,12 +20,13 @@ struct spot {
 };
 
 struct matrix matrix_of(struct select *s, const struct value *v);
-/* the spot of the first thread's register `reg` */
+/* the position of the element that the first thread holds in register `reg` */
 struct spot matrix_spot(const struct matrix *acc, int reg);
-/* Packs elements into 32-bit registers, which the instructions read as untyped bits; the layout has the
- * elements of a word in consecutive registers. */
+/* Packs elements into 32-bit registers, which the instructions read as untyped bits; the elements of a word are in
+ * consecutive registers of the layout. */
 void matrix_pack(struct select *s, struct matrix *a, const struct fragment *g);
-/* Appends to the operands the instruction's matrix of operand `role` whose first element is at a spot. */
+/* Appends to the instruction's operands the registers of operand `role` for the matrix whose first element is at a
+ * position. */
 int matrix_words(struct select *s, const struct fragment *g, const struct matrix *a, enum dot_role role,
                  struct spot at, struct opnd *out);
 enum insn_code insn_named(const char *name);

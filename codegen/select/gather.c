@@ -1,4 +1,4 @@
-/* gather.c: how accesses to elements of a shared memory buffer at run-time indices are selected.
+/* gather.c: selects accesses to elements of a shared memory buffer at run-time indices.
  *
  *     shared_gather    the element at index i of the axis; the other coordinates are those of the result's element
  *     shared_count     adds 1 at index x: a histogram's bins
@@ -13,7 +13,7 @@ static struct opnd buffer_start(struct select *s, const struct value *buf, struc
     return (struct opnd){.kind = OPND_addr, .cls = CLASS_b32, .n = x.n, .i = place.bytes + more};
 }
 
-/* An integer as 32 bits: extended, or its lowest. */
+/* Extends or truncates an integer to 32 bits. */
 static struct opnd as_b32(struct select *s, enum dtype dt, struct opnd x)
 {
     if (dt == DT_i64)
@@ -25,7 +25,7 @@ static struct opnd as_b32(struct select *s, enum dtype dt, struct opnd x)
 
 /* -- gather -- */
 
-/* How many coordinate bits the dimensions behind the axis have. */
+/* The number of coordinate bits of the dimensions after the axis. */
 static int bits_below(const struct type *t, int axis)
 {
     int n = 0;
@@ -34,8 +34,8 @@ static int bits_below(const struct type *t, int axis)
     return n;
 }
 
-/* Converts a coordinate of the indices to one of the buffer, with 0 along the axis; either may have size 1
- * there. */
+/* Converts a coordinate of the index tile to one of the buffer, with 0 along the axis; either may have size 1 along
+ * the axis. */
 static uint32_t place_of(const struct type *index, const struct type *buf, int axis, uint32_t coord)
 {
     int below = bits_below(buf, axis), index_bits = __builtin_ctz((unsigned)index->shape[axis]),

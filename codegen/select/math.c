@@ -1,11 +1,11 @@
-/* math.c: how elementary functions of one element are computed, and with which error.
+/* math.c: selects elementary functions, one element at a time, and states their errors.
  *
- * Functions that the language defines as hardware approximations are one or two instructions. The others
- * reduce the argument to a small interval, where a polynomial (interpolating at Chebyshev points)
- * approximates the function. Errors were measured over all floats, in units of the last place:
+ * Functions that the language defines as hardware approximations are one or two instructions. The others reduce the
+ * argument to a small interval, on which a polynomial (interpolating at Chebyshev points) approximates the function.
+ * The largest errors over all floats, in ULPs:
  *
  *     log 0.9    log2 1.6    sin, cos 1.5    erf 1.1        remainder: exact
- *     exp, exp2, log, log2 of f64: at most 1 from the C library's results, over the operands of the tests */
+ *     exp, exp2, log, log2 of f64: at most 1 ULP from the C library's results, on the operands in the tests */
 #include "codegen/select/select.h"
 
 #include "ir/families.h"
@@ -55,7 +55,7 @@ double const_f32(const struct value *v)
     return is_const ? bits_to_double(DT_f32, bits) : (double)NAN;
 }
 
-/* What the sum that op o forms has beside a product of v with a constant, which `factor` receives; NaN if o forms no such sum. */
+/* If o computes factor * v + c with constants, sets `factor` and returns c; otherwise returns NaN. */
 static double added_to(const struct op *o, const struct value *v, double *factor)
 {
     bool is_second = op_opnd(o, 0) != v;
@@ -68,8 +68,8 @@ static double added_to(const struct op *o, const struct value *v, double *factor
     }
 }
 
-/* Do all uses of v, behind at most `steps` negations and products with constants, add constants so large that a v of at most `tiny`
- * does not change the sums? */
+/* Is every use of v, after at most `steps` negations and multiplications by constants, an addition to a constant so large
+ * that a v of at most `tiny` does not change the sum? */
 static bool is_lost(const struct value *v, double tiny, int steps)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -147,7 +147,7 @@ static struct opnd log_f32(struct select *s, const struct op *o, struct opnd x, 
     struct opnd from_one = emit2(s, form0(INSN_sub, PT_s32), emit_bits(s, CLASS_b32, x), b32(1));
     struct opnd ordinary = emit2(s, form1(INSN_setp, PT_u32, MOD_lt), from_one, b32(LAST_FINITE));
     return select_f32(s, ordinary, sum,
-                      /* for 0, infinity, negative numbers, NaN */
+                      /* lg2.approx gives the right result for 0, infinity, negative numbers and NaN */
                       emit1(s, form1(INSN_lg2, PT_f32, MOD_approx), x));
 }
 
@@ -169,7 +169,7 @@ static struct quarter reduce_near(struct select *s, struct opnd x)
     return t;
 }
 
-/* Word i (0 to 4, in a register) of 2/pi, counted from `first`; the integer part comes first. */
+/* Selects word first + i of the binary expansion of 2/pi, most significant word first; i (0 to 4) is a register. */
 static struct opnd word_of_two_over_pi(struct select *s, struct opnd i, int first)
 {
     static const uint32_t words[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,
@@ -202,7 +202,7 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
     struct opnd m = emit2(s, form0(INSN_and, PT_b32), bits, b32(0x7fffff));
     m = emit2(s, form0(INSN_or, PT_b32), m, b32(0x800000));
     struct opnd at = emit2(s, form0(INSN_shr, PT_u32), n, b32(23));
-    /* the position where those bits begin in the words */
+    /* the position of the first of these 96 bits in the expansion */
     at = emit2(s, form0(INSN_add, PT_s32), at, b32(30 - 150));
     struct opnd i = emit2(s, form0(INSN_shr, PT_u32), at, b32(5)),
                 shift = emit2(s, form0(INSN_and, PT_b32), at, b32(31));
@@ -229,12 +229,14 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
     struct quarter t;
     t.q = emit3(s, form0(INSN_selp, PT_b32), emit1(s, form0(INSN_neg, PT_s32), q), q, negative);
     t.r = select_f32(s, negative, emit1(s, form0(INSN_neg, PT_f32), r), r);
-    struct opnd infinite = emit2(s, form1(INSN_setp, PT_u32, MOD_ge), n, b32(0x7f800000)); /* or NaN */
+    struct opnd infinite =
+        emit2(s, form1(INSN_setp, PT_u32, MOD_ge), n, b32(0x7f800000)); /* infinite, or NaN */
     t.r = select_f32(s, infinite, emit_bits(s, CLASS_f32, b32(0x7fffffff)), t.r);
     return t;
 }
 
-/* Few arguments are large, and the reduction of large ones takes three times as long. */
+/* Branches to the reduction of large arguments only where needed: few arguments are large, and it takes three times
+ * as long. */
 static struct quarter reduce_quarter(struct select *s, struct opnd x)
 {
     struct quarter near = reduce_near(s, x);
@@ -271,11 +273,11 @@ static struct opnd sin_f32(struct select *s, struct opnd x, bool cosine)
     struct opnd v = select_f32(s, odd, cosine_of_r, sine);
     v = select_f32(s, lower, emit1(s, form0(INSN_neg, PT_f32), v), v);
     return cosine ? v
-                  /* also for -0 */
+                  /* the condition is also true for -0 */
                   : select_f32(s, emit2(s, form1(INSN_setp, PT_f32, MOD_eq), x, f32(0)), x, v);
 }
 
-/* -- error function: x + x P(x^2) below 1; above, 1 - 2^Q(|x|), where Q goes on to 4 -- */
+/* -- error function: x + x P(x^2) for |x| < 1; otherwise 1 - 2^Q(|x|), where Q approximates up to 4 -- */
 
 static struct opnd erf_f32(struct select *s, struct opnd x)
 {
@@ -333,8 +335,8 @@ static struct opnd power_of_2(struct select *s, struct opnd n)
     return emit_bits(s, CLASS_f64, emit2(s, form0(INSN_shl, PT_b64), n, b32(MANTISSA)));
 }
 
-/* e^x or, if of_2, 2^x. Clamps x to +-760 (2^x: +-1100), where the result is infinite or 0 already. Multiplies by the power of 2
- * in two steps, half of the exponent each, so that a subnormal result is rounded once. */
+/* e^x or, if of_2, 2^x. Clamps x to +-760 (2^x: +-1100), where the result is infinite or 0 already. Multiplies by
+ * the power of 2 in two steps, half of the exponent each, so that a subnormal result is rounded once. */
 static struct opnd exp_f64(struct select *s, struct opnd x, bool of_2)
 {
     static const double taylor[] = {0x1.0000000000000p+0,  0x1.0000000000000p+0,  0x1.0000000000000p-1,
@@ -385,7 +387,7 @@ static struct opnd log_f64(struct select *s, struct opnd x, bool to_base_2)
     struct opnd q =
         emit2(s, form1(INSN_div, PT_f64, MOD_rn), f, emit2(s, form1(INSN_add, PT_f64, MOD_rn), f, f64(2)));
     struct opnd z = times_f64(s, q, q), rest = times_f64(s, z, polynomial_f64(s, 10, series, z));
-    /* the amount by which f is too large */
+    /* the error of f, which is too large by this amount */
     rest = times_f64(s, q, emit2(s, form1(INSN_sub, PT_f64, MOD_rn), f, rest));
     struct opnd sum;
     if (to_base_2) {
@@ -396,7 +398,7 @@ static struct opnd log_f64(struct select *s, struct opnd x, bool to_base_2)
         sum = emit2(s, form1(INSN_sub, PT_f64, MOD_rn), f, rest);
         sum = fused_f64(s, n, f64(ln_2_high), sum);
     }
-    struct opnd special = emit_bits(s, CLASS_b64, x); /* infinity and NaN give themselves */
+    struct opnd special = emit_bits(s, CLASS_b64, x); /* the result for infinity and NaN is x itself */
     special = emit2(s, form1(INSN_setp, PT_s64, MOD_ge), special, opnd_int(CLASS_b64, infinity));
     sum = emit3(s, form0(INSN_selp, PT_f64), x, sum, special);
     struct opnd zero = emit2(s, form1(INSN_setp, PT_f64, MOD_eq), x, f64(0)),
@@ -461,17 +463,18 @@ struct opnd select_math(struct select *s, const struct op *o, const struct opnd 
 
 /* -- remainder -- */
 
-/* Formats whose division rounds toward zero: r - trunc(r / d) d is then exact, even though the quotient keeps
- * only its leading bits, so the step repeats while r >= d. Where r / d overflows, the first step uses a
- * multiple of d by a power of two. */
+/* Constants of a float format for the remainder. A step computes r - trunc(r / d) d, which is exact because the
+ * division rounds toward zero; the quotient keeps only its leading bits, so the step repeats while r >= d. While r
+ * is so large that r / d could overflow, the step uses d times a power of two instead of d. */
 struct remainder {
     enum ptype type;
     enum reg_class cls;
-    int64_t far, infinity, nan; /* the bits of that power of two, of infinity and of NaN */
+    int64_t far, infinity,
+        nan; /* far: the bits of that power of two; the others: the bits of infinity and NaN */
 };
 
 static const struct remainder remainder_f32 = {PT_f32, CLASS_f32, 0x7e800000, 0x7f800000,
-                                               0x7fc00000}; /* 2^126 */
+                                               0x7fc00000}; /* far is 2^126 */
 static const struct remainder remainder_f64 = {PT_f64, CLASS_f64, 0x7fd0000000000000, 0x7ff0000000000000,
                                                0x7ff8000000000000};
 

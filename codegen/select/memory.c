@@ -1,11 +1,11 @@
-/* memory.c: how loads, stores and prefetches of global memory are selected.
+/* memory.c: selects loads, stores and prefetches of global memory.
  *
  *     %x = load %p, %m, %o vec=4     =>     mov.f32 %f1..%f4, (the elements of %o);
  *                                           @%m0 ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%p0];
  *
- * Elements below 32 bits are loaded in words of up to 32 bits and unpacked afterwards. The other value is
- * omitted if nothing observable depends on it: every use of the load ends in a store under the same mask.
- * With `tail`, a vector with a partly false mask is accessed element by element:
+ * Elements below 32 bits are loaded in words of up to 32 bits and unpacked afterwards. The load needs no `other`
+ * value if nothing observable depends on it, because every value computed from the load is only stored, under the
+ * same mask. With attribute `tail`, a vector whose mask is partly false is accessed element by element:
  *
  *     @%all ld.v4 ...;  @(%m0 xor %all) ld ...;  @(%m1 xor %all) ld ...; ... */
 #include "codegen/select/select.h"
@@ -43,7 +43,7 @@ static struct opnd address(struct select *s, struct opnd p)
 
 /* -- words and their elements -- */
 
-/* Joins two bytes, whose registers have arbitrary upper halves, to 16 bits. */
+/* Joins the low bytes of two registers to 16 bits; the registers' upper bytes are arbitrary. */
 static struct opnd join_bytes(struct select *s, struct opnd low, struct opnd high)
 {
     low = emit2(s, form0(INSN_and, PT_b16), low, opnd_int(CLASS_b16, 0xff));
@@ -142,7 +142,8 @@ static void add_mod(struct form *f, enum mod m)
     f->mods[i] = (uint8_t)m;
 }
 
-/* The instruction of an access with the op's cache attributes; *policy is its last operand, or OPND_none. */
+/* The instruction of an access with the op's cache attributes; sets *policy to the L2 eviction policy, its last
+ * operand, or to OPND_none. */
 static struct form access_form(struct select *s, const struct op *o, enum insn_code code, struct opnd *policy)
 {
     static const uint8_t cache_mods[CACHE_count] = {
@@ -192,8 +193,8 @@ static bool is_never(struct opnd p)
 
 /* -- masks -- */
 
-/* One predicate for a whole vector; with `tail`, also one for each element, for the case that the first is
- * false. */
+/* The predicate of a whole vector; with `tail`, also a predicate for each element, which is used if the whole
+ * vector's is false. */
 struct guards {
     struct opnd whole;
     struct opnd each[GROUP_MOST];
@@ -216,8 +217,8 @@ static struct guards guards_of(struct select *s, const struct opnd *mask, int ve
     return g;
 }
 
-/* Do v's elements where `mask` is 0 have no observable effect? Control flow counts as observable. *budget
- * bounds the search. */
+/* Are the elements of v at positions where `mask` is false unobservable? Control flow that depends on v makes them
+ * observable. *budget bounds the search. */
 static bool only_under_mask(const struct value *v, const struct value *mask, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -241,10 +242,11 @@ static bool only_under_mask(const struct value *v, const struct value *mask, int
 struct load {
     const struct op *op;
     struct word_shape shape;
-    struct form form; /* without type and vector length */
+    struct form form; /* the instruction without its type and vector length */
     struct opnd policy;
-    const struct opnd *ptr, *mask, *other; /* tiles, or NULL */
-    bool needs_other;                      /* elements where the mask is 0 must be other, or 0 */
+    const struct opnd *ptr, *mask,
+        *other;       /* the registers of the operand tiles; NULL: the op has no such operand */
+    bool needs_other; /* elements where the mask is false must be `other`, or 0 */
 };
 
 static struct opnd other_elem(const struct load *l, int reg)
@@ -268,7 +270,7 @@ static void emit_ld(struct select *s, const struct load *l, enum ptype type, int
     in->fresh = !l->needs_other && type == l->shape.type && nwords == l->shape.nwords;
 }
 
-/* Loads the elements of vectors that were not loaded as one, each by itself; every element then has its own
+/* Loads the elements of a vector one by one where the whole-vector load was not executed; each element has its own
  * register. */
 static void load_tail(struct select *s, const struct load *l, int first, const struct guards *g,
                       struct opnd *elems)
@@ -284,7 +286,7 @@ static void load_tail(struct select *s, const struct load *l, int first, const s
     }
 }
 
-/* Loads all elements at once where `guard` is true; elsewhere they get the value of `other`. */
+/* Loads all elements of a vector at once if `guard` is true; otherwise sets them to `other`. */
 static void load_vector(struct select *s, const struct load *l, int first, struct opnd guard,
                         struct opnd *elems)
 {
@@ -324,7 +326,7 @@ static void load_group(struct select *s, const struct load *l, int first, struct
         result[i] = from_memory(s, a, elems[i]);
 }
 
-/* A mask of the registers' bits that only replicate others. */
+/* A mask of the register bits that do not change the coordinate, so that the registers are replicas. */
 static int free_regs(const struct type *t)
 {
     return t->kind == TY_tile ? (int)layout_free_bits(t->layout, IN_reg) : 0;
@@ -400,7 +402,7 @@ static void select_store(struct select *s, const struct op *o)
             store_group(s, o, &a, k, owner);
 }
 
-/* One thread executes the prefetch. */
+/* Selects a prefetch, which one thread executes. */
 static void select_prefetch(struct select *s, const struct op *o)
 {
     struct opnd n = tile_of(s, op_opnd(o, 1))[0], zero = opnd_int(CLASS_b32, 0);

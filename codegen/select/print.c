@@ -1,18 +1,18 @@
-/* print.c: how prints and failures of assertions are selected: as calls of the driver's vprintf.
+/* print.c: selects prints and failed assertions as calls of the driver's vprintf.
  *
  *     print %x text=" x: "     =>     st.local.u32 [args], pid; ...; st.local.f64 [args+24], x
  *                                     call ($r), vprintf, (format, args);       for each of the thread's elements
  *
- * Every thread that owns an element prints it. The format contains everything that is known at compile time:
+ * Every thread that owns an element prints it. The format string contains the parts that are known at compile time:
  * the text, and the width of indices. */
 #include "codegen/select/select.h"
 
 #include <string.h>
 
-/* The arguments of the call, as they are stored. */
+/* The arguments of the vprintf call, stored in local memory. */
 struct printing {
     struct select *s;
-    struct opnd args; /* the address of the arguments */
+    struct opnd args; /* the address of the stored arguments */
     int bytes;
 };
 
@@ -26,7 +26,7 @@ static void put_arg(struct printing *p, struct opnd x, enum ptype type)
     p->s->m->local_bytes = p->bytes > p->s->m->local_bytes ? p->bytes : p->s->m->local_bytes;
 }
 
-/* -- values: their formats, and the types with which they are passed -- */
+/* -- formats of values, and the types as which they are passed -- */
 
 static const char *conversion(const struct type *t, bool hex, bool is_unsigned)
 {
@@ -82,7 +82,7 @@ static void index_format(struct text *out, const struct type *t)
         text_printf(out, "%s%%%dd", d ? ", " : "", digits(t->shape[d] - 1));
 }
 
-/* The thread's part of an element's coordinate. */
+/* The part of an element's coordinate that depends on the thread. */
 static struct opnd thread_part(struct select *s, const struct layout *l)
 {
     uint32_t basis[LAYOUT_BITS_MAX];
@@ -105,7 +105,7 @@ static void put_index(struct printing *p, const struct type *t, struct opnd thre
 
 /* -- the op -- */
 
-/* Appends the prefix to a format. */
+/* Appends a text to a format string, with '%' escaped. */
 static void put_escaped(struct text *out, const char *s)
 {
     for (; *s; s++)
@@ -175,7 +175,7 @@ void select_print(struct select *s, const struct op *o)
     call_vprintf(s, format.s, begin(s).args);
 }
 
-/* Where `fails` is true, reports it as CUDA's assert does; the launch then ends. */
+/* Reports a failed assertion in the format of CUDA's assert where `fails` is true, and traps. */
 void select_failure(struct select *s, const struct op *o, struct opnd fails)
 {
     const struct attr *a = op_attr(o, ATTR_text);
@@ -183,7 +183,7 @@ void select_failure(struct select *s, const struct op *o, struct opnd fails)
     text_init(&format, s->m->arena);
     if (o->loc.line && o->loc.file < s->diag->sources.n) {
         const char *name = s->diag->sources.at[o->loc.file]->name, *slash = strrchr(name, '/');
-        /* the base name, so that the text is the same in every folder */
+        /* the file's base name, so that the PTX does not depend on the folder */
         put_escaped(&format, slash ? slash + 1 : name);
         text_printf(&format, ":%d: ", (int)o->loc.line);
     }

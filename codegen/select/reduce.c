@@ -1,12 +1,11 @@
-/* reduce.c: how reductions along an axis within registers and lanes, and maps over single elements, are
- * selected.
+/* reduce.c: selects reductions along an axis within registers and lanes, and maps over single elements.
  *
- *     registers    pairs of neighbours, then pairs of pairs, ... until each result has one value in each thread; for
- *                  sums of products, runs of neighbours first: an fma adds each product but the run's first
- *     lanes        for each lane bit of the axis: combine with the value of the lane whose bit differs
+ *     registers    a tree over neighbours, until each thread has one value for each result; sums of products first
+ *                  reduce runs of neighbours by a chain of fma
+ *     lanes        a butterfly: for each lane bit of the axis, combine with the value of the lane whose bit differs
  *
- * All these lanes then hold the result. Replicated registers and lanes take no part. Combinations of i32 for
- * which the GPU has a warp-wide instruction (redux) use that. */
+ * Afterwards all lanes along the axis hold the result. Registers and lanes that only hold replicas are skipped.
+ * Combinations of i32 use the GPU's warp-wide instruction (redux) if it has one for them. */
 #include "codegen/select/select.h"
 
 #include "ir/families.h"
@@ -16,10 +15,10 @@ enum { VALUES_MOST = 8 };
 struct reduction {
     const struct op *op;
     struct block *region;
-    int n;                       /* number of values that are reduced together */
+    int n;                       /* number of operand tiles that are reduced together */
     const struct layout *layout; /* the operands' layout */
-    uint32_t axis_mask;          /* bits of the axis in a coordinate */
-    uint32_t lane_mask;          /* lane bits of the axis */
+    uint32_t axis_mask;          /* the coordinate bits of the axis */
+    uint32_t lane_mask;          /* the lane bits that differ along the axis */
 };
 
 /* -- combining -- */
@@ -62,8 +61,8 @@ static uint32_t with_axis(const struct reduction *r, uint32_t coord)
     return (coord & low) | (coord & ~low) << axis_bits;
 }
 
-/* Gathers the operands' values in this thread that belong to the result at `coord`, in groups of n; returns
- * how many groups. */
+/* Collects the thread's elements that are reduced into the result at `coord`, in groups of one element from each of
+ * the n operands; returns the number of groups. */
 static int gather(struct select *s, const struct reduction *r, uint32_t coord, struct opnd *values)
 {
     uint32_t free_bits = layout_free_bits(r->layout, IN_reg);
@@ -81,7 +80,7 @@ static int gather(struct select *s, const struct reduction *r, uint32_t coord, s
     return found;
 }
 
-/* Is the one operand, seen through changes of shape, a product without other uses? */
+/* Is there one operand and, looking through changes of shape, is it a product without other uses? */
 static bool sums_products(const struct reduction *r)
 {
     const struct op *add = r->region->first;
@@ -92,7 +91,7 @@ static bool sums_products(const struct reduction *r)
            add->next == block_terminator(r->region) && type_is_float(v->type);
 }
 
-/* Reduces runs of neighbours to their first ones, which are then consecutive; returns how many. */
+/* Reduces each run of neighbouring values to one value; stores these consecutively and returns their number. */
 static int reduce_runs(struct select *s, const struct reduction *r, int count, struct opnd *values)
 {
     const int run = op_params(r->op)->select_sum_run;
@@ -151,7 +150,8 @@ static enum mod redux_mod(enum opcode code)
     }
 }
 
-/* The instruction that combines i32 over a whole warp as the region does; code 0 (mov): there is none. */
+/* The redux instruction that computes over a whole warp what the region computes for two i32; code 0 (mov): there is
+ * none. */
 static struct form redux_form(const struct select *s, const struct reduction *r)
 {
     struct form none = {0};
@@ -208,7 +208,7 @@ static void reduce_to(struct select *s, const struct reduction *r, const struct 
         results[i][reg] = values[i];
 }
 
-/* Selects the region in place, for each element that a thread holds. */
+/* Selects the region's ops once for each element that a thread holds. */
 static void select_map(struct select *s, const struct op *o)
 {
     const struct type *t = o->results[0].type;

@@ -1,12 +1,11 @@
-/* scan.c: how scans along an axis within registers and lanes are selected.
+/* scan.c: selects scans along an axis within registers and lanes.
  *
- *     registers    x0, x0 + x1, x0 + x1 + x2, ...: the last one is the thread's sum
- *     lanes        sums of 2, 4, .. threads: each thread of the upper half adds the last one of the lower half's
- *     registers    the sum of all threads before is added to each of a thread's values
+ *     registers    prefix sums x0, x0 + x1, x0 + x1 + x2, ...; the last one is the thread's total
+ *     lanes        prefix sums of the totals over 2, 4, ... lanes: each lane of the upper half adds the lower half's total
+ *     registers    each value adds the total of all preceding lanes
  *
- * lower_scan has made the axis' lowest bits register bits and the next ones lane bits, in order. A scan from
- * the end is the same with all bits of the axis flipped. "First" and "before" refer to the order of the
- * scan. */
+ * lower_scan has chosen a layout in which the axis' lowest bits are register bits and the next bits are lane bits,
+ * in order. A reverse scan flips all bits of the axis. "First" and "preceding" refer to the order of the scan. */
 #include "codegen/select/select.h"
 
 #include <string.h>
@@ -15,10 +14,10 @@ enum { VALUES_MOST = 16, ALL_LANES = 31 };
 
 struct scan {
     const struct op *op;
-    int n; /* number of values that are scanned together */
+    int n; /* number of operand tiles that are scanned together */
     bool reverse;
-    int nregs, nlanes;                        /* number of the axis' bits */
-    int reg[COORD_BITS_MAX], lane[LANE_BITS]; /* the numbers of these register and lane bits, lowest first */
+    int nregs, nlanes;                        /* numbers of register bits and lane bits of the axis */
+    int reg[COORD_BITS_MAX], lane[LANE_BITS]; /* which register bits and lane bits these are, lowest first */
     uint32_t lane_mask;
 };
 
@@ -37,7 +36,7 @@ static struct opnd b32_with(struct select *s, enum insn_code code, struct opnd x
     return mask ? emit2(s, form0(code, PT_b32), x, opnd_int(CLASS_b32, mask)) : x;
 }
 
-/* Converts the lane's number to one whose axis bits are in the order of the scan, or back. */
+/* Flips the axis bits of a lane's number for a reverse scan; the function is its own inverse. */
 static struct opnd in_order(struct select *s, const struct scan *x, struct opnd lane)
 {
     return b32_with(s, INSN_xor, lane, x->reverse ? x->lane_mask : 0);
@@ -64,7 +63,7 @@ static void shuffle_all(struct select *s, const struct scan *x, const struct opn
         to[i] = shuffle(s, MOD_idx, in_reg(s, from[i]), lane);
 }
 
-/* Turns sums[] of each thread into sums up to the thread's end. */
+/* Replaces each lane's total sums[] by the total of all lanes up to and including this lane. */
 static void scan_lanes(struct select *s, const struct scan *x, struct opnd *sums)
 {
     struct opnd own = in_order(s, x, lane_bits(s, ALL_LANES));
@@ -83,7 +82,7 @@ static void scan_lanes(struct select *s, const struct scan *x, struct opnd *sums
     }
 }
 
-/* The preceding lane along the axis: the axis bits of the lane, as a number, less one. */
+/* The number of the preceding lane along the axis: subtracts one from the number that the axis bits form. */
 static struct opnd lane_before(struct select *s, const struct scan *x)
 {
     struct opnd own = in_order(s, x, lane_bits(s, ALL_LANES));
@@ -94,7 +93,7 @@ static struct opnd lane_before(struct select *s, const struct scan *x)
     return in_order(s, x, emit2(s, form0(INSN_or, PT_b32), axis, rest));
 }
 
-/* Scans one line of the axis that starts at register `leader`. */
+/* Scans the elements along the axis that start at register `leader`. */
 static void scan_line(struct select *s, const struct scan *x, int leader, struct opnd *const *from,
                       struct opnd *const *to)
 {

@@ -1,11 +1,11 @@
-/* select.c: how tile ops become instructions.
+/* select.c: selects instructions for tile ops.
  *
  *     %y = add %x, %x : tile<512xf32,#l>     =>     add.rn.f32 %f5, %f1, %f1;   one per register of #l
  *                                                   add.rn.f32 %f6, %f2, %f2; ...
  *
- * Selection handles one op at a time, register by register, without optimizing: the peephole removes equal,
- * foldable and dead instructions. Selection decides nothing about data: the IR has layouts, vector widths,
- * buffers and barriers. */
+ * Selection handles one op at a time, register by register, without optimizing: the peephole removes equal, foldable
+ * and dead instructions. Layouts, vector widths, buffers and barriers are already in the IR, so selection makes no
+ * decisions about them. */
 #include "codegen/select/select.h"
 
 #include "ir/families.h"
@@ -92,8 +92,8 @@ void emit_moves(struct select *s, int n, const struct opnd *to, struct opnd *fro
 
 /* -- threads -- */
 
-/* The bits of the thread's number in `mask`, shifted left by `shift` (right if negative); nbits is how many
- * bits the number has. */
+/* Selects the bits of the thread's number that are in `mask` and shifts them left by `shift` (right if negative).
+ * The thread's number has nbits bits. */
 static struct opnd emit_shifted(struct select *s, int nbits, uint32_t mask, int shift)
 {
     uint32_t all = (UINT32_C(1) << nbits) - 1, shifted_out = shift < 0 ? (UINT32_C(1) << -shift) - 1 : 0;
@@ -185,7 +185,7 @@ enum dtype elem_dtype(const struct type *t)
 }
 
 static const struct {
-    uint8_t bits, as_signed, as_unsigned, own; /* own: as the float type itself */
+    uint8_t bits, as_signed, as_unsigned, own; /* own: the float type itself */
 } ptypes[DT_count] = {
     [DT_i1] = {PT_pred, PT_pred, PT_pred, PT_pred},  [DT_i8] = {PT_b16, PT_s16, PT_u16, PT_b16},
     [DT_i16] = {PT_b16, PT_s16, PT_u16, PT_b16},     [DT_i32] = {PT_b32, PT_s32, PT_u32, PT_b32},
@@ -226,7 +226,7 @@ static void select_elementwise(struct select *s, const struct op *o, select_elem
             continue;
         }
         struct opnd x[OPNDS_MOST];
-        bool same = k > 0; /* equal to the preceding element: a splat */
+        bool same = k > 0; /* all operands are equal to those of the preceding element, as in a splat */
         for (int i = 0; i < o->nopnds; i++) {
             x[i] = tiles[i][k];
             same = same && opnd_same(x[i], last[i]);
@@ -250,8 +250,8 @@ void emit_barrier(struct select *s)
     emit_insn(s, form0(INSN_bar, PT_none), 0, s->role ? 2 : 1, x);
 }
 
-/* The numbers of the groups' barriers follow that of the role's barrier. Each barrier is a constant: with a
- * number in a register, ptxas would reserve all barriers. */
+/* Emits one barrier for each group of warps; their numbers follow that of the role's barrier. Each number is a
+ * constant in a branch of its own: if the number were in a register, ptxas would reserve all barriers. */
 static void emit_group_barriers(struct select *s, int threads)
 {
     for (int i = 0; i < 32 * s->f->num_warps / threads; i++) {
@@ -343,7 +343,7 @@ struct opnd tensor_map_address(struct select *s, int map)
     return emit1(s, form1(INSN_cvta, PT_u64, MOD_param), emit1(s, form0(INSN_mov, PT_b64), place));
 }
 
-/* Loads a parameter: pointers and integers by value, i1 from a byte. */
+/* Loads a kernel parameter; an i1 is passed as a byte. */
 static struct opnd load_param(struct select *s, const struct type *t, int index)
 {
     enum dtype dt = elem_dtype(t);

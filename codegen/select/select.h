@@ -1,8 +1,8 @@
 /* select.h: the functions that the files of instruction selection share. select.c has the driver; every other
  * file selects one family of ops.
  *
- * In each thread a tile is one operand for each register of its layout (a scalar: one operand); a constant
- * stays an immediate until an instruction needs a register. Registers of element types:
+ * In each thread a tile is represented by one operand for each register of its layout (a scalar: by one operand). A
+ * constant stays an immediate until an instruction needs a register. The registers of element types:
  *
  *     i1              a predicate
  *     i8, f8e4, f8e5  16 bits, of which the upper 8 are arbitrary: code that reads them extends them first
@@ -24,10 +24,11 @@ struct select {
     const struct op *op;  /* the op that is being selected */
     struct opnd thread;   /* the thread's number in the program: %tid.x */
     struct opnd leader;   /* the number of the warp's first thread, uniform in the warp */
-    /* in a role: byte distance from this CTA's shared memory to the other CTA's of the pair */
+    /* in a warp role: byte distance from this CTA's shared memory to that of the pair's other CTA */
     struct opnd to_peer;
-    int role;             /* 0: all threads execute this; else the number of the role, from 1 */
-    /* in the producer's warp, before its other threads exit: is this the elected thread? */
+    /* number of the warp role whose code is selected, from 1; 0: all threads execute the code */
+    int role;
+    /* predicate in the producer's warp, until its other threads exit: is this the elected thread? */
     struct opnd elected;
 };
 
@@ -56,28 +57,28 @@ static inline struct form form_cvt(enum ptype to, enum ptype from, enum mod m)
 {
     return form_cvt2(to, from, m, MOD_none);
 }
-/* Appends an instruction with one result, and returns that. */
+/* Appends an instruction with one result, and returns the result. */
 struct opnd emit(struct select *s, struct form form, int n, const struct opnd *x);
 struct opnd emit1(struct select *s, struct form form, struct opnd x);
 struct opnd emit2(struct select *s, struct form form, struct opnd x, struct opnd y);
 struct opnd emit3(struct select *s, struct form form, struct opnd x, struct opnd y, struct opnd z);
-/* The same bits in a register of another class; x itself if the class is the same. */
+/* Copies the bits of x to a register of another class; returns x itself if the class is the same. */
 struct opnd emit_bits(struct select *s, enum reg_class cls, struct opnd x);
-/* Appends any other instruction; its results are the first operands. */
+/* Appends an instruction with ndefs results, which are its first operands. */
 struct insn *emit_insn(struct select *s, struct form form, int ndefs, int n, const struct opnd *x);
-/* A jump that is taken if `when` is true (negated: false; OPND_none: always). The caller sets its target once
- * that exists. */
+/* Appends a jump that is taken if `when` is true (negated: false; OPND_none: always). The caller sets the target
+ * when that block exists. */
 struct insn *emit_jump(struct select *s, struct opnd when, bool negated);
 void jump_to(struct insn *jump, const struct mblock *b);
 void emit_mov(struct select *s, struct opnd to, struct opnd from);
-/* The same value in a register. */
+/* Returns x in a register: a constant is moved into a new one. */
 struct opnd in_reg(struct select *s, struct opnd x);
-/* Moves in parallel: a source may be another move's destination. */
+/* Moves n values in parallel: the source of one move may be the destination of another. */
 void emit_moves(struct select *s, int n, const struct opnd *to, struct opnd *from);
-/* XOR of basis[i] over the bits i that are set in the thread's index. */
+/* The XOR of basis[i] over the bits i that are set in the thread's number. */
 struct opnd emit_thread_map(struct select *s, int nbits, const uint32_t *basis);
-/* basis[i]: what bit i of a thread's number adds to the coordinate; lanes, then warps. Returns how many bits.
- * (shape.c) */
+/* Sets basis[i] to the coordinate bits that bit i of the thread's number sets (lane bits, then warp bits); returns
+ * the number of bits. (shape.c) */
 int layout_threads(const struct layout *l, uint32_t *basis);
 /* A predicate: is this thread the owner of the elements of layout `l` that it holds? Kind OPND_none if every
  * thread is. */
@@ -87,29 +88,29 @@ struct opnd pred_and(struct select *s, struct opnd x, struct opnd y);
 
 void emit_barrier(struct select *s); /* a barrier for all threads of the role */
 
-struct opnd *tile_of(struct select *s, const struct value *v); /* its registers */
-struct opnd *tile_new(struct select *s, struct value *v);      /* registers to be filled by the caller */
+struct opnd *tile_of(struct select *s, const struct value *v); /* the registers of v */
+struct opnd *tile_new(struct select *s, struct value *v);      /* new registers for v, which the caller sets */
 const struct layout *tile_layout(const struct select *s, const struct type *t, struct layout *scalar);
-enum dtype elem_dtype(const struct type *t); /* pointers: i64 */
-double const_f32(const struct value *v);     /* NaN if v is not such a constant */
-#define FAR_FROM_TINY 0x1p-100 /* sums with this and larger numbers ignore numbers below 2^-126 */
-bool is_lost_where_tiny(const struct value *v); /* do the ops that use v ignore numbers below 2^-126, which may then be flushed to 0? */
+enum dtype elem_dtype(const struct type *t); /* i64 for pointers */
+double const_f32(const struct value *v);     /* the value of an f32 constant; NaN if v is none */
+#define FAR_FROM_TINY 0x1p-100 /* adding a subnormal to a number of at least this size does not change it */
+bool is_lost_where_tiny(const struct value *v); /* may a subnormal v be flushed to 0, because no use of v depends on it? */
 
-enum ptype dtype_ptype(enum dtype dt, enum reading r); /* floats: the float's type, or bits */
+enum ptype dtype_ptype(enum dtype dt, enum reading r); /* for floats: the float type, or untyped bits */
 enum reg_class dtype_class(enum dtype dt);
 
-/* reads a special register: enum special, `number` counts on from it along axes */
+/* reads special register `special` + `number`; number: the axis, for those that exist for each axis */
 struct opnd emit_special(struct select *s, int number);
 
-/* Selects the ops of a region in place and returns its terminator; the caller has set the block's
- * arguments. */
+/* Selects the ops of a region into the current block and returns the region's terminator; the caller has set the
+ * region's arguments. */
 const struct op *select_inline(struct select *s, struct block *b);
-/* Reports an op that the language has and this back end does not support. */
+/* Reports an op that is valid but not supported by this back end. */
 _Noreturn void select_unsupported(struct select *s, const char *what);
 
-/* -- one function for each family; those of elementwise ops return one element of the result -- */
+/* -- one function for each family of ops; those of elementwise families return one element of the result -- */
 struct opnd select_arith(struct select *s, const struct op *o, const struct opnd *x);
-bool math_jumps(const struct op *o); /* depends on its operands */
+bool math_jumps(const struct op *o); /* is the op selected as a branch that depends on its operands? */
 struct opnd select_math(struct select *s, const struct op *o, const struct opnd *x);
 struct opnd select_cast(struct select *s, const struct op *o, const struct opnd *x);
 void select_create(struct select *s, const struct op *o);
@@ -129,31 +130,31 @@ struct opnd tensor_map_address(struct select *s, int map);
 void select_control(struct select *s, const struct op *o);
 void select_debug(struct select *s, const struct op *o);
 
-/* -- cast.c: used by others -- */
+/* -- cast.c, functions that other files use -- */
 struct opnd widen_to_f32(struct select *s, enum dtype from, struct opnd x);
 struct opnd narrow_from_f32(struct select *s, enum dtype to, struct opnd x, enum rounding round);
 /* Extends an i8 to 16 bits by its sign or by zeros; other types stay unchanged. */
 struct opnd extend_i8(struct select *s, enum dtype dt, struct opnd x, bool with_sign);
 
-/* -- memory.c: used by others -- */
+/* -- memory.c, functions that other files use -- */
 /* An access of `vec` neighbouring elements as nwords words of per_word elements each. */
 struct word_shape {
-    int vec, bits; /* of an element in memory */
+    int vec, bits; /* number of elements; bits of an element in memory */
     int nwords, per_word;
-    enum ptype type; /* of a word */
+    enum ptype type; /* the PTX type of a word */
     enum dtype dt;
 };
 enum { WORDS_MOST = 16 };
 struct word_shape word_shape(enum dtype dt, int vec);
 struct form access_shape(struct form f, enum ptype type, int nwords);
-void set_guard(struct insn *in, struct opnd p); /* does nothing for kind OPND_none */
-/* The word made of elements; the elements of a word; and each element as its registers hold it. */
+void set_guard(struct insn *in, struct opnd p); /* guards the instruction by p; does nothing if p is OPND_none */
+/* Joins elements to a word, splits a word into elements, and converts elements between memory and registers. */
 struct opnd join_elems(struct select *s, const struct word_shape *a, const struct opnd *elems);
 void split_word(struct select *s, const struct word_shape *a, struct opnd word, struct opnd *elems);
 struct opnd from_memory(struct select *s, const struct word_shape *a, struct opnd x);
 
-/* -- reduce.c: used by others -- */
-/* a = the result of the op's region for a and b, n values each. */
+/* -- reduce.c, functions that other files use -- */
+/* Sets a to the result of the op's region for a and b; a and b have one value for each operand of the op. */
 void select_combine(struct select *s, const struct op *o, struct opnd *a, const struct opnd *b);
 /* The coordinate bits of dimension `axis`. */
 uint32_t coord_mask(const struct layout *l, int axis);
@@ -166,31 +167,31 @@ void select_failure(struct select *s, const struct op *o, struct opnd fails); /*
 void select_shared_gather(struct select *s, const struct op *o);
 void select_shared_count(struct select *s, const struct op *o);
 
-/* -- convert.c: used by others -- */
-/* Where a buffer, or one of its stages, begins in shared memory: a register (or $smem itself, moved to a
- * register) with an address, and bytes to add to it. */
+/* -- convert.c, functions that other files use -- */
+/* The address in shared memory at which a buffer, or one of its stages, begins: a register that holds an address,
+ * plus a constant number of bytes. */
 struct place {
     struct opnd base;
     int64_t bytes;
 };
 struct place buffer_place(struct select *s, const struct value *buf);
 struct opnd choose_elem(struct select *s, enum dtype dt, struct opnd c, struct opnd yes, struct opnd no);
-/* A buffer as seen by threads that hold a tile in some layout. */
+/* How threads that hold a tile in some layout address a buffer. */
 struct buffer {
-    struct place_map map; /* maps places of the layout to offsets in elements */
+    struct place_map map; /* maps places (register, lane, warp) of the layout to offsets in elements */
     int elem_bytes, reg_bits;
     int64_t offset_bytes;
-    uint32_t thread_mask;   /* bits of byte offsets that depend on the thread */
+    uint32_t thread_mask;   /* the bits of byte offsets that depend on the thread */
     int reg_of[WORDS_MOST]; /* element i of the vector of register r is in register r ^ reg_of[i] */
-    int vector_bits;        /* the register bits that make the vector */
-    struct opnd smem;       /* address of all buffers, or of a stage */
-    struct opnd thread;     /* the thread's part of the offset */
+    int vector_bits;        /* the register bits that number the elements of a vector */
+    struct opnd smem;       /* a register with the address of shared memory, or of a stage of the buffer */
+    struct opnd thread;     /* the part of the byte offset that depends on the thread */
 };
-/* How o, whose first operand is a buffer, addresses the elements of a tile with layout l, `vec` at once. */
+/* Computes how op o, whose first operand is a buffer, addresses the elements of a tile with layout l. */
 struct buffer buffer_of(struct select *s, const struct op *o, const struct layout *l);
 /* The address of the element of register `reg`. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg);
-/* x of another lane, selected by XOR (bfly) or by number (idx). */
+/* The value of x in another lane, which is given as an XOR mask (bfly) or as a number (idx). */
 struct opnd shuffle(struct select *s, enum mod mode, struct opnd x, struct opnd lane);
 
 /* -- asm.c -- */
@@ -199,10 +200,10 @@ void select_asm(struct select *s, const struct op *o);
 /* -- atomic.c -- */
 void select_atomic(struct select *s, const struct op *o);
 
-/* -- math.c: used by others -- */
+/* -- math.c, functions that other files use -- */
 struct opnd select_frem(struct select *s, enum dtype dt, const struct opnd *x);
 
-/* -- arith.c: used by others -- */
+/* -- arith.c, functions that other files use -- */
 struct opnd pred_not(struct select *s, struct opnd x);
 enum mod rounding_mod(const struct op *o); /* the rounding mode; to nearest if the op does not give one */
 enum mod flush_mod(const struct op *o);    /* MOD_ftz if the op flushes subnormal numbers */

@@ -1,7 +1,8 @@
-/* shape.c: how constants, ranges, program ids, splats and changes of shape are selected.
+/* shape.c: selects constants, ranges, program ids, splats and changes of shape.
  *
- * A range computes its elements from the thread's number: each bit of the number and of the register XORs a
- * constant. A change of shape moves no data: its result is the operand's registers in another order. */
+ * A range computes its elements from the thread's number: each bit of the thread's number and of the register's
+ * number XORs a constant into the element. A change of shape moves no data: its result is the operand's registers in
+ * another order. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -26,7 +27,7 @@ static uint32_t reg_part(const struct layout *l, int reg)
     return layout_apply(l, (uint32_t)reg, 0, 0, 0);
 }
 
-/* The vectors of the thread's bits: lanes, then warps. */
+/* Collects the layout's basis vectors of the thread's bits: first those of lanes, then those of warps. */
 int layout_threads(const struct layout *l, uint32_t *basis)
 {
     int n = 0;
@@ -37,8 +38,8 @@ int layout_threads(const struct layout *l, uint32_t *basis)
     return n;
 }
 
-/* start + (thread's part XOR register's part); the XOR is an addition where they have no bits in common, as
- * in blocked layouts. */
+/* Computes start + (thread's part XOR register's part). The XOR is an addition if the parts have no bits in common,
+ * as in blocked layouts. */
 static void select_range(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
@@ -66,7 +67,7 @@ static struct opnd emit_warp_number(struct select *s, enum special threads)
     return emit2(s, form0(INSN_shr, PT_u32), emit_special(s, (int)threads), opnd_int(CLASS_b32, 5));
 }
 
-/* Each warp of the CTA runs its own program. */
+/* Computes the program id if each warp of the CTA runs a program of its own. */
 static void select_packed(struct select *s, const struct op *o)
 {
     bool counts = o->code == OP_num_programs;
@@ -84,7 +85,8 @@ static void select_program_id(struct select *s, const struct op *o)
         select_special(s, o, SPECIAL_ctaid_x);
 }
 
-/* If CTAs run several programs, the grid's sizes follow the parameters. */
+/* The number of programs along an axis. If CTAs run several programs, the grid's sizes are passed after the
+ * parameters. */
 static void select_num_programs(struct select *s, const struct op *o)
 {
     if (!s->f->persistent) {
@@ -98,7 +100,7 @@ static void select_num_programs(struct select *s, const struct op *o)
     tile_new(s, op_result(o))[0] = emit1(s, form0(INSN_ld_param, PT_u32), at);
 }
 
-/* Read here each time: another read may give another value. */
+/* Reads a special register whose value changes, such as a clock, so that reads may not be merged. */
 static void select_now(struct select *s, const struct op *o, enum ptype type, enum special which)
 {
     struct opnd x = {.kind = OPND_special, .cls = (uint8_t)ptype_info[type].cls, .n = (int)which};
@@ -126,10 +128,10 @@ void select_create(struct select *s, const struct op *o)
     }
 }
 
-/* -- shapes: the same elements, found in the operand's registers -- */
+/* -- changes of shape, which reuse the operand's registers -- */
 
-/* The operand's register that holds the same element as register i of the result, which is at `coord`; most
- * often it is register i too. */
+/* The operand's register that holds the element at `coord`, which is register i of the result; tries register i of
+ * the operand first. */
 static int reg_at(struct select *s, const struct layout *l, uint32_t coord, int i)
 {
     int n = 1 << l->nbits[IN_reg];
@@ -141,8 +143,8 @@ static int reg_at(struct select *s, const struct layout *l, uint32_t coord, int 
     diag_bug(s->diag, s->op->loc, "'%s' would move data between threads", op_info[s->op->code].name);
 }
 
-/* Converts a coordinate of the broadcast tile to one of the operand: dimensions of size 1 have no bits
- * there. */
+/* Converts a coordinate of the broadcast tile to one of the operand, whose dimensions of size 1 have no coordinate
+ * bits. */
 static uint32_t unbroadcast(const struct layout *to, const struct layout *from, uint32_t coord)
 {
     uint32_t result = 0;
@@ -166,7 +168,7 @@ static void select_broadcast(struct select *s, const struct op *o)
         tile[i] = x[reg_at(s, from, unbroadcast(to, from, reg_part(to, i)), i)];
 }
 
-/* A predicate: is the thread's part of the coordinate odd? Kind OPND_none: in no thread. */
+/* A predicate: is the thread's part of the coordinate odd? OPND_none: it is even in every thread. */
 static struct opnd thread_is_odd(struct select *s, const struct layout *l)
 {
     uint32_t basis[LAYOUT_BITS_MAX], any = 0;
@@ -179,7 +181,7 @@ static struct opnd thread_is_odd(struct select *s, const struct layout *l)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_ne), odd, opnd_int(CLASS_b32, 0));
 }
 
-/* The last dimension, whose bit is the coordinate's lowest, chooses between x and y. */
+/* Selects a join: the coordinate's lowest bit, which is the new last dimension, chooses between x and y. */
 static void select_join(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
@@ -220,7 +222,8 @@ void select_shape(struct select *s, const struct op *o)
     case SHAPE_OP_expand_dims:
     case SHAPE_OP_reshape:
     case SHAPE_OP_trans:
-    case SHAPE_OP_hint: op_result(o)->scratch = tile_of(s, op_opnd(o, 0)); break; /* the same registers */
+    /* a hint has no instruction: its result is its operand */
+    case SHAPE_OP_hint: op_result(o)->scratch = tile_of(s, op_opnd(o, 0)); break;
     case SHAPE_OP_gather: diag_bug(s->diag, o->loc, "a gather has not been carried through shared memory");
     }
 }

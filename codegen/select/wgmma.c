@@ -1,4 +1,4 @@
-/* wgmma.c: how asynchronous dots of warpgroups (wgmma) and the waits for them are selected.
+/* wgmma.c: selects asynchronous dots of warpgroups (wgmma) and the waits for them.
  *
  *     %d = wgmma %a, %b, %c     =>     wgmma.fence.sync.aligned;
  *                                      wgmma.mma_async.sync.aligned.m64n256k16... {%f1..%f128}, %rd1, %rd2, 1, 1, 1, 0, 1;
@@ -6,28 +6,28 @@
  *                                      wgmma.commit_group.sync.aligned;
  *     %e = dot_wait %d          =>     wgmma.wait_group.sync.aligned 0;
  *
- * The accumulator stays in its registers: register allocation drops the copy in front of the fence unless the
- * old value is used later. An accumulator that is known to be zero is not read. A descriptor of 64 bits says
- * where the warpgroup's part of a buffer begins and how it is laid out (wgmma_view); later instructions add a
- * constant to it. ptxas keeps values in uniform registers if they are obviously equal in all lanes of a warp,
- * so the warp's number is read from its first lane. */
+ * The accumulator stays in its registers: register allocation drops the copy in front of the fence unless the old
+ * value is used later. An accumulator that is known to be zero is not read. A 64-bit descriptor gives the address
+ * and layout of the warpgroup's part of a buffer (wgmma_view); the descriptors of further instructions are the first
+ * one plus a constant. The warp's number is read from its first lane by a shuffle: then ptxas knows that it is
+ * uniform, and keeps descriptors in uniform registers. */
 #include "codegen/select/dot.h"
 
 #include "ir/target/wgmma.h"
 
 #include <string.h>
 
-/* A descriptor counts in units of 16 bytes; address bits above its 18 select other CTAs of the cluster. Four
- * warps are a warpgroup. */
+/* A descriptor holds addresses of 18 bits in units of 16 bytes; higher address bits select another CTA of the
+ * cluster. A warpgroup has four (2^GROUP_BITS) warps. */
 enum { UNIT_BITS = 4, ADDRESS_BITS = 18, GROUP_BITS = 2, OPNDS_MOST = 9 };
 
-/* A buffer as seen by the instructions of this warpgroup. */
+/* An operand in shared memory, as the instructions of a warpgroup address it. */
 struct operand {
     struct wgmma_view view;
-    struct opnd first; /* the descriptor of its first part */
+    struct opnd first; /* the descriptor for the first instruction */
 };
 
-/* What each bit of the thread's number adds to the start in dimension `dim`, which warpgroups divide as in
+/* The start of this warpgroup's part of the operand in dimension `dim`, which is distributed over warpgroups as in
  * the accumulator. */
 static struct opnd warpgroup_start(struct select *s, const struct layout *acc, const struct wgmma_view *v,
                                    int dim)
@@ -46,7 +46,7 @@ static struct opnd warpgroup_start(struct select *s, const struct layout *acc, c
     return start;
 }
 
-/* The descriptors of two stages differ only in their address, by a multiple of its unit. */
+/* The descriptor of a stage: it differs from the first stage's only in the address. */
 static struct opnd descriptor_of_stage(struct select *s, struct opnd first, const struct value *stage)
 {
     const struct type *t = stage->type;
@@ -97,13 +97,13 @@ struct warpgroup_dot {
     struct form form;
     int nsum; /* number of registers of an instruction's accumulator */
     bool a_in_regs;
-    struct matrix words; /* a, if it is in registers */
-    struct operand a, b; /* the operands that are in buffers */
+    struct matrix words; /* operand a, if it is in registers */
+    struct operand a, b; /* the operands that are in shared memory */
     struct opnd *sum;
 };
 
-/* Appends an instruction's operands behind the accumulator. `adds`: the instruction adds to the accumulator's
- * old value. */
+/* Appends an instruction's operands after the accumulator. `adds`: the instruction adds to the accumulator's old
+ * value. */
 static int put_operands(struct select *s, const struct warpgroup_dot *d, struct spot at, bool adds,
                         struct opnd *x)
 {
@@ -116,7 +116,7 @@ static int put_operands(struct select *s, const struct warpgroup_dot *d, struct 
     x[n++] = opnd_int(CLASS_pred, adds);
     if (d->g->acc == DT_i32)
         return n;
-    x[n++] = opnd_int(CLASS_b32, 1); /* neither is negated */
+    x[n++] = opnd_int(CLASS_b32, 1); /* factor 1 for both operands: neither is negated */
     x[n++] = opnd_int(CLASS_b32, 1);
     if (d->g->fragment->word_elems != 2)
         return n;
@@ -144,9 +144,9 @@ static void set_sum(struct select *s, struct opnd *sum, const struct opnd *from,
     }
 }
 
-/* A's registers. Those of f32 are copied by an instruction that has no effect, since the unit ignores the
- * bits that it changes. ptxas drops plain moves, and then finds no registers in which the values are in the
- * order that the instruction needs (C7511). */
+/* The registers of operand A. Registers of tf32 are copied by an `and` that clears only bits that the tensor core
+ * ignores: ptxas would remove plain moves, and then could not place the values into the consecutive registers that
+ * the instruction needs (warning C7511). */
 static struct matrix words_of(struct select *s, const struct value *a, const struct fragment *g)
 {
     enum { UNREAD_BITS = 13 };
@@ -158,7 +158,8 @@ static struct matrix words_of(struct select *s, const struct value *a, const str
     return words;
 }
 
-/* Columns of an instruction: all of a warpgroup's, or as many as a thread has registers for. */
+/* The number of columns of one instruction: all columns of the warpgroup, or as many as a thread has accumulator
+ * registers for. */
 static int columns_of(struct select *s, const struct op *o, int columns, bool a_in_regs)
 {
     enum { COLUMNS_LEAST = 8 };
@@ -197,8 +198,8 @@ static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
     return d;
 }
 
-/* Registers for the accumulator and A are set before the fence, so that between the instructions only
- * descriptors are computed; computing those before too would take too many registers. */
+/* An instruction whose registers for the accumulator and A are set before the fence. Between the wgmmas only
+ * descriptors are computed; computing these before the fence too would take too many registers. */
 struct planned {
     struct spot at;
     struct opnd *x;
@@ -235,7 +236,7 @@ void select_wgmma(struct select *s, const struct op *o)
     emit_insn(s, form0(INSN_wgmma_commit, PT_none), 0, 0, NULL);
 }
 
-/* The dot in flight that reads v from registers; NULL: v is an accumulator. */
+/* The dot in flight that reads v from registers as its operand A; NULL: v is an accumulator. */
 static const struct op *reader_of(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)
@@ -244,8 +245,8 @@ static const struct op *reader_of(const struct value *v)
     return NULL;
 }
 
-/* The results are in the accumulators' registers, and operands that dots read keep their registers until now:
- * no earlier instruction may write these. */
+/* The results are in the accumulators' registers. Operands that dots in flight read from registers must not change
+ * before this wait, so the wait also counts as a use of these registers. */
 void select_wgmma_wait(struct select *s, const struct op *o)
 {
     struct opnd x[UINT8_MAX] = {opnd_int(CLASS_b32, op_int(o, ATTR_pending))};
