@@ -1,14 +1,14 @@
-/* access_pattern.c: which box of an array does a load or store of a tile touch? A box has strides, a start and
+/* access_pattern.c: which box of an array does a load or store of a tile access? A box has strides, a start and
  * bounds.
  *
  *     address   A + 256 sm pid + 2 sm i0 + 128 trips + 2 i1        mask   128 pid + i0 - M < 0
  *
  *     dimension 0: stride 2 sm, from 128 pid, below M      dimension 1: stride 2, from 64 trips, no bound
  *
- * The stride of a dimension is the coefficient of the tile's index. The start of a dimension that the mask bounds is
- * the part of the bounded index that is not uniform; the uniform part belongs to the bound. The remaining terms of
- * the address are divided by the strides of the other dimensions, which gives the starts of these. A term that no
- * stride divides (a batch: pid times the batch's stride) becomes a further dimension. */
+ * The stride of a dimension is the coefficient of the tile's index. If the mask bounds the index of a dimension, the
+ * start of the dimension is the non-uniform part of that index, and the uniform part becomes part of the bound. The
+ * starts of the other dimensions are the quotients of the address's remaining terms by their strides. A term that no
+ * stride divides (for example pid times the stride of a batch) becomes an additional dimension. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/value_range.h"
 
@@ -16,7 +16,7 @@
 
 struct conditions {
     int n;
-    struct poly f[CONDITIONS_MOST]; /* f < 0 */
+    struct poly f[CONDITIONS_MOST]; /* each condition is f < 0 */
 };
 
 /* -- signs -- */
@@ -27,7 +27,7 @@ static bool is_nonnegative_opnd(struct affine_table *t, const struct op *o, int 
     return x && poly_is_nonnegative(t, &x->p, a);
 }
 
-/* May a guard require that operand i of o is at least 0, so that o is? */
+/* In a proof that o is at least 0, may a guard require that operand i is at least 0? */
 static bool may_guard(const struct op *o, int i)
 {
     switch (o->code) {
@@ -62,7 +62,7 @@ static bool is_nonnegative_atom(struct affine_table *t, int atom, struct access 
     return a.kind != ATOM_carried;
 }
 
-/* Is the coefficient p of something that is at least 0 itself at least 0? */
+/* Is the uniform polynomial p at least 0, for certain or under a guard that is added to a? */
 static bool is_nonnegative_factor(struct affine_table *t, const struct poly *p, struct access *a)
 {
     bool known = true;
@@ -177,13 +177,13 @@ bool mask_implies(struct affine_table *t, const struct value *mask, int dim, con
     return false;
 }
 
-/* -- from address and conditions to a box -- */
+/* -- computing a box from an address and conditions -- */
 
 struct finder {
     struct affine_table *t;
     struct access *a;
-    struct poly rest;         /* of the address */
-    bool has_start[RANK_MAX]; /* a condition has set the start */
+    struct poly rest;         /* the terms of the address that are not yet part of the box */
+    bool has_start[RANK_MAX]; /* a condition has set the dimension's start */
     bool any_stride;          /* dimensions may be broadcast or have any stride */
     const char *why;
 };
@@ -212,7 +212,7 @@ static struct poly split(const struct affine_table *t, const struct poly *p, str
     return varying;
 }
 
-/* Adds the bound start + i + uniform < 0 along d: the terms that are not uniform become the start. */
+/* Adds the bound f = start + i + uniform < 0 along d: the non-uniform terms of f become the dimension's start. */
 static bool add_bound(struct finder *x, int d, const struct poly *f, bool is_modulo)
 {
     struct access_dim *dim = &x->a->dims[d];
@@ -240,7 +240,7 @@ static bool add_lower_bound(struct finder *x, int d, const struct poly *f)
     struct poly start = split(x->t, &without, &uniform);
     if ((x->has_start[d] && !poly_equal(&start, &dim->start)) || dim->is_bounded_below)
         return refuse(x, "dimension %d has bounds on different indices", d);
-    /* The array begins where the mask becomes true. */
+    /* Index 0 of the dimension is the first index at which the mask is true. */
     for (int i = 0; i < dim->nbounds; i++)
         if (!poly_add(x->t, &dim->bounds[i].more, &dim->bounds[i].more, &uniform, -1))
             return refuse(x, "%s", no_bounds);
@@ -284,7 +284,7 @@ static bool add_conditions(struct finder *x, const struct conditions *c)
     return true;
 }
 
-/* Replaces each wrapped index by the plain index with a bound. */
+/* Replaces each wrapped index (x % n) in the address by the plain index x with the bound x < n. */
 static bool drop_modulo(struct finder *x)
 {
     for (int i = 0; i < x->rest.n;) {
@@ -327,7 +327,7 @@ static bool find_strides(struct finder *x, const struct type *tile)
     return !tile->rank || x->a->contiguous >= 0 || x->any_stride || refuse(x, "no dimension is contiguous");
 }
 
-/* Subtracts the starts that conditions have set from the rest of the address. */
+/* Subtracts the terms of the starts that conditions have set from the remaining address. */
 static bool subtract_starts(struct finder *x)
 {
     for (int d = 0; d < x->a->tile_rank; d++) {
@@ -349,8 +349,8 @@ static bool divide(struct finder *x, int d, int atom, struct poly *factor)
         return true;
     if (!poly_divide(x->t, factor, &dim->stride, &q, factor))
         return refuse(x, "the address has too many terms");
-    /* Every coefficient may be a multiple of a constant stride, but an index of this dimension is a number of
-     * elements: q must be constant too. */
+    /* A constant stride may also divide coefficients that belong to other dimensions. The quotient is an index of
+     * this dimension only if it is constant too. */
     if (poly_const(&dim->stride, &bytes) && !poly_const(&q, &bytes)) {
         struct poly back;
         if (!poly_mul(x->t, &back, &q, &dim->stride) || !poly_add(x->t, factor, factor, &back, 1))
@@ -370,8 +370,8 @@ static bool add_dim(struct finder *x, int atom, const struct poly *stride)
     return true;
 }
 
-/* Divides the rest of the address by the strides. Strides that are not constant go first, because they identify the
- * dimension. */
+/* Divides the remaining terms of the address by the strides. Strides that are not constant go first, because such a
+ * stride identifies its dimension. */
 static bool distribute(struct finder *x)
 {
     struct poly varying = split(x->t, &x->rest, &x->a->offset);
@@ -399,7 +399,8 @@ static bool check_starts(struct finder *x)
     return true;
 }
 
-/* Computes the box from the address and the mask's conditions c; NULL: the mask has none that are understood. */
+/* Computes the box from the address and the mask's conditions c (NULL: the conditions are unknown). Returns NULL, or
+ * the reason why there is no box. */
 static const char *find(struct affine_table *t, const struct op *o, const struct conditions *c,
                         bool any_stride, struct access *out)
 {
@@ -465,7 +466,7 @@ void access_print(const struct affine_table *t, const struct access *a, struct t
     }
 }
 
-/* -- polynomials as launcher expressions and as ops -- */
+/* -- translating polynomials into launcher expressions and into ops -- */
 
 static bool atom_expr(struct affine_table *t, int atom, struct expr *out)
 {
@@ -522,8 +523,8 @@ static struct value *as_i32(struct builder *b, struct value *v)
     return v->type == i32 ? v : build_cast(b, OP_trunc, v, i32);
 }
 
-/* The number of the loop's finished iterations times *factor. Where the loop's step divides *factor, the loop's
- * counter is used directly and *factor is reduced. */
+/* Builds the number of the loop's finished iterations, which the caller multiplies by *factor. If the loop's step
+ * divides *factor, returns the loop's counter (less its start) instead and divides *factor by the step. */
 static struct value *build_trips(struct builder *b, const struct op *loop, int64_t *factor)
 {
     struct value *lo = op_opnd(loop, 0), *step = op_opnd(loop, 2),
@@ -545,7 +546,7 @@ static struct value *build_term(struct affine_table *t, struct builder *b, const
     struct value *r = NULL;
     for (int k = 0; k < x->natoms; k++) {
         struct atom a = atom_of(t, x->atoms[k]);
-        /* The cast is safe: the value belongs to the function that this pass may change. */
+        /* The cast drops const from a value of the function that this pass rewrites. */
         struct value *v = a.kind == ATOM_trips ? build_trips(b, a.loop, &factor)
                                                : as_i32(b, (struct value *)(uintptr_t)a.value);
         r = r ? build_binary(b, OP_mul, r, v) : v;

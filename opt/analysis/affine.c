@@ -1,19 +1,19 @@
-/* affine.c: of which indices and scalars is an index or an address the sum?
+/* affine.c: expresses indices and addresses as sums of products of tile indices and scalars.
  *
  *     %pid = program_id            pid
  *     %r   = range 0 .. 128        i0                                  (the tile's own index along dimension 0)
  *     %m   = %pid * 128 + %r       128 pid + i0
- *     %o   = %m * %stride          128 stride pid + stride i0          (stride: uniform, one value for the launch)
+ *     %o   = %m * %stride          128 stride pid + stride i0          (stride is uniform in the launch)
  *     %p   = %A + %o               A + 256 stride pid + 2 stride i0    (f16: bytes)
  *     for ... carry(%q = %p) {     A + ... + 128 trips                 (the number of finished iterations)
  *       yield %q + 64
  *
- * The form is a polynomial in which each term has at most one atom that is not uniform. Polynomials are over the
- * integers, not modulo 2^32: index arithmetic that overflows is an error of the program, which the interpreter
- * reports. A scalar that is no sum or product becomes an atom itself; a tile that is neither has no form.
+ * The form of a value is a polynomial in which each term has at most one non-uniform variable (atom). Polynomials
+ * are over the integers, not modulo 2^32: index arithmetic that overflows is an error of the program, which the
+ * interpreter reports. A scalar that is not a sum or product becomes an atom; a tile that is not one has no form.
  *
- * For a loop-carried value the analysis introduces an atom, computes the form of the yielded value, and expects the
- * atom plus an increment that does not change. */
+ * For a loop-carried value the analysis introduces an atom and computes the form of the yielded value. If that is
+ * the atom plus a loop-invariant increment, the value is its initial value plus increment times trips. */
 #include "opt/analysis/affine.h"
 
 #include "opt/passes.h"
@@ -21,12 +21,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The forms of values in a loop's body, while an atom stands for the carried value; the outer scopes have the forms
- * of values from outside of the loop. */
+/* The forms of values in a loop's body while the analysis represents the carried value by an atom. Outer scopes have
+ * the forms of values defined outside of the loop. */
 struct affine_scope {
-    struct map known; /* value to struct affine */
+    struct map known; /* maps a value to its struct affine */
     const struct value *carried;
-    const struct op *loop; /* NULL: the function */
+    const struct op *loop; /* the loop of this scope; NULL: the function */
     struct affine_scope *outer;
 };
 
@@ -143,7 +143,7 @@ bool poly_mul(const struct affine_table *t, struct poly *r, const struct poly *x
     return true;
 }
 
-/* x / y; false if y does not divide x. */
+/* Sets q to x / y; returns false if y does not divide x. */
 static bool divide_terms(struct term *q, const struct term *x, const struct term *y)
 {
     struct term r = {.factor = x->factor / y->factor};
@@ -265,7 +265,7 @@ static bool refuse(struct affine_table *t, const struct value *v, const char *wh
     return false;
 }
 
-/* The types of integers that launchers compute with. */
+/* Is t a type of integers with which the launcher computes? */
 static bool is_index(const struct type *t)
 {
     return type_is_int(t) && type_elem_bits(t) >= 32;
@@ -355,7 +355,8 @@ static bool sum(struct affine_table *t, const struct op *o, struct affine *r)
     return poly_add(t, &r->p, &x.p, &y.p, times) || refuse(t, op_result(o), "has too many terms");
 }
 
-/* A wrapped index: x % n, or x < n ? x : 0. modulo_of derives its bound from the atom's value. */
+/* Is o a wrapped index: x % n, or x < n ? x : 0? It becomes an atom, from whose value modulo_of later derives the
+ * bound. */
 static bool modulo_index(struct affine_table *t, const struct op *o, struct affine *r)
 {
     struct modulo w;
@@ -380,7 +381,7 @@ int poly_counts_along(const struct affine_table *t, const struct poly *p, int64_
     return dim;
 }
 
-/* The index along which x counts in steps of 1; -1: none. */
+/* The tile dimension whose index has coefficient 1 in x; -1: there is none. */
 static int counted_dim(const struct affine_table *t, const struct poly *x)
 {
     int64_t way = 0;

@@ -1,22 +1,23 @@
-/* affine.h: the polynomial form of values (affine.c), and the box of an array that a load or store of a tile touches
- * (access_pattern.c). */
+/* affine.h: the polynomial form of values (affine.c), and the box of an array that a load or store of a tile
+ * accesses (access_pattern.c). */
 #ifndef NESO_OPT_AFFINE_H
 #define NESO_OPT_AFFINE_H
 
 #include "ir/ir.h"
 
-/* -- polynomials over integers that a function computes -- */
+/* -- polynomials over the integers of a function -- */
 
 enum { ATOMS_MOST = 4, TERMS_MOST = 12 };
 
-/* The variables of polynomials. Atoms below RANK_MAX are the indices of the tile's elements, one for each dimension. */
+/* The variables of polynomials. Atoms below RANK_MAX are the tile's indices, one for each dimension. */
 enum atom_kind {
     ATOM_index,   /* 0, 1, 2, ... along dimension dim */
-    ATOM_uniform, /* a scalar that the launcher can compute: arguments, the size of the grid, arithmetic of these */
+    /* a scalar that the launcher can compute: an argument, the size of the grid, or arithmetic on these */
+    ATOM_uniform,
     ATOM_varying, /* any other scalar */
     ATOM_trips,   /* the number of iterations that a loop has finished */
-    ATOM_modulo, /* an index along dim that is wrapped into its bounds: x % n, or x < n ? x : 0 */
-    ATOM_carried  /* the value of a loop-carried variable; only while affine.c analyses that loop */
+    ATOM_modulo, /* an index along dim that wraps at a bound: x % n, or x < n ? x : 0 */
+    ATOM_carried  /* the value of a loop-carried variable; exists only while affine.c analyses the loop */
 };
 
 struct atom {
@@ -27,9 +28,9 @@ struct atom {
 };
 
 struct term {
-    int64_t factor; /* not 0 */
+    int64_t factor; /* the coefficient, not 0 */
     int natoms;
-    int atoms[ATOMS_MOST]; /* sorted by number */
+    int atoms[ATOMS_MOST]; /* the term's atoms, sorted by number */
 };
 
 /* Terms are sorted: higher degrees first, equal degrees by their atoms. At most one atom of a term is not uniform. */
@@ -43,61 +44,61 @@ struct affine_scope;
 struct axis_table;
 struct affine_table {
     struct func *f;
-    VEC(struct atom) atoms; /* the atoms from number RANK_MAX on */
+    VEC(struct atom) atoms; /* the atoms with numbers from RANK_MAX on */
     struct affine_scope *scope;
     int depth;
-    const char *why;               /* the reason why the latest value without a form has none */
-    const struct axis_table *axes; /* NULL until tma_alignment.c needs them */
-    const struct op *const *single_trips;  /* the loops that count as having a single trip */
+    const char *why;               /* the reason why the latest lookup found no form */
+    const struct axis_table *axes; /* results of axis_info.c; NULL until tma_alignment.c needs them */
+    const struct op *const *single_trips;  /* the loops that the analysis treats as having a single iteration */
     int nsingle_trips;
 };
 bool is_single_trip(const struct affine_table *t, const struct op *loop);
-struct affine_table *affine_new(struct func *f); /* in scratch; values are analysed on demand */
+struct affine_table *affine_new(struct func *f); /* allocated in scratch; the table analyses values on demand */
 
-/* The form of a scalar, or of a tile's element as a function of its indices. */
+/* The form of a scalar, or of a tile's elements as a function of the tile's indices. */
 struct affine {
     bool is_known;
-    int base;      /* the parameter in which a pointer starts */
-    struct poly p; /* of a pointer: its distance from there in bytes */
+    int base;      /* for a pointer: the number of the parameter to which p is added */
+    struct poly p; /* the polynomial; for a pointer: its distance in bytes from the parameter */
 };
-/* Returns NULL if v has no such form; t->why then says why. Scalar integers always have one. */
+/* Returns the form of v, or NULL if v has none; t->why then gives the reason. Scalar integers always have a form. */
 const struct affine *affine_of(struct affine_table *t, const struct value *v);
 
-/* They return false if the result has too many terms, or a product of two atoms that are not uniform. */
+/* These functions return false if the result has too many terms, or a product of two non-uniform atoms. */
 bool poly_add(const struct affine_table *t, struct poly *r, const struct poly *x, const struct poly *y,
               int64_t times);
 bool poly_mul(const struct affine_table *t, struct poly *r, const struct poly *x, const struct poly *y);
 /* x = q y + rest: the leading term of y divides no term of `rest`. */
 bool poly_divide(const struct affine_table *t, const struct poly *x, const struct poly *y, struct poly *q,
                  struct poly *rest);
-/* What an ATOM_modulo stands for: f < 0 while the index is within its bound, and there the atom equals the index. */
+/* The index that an ATOM_modulo wraps: f < 0 means that the index is within its bound, where it equals the atom. */
 struct modulo {
-    int dim; /* the index along which it counts, in the numbering of its value */
+    int dim; /* the dimension of the atom's tile along which the index counts */
     struct poly index, f;
 };
 bool modulo_of(struct affine_table *t, const struct value *v, struct modulo *w);
 struct poly poly_int(int64_t i);
 struct poly poly_atom(int atom);
-/* The terms of x that have the atom, divided by it; the other terms go to `rest` (which may be x). */
+/* Returns the terms of x that contain the atom, divided by it; sets *rest, which may be x, to the other terms. */
 struct poly poly_take(const struct poly *x, int atom, struct poly *rest);
 /* Renames the indices: dimension d becomes to[d]. */
 bool poly_rename(struct affine_table *t, struct poly *r, const struct poly *p, const int *to);
 struct atom atom_of(const struct affine_table *t, int atom);
-/* The one atom of a term that is not uniform; -1: none. */
+/* The term's only non-uniform atom; -1: all are uniform. */
 int term_atom(const struct affine_table *t, const struct term *x);
 bool poly_is_uniform(const struct affine_table *t, const struct poly *p);
-/* Is p at least 0? A guard that is needed for that is added to a->guards, which the launch then checks (a NULL: no
- * guards). Divisors in index arithmetic count as positive. */
+/* Is p at least 0, for certain or under guards that the launch checks? Adds these guards to a->guards (a NULL:
+ * guards are not allowed). Divisors in index arithmetic count as positive. */
 bool poly_is_nonnegative(struct affine_table *t, const struct poly *p, struct access *a);
 void poly_print(const struct affine_table *t, const struct poly *p, struct text *out);
 bool poly_equal(const struct poly *a, const struct poly *b);
 bool poly_const(const struct poly *p, int64_t *i);
-/* The index along which p counts in steps of 1 or -1 (*way); -1: p depends on no index, on several, or in other
- * steps. */
+/* The tile dimension whose index has coefficient 1 or -1 (*way) in p; -1: p contains no index, several, or one with
+ * another coefficient. */
 int poly_counts_along(const struct affine_table *t, const struct poly *p, int64_t *way);
-/* Appends the launcher's expression of a polynomial of uniform atoms. */
+/* Appends to *out the launcher's expression of p; false: p has atoms that are not uniform. */
 bool poly_expr(struct affine_table *t, const struct poly *p, struct expr *out);
-/* Builds ops at b that compute p as an i32. */
+/* Builds ops at b that compute p as an i32, and returns the result. */
 struct value *poly_build(struct affine_table *t, struct builder *b, const struct poly *p);
 
 /* -- accesses -- */
@@ -107,13 +108,14 @@ enum { ACCESS_DIMS_MOST = MAP_RANK_MAX, CONDITIONS_MOST = 8, GUARDS_MOST = 8 };
 /* The mask is false unless start + i + more < 0. */
 struct bound {
     struct poly more;
-    struct poly f; /* start + i + more, so that f < 0 is the condition */
-    bool is_modulo;  /* the bound of a wrapped index, beyond which indices map to lower ones; not a bound of the mask */
+    struct poly f; /* f is start + i + more as one polynomial: the condition is f < 0 */
+    bool is_modulo;  /* the bound at which an index wraps around, not a bound of the mask */
 };
 
 struct access_dim {
-    int tile_dim;       /* -1: not a dimension of the tile; the box has one element along it */
-    struct poly stride; /* bytes, uniform */
+    /* the dimension of the tile; -1: an additional dimension, along which the box has one element */
+    int tile_dim;
+    struct poly stride; /* in bytes, uniform */
     struct poly start;  /* in elements along this dimension */
     int nbounds;        /* 0: no bound is known */
     struct bound bounds[2];
@@ -123,38 +125,39 @@ struct access_dim {
 /* Element i of the tile is at address: parameter `base` + offset + sum over the dimensions of stride * (start + i). */
 struct access {
     int base;
-    struct poly offset; /* bytes, uniform */
+    struct poly offset; /* in bytes, uniform */
     int ndims, tile_rank;
-    struct access_dim dims[ACCESS_DIMS_MOST]; /* the tile's dimensions in order, then other dimensions */
+    struct access_dim dims[ACCESS_DIMS_MOST]; /* the tile's dimensions in order, then additional ones */
     int contiguous;                           /* the dimension whose stride is one element */
     int nguards;
-    struct poly guards[GUARDS_MOST]; /* conditions that the launch checks: each at least 0 */
+    struct poly guards[GUARDS_MOST]; /* conditions that the launch checks: each polynomial must be at least 0 */
 };
 
-/* Describes an access (a load or store) as a box. Returns NULL, or the reason why the access has no such form. */
+/* Describes an access (a load or store) as a box. Returns NULL, or the reason why no box describes the access. */
 const char *access_of(struct affine_table *t, const struct op *access, struct access *out);
-/* As access_of, for callers that need only the extent of the access: dimensions may be broadcast or have any stride,
- * and a mask that is not a conjunction of bounds counts as always true. */
+/* Like access_of, but for callers that need only the extent of the access: dimensions may be broadcast or have any
+ * stride, and a mask that is not a conjunction of bounds counts as always true. */
 const char *extents_of(struct affine_table *t, const struct op *access, struct access *out);
 void access_print(const struct affine_table *t, const struct access *a, struct text *out);
-/* Does the mask imply f < 0? f counts along index 0, which is dimension `dim` of the mask. */
+/* Does the mask imply f < 0? Index 0 in f is the index along dimension `dim` of the mask. */
 bool mask_implies(struct affine_table *t, const struct value *mask, int dim, const struct poly *f);
 
 /* -- tensor maps (raise_tma_load.c) -- */
 
-/* The order of the box's dimensions in a tensor map, from the outermost: dimensions outside of the tile, the tile's,
- * the contiguous one. */
+/* Computes the order of the box's dimensions in a tensor map, from the outermost: additional dimensions, then the
+ * tile's, the contiguous one last. */
 void map_order(const struct access *a, int *dims);
-/* Describes the access as a tensor map. Returns NULL, or the reason why no map describes it. */
+/* Describes the access as a tensor map. Returns NULL, or the reason why no tensor map describes the access. */
 const char *map_of(struct affine_table *t, const struct access *a, const struct type *tile, const int *dims,
                    struct tensor_map *m);
-/* The number of the function's map; equal maps get one number. */
+/* Adds m to the function's tensor maps and returns its number; equal maps share one number. */
 int map_add(struct func *f, const struct tensor_map *m);
 
 /* -- alias.c -- */
 
 bool base_expr(struct affine_table *t, const struct access *a, struct expr *out);
-bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out); /* the extent that the bounds give */
+/* sets *out to the dimension's extent, computed from its bounds */
+bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out);
 
 /* Conditions on a launch, each an expression that must be at least 0, beyond those under which its tensor maps can be
  * made. */
@@ -163,26 +166,27 @@ struct guards {
     struct expr at[GUARDS_OF_ACCESS_MOST];
     int n;
 };
-struct expr *guard_new(struct guards *g);                /* an empty expression for the caller to fill; NULL: no room */
+/* an empty expression for the caller to fill; NULL: there are too many guards */
+struct expr *guard_new(struct guards *g);
 void guards_add(struct func *f, const struct guards *g); /* adds guards that f does not have yet */
-/* Turns the conditions of access_of into guards; false: the launcher cannot compute one of them. */
+/* Turns the conditions that access_of found into guards; false: the launcher cannot compute one of them. */
 bool guards_of(struct affine_table *t, const struct access *a, struct guards *g);
-/* Guards that the strides are not negative, so that the array begins at its base; false: the launcher cannot compute
- * a stride. */
+/* Adds guards that the strides are not negative, so that the array begins at its base; false: the launcher cannot
+ * compute a stride. */
 bool guard_forward(struct affine_table *t, const struct access *a, struct guards *g);
-/* Is there a loop around both a and b that may run more than one iteration? */
+/* Is there a loop that contains both a and b and may run more than one iteration? */
 bool share_a_loop(const struct affine_table *t, const struct op *a, const struct op *b);
-/* May the kernel write what the load reads, between `from` (NULL: the start of the kernel) and the load? Two
- * parameters may point to the same array: `g` gets the guards under which their arrays do not overlap. The load's
- * strides count as not negative; `a` NULL: the addresses of the load are unknown. */
+/* May the kernel write memory that the load reads, between `from` (NULL: the start of the kernel) and the load? Two
+ * parameters may point to the same array: the function adds to `g` the guards under which the arrays do not overlap.
+ * The load's strides count as not negative; `a` NULL: the addresses of the load are unknown. */
 bool may_be_written(struct affine_table *t, const struct op *from, const struct op *load,
                     const struct access *a, struct guards *g);
-/* May an iteration of the loop around the load write what the load reads? `g` gets the guards under which it does
- * not. */
+/* May an iteration of the loop that contains the load write memory that the load reads? The function adds to `g` the
+ * guards under which no iteration does. */
 bool may_be_written_in_loop(struct affine_table *t, const struct op *load, struct guards *g);
 
-/* -- tma_alignment.c: is p * bytes a multiple of 16? Adds a guard where only the launch knows; false: it may be no
- * multiple -- */
+/* -- tma_alignment.c: is p * bytes a multiple of 16? Adds a guard if only the launch can tell; false: it may not be
+ * a multiple -- */
 bool guard_aligned(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g);
 
 #endif

@@ -1,11 +1,11 @@
-/* alias.c: may the kernel have written what a load reads? Where only the launch knows, the answer is a guard on the
- * launch.
+/* alias.c: may the kernel have written memory that a load reads? If only the launch can tell, alias.c adds a guard
+ * that the launch checks.
  *
- *     store %Mean + pid, %x                          guard: Mean - (X + 4 stride (grid - 1) + 4 N) or
- *     %a = load %X + stride pid + %cols, %cols < N          X - (Mean + 4 grid), the larger one, is at least 0
+ *     store %Mean + pid, %x                          guard: Mean - (X + 4 stride (grid - 1) + 4 N) >= 0 or
+ *     %a = load %X + stride pid + %cols, %cols < N          X - (Mean + 4 grid) >= 0
  *
- * An array extends from its base to the bound that the masks of its accesses give, or else to the last element that
- * the grid's last program accesses. Accesses through the same parameter count as overlapping. */
+ * An array extends from its base to the bound in the masks of its accesses or, without a bound, to the last element
+ * that the grid's last program accesses. Accesses through the same parameter count as overlapping. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -14,8 +14,8 @@
 
 bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out)
 {
-    /* Coordinates have 31 bits. The driver accepts an extent of 2^32, but copies with such a map fail as illegal
-     * instructions. */
+    /* Coordinates have 31 bits. The driver accepts an extent of 2^32 in a tensor map, but a copy with this map fails
+     * with an "illegal instruction" error. */
     const int64_t largest = INT64_C(1) << 31;
     struct poly none = {0}, extent;
     for (int i = 0; i < d->nbounds; i++) {
@@ -39,7 +39,7 @@ bool base_expr(struct affine_table *t, const struct access *a, struct expr *out)
     return good;
 }
 
-/* -- the largest value, over all programs and iterations -- */
+/* -- the maximum of a value over all programs and iterations -- */
 
 static bool largest_expr(struct affine_table *t, const struct poly *p, int depth, struct guards *g,
                          struct expr *out);
@@ -51,7 +51,8 @@ static bool largest_opnd(struct affine_table *t, const struct op *o, int i, int 
     return x && x->base < 0 && largest_expr(t, &x->p, depth + 1, g, out);
 }
 
-/* x / y and x % y, where x is at least 0 and y is uniform; y counts as positive, as in all index arithmetic. */
+/* The maximum of x / y or x % y, if x is at least 0 and y is uniform; y counts as positive, like all divisors in
+ * index arithmetic. */
 static bool largest_quotient(struct affine_table *t, const struct op *o, int depth, struct guards *g,
                              struct expr *out)
 {
@@ -92,7 +93,7 @@ static bool largest_value(struct affine_table *t, const struct value *v, int dep
     }
 }
 
-/* The number of the last iteration of a loop that counts upwards from 0 or more by a constant step. */
+/* The number of the last iteration of a loop whose counter starts at 0 or more and has a constant positive step. */
 static bool last_trip(struct affine_table *t, const struct op *loop, int depth, struct guards *g,
                       struct expr *out)
 {
@@ -118,8 +119,9 @@ static bool last_trip(struct affine_table *t, const struct op *loop, int depth, 
     return true;
 }
 
-/* The largest value of one term. Its atom that is not uniform is at least 0 (access_pattern.c checks that), so its
- * factor must be at least 0: a constant is checked here, another factor by a guard. */
+/* The maximum of one term: the maximum of its non-uniform atom, which is at least 0 (access_pattern.c checks that),
+ * times its factor. The factor must be at least 0: this function checks a constant factor, and a guard checks any
+ * other. */
 static bool largest_term(struct affine_table *t, const struct term *x, int depth, struct guards *g,
                          struct expr *out)
 {
@@ -161,7 +163,7 @@ static bool largest_expr(struct affine_table *t, const struct poly *p, int depth
     return true;
 }
 
-/* The last index along a dimension of the access. */
+/* The largest index that the access has along a dimension. */
 static bool last_expr(struct affine_table *t, const struct access_dim *d, const struct type *tile,
                       struct guards *g, struct expr *out)
 {
@@ -178,7 +180,7 @@ static bool last_expr(struct affine_table *t, const struct access_dim *d, const 
     return good;
 }
 
-/* The address behind the array's last byte; false: it is unknown. */
+/* The end of the array: the address after its last byte. False: the end is unknown. */
 static bool end_expr(struct affine_table *t, const struct access *a, const struct op *access,
                      struct guards *g, struct expr *out)
 {
@@ -238,7 +240,7 @@ bool guard_forward(struct affine_table *t, const struct access *a, struct guards
     return good;
 }
 
-/* Guards that one array ends before the other begins; false: no guard can show that. */
+/* Adds a guard that one array ends before the other begins; false: no guard can express that. */
 static bool guard_apart(struct affine_table *t, const struct op *load, const struct access *a,
                         const struct op *store, struct guards *g)
 {
@@ -261,8 +263,9 @@ static bool guard_apart(struct affine_table *t, const struct op *load, const str
 struct writes {
     const struct affine_table *t;
     const struct op *from, *load;
-    bool begun, passed; /* whether the walk has come to `from`, and to the load */
-    bool unknown;       /* an op that is no store, or one store too many, may write anywhere */
+    bool begun, passed; /* whether the walk has reached `from`, and whether it has reached the load */
+    bool
+        unknown; /* an op other than a store, or more stores than the table holds, may write to any address */
     const struct op *stores[GUARDS_MOST];
     int n;
 };

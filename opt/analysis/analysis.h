@@ -1,12 +1,12 @@
 /* analysis.h: the analyses, which answer questions about the IR and change nothing. In reading order:
  *
- *     value_range.c       the least and largest number that a value can be (value_range.h)
+ *     value_range.c       the minimum and maximum of a value (value_range.h)
  *     axis_info.c         divisibility, contiguity and constancy of each value, per dimension
  *     depends.c           which program ids, memory or loops a scalar depends on
- *     slice.c             the dot from which a tile is computed
+ *     slice.c             the dot on which a tile depends
  *     affine.c            addresses and conditions as polynomials of indices and scalars (affine.h)
- *     access_pattern.c    the box of an array that an access touches (affine.h)
- *     alias.c             whether the kernel may write what a load reads */
+ *     access_pattern.c    the box of an array that a load or store accesses (affine.h)
+ *     alias.c             whether the kernel may write memory that a load reads */
 #ifndef NESO_OPT_ANALYSIS_ANALYSIS_H
 #define NESO_OPT_ANALYSIS_ANALYSIS_H
 
@@ -14,47 +14,49 @@
 
 /* -- axis_info.c: divisibility, contiguity and constancy along each dimension -- */
 
-/* Exponents of powers of two, one for each dimension. A scalar has one dimension of size 1. */
+/* What axis_info.c knows about a value: exponents of powers of two for each dimension. A scalar has one dimension of
+ * size 1. */
 struct axis {
-    uint8_t log_divisible
-        [RANK_MAX]; /* the first element of each contiguous run is a multiple of this (a pointer: in bytes) */
-    uint8_t
-        log_contiguous[RANK_MAX]; /* length of aligned runs of consecutive values (of pointers: to consecutive elements) */
+    /* a divisor of the first element of each contiguous run (of pointers: a divisor of the address) */
+    uint8_t log_divisible[RANK_MAX];
+    /* length of aligned runs of consecutive values (of pointers: to consecutive elements) */
+    uint8_t log_contiguous[RANK_MAX];
     uint8_t log_constant[RANK_MAX]; /* length of aligned runs of equal values */
-    uint8_t
-        log_adjacent[RANK_MAX]; /* as log_contiguous, if no index overflows; only for decisions that affect speed alone */
-    bool nonnegative;           /* no element of the integer or tile of integers is below 0, read as signed */
+    /* log_contiguous under the assumption that no index overflows; only for decisions that do not affect correctness */
+    uint8_t log_adjacent[RANK_MAX];
+    bool nonnegative; /* no element of the integer or tile of integers is below 0, read as signed */
 };
 struct axis_table;
-struct axis_table *axis_analyse(struct func *f); /* in scratch */
+struct axis_table *axis_analyse(struct func *f); /* allocates the table in scratch */
 const struct axis *axis_of(const struct axis_table *t, const struct value *v);
-/* The number of elements along dimension `dim` that one access may cover, judged by the addresses of a load, store or
- * atomic: they are consecutive and aligned, and have 16 bytes at most. */
+/* The largest vector width along dimension `dim` that the addresses of a load, store or atomic allow: the elements
+ * of a vector are consecutive and aligned, and have at most 16 bytes. */
 int axis_access(const struct axis_table *t, const struct op *access, int dim);
-/* The number of neighbours along `dim` that share one mask value; without a mask, all neighbours share one. */
+/* The length of the aligned runs along `dim` in which all elements have the same mask value; without a mask, the
+ * whole dimension. */
 int axis_mask(const struct axis_table *t, const struct op *access, int dim);
 
 /* -- alias.c -- */
-/* Does every program that executes o return afterwards without coming to the load? */
+/* Does every program that executes o return afterwards without executing the load? */
 bool is_on_way_out(const struct op *o, const struct op *load);
 
 /* -- slice.c -- */
-/* The dot from which pure ops compute v; NULL: none. The search follows the first operand first. through_loops: the
- * search also enters loops by their results; otherwise values of loops count as unrelated, because a value that one
- * iteration hands to the next is no operand of the same dot. `accepts`, if not NULL, selects the dots to find;
- * another dot ends the search along that operand. */
+/* The dot from whose result pure ops compute v; NULL: there is none. A depth-first search, which visits the first
+ * operand first. through_loops: the search continues from a loop's result into the loop; otherwise it ends at
+ * loop-carried values, because they come from another iteration's dot. `accepts`, if not NULL, selects the dots to
+ * find; the search does not continue beyond other dots. */
 const struct op *dot_behind(const struct value *v, bool through_loops, bool (*accepts)(const struct op *dot));
 
-/* -- depends.c: what a scalar depends on besides parameters and the size of the grid -- */
+/* -- depends.c: on what a scalar depends in addition to parameters and the size of the grid -- */
 enum {
     DEPENDS_ON_axis_0 = 1, /* program_id of axis 0 */
     DEPENDS_ON_other_axes = 2,
-    DEPENDS_ON_more = 4 /* memory, a value that a loop carries, or more ops than the search visits */
+    DEPENDS_ON_more = 4 /* memory, a loop-carried value, or more ops than the search visits */
 };
-/* through_loops: the search follows loop-carried values, instead of answering DEPENDS_ON_more for them. Passes that
- * compute the scalar for another program (l2_prefetch) cannot copy a loop, so they do not ask through loops; nor does
- * persistent_grid, for which a loop bound that another loop computes counts as different in each program.
- * cluster_multicast asks through loops, because it leaves the loops as they are. */
+/* through_loops: the search follows loop-carried values; otherwise it returns DEPENDS_ON_more for them. l2_prefetch
+ * computes the scalar for another program and cannot copy a loop, so it passes false. persistent_grid passes false,
+ * because it assumes that a loop bound which another loop computes differs between programs. cluster_multicast
+ * passes true, because it does not copy loops. */
 int value_depends_on(const struct value *v, bool through_loops);
 
 #endif

@@ -7,25 +7,25 @@
  *     %m = cmp %o, %n pred=slt          constant 16, if %n is a multiple of 16: no run of 16 straddles %n
  *
  * Runs are aligned: a run of 2^c elements starts at an index that is a multiple of 2^c. Divisors are powers of two,
- * stored as exponents, so they stay true where arithmetic overflows: a multiple of 16 modulo 2^32 is a multiple of
- * 16. Overflow can break the order of a run. A run of 2^m values that starts at a multiple of 2^m stays in order,
- * signed and unsigned (`ordered` below); only such runs survive widening, comparison and division. `adjacent` is the
- * length of runs that an overflowing index may break; only decisions that affect speed alone use it.
+ * stored as exponents, so divisibility survives overflow: a multiple of 16 modulo 2^32 is a multiple of 16. Overflow
+ * can break the order of a run. A run of 2^m values that starts at a multiple of 2^m stays in order, signed and
+ * unsigned (`ordered` below); only such runs survive widening, comparison and division. `adjacent` is the length of
+ * runs if no index overflows; only decisions that do not affect correctness use it.
  *
- * The analysis goes forwards over the ops. A value that a loop carries starts with what is known of its initial
- * value, and is weakened until an analysis of the body confirms it. */
+ * A forward dataflow analysis. A loop-carried value starts with the facts of its initial value; the analysis repeats
+ * the loop's body and meets these facts with those of the yielded value until a fixpoint. */
 #include "opt/analysis/value_range.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
 enum {
-    LOG_MOST = 62, /* the exponent of the divisor of 0 */
+    LOG_MOST = 62, /* the exponent that represents the divisibility of 0 */
     ACCESS_LOG_BYTES = 4
 };
 
 struct axis_table {
     struct func *func;
-    struct map map; /* value to struct axis */
+    struct map map; /* maps a value to its struct axis */
 };
 
 static const struct axis nothing_known;
@@ -54,7 +54,7 @@ static int log_divisor(int64_t n)
     return n ? least(__builtin_ctzll((unsigned long long)n), LOG_MOST) : LOG_MOST;
 }
 
-/* The number of dimensions described: a scalar has one. */
+/* The number of dimensions that struct axis describes: a scalar has one. */
 static int dims_of(const struct type *t)
 {
     return t->rank ? t->rank : 1;
@@ -65,13 +65,13 @@ static int log_size(const struct type *t, int d)
     return t->rank ? log2_floor(t->shape[d]) : 0;
 }
 
-/* The exponent of the difference between neighbours of a run: pointers count bytes. */
+/* The exponent of the step between neighbours of a run: 1 for integers, the element's size for pointers. */
 static int log_step(const struct type *t)
 {
     return type_is_ptr(t) ? log2_floor(type_elem_bytes(type_elem(t)->elem)) : 0;
 }
 
-/* An operand of a rule. */
+/* An operand of a transfer function (rule). */
 struct view {
     const struct axis *a;
     const struct type *type;
@@ -83,14 +83,14 @@ static struct view view_of(const struct axis_table *t, const struct value *v)
     return (struct view){axis_of(t, v), v->type, v};
 }
 
-/* The exponent that divides the first element of each run, or subrun, of 2^log_run elements. */
+/* The exponent of a divisor of the first element of each aligned run of 2^log_run elements. */
 static int divisible_at(const struct view *x, int d, int log_run)
 {
     int divisible = x->a->log_divisible[d];
     return log_run >= x->a->log_contiguous[d] ? divisible : least(divisible, log_run + log_step(x->type));
 }
 
-/* The exponent that divides every element. */
+/* The exponent of a divisor of every element. */
 static int divisible_each(const struct view *x, int d)
 {
     return divisible_at(x, d, 0);
@@ -104,7 +104,8 @@ static int divisible_any_dim(const struct view *x)
     return best;
 }
 
-/* The length of runs of integers that start at a multiple of their length: they are in order, signed and unsigned. */
+/* The length of runs of integers that start at a multiple of their length: no overflow breaks them, signed or
+ * unsigned. */
 static int ordered(const struct view *x, int d)
 {
     if (!type_is_int(x->type))
@@ -123,7 +124,7 @@ static void set_contiguous(struct axis *r, int d, int log)
     r->log_adjacent[d] = (uint8_t)most(log, r->log_adjacent[d]);
 }
 
-/* The facts that are true of both x and y. */
+/* The meet: the facts that are true of both x and y. */
 static struct axis meet(const struct view *x, const struct view *y)
 {
     struct axis r = {.nonnegative = x->a->nonnegative && y->a->nonnegative};
@@ -146,7 +147,8 @@ static bool same(const struct axis *x, const struct axis *y, const struct type *
     return x->nonnegative == y->nonnegative;
 }
 
-/* -- rules, one dimension at a time; x and y are operands, r starts with runs of equal values only -- */
+/* -- transfer functions (rules), one dimension at a time; x and y are operands; r initially knows only runs of equal
+ * values -- */
 
 /* The length of runs of x over which y is constant. */
 static int run_beside_constant(const struct view *x, const struct view *y, int d)
@@ -171,7 +173,7 @@ static void rule_add(struct axis *r, const struct view *x, const struct view *y,
     set_divisible(r, d, least(divisible_at(x, d, run), divisible_at(y, d, run)));
 }
 
-/* p + i * size: addptr sign-extends the index first, so only runs in order count. */
+/* p + i * size: addptr sign-extends the index first, so only runs that do not overflow stay contiguous. */
 static void rule_addptr(struct axis *r, const struct view *p, const struct view *i, int d)
 {
     int index_run = type_elem_bits(i->type) < 64 ? ordered(i, d) : i->a->log_contiguous[d];
@@ -181,7 +183,7 @@ static void rule_addptr(struct axis *r, const struct view *p, const struct view 
     set_divisible(r, d, least(divisible_at(p, d, run), divisible_at(i, d, run) + log_step(p->type)));
 }
 
-/* Where the bits of y below the length of x's runs are zero, x | y and x ^ y are x + y within a run. */
+/* Within a run of x, x | y and x ^ y equal x + y if y is a multiple of the run's length. */
 static void rule_or(struct axis *r, const struct view *x, const struct view *y, int d)
 {
     int beside_y = least(least(ordered(x, d), y->a->log_constant[d]), divisible_each(y, d));
@@ -191,7 +193,8 @@ static void rule_or(struct axis *r, const struct view *x, const struct view *y, 
     set_divisible(r, d, least(divisible_at(x, d, run), divisible_at(y, d, run)));
 }
 
-/* A mask 2^k - 1 keeps the low bits, which is x modulo 2^k. A mask of high bits makes the elements of a run equal. */
+/* x & (2^k - 1) is x modulo 2^k. If y has only bits above the run's length, x & y is equal for all elements of a
+ * run. */
 static void rule_and(struct axis *r, const struct view *x, const struct view *y, int d)
 {
     int64_t mask;
@@ -206,14 +209,14 @@ static void rule_and(struct axis *r, const struct view *x, const struct view *y,
     set_divisible(r, d, most(divisible_each(x, d), divisible_each(y, d)));
 }
 
-/* Does the division round every element of a run down? Division toward zero does not, where a run has elements below
- * 0. */
+/* Does the division round down for every element of a run? Signed division rounds negative elements up, toward
+ * zero. */
 static bool rounds_down(const struct op *o, const struct view *x)
 {
     return o->code == OP_divu || o->code == OP_remu || x->a->nonnegative || bounds_of(x->value).lo >= 0;
 }
 
-/* The length of runs of x that have one quotient: 2^m, if y is a multiple of 2^m. */
+/* The length of runs of x whose elements have the same quotient: 2^m, if y is a multiple of 2^m. */
 static int run_of_quotient(const struct op *o, const struct view *x, const struct view *y, int d)
 {
     if (!rounds_down(o, x))
@@ -250,7 +253,7 @@ static void rule_shift(struct axis *r, const struct op *o, const struct view *x,
     }
 }
 
-/* Comparison of a run with y is true of all elements or of none, if y is a multiple of the run's length. */
+/* If y is a multiple of the run's length, the comparison with y has the same result for all elements of the run. */
 static void rule_cmp(struct axis *r, const struct op *o, const struct view *x, const struct view *y, int d)
 {
     int run = 0;
@@ -353,7 +356,7 @@ static struct axis elementwise(const struct axis_table *t, const struct op *o)
     return r;
 }
 
-/* -- rules of creation and of shape -- */
+/* -- rules of ops that create values or change shapes -- */
 
 static struct axis uniform(const struct type *t, int divisible, bool nonnegative)
 {
@@ -421,8 +424,8 @@ static struct axis trans(const struct op *o, const struct view *x)
     return r;
 }
 
-/* The last dimension with more than one element: its runs are runs in row-major order. 0: every dimension has one
- * element. */
+/* The last dimension with more than one element, whose runs are runs in row-major order; 0 if every dimension has
+ * one element. */
 static int last_dim(const struct type *t)
 {
     int d = dims_of(t) - 1;
@@ -515,7 +518,7 @@ static void set(struct axis_table *t, const struct value *v, struct axis a)
 
 static void analyse_block(struct axis_table *t, const struct block *b);
 
-/* Keeps of what is known of v what is also known of `other`. Returns whether that changed v. */
+/* Meets the facts of v with those of `other`. Returns whether the facts of v changed. */
 static bool weaken(struct axis_table *t, const struct value *v, const struct value *other, int round)
 {
     struct view x = view_of(t, v), y = view_of(t, other);

@@ -1,5 +1,5 @@
-/* depends.c: what does a scalar depend on besides the parameters and the size of the grid? The search goes backwards
- * over pure ops.
+/* depends.c: on what does a scalar depend in addition to the parameters and the size of the grid? The search walks
+ * the backward slice of pure ops.
  *
  *     %p = program_id axis=0
  *     %n = load %x                     %p * 128: DEPENDS_ON_axis_0;  %p + %n: DEPENDS_ON_axis_0 | DEPENDS_ON_more */
@@ -7,14 +7,17 @@
 
 struct dependence {
     bool through_loops;
-    struct map seen; /* with through_loops: the values visited, each once, so that the search ends on loops */
-    int budget;      /* without through_loops: the ops that may still be visited; 0 gives DEPENDS_ON_more */
+    /* with through_loops: the visited values; none is visited twice, so the search terminates in loops */
+    struct map seen;
+    /* without through_loops: the number of ops that may still be visited; after that the result is
+     * DEPENDS_ON_more */
+    int budget;
 };
 
 static int depends_on(struct dependence *d, const struct value *v);
 
-/* A loop's counter depends on what the loop's bounds depend on; a carried value on what its initial and yielded
- * values do. */
+/* A loop's counter depends on all that its bounds and step depend on; a carried value depends on all that its
+ * initial and yielded values depend on. */
 static int loop_value_depends_on(struct dependence *d, const struct value *v)
 {
     const struct op *loop = v->block->parent;
@@ -42,7 +45,7 @@ static int depends_on(struct dependence *d, const struct value *v)
     const struct op *o = v->def;
     if (d->through_loops) {
         if (map_get_ptr(&d->seen, v))
-            return 0; /* the first visit reports what v depends on */
+            return 0; /* the first visit of v has already reported its dependences */
         *map_at_ptr(&d->seen, v) = (void *)1;
     }
     if (!o)

@@ -1,15 +1,15 @@
-/* slice.c: from which dot is a tile computed? The search walks the backward slice of the tile over pure ops, the
+/* slice.c: on which dot does a tile depend? A depth-first search of the tile's backward slice over pure ops, the
  * first operand first.
  *
  *     %d = dot ...
  *     %x = trunc %d
- *     %y = add %x, %bias           %y follows from %d */
+ *     %y = add %x, %bias           %y depends on %d */
 #include "opt/analysis/analysis.h"
 
 struct slice {
     bool through_loops;
     bool (*accepts)(const struct op *dot);
-    int left; /* the ops that the search may still visit */
+    int left; /* the number of ops that the search may still visit */
 };
 
 static const struct op *find(struct slice *s, const struct value *v)

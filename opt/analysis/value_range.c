@@ -5,7 +5,7 @@
  *     %left = sub 1024, %i                 64 to 1024
  *     %m = cmp %r, %left pred=slt          true of every element
  *
- * Bounds are signed. Where an op may overflow, the result has the bounds of its type. */
+ * Bounds are signed. If an op may overflow, its result has the bounds of its type. */
 #include "opt/analysis/value_range.h"
 
 enum { LOOK_MOST = 64 };
@@ -26,7 +26,8 @@ static struct bounds of_type(const struct type *t)
     return (struct bounds){-top - 1, top};
 }
 
-/* The product has its extremes at the four pairs of bounds. Returns false where one exceeds 64 bits. */
+/* Computes the bounds of a product from the four products of bounds. Returns false if one of them exceeds 64
+ * bits. */
 static bool product(struct bounds x, struct bounds y, struct bounds *r)
 {
     int64_t at[4];
@@ -38,7 +39,7 @@ static bool product(struct bounds x, struct bounds y, struct bounds *r)
     return true;
 }
 
-/* x op c, for ops whose bounds are computed only with a constant c. Returns false where they are not known. */
+/* Computes the bounds of x op c for ops that need a constant c. Returns false if the bounds are unknown. */
 static bool by_constant(enum opcode code, struct bounds x, int64_t c, struct bounds *r)
 {
     bool is_shift = code == OP_shl || code == OP_shrs || code == OP_shru;
@@ -74,7 +75,7 @@ static bool arithmetic(enum opcode code, struct bounds x, struct bounds y, struc
 
 static struct bounds look(const struct value *v, int *budget);
 
-/* The counter of a loop goes from lo to the last value below hi; the last value is exact where lo is one number. */
+/* The bounds of a loop's counter: from lo to the last value below hi, which is exact if lo is constant. */
 static bool counter(const struct op *loop, int *budget, struct bounds *r)
 {
     int64_t step;
