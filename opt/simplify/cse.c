@@ -4,8 +4,8 @@
  *     %b = add %y, %x     =>     (uses of %b become %a)
  *
  * The pass walks regions in order with a scoped hash table, which holds the ops that dominate the current op. A load
- * is available until the next op that may write, so its entry has the number of writes before it. Ops with regions
- * stay. Needs: valid SSA. Leaves: no new dead ops. */
+ * is available until the next op that may write, so the load's entry records the number of writes before it. The
+ * pass does not replace ops with regions. Needs: valid SSA. Leaves: no new dead ops. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -14,14 +14,14 @@
 struct entry {
     struct op *op;
     uint64_t hash;
-    int nwrites; /* of a load: the number of writes before it; of others: 0 */
-    int below;   /* index + 1 of the next older entry in the bucket */
+    int nwrites; /* for a load: the number of writes before it; for other ops: 0 */
+    int below;   /* index + 1 of the next older entry in the same bucket */
 };
 
 struct cse {
     VEC(struct entry) entries;
     int *buckets; /* index + 1 of each bucket's newest entry */
-    int nbuckets; /* a power of two */
+    int nbuckets; /* the number of buckets, a power of two */
     int nwrites;
     struct arena *arena;
 };
@@ -134,8 +134,8 @@ static void replace(struct op *o, struct op *with)
 
 static void visit_block(struct cse *c, struct block *b);
 
-/* A loop's body may run after its own writes, so they count before its first op; the second branch of an `if` also
- * counts the writes of the first. */
+/* A later iteration of a loop runs after the writes of an earlier one, so the body's writes count before its first
+ * op. The second region of an `if` also counts the writes of the first region. */
 static void visit_regions(struct cse *c, struct op *o)
 {
     bool writes = op_may_write(o);

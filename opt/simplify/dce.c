@@ -4,8 +4,8 @@
  *     %v = load %p        =>     store %q, %v
  *     store %q, %v
  *
- * The pass also removes a loop-carried value of a `for` whose only use computes its value in the next iteration. Needs:
- * valid SSA. Leaves: no dead op, except those that compute unused values carried by a `while`. */
+ * The pass also removes a value carried by a `for` if only its own update uses it. Needs: valid SSA. Leaves: no dead
+ * op, except those that compute unused values carried by a `while`. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -50,7 +50,7 @@ struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value 
         replace(&old->results[i], &loop->results[kept++]);
         replace(from->args.at[i + 1], to->args.at[kept]);
     }
-    kept = 0; /* the arguments were replaced above, so they may be yielded */
+    kept = 0; /* the arguments were replaced above, so a terminator may yield them */
     for (int i = 0; i < old->nresults; i++)
         if (!keep || keep[i])
             init[kept++] = op_opnd(yield, i);
@@ -96,7 +96,7 @@ static void mark(struct marker *m, struct value *v)
     }
 }
 
-/* Marks o and all that its regions use. */
+/* Marks o and all values that its regions use. */
 static void mark_op(struct marker *m, struct op *o)
 {
     void **at = map_at_ptr(&m->marked, o);
@@ -110,8 +110,8 @@ static void mark_op(struct marker *m, struct op *o)
             mark_op(m, inner);
 }
 
-/* Removes the loop-carried values that nothing needs, and returns the loop that replaces `loop`. The ops that
- * computed removed values stay in its body without uses. */
+/* Removes the loop-carried values that no op outside of their own update needs, and returns the loop that replaces
+ * `loop`. The ops that computed the removed values stay in the body without uses. */
 static struct op *drop_carried(struct op *loop)
 {
     struct arena *scratch = loop->block->func->module->scratch;
@@ -139,7 +139,7 @@ static struct op *drop_carried(struct op *loop)
 
 /* -- the pass -- */
 
-/* Goes backwards, so an op loses its uses before the walk comes to it. */
+/* Walks backwards, so that the users of a dead op are erased before the op itself. */
 static void sweep(struct block *b)
 {
     for (struct op *prev, *o = b->last; o; o = prev) {

@@ -1,4 +1,4 @@
-/* dedup_loads.c: where neighbouring elements of a tile load the same address, loads it once and broadcasts it.
+/* dedup_loads.c: if neighbouring elements of a tile load the same address, loads it once and broadcasts the result.
  *
  *     %i = range start=0 end=64                       %r = range start=0 end=8
  *     %w = div %i, 8                                  %i = mul %r, 8
@@ -7,11 +7,12 @@
  *                                                     %t = load %p : tile<8xi32>
  *                                                     %q = reshape (broadcast (expand_dims %t)) : tile<64xi32>
  *
- * Packed weights lie eight in a word, and a group of weights has one scale: runs of neighbours along a dimension load
- * one address under one mask (axis_info.c gives the length of the runs). The pass loads the first element of each
- * run, which saves copies, registers and index arithmetic. It computes the address of the first elements from ranges
- * and scalars by copies of pure ops; where the address depends on other values, the load stays. A pointer that the
- * loop carries gets a second carried value for the first elements. Leaves: unused originals, for dce. */
+ * Eight packed weights share a word, and a group of weights shares a scale: neighbours along a dimension then load
+ * the same address under the same mask (axis_info.c gives the length of such runs). The pass loads the first element
+ * of each run, which saves copies, registers and index arithmetic. It copies the pure ops that compute the address
+ * from ranges and scalars, and applies the copies to the first elements only; if the address depends on other
+ * values, the load stays unchanged. For a loop-carried pointer, the loop carries a second pointer, to the first
+ * elements. Leaves: unused originals, for dce. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -23,8 +24,8 @@ struct dedup {
     VEC(struct op *) loads;
     const struct axis_table *axes;
     struct builder b;
-    int dim, run;    /* the run has 2^run neighbours along dim, and its first element is kept */
-    struct map copy; /* from a value to the value of its first elements */
+    int dim, run;    /* runs have 2^run elements along dim */
+    struct map copy; /* maps a value to the tile of the first elements of its runs */
 };
 
 static const struct type *thin_type(const struct dedup *t, const struct type *x)
@@ -44,7 +45,8 @@ static struct value *every(struct dedup *t, const struct op *range)
     return build_binary(&t->b, OP_add, r, build_const_int(&t->b, r->type, start));
 }
 
-/* Builds the first elements of v and enters them; false: v does not follow from ranges and scalars alone. */
+/* Builds the tile of the first elements of v's runs and enters it into the map; false: v depends on more than ranges
+ * and scalars. */
 static bool keep_first(struct dedup *t, struct value *v)
 {
     if (!v || !type_is_tile(v->type) || v->type->shape[t->dim] == 1 || map_get_ptr(&t->copy, v))
@@ -84,7 +86,7 @@ static void start(struct dedup *t, struct value *v, struct value *first)
         *map_at_ptr(&t->copy, v) = first;
 }
 
-/* If the loop carries the load's pointer, makes it carry the pointer's first elements too. */
+/* If the load's pointer is loop-carried, makes the loop also carry the pointers of the first elements. */
 static void carry(struct dedup *t, const struct op *load)
 {
     struct value *v = op_opnd(load, 0);
@@ -107,12 +109,12 @@ static void carry(struct dedup *t, const struct op *load)
     bool follows = keep_first(t, next);
     struct value *rest = follows ? kept(t, next) : first;
     loop_yield(more, 1, &rest);
-    /* start() forgets the copies that stand at the end of the body, because they do not dominate the load. */
+    /* start() removes the copies at the end of the body from the map, because they do not dominate the load. */
     start(t, op_opnd(load, 0), follows ? first : NULL);
     t->axes = axis_analyse(body->func);
 }
 
-/* The exponent of the length of the runs with equal addresses and masks. */
+/* The exponent of the length of the runs that have equal addresses and masks. */
 static int run_of(const struct dedup *t, const struct op *load, int dim)
 {
     int run = COORD_BITS_MAX;
@@ -124,7 +126,7 @@ static int run_of(const struct dedup *t, const struct op *load, int dim)
     return run;
 }
 
-/* Repeats each element of x as often as its run is long. */
+/* Repeats each element of x for its whole run. */
 static struct value *repeat(struct dedup *t, struct value *x, const struct type *type)
 {
     int shape[RANK_MAX];
@@ -134,7 +136,8 @@ static struct value *repeat(struct dedup *t, struct value *x, const struct type 
     return build_reshape(&t->b, x, type->rank, type->shape);
 }
 
-/* Replaces `load` by one that loads each run once, and returns that; or returns `load`. */
+/* Replaces `load` by a load of the first elements of runs and returns the new load; returns `load` if that is not
+ * possible. */
 static struct op *shrink(struct dedup *t, struct op *load)
 {
     const struct type *type = op_result(load)->type;

@@ -1,4 +1,4 @@
-/* fold.c: folds constants, removes ops without effect on the result, and gives equal computations one canonical form.
+/* fold.c: folds constants, applies algebraic identities, and brings equal computations into one canonical form.
  *
  *     %c = const value=512 : i32
  *     %x = mul %pid, %c : i32                    %x = shl %pid, %nine : i32
@@ -7,28 +7,28 @@
  *     %y = add %s, %t : tile<512xi32>
  *     %z = add %y, %zero : tile<512xi32>
  *
- *   - scalar_eval computes ops of constants, as it does in the interpreter. Functions of libm are not folded: their
- *     last bit may differ between machines, and the same input must give the same PTX on every machine.
- *   - Identities apply to floats only where they are exact for every operand (x + -0.0, not x + 0.0; x * 1, not x *
- *     0).
- *   - Multiplication and division of integers by powers of two become shifts and masks; such a division of floats
- *     becomes a product.
- *   - A constant operand of a commutative op moves to the right, constants of a chain are combined, and x - c
+ *   - scalar_eval, which the interpreter uses too, computes ops on constants. Functions of libm are not folded:
+ *     their last bit may differ between machines, and the same input must give the same PTX on every machine.
+ *   - An identity applies to floats only if it is exact for every operand (x + -0.0, but not x + 0.0; x * 1, but not
+ *     x * 0).
+ *   - Multiplications and divisions of integers by powers of two become shifts and masks; divisions of floats by
+ *     powers of two become multiplications.
+ *   - A constant operand of a commutative op moves to the right, (x op c) op d becomes x op (c op d), and x - c
  *     becomes x + -c.
- *   - A difference with a product becomes a sum with a product, so that fma can compute it.
+ *   - A subtraction that involves a product becomes an addition, so that fma can compute it.
  *   - An elementwise op of splats becomes the splat of a scalar op.
- *   - A comparison whose result follows from the operands' bounds (value_range.h), and a mask that is true, or
- *     false, for all elements, disappears.
- *   - A comparison of widened elements with a constant compares the elements before they are widened, where bounds
+ *   - A comparison that the operands' bounds decide (value_range.h) becomes a constant, and a mask that is constant
+ *     for all elements disappears.
+ *   - A comparison of widened elements with a constant becomes a comparison of the narrow elements, if their bounds
  *     permit.
- *   - An `if` with a constant condition becomes the region that runs, and a `for` without iterations its initial
- *     values.
+ *   - An `if` with a constant condition becomes the region that it selects, and a `for` without iterations becomes
+ *     its initial values.
  *
- * One walk in program order visits operands before their uses, and visits the ops that a rule builds once more. The
- * walk ends, because each rule lowers the first of the following numbers that it changes: the ops in regions not
- * taken; the elements computed by ops whose operands are all splats or constants; the mul, div and rem ops; the sub
- * ops, and neg of constants; the length of chains from a value back to parameters and loads. A swap moves a constant
- * to the right, and happens only if there was none. Leaves: constants and ops without use, for dce. */
+ * One walk in program order visits operands before their uses, and also visits the ops that a rule builds. The walk
+ * terminates, because each rule decreases the following tuple of counts in lexicographic order: ops in regions that
+ * never run; elements computed by ops whose operands are all splats or constants; mul, div and rem ops; sub ops and
+ * neg of constants; length of def-use chains. A swap of operands moves a constant to the right, so the same op is
+ * swapped only once. Leaves: constants and ops without use, for dce. */
 #include "opt/analysis/value_range.h"
 #include "opt/passes.h"
 
@@ -46,7 +46,7 @@ static uint64_t low_bits(uint64_t x, int width)
     return width == 64 ? x : x & ((UINT64_C(1) << width) - 1);
 }
 
-/* The bits of a constant, without those above its width. */
+/* The bits of a constant, truncated to its width. */
 static bool const_bits(const struct value *v, uint64_t *bits)
 {
     if (!v || !value_const_bits(v, bits))
@@ -84,8 +84,8 @@ static struct op *def_if(const struct value *v, enum opcode code)
 
 /* -- constants -- */
 
-/* Does libm compute the op here, or does the GPU approximate it? Folding would then make the result depend on the
- * machine. */
+/* Would folding make the result depend on the machine that compiles? It would for ops that libm computes or that the
+ * GPU approximates. */
 static bool depends_on_machine(const struct op *o)
 {
     if (o->code == OP_sqrt)
@@ -93,7 +93,7 @@ static bool depends_on_machine(const struct op *o)
     return op_info[o->code].family == FAMILY_math && o->code != OP_floor && o->code != OP_ceil;
 }
 
-/* Makes every NaN the canonical one, because the sign of other NaNs depends on the machine. */
+/* Replaces every NaN by the canonical NaN, because the sign of other NaNs depends on the machine. */
 static uint64_t canonical_nan(const struct op *o, uint64_t bits)
 {
     enum dtype t = dtype_of(op_result(o));
@@ -124,7 +124,7 @@ static struct value *compute(struct builder *b, const struct op *o)
 enum constant { ZERO, ONE, ONES, SMALLEST, LARGEST, PLUS_ZERO, MINUS_ZERO, ONE_POINT_ZERO };
 enum gives { GIVES_x, GIVES_y, GIVES_zero };
 
-/* x op y, where y is the constant. The first five constants are integers, the rest floats. */
+/* Identities of x op y with a constant y. The first five constants are integers, the others floats. */
 static const struct identity {
     enum opcode code;
     enum constant y;
@@ -164,7 +164,7 @@ static const struct identity {
     {OP_fdiv, ONE_POINT_ZERO, GIVES_x},
 };
 
-/* x op x. */
+/* Identities of x op x. */
 static const struct {
     enum opcode code;
     enum gives gives;
@@ -247,7 +247,7 @@ static bool is_associative(enum opcode code)
     return code == OP_add || code == OP_mul || code == OP_and || code == OP_or || code == OP_xor;
 }
 
-/* (x op c) op d = x op (c op d); for shifts the counts are added, unless the sum shifts everything out. */
+/* (x op c) op d = x op (c op d); for shifts the counts are added, unless their sum reaches the width. */
 static struct value *join_constants(struct builder *b, const struct op *o)
 {
     uint64_t c, d;
@@ -263,7 +263,7 @@ static struct value *join_constants(struct builder *b, const struct op *o)
     return build_binary(b, o->code, op_opnd(inner, 0), joined);
 }
 
-/* A cheaper op for x op c. */
+/* Strength reduction: a cheaper op for x op c. */
 static struct value *strength(struct builder *b, const struct op *o)
 {
     int log2 = 0;
@@ -299,7 +299,7 @@ static struct value *reciprocal(struct builder *b, const struct op *o)
     return build_binary(b, OP_mul, op_opnd(o, 0), build_const_float(b, op_opnd(o, 1)->type, 1 / c));
 }
 
-/* 0 - x and -(-x); an integer of one bit is its own negative. */
+/* 0 - x = -x and -(-x) = x; an integer of one bit is its own negative. */
 static struct value *negation(struct builder *b, const struct op *o)
 {
     if (o->code == OP_neg && dtype_of(op_result(o)) == DT_i1)
@@ -310,7 +310,7 @@ static struct value *negation(struct builder *b, const struct op *o)
     return inner ? op_opnd(inner, 0) : NULL;
 }
 
-/* Builds -x; where x is a broadcast or splat, it negates the operand, which is smaller. */
+/* Builds -x. If x is a broadcast or splat, negates its operand, which has fewer elements. */
 static struct value *build_negative(struct builder *b, struct value *x)
 {
     uint64_t bits;
@@ -330,7 +330,7 @@ static bool is_made_larger(const struct value *x)
     return def_if(x, OP_splat) || def_if(x, OP_broadcast);
 }
 
-/* x * y - z = x * y + -z, and z - x * y = -x * y + z: fma computes a sum with a product. */
+/* x * y - z = x * y + -z, and z - x * y = -x * y + z: the sums can become fma. */
 static struct value *difference_of_product(struct builder *b, const struct op *o)
 {
     if (o->code != OP_sub || dtype_of(op_result(o)) != DT_f32 || !b->func->fp_fusion)
@@ -356,7 +356,7 @@ static struct value *negated(struct builder *b, struct value *c)
     return build_binary(b, OP_xor, c, build_const_int(b, c->type, 1));
 }
 
-/* Compares values by their bounds: 1 if the comparison is always true, 0 if it is never true, -1 if unknown. */
+/* Decides a comparison by the operands' bounds: 1 if it is always true, 0 if it is never true, -1 if unknown. */
 static int order_of(enum pred p, struct bounds x, struct bounds y)
 {
     bool nonnegative = x.lo >= 0 && y.lo >= 0;
@@ -375,7 +375,7 @@ static int order_of(enum pred p, struct bounds x, struct bounds y)
     }
 }
 
-/* cmp of x with itself, with the largest unsigned number, or of values whose bounds decide it. */
+/* Decides a cmp of x with itself, with the largest unsigned number, or of values whose bounds suffice. */
 static struct value *known_comparison(struct builder *b, const struct op *o)
 {
     struct value *x = op_opnd(o, 0), *y = op_opnd(o, 1);
@@ -391,8 +391,8 @@ static struct value *known_comparison(struct builder *b, const struct op *o)
     return holds < 0 ? NULL : build_const_int(b, t, holds);
 }
 
-/* Compares elements that are at least 0 before they are widened: with the number, or, if the number is above all
- * elements, with the upper bound + 1, which no element equals. */
+/* Rewrites a comparison of widened, nonnegative elements with a constant as a comparison of the narrow elements. A
+ * constant above all elements is replaced by their upper bound + 1, which gives the same results. */
 static struct value *narrow_comparison(struct builder *b, const struct op *o)
 {
     const struct op *widened = def_if(op_opnd(o, 0), OP_sext), *splat = def_if(op_opnd(o, 1), OP_splat);
@@ -406,7 +406,7 @@ static struct value *narrow_comparison(struct builder *b, const struct op *o)
                      build_splat(b, number, x->type->rank, x->type->shape));
 }
 
-/* Comparison of an i1, widened or not, with 0. */
+/* Simplifies the comparison of an i1, or of a widened i1, with 0. */
 static struct value *comparison(struct builder *b, const struct op *o)
 {
     if (o->code != OP_cmp || type_is_float(op_opnd(o, 0)->type))
@@ -442,7 +442,7 @@ static struct value *choice(struct builder *b, const struct op *o)
     return is_const(x, 0) && is_const(y, 1) ? negated(b, c) : NULL;
 }
 
-/* Is x zero wherever c is false, because a masked load gave it zero there? */
+/* Is x zero at all elements where c is false, because a load under mask c returned zeros there? */
 static bool is_zero_without(const struct value *x, const struct value *c)
 {
     const struct op *load = x->def && x->def->code == OP_fext ? op_opnd(x->def, 0)->def : x->def;
@@ -450,8 +450,8 @@ static bool is_zero_without(const struct value *x, const struct value *c)
            type_is_float(x->type) && (load->nopnds < 3 || !op_opnd(load, 2) || is_const(op_opnd(load, 2), 0));
 }
 
-/* select c, x - y, 0, where x is 0 wherever c is false, becomes select c, x - y, x: it needs no choice
- * (codegen/fuse.c). */
+/* Rewrites select c, x - y, 0 as select c, x - y, x, if x is 0 at all elements where c is false: codegen then needs
+ * no selp (codegen/fuse.c). */
 static struct value *keep_zero(struct builder *b, const struct op *o)
 {
     if (o->code != OP_select || !is_const(op_opnd(o, 2), 0))
@@ -465,7 +465,7 @@ static struct value *keep_zero(struct builder *b, const struct op *o)
 
 /* -- casts -- */
 
-/* Resizes x to a type: x itself, the extension `code`, or trunc. */
+/* Converts x to a type of another width: by the extension `code`, by trunc, or not at all. */
 static struct value *resize(struct builder *b, enum opcode code, struct value *x, const struct type *elem)
 {
     int from = width_of(x), to = type_elem_bits(elem);
@@ -490,7 +490,7 @@ static struct value *cast(struct builder *b, const struct op *o)
         return same || inner->code == OP_zext || inner->code == OP_sext ? resize(b, inner->code, x, elem)
                                                                         : NULL;
     case OP_bitcast: return same ? build_cast(b, OP_bitcast, x, elem) : NULL;
-    /* Extending and truncating back gives the same value, except that an infinity of 8 bits becomes finite. */
+    /* A truncation of an extension gives the original value, except that an infinity of 8 bits becomes finite. */
     case OP_ftrunc:
         return inner->code == OP_fext && x->type == op_result(o)->type && width_of(x) > 8 ? x : NULL;
     default: return NULL;
@@ -504,7 +504,7 @@ static bool is_shape_change(enum opcode code)
     return code == OP_broadcast || code == OP_expand_dims || code == OP_reshape || code == OP_trans;
 }
 
-/* The splat of which v is a reshaped form; NULL: none. */
+/* The splat from which only changes of shape compute v; NULL: there is none. */
 static struct op *splat_of(const struct value *v)
 {
     struct op *o = v->def;
@@ -519,7 +519,7 @@ static bool is_uniform(const struct value *v)
     return !type_is_tile(v->type) || splat_of(v) || const_bits(v, &bits);
 }
 
-/* The scalar that all elements of a uniform value equal. */
+/* The scalar that equals all elements of a uniform value. */
 static struct value *scalar_of(struct builder *b, struct value *v)
 {
     uint64_t bits;
@@ -539,7 +539,7 @@ static struct value *splat_to(struct builder *b, struct value *x, const struct t
     return op_result(build_op(b, OP_splat, 1, &x, 1, &t, 0));
 }
 
-/* A trans that changes nothing disappears; a trans of a trans becomes one. */
+/* An identity trans disappears; a trans of a trans becomes one trans. */
 static struct value *trans_of_trans(struct builder *b, const struct op *o)
 {
     struct value *x = op_opnd(o, 0);
@@ -602,8 +602,8 @@ static struct value *sink_splats(struct builder *b, const struct op *o)
 
 /* -- control -- */
 
-/* Replaces an `if` by the ops of the region that runs. If that region ends in a return, the ops behind it are
- * unreachable. */
+/* Replaces an `if` with a constant condition by the ops of the selected region. If that region ends in a return, the
+ * ops after the `if` are unreachable. */
 static bool inline_if(struct op *o)
 {
     uint64_t bits;
@@ -648,7 +648,8 @@ static bool is_sum(const struct op *o)
            op_opnd(add, 0) != op_opnd(add, 1) && op_opnd(add->next, 0) == op_result(add);
 }
 
-/* The sum of x + 0 is the sum of x, plus 0: the two differ only if all elements are -0, and the + 0 corrects that. */
+/* Rewrites sum(x + 0) as sum(x) + 0. They are equal even if all elements are -0: sum(x) is then -0, and the final +
+ * 0 makes it +0. */
 static bool take_zero_out(struct op *o)
 {
     const struct op *add = is_sum(o) ? op_opnd(o, 0)->def : NULL;
@@ -695,7 +696,7 @@ static bool settle_mask(struct op *o)
     return true;
 }
 
-/* A value that replaces another takes over the user's name for it, if it is a new value. */
+/* Applies the rules to o. A new value that replaces o's result takes over its name. */
 static bool rewrite(struct op *o)
 {
     if (inline_if(o) || drop_empty_loop(o) || take_zero_out(o) || settle_mask(o))

@@ -1,13 +1,14 @@
-/* licm.c: moves loop-invariant pure ops in front of their loop.
+/* licm.c: moves loop-invariant pure ops out of their loop.
  *
  *     for %i = ... {                     %a = mul %x, %y
  *       %a = mul %x, %y           =>     for %i = ... {
  *       %b = add %a, %i                    %b = add %a, %i
  *
- * An op moves if it is pure, stands directly in a loop's region, and uses only values from outside of the loop (the
- * same holds for the ops in its own regions). Inner loops come first, so an op can move out of several loops. A pure
- * op cannot trap, so it may run even if the loop has no iteration. An op in a branch stays there, since it may be
- * costly and never needed. Needs: valid SSA. Leaves: loops that may be empty, for dce. */
+ * The pass moves an op before the loop if the op is pure, is directly in the loop's region, and uses only values
+ * from outside of the loop (also in its own regions). It visits inner loops first, so an op can move out of several
+ * loops. A pure op cannot trap, so it may run even if the loop has no iteration. An op in a branch stays there,
+ * because the branch may never run and the op may be expensive. Needs: valid SSA. Leaves: loops that may be empty,
+ * for dce. */
 #include "opt/passes.h"
 
 static bool uses_only_outside(const struct op *o, const struct op *loop, const struct op *moved)

@@ -20,9 +20,9 @@ struct remat {
     struct func *func;
     const struct params *params;
     struct block *block;
-    struct map part;   /* from an op of the block to its part: a part ends with a reduction */
-    struct map copies; /* from a value to its latest rematerialized copy */
-    struct map opaque; /* from a 16-bit tile to its latest opaque copy */
+    struct map part;   /* maps an op of the block to the number of its part; each reduction ends a part */
+    struct map copies; /* maps a value to its latest rematerialized copy */
+    struct map opaque; /* maps a 16-bit tile to its latest opaque copy */
 };
 
 static int part_of_op(const struct remat *a, const struct op *o)
@@ -64,7 +64,7 @@ static bool is_cheap(const struct remat *a, const struct op *o)
     }
 }
 
-/* Does v take few registers, or does it stay in registers anyway? */
+/* Is v available at no cost: does it take few registers, or is it live anyway? */
 static bool is_at_hand(const struct remat *a, const struct value *v)
 {
     if (!v->def || v->def->block != a->block || v->def->code == OP_splat || v->def->code == OP_const)
@@ -82,7 +82,7 @@ static const struct value *narrow_root(const struct value *v)
     return v;
 }
 
-/* Do a few cheap ops compute v from one tile of 16-bit floats, *from (NULL: not yet found)? */
+/* Do a few cheap ops compute v from a single tile of 16-bit floats? Sets *from, initially NULL, to this tile. */
 static bool follows(const struct remat *a, const struct value *v, const struct value **from, int *ops)
 {
     if (is_at_hand(a, v))
@@ -113,7 +113,7 @@ static bool is_worth_it(const struct remat *a, const struct value *v, int part)
 
 /* -- rematerialization -- */
 
-/* The latest copy of `key` in m, if it belongs to this part; else NULL. */
+/* The latest copy of `key` in m, if the copy is in this part; else NULL. */
 static struct value *latest(const struct remat *a, const struct map *m, const struct value *key, int part)
 {
     void **found = map_get_ptr(m, key);
@@ -155,7 +155,7 @@ static struct value *rematerialize(struct remat *a, struct builder *b, struct va
     return copy;
 }
 
-/* -- is there room to keep the values? -- */
+/* -- are there enough registers to keep the values live? -- */
 
 static bool ends_part(const struct remat *a, const struct op *o)
 {
@@ -172,7 +172,8 @@ static bool is_kept_over(const struct remat *a, const struct value *v, int part)
     return false;
 }
 
-/* What each thread keeps across the end of a part. */
+/* The number of bytes that the programs on an SM have in flight, if nothing is rematerialized and the number of
+ * programs is limited by the values live across the end of this part. */
 struct kept {
     int bits, row_bits; /* the values, and the 16-bit floats that are enough for some of them */
     int least_bits;     /* the values, if those are rematerialized from the 16-bit floats */

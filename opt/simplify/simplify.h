@@ -1,7 +1,7 @@
-/* simplify.h: the passes of this folder make ops fewer or cheaper and keep their meaning. In reading
- * order: fold.c (constants and identities), cse.c, licm.c, dce.c, sink.c; unroll.c, single_trip_loops.c and
- * dedup_loads.c, which rewrite loops and loads of traced functions; remat.c, which runs on scheduled functions. Below
- * are the functions that other passes share. */
+/* simplify.h: the passes of this folder remove ops or replace them by cheaper ones, without changing results. In
+ * reading order: fold.c (constants and identities), cse.c, licm.c, dce.c, sink.c; unroll.c, single_trip_loops.c and
+ * dedup_loads.c, which rewrite loops and loads of traced functions; remat.c, which runs on scheduled functions.
+ * Below are the functions that other passes share. */
 #ifndef NESO_OPT_SIMPLIFY_SIMPLIFY_H
 #define NESO_OPT_SIMPLIFY_SIMPLIFY_H
 
@@ -12,11 +12,12 @@ bool attrs_equal(const struct op *a, const struct op *b);
 
 /* -- dce.c -- */
 bool op_is_dead(const struct op *o); /* true if o has neither a use nor a side effect */
-/* Builds a copy of the `for` in front of `old`, whose body moves to the copy; the caller erases `old`. The copy
- * carries those values of `old` for which `keep` is true (NULL: all) and the `more` ones, for which the caller adds
- * what the body yields (loop_yield). */
+/* Builds a new `for` before `old` and moves the body of `old` into it; the caller erases `old`. The new loop carries
+ * the values of `old` for which `keep` is true (NULL: all), and the values `more`, whose yielded values the caller
+ * adds (loop_yield). */
 struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value *const *more);
 void loop_yield(struct op *loop, int nmore, struct value *const *more);
-struct value *loop_runs(struct builder *b, const struct op *loop); /* i1 built at b: does the loop run any iteration? */
+/* builds an i1 at b: does the loop run at least one iteration? */
+struct value *loop_runs(struct builder *b, const struct op *loop);
 
 #endif

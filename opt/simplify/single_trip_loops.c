@@ -9,17 +9,18 @@
  *       %b = load (X + %j + cols), %j + cols < %n        (uses of %b become %a)
  *       .. }
  *
- * Kernels that walk rows of any length in blocks are mostly launched with blocks that are as long as the rows. Loops
- * with the same bounds are replaced by the body of their first iteration if they then share a tile: two loads with
- * equal addresses and masks, with no write between them that may change the tile. Guards on the launch ensure that
- * the loops run exactly one iteration; a launch for which a guard fails takes the fallback, which is compiled without
- * this pass.
+ * Kernels that process rows of any length in blocks are mostly launched with blocks that are as long as a row. The
+ * pass replaces loops with the same bounds by the bodies of their first iterations if they then share a tile: two
+ * loads with equal addresses and masks, and no write between them that may change the tile. Guards on the launch
+ * ensure that the loops run exactly one iteration; a launch for which a guard fails takes the fallback, which is
+ * compiled without this pass.
  *
- * The other loads of these loops (of weights) move behind the first load of such a tile, while registers last. All
- * loads are then in flight together, instead of new ones after each reduction.
+ * The other loads of these loops (for example of weights) move directly after the first load of a shared tile, as
+ * far as registers allow. All loads are then in flight together, instead of starting after each reduction.
  *
- * Loops around dots stay: copies by tensor maps, which have guards of their own, gain more. Needs: traced ops after
- * cse, so that equal bounds are one value. Leaves: the ops of the first iterations, for fold. */
+ * The pass does not change kernels with dots: copies by tensor maps, which have guards of their own, gain more
+ * there. Needs: traced ops after cse, so that equal bounds are one value. Leaves: the ops of the first iterations,
+ * for fold. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -27,8 +28,8 @@
 enum { LOOPS_MOST = 8, LOADS_MOST = 32, LANES = 32, REGISTER_BITS = 32, HALF_BITS = 16 };
 
 struct merged {
-    struct op *load, *with; /* `load` has the value of `with`; NULL: `load` stays */
-    bool stays;             /* other loads have its value */
+    struct op *load, *with; /* `load` is replaced by the earlier load `with`; NULL: it is not replaced */
+    bool stays;             /* other loads are replaced by this one */
 };
 
 struct single_trip {
@@ -39,7 +40,7 @@ struct single_trip {
     struct merged loads[LOADS_MOST];
     int nloads;
     struct guards guards;
-    int budget; /* the values that the comparison may still visit */
+    int budget; /* the number of values that the comparison may still visit */
 };
 
 /* -- equal values -- */
@@ -95,8 +96,8 @@ static bool is_i32(const struct value *v)
     return type_elem_bits(v->type) == 32;
 }
 
-/* Guards that p - q + more >= 0, unless it is known; false: it is known to be false, or the launcher cannot compute
- * it. */
+/* Adds a guard that p - q + more >= 0, unless the condition is known to be true; false: it is known to be false, or
+ * the launcher cannot compute it. */
 static bool guard_least(struct single_trip *x, const struct poly *p, const struct poly *q, int64_t more)
 {
     struct poly d, c = poly_int(more);
@@ -109,14 +110,14 @@ static bool guard_least(struct single_trip *x, const struct poly *p, const struc
     return e && poly_expr(x->t, &d, e);
 }
 
-/* Guards that p fits in 32 bits: the launcher computes with 64 bits, and the kernel with 32. */
+/* Adds a guard that p fits in 32 bits: the launcher computes with 64 bits, and the kernel with 32. */
 static bool guard_i32(struct single_trip *x, const struct poly *p)
 {
     const struct poly none = poly_int(0);
     return guard_least(x, p, &none, -(int64_t)INT32_MIN) && guard_least(x, &none, p, INT32_MAX);
 }
 
-/* Guards that the launcher's value of v equals the kernel's. */
+/* Adds guards that the launcher computes the same value of v as the kernel. */
 static bool guard_exact(struct single_trip *x, const struct value *v)
 {
     const struct op *o = v->def;
@@ -142,8 +143,8 @@ static bool guard_exact(struct single_trip *x, const struct value *v)
     }
 }
 
-/* Guards that lo < hi <= lo + step, and that the counter does not overflow. The guard that fails most often is the
- * length of the row. */
+/* Adds guards that lo < hi <= lo + step, and that the counter does not overflow. The guard that fails most often is
+ * hi <= lo + step, for rows longer than a block. */
 static bool guard_single_trip(struct single_trip *x, const struct op *loop)
 {
     const struct value *from = op_opnd(loop, 0), *to = op_opnd(loop, 1);
@@ -200,16 +201,16 @@ static void add_load(struct single_trip *x, struct op *load)
 
 /* -- registers -- */
 
-/* So many percent of a thread's registers. */
+/* `percent` percent of a thread's registers. */
 static int registers_most(const struct func *f, int percent)
 {
     return func_regs(f, LANES * f->num_warps, false) * percent / 100;
 }
 
-/* The registers that keep a tile from one loop to the next. The tile stays in registers in the form in which
- * computations use it; 16-bit floats stay as they were loaded (remat.c). The kept tiles may take a quarter of a
- * thread's registers: the code between the loops works on two more tiles of that size, and addresses and masks need
- * registers too. A spill would cost more than another load from a cache. */
+/* The registers that a shared tile takes between the loops. The tile is live in the form in which computations use
+ * it; 16-bit floats are live as they were loaded (remat.c). Shared tiles may take a quarter of a thread's registers:
+ * the code between the loops computes two more tiles of that size, and addresses and masks need registers too. A
+ * spill would cost more than another load from a cache. */
 static int registers_kept(const struct func *f, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -252,7 +253,7 @@ static void merge(struct single_trip *x, struct merged *m)
     op_erase(m->load);
 }
 
-/* Can v be computed right behind `last`? */
+/* Can v be computed directly after `last`? */
 static bool is_early(struct single_trip *x, const struct value *v, const struct op *last)
 {
     const struct op *o = v ? v->def : NULL;
@@ -266,7 +267,7 @@ static bool is_early(struct single_trip *x, const struct value *v, const struct 
     return true;
 }
 
-/* Moves o and its operands behind `last`, and returns the last op moved. */
+/* Moves o and its operands directly after `last`, and returns the last op moved. */
 static struct op *move_early(struct op *o, struct op *last)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -279,14 +280,14 @@ static struct op *move_early(struct op *o, struct op *last)
     return o;
 }
 
-/* A nested return, or an assert, may end the program, so the loads behind it must not move in front of it. */
+/* A nested return, or an assert, may end the program, so later loads must not move before it. */
 static void find_end(struct op *o, void *ctx)
 {
     *(bool *)ctx |= (o->code == OP_return && o->block->parent) || o->code == OP_assert;
 }
 
-/* Loads of kept tiles reserve their registers first. The other loads move behind the first of these, in program
- * order, while registers last. */
+/* Reserves the registers of shared tiles first. Then moves the other loads, in program order, after the first load
+ * of a shared tile, as long as registers remain. */
 static void load_early(struct single_trip *x)
 {
     struct op *last = NULL;
@@ -326,7 +327,7 @@ static void rewrite(struct single_trip *x)
 
 /* -- the decision -- */
 
-/* Returns NULL after the rewrite, else the reason against it. */
+/* Rewrites the loops and returns NULL, or returns the reason why it cannot. */
 static const char *why_not(struct single_trip *x)
 {
     if (x->nloops < 2)

@@ -1,4 +1,5 @@
-/* sink.c: moves values that only the code behind a loop uses from the front of the loop to the code behind it.
+/* sink.c: moves the computation of a value from before a loop to after the loop, if only code after the loop uses
+ * the value.
  *
  *     %c = addptr %p, %o : tile<128x128xptr<f32>>        for %i = ... {
  *     for %i = ... {                                =>     ... 64 registers more than before ...
@@ -6,18 +7,17 @@
  *     }                                                  %c = addptr %p, %o
  *     store %c, %x                                       store %c, %x
  *
- * A pure op moves in front of its first user if a loop stands between them, and if its operands take no more
- * registers through the loop than its results would. The pass goes from the end of the block to its start, so that
- * users move first. Ops do not move behind a loop that waits for other programs (a lock): the other programs may wait
- * for the code behind that loop. A scalar also moves in front of the wait for the loop's last dot, so that it is
- * computed while the dot runs. Needs: layouts. */
+ * A pure op moves directly before its first user if a loop is between them, and if keeping its operands live through
+ * the loop takes no more registers than keeping its results live. The pass walks from the end of the block to its
+ * start, so that users move first. Ops do not move past a loop that waits for other programs (a lock): the other
+ * programs may wait for the code after that loop. If a dot is still in flight after the loop, scalars move before
+ * the wait for this dot, so that they are computed while the dot runs. Needs: layouts. */
 #include "opt/passes.h"
 
 struct sink {
-    struct map
-        place; /* from an op to a number that grows along the block; a moved op has its new place's number */
-    struct map loops; /* from an op to the number of loops in front of it in its block */
-    struct map along; /* the scalars that move together with the scalars computed from them */
+    struct map place; /* maps an op to its position in the block; a moved op has its new position */
+    struct map loops; /* maps an op to the number of loops before it in its block */
+    struct map along; /* the set of scalars that move together with the scalars computed from them */
 };
 
 static int number_of(const struct map *m, const struct op *o)
@@ -31,7 +31,8 @@ static void set_number(struct map *m, const struct op *o, int n)
     *map_at_ptr(m, o) = (void *)(intptr_t)n;
 }
 
-/* The 32-bit registers of a thread that hold v; 0 for values that codegen makes from nothing or from a scalar. */
+/* The number of 32-bit registers of a thread that hold v; 0 for values that codegen computes from constants or from
+ * a scalar at each use. */
 static int regs_of(const struct value *v)
 {
     enum { REGISTER_BITS = 32 };
@@ -51,7 +52,7 @@ static struct op *user_in(const struct use *u, const struct block *b)
     return o;
 }
 
-/* Ops that moved in front of the same op have its number. */
+/* Is a before b? Ops that moved directly before the same op share its position. */
 static bool stands_before(const struct sink *s, const struct op *a, const struct op *b)
 {
     int place = number_of(&s->place, a), other = number_of(&s->place, b);
@@ -74,7 +75,7 @@ static struct op *first_user(const struct sink *s, const struct op *o)
     return first;
 }
 
-/* Is v live throughout the loop with body b, as a value from outside or as its counter? */
+/* Is v live throughout the loop with body b, because v is defined outside of the loop or is its counter? */
 static bool lives_in_loop(const struct value *v, const struct block *b)
 {
     const struct op *loop = b->parent;
@@ -83,7 +84,7 @@ static bool lives_in_loop(const struct value *v, const struct block *b)
     return (v->def ? v->def->block : v->block) != b || (!v->def && v->index == 0 && loop->code == OP_for);
 }
 
-/* Is v live behind as many loops of the block as `user`, or more? */
+/* Is v live through all loops before `user` anyway, because an op at or after `user` uses it? */
 static bool is_kept_for(const struct sink *s, const struct value *v, const struct op *user)
 {
     if (lives_in_loop(v, user->block))
@@ -98,7 +99,8 @@ static bool is_kept_for(const struct sink *s, const struct value *v, const struc
     return false;
 }
 
-/* The registers that o's operands would take through the loop, if o stood in front of `user`. */
+/* The additional registers that would be live through the loop for o's operands if o moved directly before
+ * `user`. */
 static int cost_of(const struct sink *s, const struct op *o, const struct op *user)
 {
     int regs = 0;
@@ -141,7 +143,7 @@ static bool waits_for_others(struct op *loop)
     return waits;
 }
 
-/* The place in front of `user` and behind the last loop before it. */
+/* The op before which o moves: after the last loop before `user`. */
 static struct op *place_of(const struct op *o, struct op *user)
 {
     struct op *at = user;
@@ -170,14 +172,14 @@ static void sink_op(struct sink *s, struct op *o)
     move(s, o, user);
 }
 
-/* -- scalars, together with their operands -- */
+/* -- moving scalars together with their operands -- */
 
 static bool goes_along(const struct sink *s, const struct op *o)
 {
     return map_get_ptr(&s->along, o) && *map_get_ptr(&s->along, o);
 }
 
-/* Is o a scalar that only code behind the next loop uses, or scalars that move there? */
+/* Is o a scalar whose users are all after the next loop, or scalars that move there? */
 static bool is_wanted_behind(const struct sink *s, const struct op *o)
 {
     bool wanted = can_move(o) && !type_is_tile(op_result(o)->type) && op_result(o)->uses;
@@ -199,8 +201,8 @@ static bool pays_along(const struct sink *s, const struct op *o)
     return regs <= regs_of(op_result(o));
 }
 
-/* Each op of `a % b - a / b` alone would stay, since it has more operands than results; all of them together move to
- * where a and b are available. */
+/* Moves whole expressions of scalars. No single op of `a % b - a / b` would move, because it has more operands than
+ * results, but the whole expression does not increase the number of live values if a and b are live anyway. */
 static void sink_numbers(struct sink *s, struct block *b)
 {
     for (struct op *o = b->last; o; o = o->prev)
@@ -221,7 +223,7 @@ static void sink_numbers(struct sink *s, struct block *b)
     }
 }
 
-/* Is a dot still in flight behind a loop of this block? */
+/* Is a dot still in flight after a loop of this block? */
 static bool ends_with_wait(const struct block *b)
 {
     const struct op *loop = NULL;

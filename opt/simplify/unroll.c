@@ -10,13 +10,13 @@
  *                                                  for %i = %mid to %hi step 2 stages=1 carry(%s = %r) { ... }
  *
  * The iterations and their memory accesses keep their order. The remaining iterations, fewer than the factor, run in
- * a copy of the original loop without a pipeline; constant bounds may show that none remain. The pass runs early, so
- * later passes treat the unrolled loop like any other: a stage of its pipeline covers one unrolled iteration. Needs:
- * traced ops. Leaves: arithmetic for fold. */
+ * a copy of the original loop without a pipeline, which is omitted if constant bounds show that none remain. The
+ * pass runs early, so later passes treat the unrolled loop like any other: a stage of its pipeline holds the tiles
+ * of one unrolled iteration. Needs: traced ops. Leaves: arithmetic for fold. */
 #include "opt/passes.h"
 
-/* How many iterations of the loop the unrolled loop covers, and how many are left; false: the bounds are not
- * constant. */
+/* Computes the number of original iterations that the unrolled loop runs and the number that remain; false: the
+ * bounds are not constant. */
 static bool known_rounds(const struct op *loop, int64_t factor, int64_t *rounds, int64_t *left)
 {
     int64_t lo, hi, step;
@@ -32,7 +32,8 @@ static bool known_rounds(const struct op *loop, int64_t factor, int64_t *rounds,
     return true;
 }
 
-/* The counter at which the unrolled loop ends. Unsigned arithmetic, because hi - lo may exceed the signed type. */
+/* Builds the upper bound of the unrolled loop, with unsigned arithmetic, because hi - lo may exceed the signed
+ * type. */
 static struct value *build_middle(struct builder *b, const struct op *loop, int64_t factor)
 {
     struct value *lo = op_opnd(loop, 0), *hi = op_opnd(loop, 1), *step = op_opnd(loop, 2);
@@ -50,7 +51,7 @@ static struct value *build_middle(struct builder *b, const struct op *loop, int6
     return build_binary(b, OP_add, lo, build_binary(b, OP_mul, rounds, step));
 }
 
-/* i + k steps */
+/* Builds i + k * step. */
 static struct value *build_ahead(struct builder *b, struct value *i, struct value *step, int64_t k)
 {
     if (k == 0)
@@ -59,7 +60,7 @@ static struct value *build_ahead(struct builder *b, struct value *i, struct valu
     return build_binary(b, OP_add, i, more);
 }
 
-/* Builds the unrolled loop in front of the loop: it runs the iterations up to `middle`. */
+/* Builds the unrolled loop before the original loop; it runs the iterations up to `middle`. */
 static struct op *build_long(struct builder *b, const struct op *loop, struct value *middle, int64_t factor)
 {
     struct block *from = loop->regions[0];
