@@ -5,15 +5,17 @@
  *     %x = load %p : tile<512xf32>                        %p = addptr %s, %o : tile<512xptr<f32>,#l0>
  *                                                         %x = load %p : tile<512xf32,#l0>
  *
- * A *cheap* tile is computed from ranges and scalars without memory accesses: it takes the layout that its user
- * needs, and is rematerialized for each further layout. All other tiles belong to classes; the tiles of a class share
- * a layout. The operands and results of an elementwise op are in one class, and so are the values that a loop or
- * branch carries. The tile of an access is in the class too, unless another dimension is contiguous in its memory:
- * then the access keeps a layout of its own, and its tile is converted.
+ * A *cheap* tile is computed from ranges and scalars without memory accesses: it gets the layout that its user
+ * needs, and is rematerialized for each additional layout. All other tiles belong to equivalence classes; the tiles
+ * of a class share a layout. The operands and results of an elementwise op are in one class, and so are a
+ * loop-carried (or yielded) value and the values that it gets. A loaded or stored tile joins the class of its users
+ * too, unless another dimension is contiguous in memory: then the access has a layout of its own, and its tile is
+ * converted.
  *
- * Classes get layouts from the largest tile down. In a class with accesses the layout coalesces these, with the
- * widest vectors that alignment allows. A class that reductions or shape ops link to a decided one gets the layout
- * for which nothing moves. Where two layouts differ for one value, a `convert` stands between them. */
+ * The pass assigns layouts to classes in the order of their tile sizes, largest first. The layout of a class with
+ * accesses coalesces these, with the widest vectors that alignment allows. If a reduction or shape op links a class
+ * to one that has a layout, the class gets the layout with which the op moves no data. If a user needs a value in
+ * another layout, the pass inserts a `convert`. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/pipeline/pipeline.h"
@@ -21,44 +23,44 @@
 
 enum { THREADS_PER_WARP = 1 << LANE_BITS, SEGMENT_BYTES = 128 };
 
-/* A class of values that share a layout. A class that joined another one points to it. */
+/* A class of values that share a layout (union-find). A class that joined another class points to it. */
 struct class
 {
     struct class *joined;
-    const struct type *type; /* the type of any of its values, of which only the shape matters */
+    const struct type *type; /* the type of one of its values; only its shape is used */
     const char *name;        /* the name of the first value, for explanations */
     const struct layout *layout;
-    const struct layout *anchor; /* the layout that a dot needs, or NULL */
-    int fast_dim;                /* the dimension along which its accesses are consecutive; -1: any */
-    uint32_t reduced;            /* a mask of the dimensions that reductions drop */
+    const struct layout *anchor; /* the layout that a dot requires, or NULL */
+    int fast_dim;     /* the dimension along which its accesses are contiguous in memory; -1: any */
+    uint32_t reduced; /* a mask of the dimensions along which reductions reduce */
     int nvalues;
-    const struct op *access; /* one of the loads and stores of its values; NULL: none */
-    const struct op
-        *reason; /* the access that gave the layout, or the op that linked the class to one with a layout */
+    const struct op *access; /* one of the loads and stores of its values; NULL: there is none */
+    /* the access that determined the layout, or the op that links the class to the one whose layout it took */
+    const struct op *reason;
 };
 
-/* What the pass knows of one tile. */
+/* What the pass knows about one tile. */
 struct copy {
     const struct layout *layout;
     struct value *value;
     struct copy *next;
 };
 struct note {
-    struct class *class; /* NULL: cheap */
-    struct copy *copies; /* the tile in other layouts (a cheap tile: in all layouts) */
+    struct class *class; /* the tile's class; NULL: the tile is cheap */
+    struct copy *copies; /* the tile in other layouts (for a cheap tile: in all its layouts) */
 };
 
-/* An op that needs its tile operands in one layout, and has no tile result that gives it: stores, reductions,
- * assertions. Loads and atomics are sites too, in the class of their result. */
+/* An op whose tile operands need a common layout that no result determines: a store, reduction or assertion. Loads
+ * and atomics are sites too, in the class of their result. */
 struct site {
     struct op *op;
     struct class *class;
     bool is_access;
-    int order[RANK_MAX]; /* of an access: the dimensions, the most contiguous first */
-    int vector;          /* of an access: the elements that its addresses allow to access at once */
+    int order[RANK_MAX]; /* for an access: the dimensions, the most contiguous first */
+    int vector;          /* for an access: the largest vector width that its addresses allow */
 };
 
-/* A shape op between two classes. */
+/* A shape op or reduction that links two classes. */
 struct link {
     struct op *op;
     struct class *from, *to;
@@ -72,14 +74,14 @@ struct assign {
     VEC(struct class *) classes;
     VEC(struct site *) sites;
     VEC(struct link) links;
-    struct map site_of; /* op to its site */
-    bool rows_first;    /* do warps split dots by rows first? */
+    struct map site_of; /* maps an op to its site */
+    bool rows_first;    /* do warps partition the rows of dots before the columns? */
     struct pair_reductions pairs;
 };
 
 /* -- classes -- */
 
-/* Shortens the chain that it follows, since a class may have thousands of tiles. */
+/* The representative of a class. Compresses the path, because a class may have thousands of tiles. */
 static struct class *find(struct class *c)
 {
     for (struct class *next; (next = c->joined); c = next)
@@ -112,8 +114,8 @@ static void unite(struct class *a, struct class *b)
     a->fast_dim = a->fast_dim < 0 ? b->fast_dim : a->fast_dim;
 }
 
-/* Joins two classes, unless their accesses run along different dimensions, or one has accesses and the other a dot's
- * layout. */
+/* Joins two classes, unless their accesses are contiguous along different dimensions, or one class has accesses and
+ * the other a dot's layout. */
 static void join(struct class *a, struct class *b)
 {
     a = find(a);
@@ -124,7 +126,7 @@ static void join(struct class *a, struct class *b)
         unite(a, b);
 }
 
-/* NULL for a scalar or a cheap tile. */
+/* The class of v; NULL for a scalar or a cheap tile. */
 static struct class *class_of(const struct value *v)
 {
     const struct note *n = v ? v->scratch : NULL;
@@ -180,10 +182,11 @@ static bool can_recompute(const struct op *o)
     return true;
 }
 
-/* -- layouts across a change of shape -- */
+/* -- propagating layouts through shape ops -- */
 
-/* l with the bit of its last dimension, of size 2, in registers: a lane or warp bit that held it swaps with a register
- * bit. Otherwise twice as many threads would hold each half, and a tile joined of halves would double its registers. */
+/* Layout l with the coordinate bit of its last dimension, of size 2, in registers: a lane or warp bit that held it
+ * is swapped with a register bit. Otherwise each half of a split would be replicated in twice as many threads, and a
+ * tile joined from halves would take twice the registers. */
 static struct layout parts_in_a_register(const struct layout *l)
 {
     struct layout out = *l;
@@ -199,7 +202,7 @@ static struct layout parts_in_a_register(const struct layout *l)
     return out;
 }
 
-/* The operands' layout for a result with layout l: the same, except that shape ops change it. */
+/* The layout of o's operands for a result with layout l: l itself, unless o is a shape op. */
 static const struct layout *layout_before(struct assign *a, const struct op *o, const struct layout *l)
 {
     if (!is_shape_change(o))
@@ -231,7 +234,7 @@ static const struct layout *layout_before(struct assign *a, const struct op *o, 
     return layout_intern(a->m, &out);
 }
 
-/* The result's layout for an operand with layout l; NULL: it does not follow. */
+/* The layout of o's result for an operand with layout l; NULL: the operand does not determine it. */
 static const struct layout *layout_after(struct assign *a, const struct op *o, const struct layout *l)
 {
     const struct type *x = op_opnd(o, 0)->type, *r = o->results[0].type;
@@ -252,9 +255,10 @@ static const struct layout *layout_after(struct assign *a, const struct op *o, c
     return layout_intern(a->m, &out);
 }
 
-/* -- gathering classes, sites and links -- */
+/* -- collecting classes, sites and links -- */
 
-/* The values that a loop or branch carries must have one layout, even if their accesses prefer others. */
+/* Joins the classes of a value and of the loop-carried value that it becomes: they must share a layout, even if
+ * their accesses prefer different ones. */
 static void unite_values(struct value *x, struct value *y)
 {
     if (class_of(x) && class_of(y))
@@ -267,7 +271,8 @@ static void unite_results(struct op *o)
         unite_values(&o->results[0], &o->results[i]);
 }
 
-/* Sorts dimensions by the length of runs of consecutive addresses, longest first, and equal ones last to first. */
+/* Sorts dimensions by the length of runs of consecutive addresses, longest first; among equals, the last dimension
+ * first. */
 static void order_dims(const struct assign *a, const struct value *ptr, int *order)
 {
     const struct axis *x = axis_of(a->axes, ptr);
@@ -324,7 +329,7 @@ static void add_reduce(struct assign *a, struct op *o)
         VEC_PUSH(a->arena, &a->links, ((struct link){o, c, class_of(op_result(o))}));
 }
 
-/* Results and operands share a layout, whatever their number. */
+/* All results and operands of inline assembly share a layout. */
 static void add_asm(struct op *o)
 {
     const struct value *first = o->nresults ? op_result(o) : op_opnd(o, 0);
@@ -333,7 +338,7 @@ static void add_asm(struct op *o)
         join_operands(o, class_of(first));
 }
 
-/* The result shares its layout with the accumulator; the layouts of the operands follow from it. */
+/* The result and the accumulator share a layout, which determines the layouts of the operands. */
 static void add_dot(struct assign *a, struct op *o)
 {
     struct class *c = find(class_of(op_result(o)));
@@ -343,7 +348,7 @@ static void add_dot(struct assign *a, struct op *o)
         join(c, class_of(op_opnd(o, 2)));
 }
 
-/* Operands and results share the layout that the scan needs. */
+/* The operands and results share the layout that the scan requires. */
 static void add_scan(struct op *o)
 {
     unite_results(o);
@@ -353,7 +358,7 @@ static void add_scan(struct op *o)
     join_operands(o, c);
 }
 
-/* Both results of a split share a layout: a thread has both or neither. */
+/* Both results of a split share a layout, because each thread holds corresponding elements of both. */
 static void add_shape_change(struct assign *a, struct op *o)
 {
     struct class *to = class_of(&o->results[0]);
@@ -363,7 +368,8 @@ static void add_shape_change(struct assign *a, struct op *o)
             VEC_PUSH(a->arena, &a->links, ((struct link){o, class_of(op_opnd(o, i)), to}));
 }
 
-/* Joins the classes of `by`'s operands from `first` on and of the values that they become; `by` may be a return. */
+/* Joins the class of each operand of `by`, from operand `first` on, with the class of the value that it becomes;
+ * `by` may be a return. */
 static void carry(const struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)
@@ -444,15 +450,16 @@ static void gather_block(struct assign *a, struct block *b)
         gather_op(a, o);
 }
 
-/* -- deciding -- */
+/* -- choosing layouts -- */
 
-/* Assigns the tile's coordinate bits to registers, lanes and warps: in each dimension from the lowest bit on. */
+/* Assigns a tile's coordinate bits to registers, lanes and warps; in each dimension, the lowest bits first. */
 struct dealer {
     struct layout *l;
     int low[RANK_MAX], left[RANK_MAX];
 };
 
-/* Assigns up to n bits of dimension d to registers, lanes or warps; returns how many were left to assign. */
+/* Assigns up to n bits of dimension d to registers, lanes or warps; returns how many of the n bits it could not
+ * assign. */
 static int deal(struct dealer *x, enum in kind, int d, int n)
 {
     int given = 0;
@@ -472,8 +479,8 @@ static void start_dealing(struct dealer *x, const struct type *t)
     }
 }
 
-/* The layout that coalesces along `order`: n elements of the fastest dimension in a thread, then lanes, then
- * warps, and further registers for the remaining elements. Dimensions that are reduced get warps last: a
+/* The layout that coalesces along `order`: n elements of the fastest dimension in each thread, then lanes, then
+ * warps, then additional registers for the remaining elements. Dimensions that are reduced get warps last, because a
  * reduction inside a warp needs no shared memory. */
 static const struct layout *blocked(struct assign *a, const struct class *c, const int *order, int n)
 {
@@ -514,8 +521,8 @@ static int accessed_bytes(const struct op *access)
     return type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
 }
 
-/* The access whose order of dimensions the class takes: the first that runs along the class's fast dimension, or else
- * any. */
+/* The access that determines the class's order of dimensions: the first that is contiguous along the class's fast
+ * dimension, or else any. */
 static struct site *leader_of(const struct assign *a, struct class *c)
 {
     struct site *any = NULL;
@@ -530,7 +537,8 @@ static struct site *leader_of(const struct assign *a, struct class *c)
     return any;
 }
 
-/* The consecutive elements of a thread: 16 bytes of the widest element accessed, if some access is aligned to that. */
+/* The number of consecutive elements in each thread: 16 bytes of the widest accessed element type, if the alignment
+ * of some access allows that. */
 static int vector_of(const struct assign *a, struct class *c, int fast_dim)
 {
     int widest = 1, bytes = 1;
@@ -544,7 +552,8 @@ static int vector_of(const struct assign *a, struct class *c, int fast_dim)
     return widest < 16 / bytes ? widest : 16 / bytes;
 }
 
-/* A broadcast's result for an operand with layout l: replicating threads get the new bits, then registers. */
+/* The layout of a broadcast's result for an operand with layout l: the new coordinate bits go to threads that hold
+ * replicas, then to new registers. */
 static const struct layout *layout_widen(struct assign *a, const struct op *o, const struct layout *l)
 {
     const struct type *x = op_opnd(o, 0)->type, *r = op_result(o)->type;
@@ -575,8 +584,8 @@ static const struct layout *layout_widen(struct assign *a, const struct op *o, c
 
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason);
 
-/* A tile without accesses inherits the layout of the tile from which shape ops compute it, if vectors load that
- * tile; the largest such tile counts. NULL: there is none. */
+/* The layout that a class without accesses inherits: that of the largest tile from which shape ops compute the
+ * class's tile, if vector loads load it. NULL: there is none. */
 static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
 {
     const struct layout *best = NULL;
@@ -602,7 +611,7 @@ static const struct layout *inherited(struct assign *a, struct class *c, int dep
     return best;
 }
 
-/* The layout that suits the class's own accesses best. */
+/* The best layout for the class's own accesses. */
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason)
 {
     struct site *s = leader_of(a, c);
@@ -618,7 +627,8 @@ static const struct layout *own_layout(struct assign *a, struct class *c, const 
     return blocked(a, c, order, 1);
 }
 
-/* The number of neighbours along `dim` that the lowest registers and then the lanes of a warp hold. */
+/* The number of consecutive elements along `dim` that the lowest register bits and then the lane bits of a warp
+ * hold. */
 static int run_of_warp(const struct layout *l, int dim)
 {
     int run = layout_vector(l, dim, 1 << COORD_BITS_MAX), low = 0;
@@ -629,7 +639,7 @@ static int run_of_warp(const struct layout *l, int dim)
     return run;
 }
 
-/* Do the class's accesses coalesce in layout `l` as well as in the layout that suits them best? */
+/* Do the class's accesses coalesce in layout `l` as well as in their own best layout? */
 static bool serves_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     if (c->fast_dim < 0)
@@ -644,7 +654,8 @@ static bool serves_accesses(struct assign *a, struct class *c, const struct layo
            run_of_warp(l, c->fast_dim) >= (run < enough ? run : enough);
 }
 
-/* A smaller tile takes over the layout; a tile of equal size does so if its accesses coalesce as well. */
+/* Gives class `to` the layout l if its tiles are smaller than those of `from`, or if they are equally large and its
+ * accesses coalesce in l as well. */
 static bool follow(struct assign *a, struct class *to, const struct class *from, const struct layout *l,
                    const struct op *reason)
 {
@@ -655,7 +666,7 @@ static bool follow(struct assign *a, struct class *to, const struct class *from,
     return true;
 }
 
-/* Propagates layouts along links, from classes that have one to others, until nothing changes. */
+/* Propagates layouts along links from classes that have a layout to classes that have none, until a fixpoint. */
 static void spread(struct assign *a)
 {
     for (bool changed = true; changed;) {
@@ -671,8 +682,8 @@ static void spread(struct assign *a)
     }
 }
 
-/* The undecided class of the largest tile. Among equally large ones a class with accesses comes first, since tiles
- * without accesses can take over its layout, but its accesses may not coalesce in a layout of theirs. */
+/* The class without a layout that has the largest tile. Among equally large ones a class with accesses comes first:
+ * classes without accesses can take over its layout, but its accesses may not coalesce in a layout of theirs. */
 static struct class *largest_undecided(const struct assign *a)
 {
     struct class *best = NULL;
@@ -766,7 +777,7 @@ static void demand_operands(struct assign *a, struct op *o, const struct layout 
             op_set_opnd(o, i, demand(a, op_opnd(o, i), l, o));
 }
 
-/* A cheap tile in layout l: the first time the tile itself, later a copy of the op that computes it. */
+/* A cheap tile in layout l: for the first layout the tile itself, for others a copy of the op that computes it. */
 static struct value *recomputed(struct assign *a, struct value *v, const struct layout *l)
 {
     struct note *n = v->scratch;
@@ -788,7 +799,7 @@ static struct value *recomputed(struct assign *a, struct value *v, const struct 
     return op_result(o);
 }
 
-/* v in layout l, which `user` needs. */
+/* The value v in layout l, which `user` needs: v itself, a rematerialized copy, or a conversion. */
 static struct value *demand(struct assign *a, struct value *v, const struct layout *l, struct op *user)
 {
     if (!v || !type_is_tile(v->type) || !v->scratch)
@@ -804,7 +815,7 @@ static void set_layout(struct assign *a, struct value *v)
         value_set_type(v, type_with_layout(a->m, v->type, class_of(v)->layout));
 }
 
-/* Gives the operands of `by` from `first` on the layouts of the values that they become. */
+/* Converts the operands of `by`, from operand `first` on, to the layouts of the values that they become. */
 static void demand_as(struct assign *a, struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)
@@ -812,7 +823,7 @@ static void demand_as(struct assign *a, struct op *by, int first, struct value *
             op_set_opnd(by, first + i, demand(a, op_opnd(by, first + i), class_of(values[i])->layout, by));
 }
 
-/* The op computes r in layout l; the users get it in layout `wished`. */
+/* Changes the layout of the op's result r to l, and converts r to layout `wished` for its users. */
 static void convert_result(struct assign *a, struct builder *b, struct value *r, const struct layout *l,
                            const struct layout *wished)
 {
@@ -825,7 +836,7 @@ static void convert_result(struct assign *a, struct builder *b, struct value *r,
     op_set_opnd(x->def, 0, r);
 }
 
-/* Operand i of a dot: in registers, or, for wgmma, in a buffer to which it is stored from its own layout. */
+/* Operand i of a dot: in registers, or, for wgmma, in a buffer in shared memory (to_shared). */
 static struct value *dot_operand(struct assign *a, struct op *o, int i, const struct layout *acc)
 {
     struct value *v = op_opnd(o, i);
@@ -839,7 +850,7 @@ static struct value *dot_operand(struct assign *a, struct op *o, int i, const st
     return op_result(build_op(&b, OP_to_shared, 1, &v, 1, &buffer, 0));
 }
 
-/* Replaces the dot by a wgmma and the wait after which its result is valid. */
+/* Replaces the dot by a wgmma and the wait for its result. */
 static struct op *start_and_wait(struct op *o)
 {
     struct value *r = op_result(o), *x[3];
@@ -855,8 +866,8 @@ static struct op *start_and_wait(struct op *o)
     return wait;
 }
 
-/* Converts the accumulator before and after the dot if its class has a layout in which no instruction computes the
- * dot. */
+/* Converts the accumulator before and after the dot if the layout of its class is not one that the dot's instruction
+ * produces. */
 static void rewrite_dot(struct assign *a, struct op *o)
 {
     const struct layout *wished = class_of(op_result(o))->layout, *l = dot_acc_layout(o, a->rows_first);
@@ -869,7 +880,7 @@ static void rewrite_dot(struct assign *a, struct op *o)
     convert_result(a, &b, op_result(o), l, wished);
 }
 
-/* The results have the layout that follows from the operands; the users get the layout of the class. */
+/* Gives the results the layout that the operands determine, and converts them to the layout of their class. */
 static void rewrite_reduce(struct assign *a, struct op *o, const struct layout *l)
 {
     demand_operands(a, o, l);
@@ -890,7 +901,7 @@ static void rewrite_scan(struct assign *a, struct op *o)
         convert_result(a, &b, &o->results[i], l, wished);
 }
 
-/* The tile to gather from keeps its layout, because it goes through shared memory. */
+/* The gathered tile stays in its own layout, because a gather reads it from shared memory. */
 static void rewrite_gather(struct assign *a, struct op *o)
 {
     struct value *x = op_opnd(o, 0);
@@ -898,7 +909,7 @@ static void rewrite_gather(struct assign *a, struct op *o)
     op_set_opnd(o, 1, demand(a, op_opnd(o, 1), class_of(op_result(o))->layout, o));
 }
 
-/* A pair that is split into two scalars is in the registers of every thread. */
+/* If a split has two scalar results, every thread must hold both elements of its operand in registers. */
 static void rewrite_split(struct assign *a, struct op *o)
 {
     const struct value *half = &o->results[0];
@@ -972,7 +983,7 @@ static void rewrite_block(struct assign *a, struct block *b)
     }
 }
 
-/* Gives cheap tiles for which no user asked a layout. */
+/* Gives a layout to each cheap tile that no user has requested. */
 static void lay_out_rest(struct op *o, void *ctx)
 {
     struct assign *a = ctx;

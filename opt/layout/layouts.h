@@ -1,6 +1,6 @@
-/* layouts.h: the passes of this folder choose the layout of each tile, that is, which thread and register holds which
- * element, and lower the ops that move elements between threads. In reading order: legalize_dot.c (instructions and
- * warps for dots), swap_dot_operands.c (a part of legalize_dot), modulo_contiguity.c (hints for axis_info.c),
+/* layouts.h: the passes of this folder choose the layout of each tile, that is, which thread and register holds
+ * which element, and lower the ops that move data between threads. In reading order: legalize_dot.c (instructions
+ * and warps for dots), swap_dot_operands.c (a part of legalize_dot), modulo_contiguity.c (hints for axis_info.c),
  * assign_layouts.c, pair_reductions.c (a part of assign_layouts), lower_scan.c, lower_reduce.c,
  * lower_layout_conversion.c, vectorize.c. Below are the functions that they share. */
 #ifndef NESO_OPT_LAYOUT_LAYOUTS_H
@@ -9,16 +9,17 @@
 #include "ir/ir.h"
 
 /* -- pair_reductions.c -- */
-/* crossings[n][b]: how many reductions of pairs combine elements of tiles of 2^n elements that differ in bit b. */
+/* crossings[n][b]: the number of pairwise reductions, in tiles of 2^n elements, that combine elements whose
+ * coordinates differ in bit b. */
 struct pair_reductions {
     int crossings[COORD_BITS_MAX + 1][COORD_BITS_MAX];
 };
 void count_pair_reductions(struct pair_reductions *p, struct func *f);
-/* Lets warps and registers swap the bits that they hold where fewer reductions of pairs then cross warps. The lowest
- * register bits, `vector` of them, stay: accesses take them at once. */
+/* Swaps coordinate bits between warps and registers if fewer pairwise reductions then cross warps. The lowest
+ * `vector` register bits stay, because they number the elements of a vector access. */
 void keep_pairs_in_warps(struct layout *l, const struct pair_reductions *p, int vector);
 
-/* -- lower_scan.c: the layout in which a scan is computed -- */
+/* -- lower_scan.c: the layout that a scan requires -- */
 const struct layout *scan_layout(const struct op *o);
 
 /* -- lower_reduce.c: builds the region of a reduction or scan as a copy of another's -- */
@@ -29,24 +30,24 @@ bool dot_swap_operands(struct op *dot);
 
 /* -- lower_layout_conversion.c -- */
 bool convert_is_shared(const struct op *o); /* is o a convert that goes through shared memory? */
-/* The layout of a buffer for the conversion from x to y that has the fewest bank conflicts; among equals, one that
- * ldmatrix can load. */
+/* Computes the layout of the shared buffer through which x is converted to y: the one with the fewest bank
+ * conflicts; among equals, one that ldmatrix can load. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes);
-/* Loads the tile in a buffer as type t. */
+/* Loads the tile from a buffer as type t. */
 struct value *buffer_load(struct builder *b, struct value *buf, const struct type *t);
 
-/* -- legalize_dot.c: questions of assign_layouts about dots -- */
+/* -- legalize_dot.c: queries about dots for assign_layouts -- */
 
-/* Does wgmma compute the dot? (wgmma_for gives the reason against it) */
+/* Can wgmma compute the dot? (If not, wgmma_for gives the reason.) */
 bool dot_is_wgmma(const struct op *dot);
-/* Has the dot an operand of 8-bit floats although no engine of the target takes such operands? */
+/* Has the dot an operand of 8-bit floats, although no engine of the target multiplies such operands? */
 bool dot_is_narrow(const struct op *dot);
-/* Does an operand of some dot follow from another dot's result? */
+/* Does an operand of some dot depend on another dot's result? */
 bool dots_are_chained(struct func *f);
 /* The layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
-/* The place where wgmma reads operand i, whose layout in registers is x: the type of a buffer in shared memory, or
- * NULL for registers. It reads registers if the operand was just computed there in nearly the layout that wgmma
+/* The type of the buffer in shared memory from which wgmma reads operand i, whose layout in registers is x; NULL:
+ * wgmma reads it from registers. It does so if the operand was computed in registers in nearly the layout that wgmma
  * needs. */
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x);
 /* The layout of operand i in registers, for the accumulator's layout acc. */

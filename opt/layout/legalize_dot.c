@@ -4,28 +4,29 @@
  *                                                                   %d = dot %a.1, %b.1, %acc
  *
  * Warpgroups (wgmma, ir/target/wgmma.c) multiply f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more.
- * b then is in shared memory, and so is a unless it was just computed in registers. The tensor cores of single warps
- * (mma.sync) multiply tiles of 16 x 8 and more, and fp8 on some targets; on others the pass extends fp8 to f16, which
- * is exact. Threads compute all other dots by fused multiply-adds, each its own elements of the accumulator; exact
- * f32 and f64 are the main cases.
+ * Operand b is then in shared memory, and so is a unless it was computed in registers. mma.sync, which a single warp
+ * executes, multiplies tiles of at least 16 x 8, and fp8 only on some targets; on others the pass extends fp8 to
+ * f16, which is exact. All other dots, mainly exact f32 and f64, use fused multiply-adds: each thread computes its
+ * elements of the accumulator.
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
- * A dot that is added to a sum takes the sum as its accumulator, because the order in which a dot adds is
- * unspecified. Without fp_fusion the pass leaves the two apart, since the program then asks for two roundings.
+ * If a dot is added to another value, that value becomes the dot's accumulator; this is legal because the order in
+ * which a dot adds is unspecified. Without fp_fusion the pass does not do so, because the kernel then requires two
+ * roundings.
  *
- * The program gets more warps than it asked for where a thread's part of an accumulator exceeds its registers, or
- * where the accumulator together with that of a chained dot exceeds half of them. No result depends on the number of
- * warps.
+ * The kernel gets more warps than the user requested if a thread's part of an accumulator exceeds its registers, or
+ * if the accumulators of two chained dots together exceed half of them. No result depends on the number of warps.
  *
- * Where one dot's result is another's operand, warps split the dots by rows only: then the accumulator of the first
- * becomes the operand of the second without leaving its warp, and reductions along rows stay in a warp as well. */
+ * If one dot's result is another's operand, warps partition only the rows of the dots: then each warp computes the
+ * operand of its part of the second dot from its own part of the first accumulator, and reductions along rows stay
+ * in a warp as well. */
 #include "ir/target/wgmma.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
-/* The wgmma for the dot; NULL: none, and *why_not gives the reason. */
+/* The wgmma that can compute the dot; NULL: there is none, and *why_not gives the reason. */
 static const struct wgmma *wgmma_of(const struct op *dot, const char **why_not)
 {
     const struct opt_options *o = dot->block->func->module->opt;
@@ -42,7 +43,7 @@ bool dot_is_wgmma(const struct op *dot)
     return wgmma_of(dot, &why_not) != NULL;
 }
 
-/* -- chains -- */
+/* -- chained dots -- */
 
 static void visit_chain(struct op *o, void *ctx)
 {
@@ -84,7 +85,7 @@ const struct layout *dot_acc_layout(const struct op *o, bool rows_first)
     return dot_operand_layout(o, DOT_acc, NULL, rows_first);
 }
 
-/* The dimension along which a thread's consecutive registers hold neighbours. */
+/* The dimension along which consecutive registers of a thread hold consecutive elements. */
 static int fast_dim(const struct layout *l)
 {
     int rows = layout_vector(l, 0, 1 << COORD_BITS_MAX), columns = layout_vector(l, 1, 1 << COORD_BITS_MAX);
@@ -93,7 +94,7 @@ static int fast_dim(const struct layout *l)
     return layout_basis(l, IN_lane, 0) >> l->dim_bits[1] == 0;
 }
 
-/* The dimension that is contiguous in the tensor map from which v is loaded; -1: no tensor map loads v. */
+/* The contiguous dimension of the tensor map through which v is loaded; -1: v is not loaded through a tensor map. */
 static int map_dim(const struct value *v)
 {
     const struct op *o = v->def;
@@ -158,7 +159,7 @@ static void accumulate(struct op *o, void *ctx)
 {
     (void)ctx;
     if (o->code == OP_add && type_is_float(op_result(o)->type) && !o->block->func->fp_fusion)
-        return; /* a dot whose accumulator starts from the other summand rounds differently */
+        return; /* the dot would round differently with the other summand as its accumulator */
     for (int i = 0; o->code == OP_add && i < 2; i++) {
         struct value *d = op_opnd(o, i), *x = op_opnd(o, 1 - i);
         if (!d->def || d->def->code != OP_dot || !is_zero(op_opnd(d->def, DOT_acc)) || value_nuses(d) != 1 ||
@@ -178,15 +179,15 @@ static void accumulate(struct op *o, void *ctx)
     }
 }
 
-/* The registers of a thread that hold the accumulator. */
+/* The number of registers of a thread that hold the dot's accumulator. */
 static int acc_regs(const struct op *dot)
 {
     return tile_regs(op_result(dot)->type, dot->block->func->num_warps, 0);
 }
 
-/* Does the accumulator take too many registers? Or do the accumulators of this dot and the dot before it take more
- * than half, although twice the warps could split both by rows? The other half is for the values between the two
- * dots. */
+/* Would the dot benefit from more warps? It would if its accumulator takes too many registers, or if the
+ * accumulators of this dot and of the preceding one take more than half of the registers and twice the warps could
+ * partition the rows of both. The other half of the registers is for the values between the two dots. */
 static bool wants_warps(const struct op *dot)
 {
     enum { WARP_ROWS = 16 };
@@ -204,7 +205,7 @@ static void add_warps(struct op *o, void *ctx)
 {
     struct func *f = ctx;
     const int most =
-        f->module->params->legalize_dot_warps_most; /* with more warps, a thread has fewer registers */
+        f->module->params->legalize_dot_warps_most; /* with more warps, each thread has fewer registers */
     while (o->code == OP_dot && f->num_warps < most && wants_warps(o)) {
         opt_explain(f, (struct explanation){DECISION_more_warps, .at = o, .values = {op_result(o)},
                                             .numbers = {acc_regs(o), 2 * f->num_warps, f->num_warps}});

@@ -4,13 +4,13 @@
  *                                                       shared_store %buf, %x vec=4
  *                                                       %y = shared_load %buf vec=4 : tile<64x64xf32,#b>
  *
- * The tiles of consecutive conversions are all stored, then all loaded, so that one barrier serves them all. If that
- * takes too much shared memory (stepdown.c), the pass cuts a tile in halves and converts them one after the other
- * through the same bytes. #s is swizzled so that neither side has bank conflicts, where such a layout exists
- * (layout_shared_for). A conversion inside a thread or a warp stays a `convert`: codegen moves registers or shuffles.
- * Predicates are stored as bytes, pointers as integers. An operand of wgmma (to_shared) is stored in the layout of
- * its buffer's type, unless an earlier pass has put it into shared memory already. Needs: layouts everywhere. Leaves:
- * shared buffers without offsets, accesses without barriers. */
+ * The pass stores the tiles of consecutive conversions first and then loads them all, so that a single barrier
+ * suffices. If the buffers take too much shared memory (stepdown.c), the pass splits a tile into halves and converts
+ * them one after the other through the same bytes. #s is a swizzled layout with which neither stores nor loads have
+ * bank conflicts, if such a layout exists (layout_shared_for). A conversion inside a thread or a warp stays a
+ * `convert`, which codegen implements by moves or shuffles. Predicates are stored as bytes, pointers as integers. An
+ * operand of wgmma (to_shared) is stored in the layout of its buffer's type, unless an earlier pass has already
+ * stored it. Needs: layouts on all tiles. Leaves: shared buffers without offsets, accesses without barriers. */
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -25,7 +25,7 @@ static int widest(const struct layout *shared, const struct layout *l, int elem_
     return layout_shared_vector(shared, l, VECTOR_BYTES / elem_bytes, NULL);
 }
 
-/* The type as which an element is stored: its own, or an integer type. */
+/* The type as which an element is stored: the element's type, or an integer type. */
 static const struct type *stored_type(struct module *m, const struct type *elem)
 {
     if (elem->kind == TY_ptr)
@@ -57,7 +57,7 @@ static bool is_dot_operand(const struct value *y)
     return false;
 }
 
-/* The wavefronts that storing in `from` and loading in `to` take. */
+/* The number of wavefronts that a store from layout `from` and a load in layout `to` take. */
 static int wavefronts(const struct layout *shared, const struct layout *from, const struct layout *to,
                       int elem_bytes)
 {
@@ -101,7 +101,7 @@ void buffer_layout(struct layout *out, const struct value *x, const struct value
 
 /* -- the rewrite -- */
 
-/* Stores x to a new buffer whose layout suits loading it as y. */
+/* Stores x to a new buffer, whose layout is chosen for the load of y from it. */
 static struct value *store_for(struct builder *b, struct value *x, const struct value *y)
 {
     struct module *m = b->func->module;
@@ -144,7 +144,7 @@ static int64_t conversion_bytes(const struct op *o)
     return type_elems(t) * type_elem_bytes(t);
 }
 
-/* The op behind the run of conversions that starts with `first`; none of the run needs the result of another. */
+/* The op after the run of independent conversions that starts with `first`. */
 static struct op *end_of_run(const struct op *first)
 {
     int64_t bytes = conversion_bytes(first), most = bytes_most(first);
@@ -162,7 +162,7 @@ static struct op *end_of_run(const struct op *first)
 
 /* -- conversions in halves -- */
 
-/* Is this bit of the coordinate the effect of exactly one register bit, and of no lane or warp? */
+/* Does exactly one register bit, and no lane or warp bit, determine this bit of the coordinate? */
 static bool is_in_registers(const struct layout *l, int bit)
 {
     struct span registers = {0};
@@ -175,12 +175,13 @@ static bool is_in_registers(const struct layout *l, int bit)
     return span_has(&registers, UINT32_C(1) << bit);
 }
 
-/* How a tile is cut: it is reshaped to `shape`, of which dimension `dim`, of size 2, then moves to the end. */
+/* How a tile is cut into halves: it is reshaped to `shape`; then dimension `dim`, of size 2, is moved to the end and
+ * split. */
 struct cut {
     int rank, dim, shape[RANK_MAX], order[RANK_MAX], inverse[RANK_MAX];
 };
 
-/* A cut at one bit of the coordinate; false: it needs too many dimensions. */
+/* Computes the cut at one bit of the coordinate; false: the cut needs too many dimensions. */
 static bool cut_at(struct cut *c, const struct layout *l, int bit)
 {
     int below = bit, d = l->rank - 1;
@@ -207,8 +208,8 @@ static bool cut_at(struct cut *c, const struct layout *l, int bit)
     return true;
 }
 
-/* A cut at the highest bit that is in registers on both sides, so that each side holds one half of its registers for
- * each half of the tile. */
+/* Finds the cut at the highest coordinate bit that is a register bit in both layouts, so that each half of the tile
+ * is in one half of the registers in both layouts. */
 static bool find_cut(struct cut *c, const struct layout *from, const struct layout *to)
 {
     for (int bit = layout_coord_bits(from) - 1; bit >= 0; bit--)
@@ -217,7 +218,7 @@ static bool find_cut(struct cut *c, const struct layout *from, const struct layo
     return false;
 }
 
-/* The layout of the tile as pairs, and of its halves. */
+/* Computes the layout of the tile as pairs, and the layout of its halves. */
 static void cut_layout(struct module *m, const struct cut *c, const struct layout *l,
                        const struct layout **pairs, const struct layout **half)
 {
@@ -229,8 +230,8 @@ static void cut_layout(struct module *m, const struct cut *c, const struct layou
     *half = layout_intern(m, &part);
 }
 
-/* Replaces %y = convert %x by conversions of halves, which may be cut further. Returns the first op of them, or NULL
- * if no cut exists. */
+/* Replaces %y = convert %x by conversions of halves, which may be cut again. Returns the first of the new ops, or
+ * NULL if no cut exists. */
 static struct op *convert_in_halves(struct op *o)
 {
     struct module *m = o->block->func->module;
@@ -257,8 +258,8 @@ static struct op *convert_in_halves(struct op *o)
     return seen->def;
 }
 
-/* Finds a layout for which both conversions, from `from` and to `to`, can be cut: half of its registers are registers
- * of `from`, half of `to`. False: there is none. */
+/* Finds an intermediate layout such that the conversions from `from` to it and from it to `to` can both be cut: one
+ * register bit is that of `from`, another that of `to`. False: there is none. */
 static bool find_third(struct layout *out, const struct type *t, const struct layout *to)
 {
     const struct layout *from = t->layout;
@@ -282,7 +283,8 @@ static bool find_third(struct layout *out, const struct type *t, const struct la
     return true;
 }
 
-/* Replaces %y = convert %x by two conversions that can be cut. Returns the first, or NULL if there are none. */
+/* Replaces %y = convert %x by two conversions that can be cut, through an intermediate layout. Returns the first, or
+ * NULL if there is no such layout. */
 static struct op *convert_over_third(struct op *o)
 {
     struct value *x = op_opnd(o, 0);
@@ -301,7 +303,7 @@ static struct op *convert_over_third(struct op *o)
 
 /* -- operands of wgmma -- */
 
-/* Stores a run of tiles to buffers; the tensor cores read them after the next barrier. */
+/* Stores a run of wgmma operands to buffers; the tensor cores read them after the next barrier. */
 static void store_operands(struct op *first, const struct op *end)
 {
     struct builder b = build_before(first);
@@ -325,7 +327,7 @@ static void store_operands(struct op *first, const struct op *end)
     }
 }
 
-/* Stores all tiles of the run, then loads all, so that one barrier serves them all. */
+/* Stores all tiles of the run and then loads them all, so that a single barrier suffices. */
 static void through_shared(struct op *first, const struct op *end)
 {
     struct module *m = first->block->func->module;
@@ -396,7 +398,7 @@ static void expand_histogram(struct op *o)
     op_erase(o);
 }
 
-/* -- results of atomics, which one thread has and other warps with the same elements need -- */
+/* -- results of atomics, which one thread has and other warps that hold replicas need -- */
 
 static void share_result(struct op *o)
 {
@@ -416,7 +418,7 @@ static bool is_shared_result(const struct op *o)
            type_is_tile(op_result(o)->type) && layout_free_bits(op_result(o)->type->layout, IN_warp);
 }
 
-/* Cuts a conversion whose buffer would be too large; returns the first op of what replaces it. */
+/* Cuts a conversion whose buffer would be too large; returns the first of the ops that replace it. */
 static struct op *cut(struct op *o)
 {
     for (struct op *first = o; first && convert_is_shared(o) && conversion_bytes(o) > bytes_most(o);) {

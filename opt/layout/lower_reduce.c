@@ -2,25 +2,26 @@
  *
  *     layout #a = reg[1 2 512] lane[4 8 16 32 64] warp[128 256]         #p = reg[] lane[0 0 0 0 0] warp[1 2]
  *                                                                       #w = reg[1 2] lane[0 0 0 0 0] warp[0 0]
- *     %s = reduce %x axis=0 {...}     =>     %bits = reshape %x : tile<2x4x128>     axis bits in runs: 512 | warps | 1 .. 64
- *                                            %t = trans %bits order=[0 2 1]         the warps' run last
+ *     %s = reduce %x axis=0 {...}     =>     %bits = reshape %x : tile<2x4x128>   groups of axis bits: 512, warps, 1 .. 64
+ *                                            %t = trans %bits order=[0 2 1]         the warps' group last
  *                                            %r = reshape %t : tile<256x4>
  *                                            %part = reduce %r axis=0 {...} : tile<4xf32,#p>      inside each warp
- *                                            %all = convert %part : tile<4xf32,#w>                every thread gets all
+ *                                            %all = convert %part : tile<4xf32,#w>               every thread gets all
  *                                            %s = reduce %all axis=0 {...}                        inside each thread
  *
- * The shape ops move nothing: they make the warps' part of the axis a dimension of its own. A thread holds up to four
- * partial results in registers (one vector load); more are spread over lanes that otherwise would hold copies. The
- * other dimensions stay where they are. A layout in which a warp bit selects several bits of the axis is converted to
- * a plain one first. Needs: layouts. Leaves: reductions inside warps only. */
+ * The shape ops move no data: they turn the axis bits that warps hold into a separate dimension. A thread holds up
+ * to four partial results in registers (one vector load); if there are more, they are distributed over lanes that
+ * otherwise would hold replicas. The layout of the other dimensions does not change. If a warp bit changes several
+ * bits of the axis, the operands are converted to a layout in which each warp bit changes one. Needs: layouts.
+ * Leaves: reductions inside warps only. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
 /* -- the bits of the axis that warps hold -- */
 
 struct axis_bits {
-    int low, n;     /* the axis has n bits of the coordinate, from bit `low` on */
-    uint32_t warps; /* mask, within the axis: the bits that warps hold */
+    int low, n;     /* the axis has n coordinate bits, from bit `low` on */
+    uint32_t warps; /* a mask of the axis bits that warps hold; bit 0 is bit `low` of the coordinate */
 };
 
 static struct axis_bits bits_of_axis(const struct layout *l, int axis)
@@ -34,7 +35,7 @@ static struct axis_bits bits_of_axis(const struct layout *l, int axis)
     return a;
 }
 
-/* Does each warp bit select exactly one bit of the axis? Only then the axis can be split. */
+/* Does each warp bit change at most one bit of the axis? Only then can the axis be split. */
 static bool can_split(const struct layout *l, const struct axis_bits *a)
 {
     uint32_t taken = 0, axis = (1u << a->n) - 1;
@@ -59,9 +60,9 @@ static int count_bits(uint32_t x)
     return n;
 }
 
-/* -- the axis split in two: the part inside a warp, and the warps' part behind it -- */
+/* -- splitting the axis into the part inside a warp and the warps' part -- */
 
-/* Splits the axis into runs of bits that are all warps' or all not, highest bit first. */
+/* Splits the axis bits into maximal groups of adjacent bits that are all warp bits or all not, highest bit first. */
 static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
 {
     int n = 0;
@@ -76,7 +77,7 @@ static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
     return n;
 }
 
-/* The shape of t with dimension `axis` replaced by these n; returns the rank. */
+/* Computes the shape of t with dimension `axis` replaced by n dimensions of the given sizes; returns the rank. */
 static int replace_dim(const struct type *t, int axis, int n, const int *sizes, int *shape)
 {
     int rank = 0;
@@ -94,7 +95,7 @@ static struct value *reshaped(struct builder *b, struct value *x, int rank, cons
     return same ? x : build_reshape(b, x, rank, shape);
 }
 
-/* Transposes the n dimensions from `axis` on, so that those of the warps come last. */
+/* Transposes the n dimensions from `axis` on, so that the dimensions of warp bits come last. */
 static struct value *warps_last(struct builder *b, struct value *x, int axis, int n, const bool *is_warps)
 {
     int order[RANK_MAX], at = axis;
@@ -123,10 +124,10 @@ static struct value *split_axis(struct builder *b, struct value *x, int axis, co
     return reshaped(b, x, rank, shape);
 }
 
-/* -- the layout of all partial results in each thread -- */
+/* -- the layout in which each thread has all partial results -- */
 
-/* l with the bits of dimension `axis` moved from warps to registers (the first own_bits) and to idle lanes (the
- * others). */
+/* Layout l with the bits of dimension `axis` moved from warps to registers (the first own_bits bits) and to lanes
+ * that hold replicas (the others). */
 static struct layout gathered(const struct layout *l, int axis, const int *shape, int own_bits)
 {
     struct axis_bits a = bits_of_axis(l, axis);
@@ -179,7 +180,7 @@ static struct value *as_type(struct builder *b, struct value *x, const struct ty
     return x->type == t || !type_is_tile(t) ? x : build_convert(b, x, t->layout);
 }
 
-/* Converts the operands to a layout that can be split. */
+/* Converts the operands to a layout whose axis can be split. */
 static void unmix(struct op *o)
 {
     struct func *f = o->block->func;

@@ -2,17 +2,18 @@
  *
  *     layout #a = reg[1 2] lane[4 8 16 32 64] warp[128 256]
  *
- *     %s = scan %x axis=0 {...}     =>     %r = reshape %x : tile<4x128>         the warps' part of the axis in front
+ *     %s = scan %x axis=0 {...}     =>     %r = reshape %x : tile<4x128>       dimension 0: the warps' part of the axis
  *                                          %local = scan %r axis=1 {...}         inside each warp
- *                                          %last = ...                           the end of each warp's part
- *                                          %all = convert %last : tile<4>        every thread gets all of them
+ *                                          %last = ...                           the last element of each warp's part
+ *                                          %all = convert %last : tile<4>        every thread gets all
  *                                          %sums = scan %all axis=0 {...}        inside each thread
  *                                          %before = ...                         the sum of the warps before this one
- *                                          %both = reduce (join %before, %local) {...}     the region, on tiles
- *                                          %s = select %first, %local, %both     the first warp has none before
+ *                                          %both = reduce (join %before, %local) {...}     applies the region
+ *                                          %s = select %first, %local, %both     no warp precedes the first one
  *
- * Codegen scans over registers, then over lanes. So the low bits of the axis are in registers, the next in lanes, the
- * highest in warps. The shape ops move nothing. Needs: layouts. Leaves: scans inside warps, with bits in that order. */
+ * Codegen scans over registers, then over lanes. So the low bits of the axis are in registers, the next bits in
+ * lanes, the highest bits in warps. The shape ops move no data. Needs: layouts. Leaves: scans inside warps, whose
+ * axis bits are in that order. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
@@ -23,7 +24,7 @@ static int least(int x, int y)
     return x < y ? x : y;
 }
 
-/* The coordinate bits that are not the axis's, from the lowest on. */
+/* The coordinate bits that are not part of the axis, lowest first. */
 struct others {
     int bit[COORD_BITS_MAX], n, used;
 };
@@ -69,7 +70,8 @@ const struct layout *scan_layout(const struct op *o)
     for (int i = 0; i < all; i++)
         if (i < low || i >= low + n)
             others.bit[others.n++] = i;
-    /* Neighbours in memory go to lanes. If the axis is contiguous in memory, each thread gets a few neighbours. */
+    /* Consecutive elements in memory go to lanes. If the axis is contiguous in memory, each thread gets a few
+     * consecutive elements. */
     bool fast = low == 0 || others.n == 0;
     int most = f->module->params->lower_scan_own_log2;
     int own = fast ? least(most, all - LANE_BITS - warps > 0 ? all - LANE_BITS - warps : 0) : n;
@@ -92,8 +94,8 @@ const struct layout *scan_layout(const struct op *o)
     return layout_intern(f->module, &l);
 }
 
-/* The number of the axis's bits in registers, lanes and warps; false: the bits are not in that order, or are mixed
- * with others. */
+/* The numbers of axis bits in registers, lanes and warps; axis_share_of returns false if the bits are not in that
+ * order, or if a register, lane or warp bit changes several coordinate bits. */
 struct axis_share {
     int n[IN_offset];
 };
@@ -118,14 +120,15 @@ static bool share_of(const struct layout *l, int axis, struct axis_share *x)
     return l->flip == 0 && x->n[IN_cta] == 0;
 }
 
-/* -- pieces of the rewrite -- */
+/* -- building blocks of the rewrite -- */
 
 struct split {
     struct builder b;
     struct op *scan;
     struct module *m;
     int n,
-        axis; /* the number of operands; the dimension of the warps' part, behind which the rest of the axis follows */
+        /* n: the number of operands; axis: the dimension of the warps' part, which the rest of the axis follows */
+        axis;
     bool reverse;
     struct axis_share share;
 };
@@ -140,7 +143,7 @@ static struct value *in_type(struct builder *b, enum opcode code, struct value *
     return op_result(build_op(b, code, 1, &x, 1, &t, 0));
 }
 
-/* Repeats x, which lacks dimension `dim` of t (or is a scalar), along that dimension. */
+/* Broadcasts x, which lacks dimension `dim` of t (or is a scalar), along that dimension. */
 static struct value *repeated(struct builder *b, struct value *x, int dim, const struct type *t)
 {
     if (!type_is_tile(x->type))
@@ -182,7 +185,7 @@ static struct value *index_is(struct builder *b, struct value *index, int64_t i)
     return build_cmp(b, PRED_eq, index, build_const_int(b, index->type, i));
 }
 
-/* Moves dimension `dim` behind all others. */
+/* Moves dimension `dim` after all others. */
 static struct value *moved_last(struct builder *b, struct value *x, int dim)
 {
     int order[RANK_MAX], rank = x->type->rank;
@@ -191,7 +194,7 @@ static struct value *moved_last(struct builder *b, struct value *x, int dim)
     return dim == rank - 1 ? x : build_trans(b, x, order);
 }
 
-/* Splits x into its elements with even and with odd index along the last dimension; the lowest bit of that is in
+/* Splits x into its elements with even and with odd index along the last dimension, whose lowest bit is in
  * registers. */
 static void halves(struct builder *b, struct value *x, struct value *half[2])
 {
@@ -214,7 +217,7 @@ static void halves(struct builder *b, struct value *x, struct value *half[2])
     half[1] = &o->results[1];
 }
 
-/* The elements of x along its last dimension, which is all in registers. */
+/* Splits x along its last dimension, which is in registers, into n tiles. */
 static void all_parts(struct builder *b, struct value *x, int n, struct value **parts)
 {
     if (n == 1) {
@@ -244,7 +247,8 @@ static struct value *bits_as(struct builder *b, struct value *x, const struct ty
     return type_elem(x->type) == elem ? x : build_cast(b, OP_bitcast, x, elem);
 }
 
-/* Hands what one lane holds to all lanes: the others contribute zeros to an OR. */
+/* Broadcasts elements from the last lane along `dim` to all lanes: an OR reduction, to which other lanes contribute
+ * zeros. */
 static struct value *from_lane(struct split *s, struct value *x, int dim)
 {
     const struct type *elem = type_elem(x->type), *bits = bits_type(s->m, elem);
@@ -260,7 +264,7 @@ static struct value *from_lane(struct split *s, struct value *x, int dim)
     return bits_as(&s->b, op_result(any), elem);
 }
 
-/* The last element (in the order of the scan) of each warp's part: [.., warps, rest, ..] to [.., warps, ..]. */
+/* The last element, in the order of the scan, of each warp's part: [.., warps, rest, ..] becomes [.., warps, ..]. */
 static struct value *end_of(struct split *s, struct value *x)
 {
     x = moved_last(&s->b, x, s->axis + 1);
@@ -271,11 +275,12 @@ static struct value *end_of(struct split *s, struct value *x)
     }
     if (s->share.n[IN_lane])
         return from_lane(s, x, x->type->rank - 1);
-    /* Warps hold the whole axis, so each part is one element. */
+    /* If warps hold the whole axis, each part is one element. */
     return s->share.n[IN_reg] ? x : build_reshape(&s->b, x, x->type->rank - 1, x->type->shape);
 }
 
-/* The layout l with the bits of dimension `dim` moved from warps to registers, so that every thread has them all. */
+/* The layout of t with the bits of dimension `dim` moved from warps to registers, so that every thread has all
+ * elements along `dim`. */
 static const struct layout *meeting(struct module *m, const struct type *t, int dim)
 {
     const struct layout *l = t->layout;
@@ -307,7 +312,8 @@ static struct op *scan_like(struct split *s, struct value *const *x, int axis)
     return o;
 }
 
-/* For each warp, the sum up to the end of the warp before: [.., warps, ..]. The first warp's is arbitrary. */
+/* For each warp, the sum of all preceding warps' parts: [.., warps, ..]. The value for the first warp is
+ * arbitrary. */
 static struct value *before_each(struct split *s, struct value *sums, const struct type *t)
 {
     struct value *parts[2 * COORD_BITS_MAX];

@@ -1,13 +1,12 @@
-/* modulo_contiguity.c: marks indices that are taken modulo a bound as contiguous in runs, where the bound is a
- * multiple of the run.
+/* modulo_contiguity.c: marks the remainder of indices modulo a bound as contiguous in runs whose length divides the
+ * bound.
  *
  *     %o = 128 pid + (0 .. 128)
- *     %b = rems %o, %N             (N is a multiple of 16)     =>     %b = hint (rems %o, %N) contiguous=[16] divisible=[16]
+ *     %b = rems %o, %N             (16 divides N)     =>     %b = hint (rems %o, %N) contiguous=[16] divisible=[16]
  *
- * The remainders of a run that starts at a multiple of its length are such a run again, unless the indices are
- * negative. axis_info.c cannot exclude that, because an index may have overflowed. This pass takes indices as
- * integers that do not overflow, as affine.c does. Needs: traced ops. Leaves: a hint behind the remainder, for
- * axis_info.c. */
+ * The remainders of a run that starts at a multiple of its length also form such a run, unless indices are negative.
+ * axis_info.c cannot exclude negative indices, because an index may have overflowed. This pass assumes that indices
+ * do not overflow, like affine.c. Needs: traced ops. Leaves: a hint after the remainder, for axis_info.c. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -17,7 +16,7 @@ struct modulo_runs {
     const struct axis_table *axes;
 };
 
-/* The exponent of the length of the runs along d that stay runs. */
+/* The exponent of the length of the runs along d that the remainder preserves. */
 static int run_along(const struct modulo_runs *w, const struct op *o, int d)
 {
     const struct axis *x = axis_of(w->axes, op_opnd(o, 0)), *y = axis_of(w->axes, op_opnd(o, 1));

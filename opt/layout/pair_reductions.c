@@ -1,11 +1,12 @@
-/* pair_reductions.c: which bits of a tile's coordinates do reductions of pairs cross, and so should not be warps'?
+/* pair_reductions.c: which coordinate bits of a tile do pairwise reductions combine, so that warps should not hold
+ * these bits?
  *
  *     %pairs = reshape %x : tile<4x2x128xi32>      of the 1024 elements of %x, those whose coordinates
  *     %xor = reduce %pairs axis=1 {...}            differ in bit 7 are combined: one crossing of bit 7
  *
- * Sorts and other butterflies consist of such reductions. One whose bit is in registers moves nothing, one whose bit is in
- * lanes takes a shuffle, one whose bit is in warps goes through shared memory, behind a barrier. A bitonic sort crosses
- * bit b of n bits n - b times, so its warps should hold the highest bits. */
+ * Sorts and other butterfly algorithms consist of such reductions. If the bit is a register bit, the reduction moves
+ * no data; if it is a lane bit, it takes a shuffle; if it is a warp bit, it takes a barrier and shared memory. A
+ * bitonic sort crosses bit b of n bits n - b times, so warps should hold the highest bits. */
 #include "opt/layout/layouts.h"
 
 static void count(struct op *o, void *ctx)

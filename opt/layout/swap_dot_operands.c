@@ -1,4 +1,5 @@
-/* swap_dot_operands.c: gives the accumulator that a loop carries the form that the dot's instructions need.
+/* swap_dot_operands.c: transposes a loop-carried accumulator, or changes its type, as the dot's instructions
+ * require.
  *
  *     %s = for ... carry(%x = %c) : 16x128 {                      %s.1 = for ... carry(%x = trans %c) : 128x16 {
  *       %d = dot %a, %b, %x                               =>        %d = dot (trans %b), (trans %a), %x
@@ -6,13 +7,13 @@
  *     }                                                           }
  *                                                                 %s = trans %s.1
  *
- * The transposed product equals the product of the transposed operands in the other order. A dot that has too few
- * rows for a warpgroup, but enough columns, swaps its operands this way. Nothing moves for that: a transposed tile is
- * the same registers or buffer, read with another layout. The pass swaps only if both operands are loaded, so that
- * tensor maps can load them; the layout of a computed operand is the one that its own ops need.
+ * The transposed product equals the product of the transposed operands in reverse order. The pass swaps the operands
+ * of a dot that has too few rows for a warpgroup, but enough columns. Transposing moves no data: it reinterprets the
+ * same registers or buffer with another layout. The pass swaps only if both operands are loaded, because tensor maps
+ * can then load them for wgmma; a computed operand has the layout that its own ops need.
  *
- * An f16 accumulator is carried as f32 and rounded once, behind the loop: no instruction with an f16 accumulator is
- * faster. */
+ * The loop carries an f16 accumulator as f32, which is rounded once, after the loop: no instruction with an f16
+ * accumulator is faster. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
@@ -41,7 +42,7 @@ static struct value *out_of(const struct form *f, struct builder *b, struct valu
     return type_elem(v->type) != elem ? build_cast(b, OP_ftrunc, v, elem) : v;
 }
 
-/* The loop that carries the dot's accumulator and uses it for nothing else. */
+/* The loop that carries the dot's accumulator, if the accumulator has no other use in the loop; else NULL. */
 static struct op *loop_of(const struct op *dot)
 {
     const struct value *acc = op_opnd(dot, DOT_acc), *sum = op_result(dot);
@@ -65,7 +66,7 @@ static struct op *build_dot(struct builder *b, const struct op *like, const stru
     return o;
 }
 
-/* Behind the loop, converts the result back to the form that its users expect. */
+/* After the loop, converts the result back to the form that its users expect. */
 static void change_around(struct op *o, struct op *loop, const struct form *f)
 {
     struct value *acc = op_opnd(o, DOT_acc), *last = &loop->results[acc->index - 1];
@@ -106,7 +107,7 @@ static bool is_loaded(const struct value *v)
     return o && o->code == OP_load && value_nuses(v) == 1;
 }
 
-/* Could wgmma compute the dot with its operands swapped? */
+/* Could wgmma compute the dot if its operands were swapped? */
 static bool fits_swapped(struct op *o, const struct form *f)
 {
     struct op *next = o->next;

@@ -10,7 +10,7 @@
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
-enum { RUN_LOG_MOST = 20 /* no tile is larger */ };
+enum { RUN_LOG_MOST = 20 /* log2 of the largest tile */ };
 
 static int width_of(const struct axis_table *axes, const struct op *o, int *dim)
 {
@@ -27,7 +27,7 @@ static int width_of(const struct axis_table *axes, const struct op *o, int *dim)
     return best;
 }
 
-/* What keeps the access from being wider, if it has less than 16 bytes. */
+/* The reason why the access is not wider, if it has less than 16 bytes. */
 static const char *limit_of(const struct axis_table *axes, const struct op *o, int dim, int width)
 {
     const struct value *p = op_opnd(o, 0);
@@ -40,7 +40,7 @@ static const char *limit_of(const struct axis_table *axes, const struct op *o, i
     return "; a thread has no more neighbours";
 }
 
-/* Tells a comparison how many neighbouring registers get equal results. */
+/* Sets `same` of a comparison: the number of neighbouring registers with equal results. */
 static void visit_cmp(const struct axis_table *axes, struct op *o)
 {
     const struct value *r = op_result(o);
