@@ -1,18 +1,19 @@
-/* contracts.c: may the passes run in the given order, and does the function have the properties that they claim?
+/* contracts.c: may the passes run in the given order, and does the function have the properties that the passes
+ * claim?
  *
  *     allocate_shared   provides offsets, breaks barriers          allocate_shared, insert_barriers    right
  *     insert_barriers   needs offsets, provides barriers     =>    insert_barriers, allocate_shared    refused
  *     code generation   needs offsets, barriers                    allocate_shared                     refused
  *
- * The driver checks the order before the first pass runs, from the table alone. At the start a function counts as
- * having every property that no pass of the list provides, unless its ops contradict the property. So if a list names
- * a pass that provides a property, that pass must stand before those that need the property; and a function that has
- * been through the pass already (its IR was printed and read back) does not need the pass again.
+ * The driver checks the order before the first pass runs, by the table of passes alone. Initially it assumes that a
+ * function has every property that no pass of the list provides, unless the function's ops contradict the property.
+ * So a pass that provides a property must precede the passes that need the property, if it is in the list; and if
+ * the pass has already run (the IR was printed and read back), the list need not contain it again.
  *
- * A property of kind `must` that no pass provides is an error. A missing property of kind `order` is none: the passes
- * that need it then only optimise less.
+ * If a property of kind `must` is missing, that is an error. If a property of kind `order` is missing, the passes
+ * that need it only optimise less.
  *
- * In debug builds, and under --verify-each, the verifier looks after each pass for ops that contradict a claimed
+ * In debug builds, and under --verify-each, the verifier searches after each pass for ops that contradict a claimed
  * property. */
 #include "ir/target/fragments.h"
 #include "opt/layout/layouts.h"
@@ -31,7 +32,7 @@ const struct property_info property_info[PROPERTY_count] = {
 static const uint32_t DEGREES = P(traced) | P(laid_out) | P(scheduled),
                       ALL = (UINT32_C(1) << PROPERTY_count) - 1;
 
-/* -- what the ops show: each `find` returns the first op that contradicts the property -- */
+/* -- contradictions: each `find` returns the first op that contradicts a property -- */
 
 struct search {
     bool (*contradicts)(const struct op *o);
@@ -78,7 +79,7 @@ static const struct op *find_narrow_dot(struct func *f)
     return find_op(f, is_narrow_dot);
 }
 
-/* An operand without a layout counts as having its axis over warps. */
+/* Is the axis of o's operand distributed over warps? An operand without a layout counts as distributed. */
 static bool has_axis_over_warps(const struct op *o)
 {
     const struct layout *l = op_opnd(o, 0)->type->layout;
@@ -197,9 +198,10 @@ void contract_verify(struct func *f, uint32_t claims)
 struct check {
     struct func *func;
     const pass_list *list;
-    uint32_t provided; /* by some pass of the list */
-    uint32_t now;      /* in front of the pass under check */
-    uint32_t assumed;  /* those of `now` that f has from the start unless its ops contradict them */
+    uint32_t provided; /* properties that some pass of the list provides */
+    uint32_t now;      /* properties that hold before the pass that is being checked */
+    /* those properties of `now` that are assumed initially, unless the ops of f contradict them */
+    uint32_t assumed;
 };
 
 static const struct pass_info *provider_of(enum property p)
@@ -210,7 +212,7 @@ static const struct pass_info *provider_of(enum property p)
     return NULL;
 }
 
-/* The last pass before the i-th of the list that breaks p; NULL: none. */
+/* The last pass before the i-th of the list that breaks p; NULL: no pass does. */
 static const struct pass_info *breaker_of(const struct check *c, enum property p, int i)
 {
     while (i-- > 0)
@@ -228,7 +230,7 @@ static bool is_optional(const struct pass_info *x)
     return true;
 }
 
-/* Reports that the i-th pass of the list (or code generation, behind the last) needs p, which is missing there. */
+/* Reports that the i-th pass of the list (or code generation, after the last one) needs the missing property p. */
 static void refuse(const struct check *c, int i, enum property p)
 {
     struct diag *d = c->func->module->diag;
@@ -253,7 +255,7 @@ static void refuse(const struct check *c, int i, enum property p)
     diag_fatal(d, nowhere, ERR_pass_left_out, by->name, who.s, name, meaning);
 }
 
-/* Does the need for p hold? A property of kind `order` that no pass of the list provides is not required. */
+/* Is the requirement of p met? A property of kind `order` that no pass of the list provides is not required. */
 static bool is_met(const struct check *c, enum property p)
 {
     const uint32_t bit = UINT32_C(1) << p;

@@ -1,9 +1,9 @@
 /* cost.c: the cost model that passes share (cost.h). The target row of the GPU gives the hardware's facts
  * (ir/target/target.h), and ir/params.h gives the thresholds.
  *
- * The question whether two CTAs fit on an SM is asked before layouts and buffers exist. So the answer is an estimate
- * from the rings and accumulators that the kernel will have. Consecutive loops share a ring where they load tiles of
- * the same types, and they share the registers of accumulators. */
+ * Passes ask whether two CTAs fit on an SM before layouts and buffers exist. So cost.c estimates the sizes of the
+ * rings of buffers and of the accumulators that the kernel will have. Consecutive loops share a ring if they load
+ * tiles of the same types, and they share the registers of accumulators. */
 #include "opt/cost.h"
 #include "opt/passes.h"
 #include "ir/target/wgmma.h"
@@ -16,7 +16,7 @@ struct room {
     int64_t ring_bytes;
 };
 
-/* The number of loads in o's block, up to o and with o, that load a tile of the same type. */
+/* The number of loads in o's block, up to and including o, that load a tile of o's type. */
 static int place_among_alike(const struct op *o)
 {
     int n = 0;
@@ -25,7 +25,7 @@ static int place_among_alike(const struct op *o)
     return n;
 }
 
-/* Can o fill the ring that a load in another loop has? */
+/* Can load o use the ring of a load in another loop? */
 static bool shares_ring(const struct room *r, const struct op *o)
 {
     for (int i = 0; i < r->loads.n; i++) {
@@ -50,7 +50,7 @@ static void take(struct op *o, void *ctx)
     VEC_PUSH(r->func->module->scratch, &r->loads, o);
 }
 
-/* The registers of a thread that hold the accumulators of dots in loops. */
+/* The number of registers of a thread that hold the accumulators of dots in loops. */
 static int64_t sums(const struct block *b)
 {
     enum { REGISTER_BITS = 32 };

@@ -1,12 +1,12 @@
-/* decisions.h: the decisions of passes and the text that explains each, one row each: DECISION(pass, name, grade,
+/* decisions.h: the decisions of passes and the texts that explain them, one row each: DECISION(pass, name, grade,
  * text).
  *
- * `--explain` prints the text. Its conversions take the operands of struct explanation (explain.h) in order: %v a
- * value, %d a number, %s words, %% a percent sign.
+ * `--explain` prints the text. Its conversion specifiers consume the operands of struct explanation (explain.h) in
+ * order: %v a value, %d a number, %s a string; %% is a percent sign.
  *
- * The grade compares the decisions that one pass can take at one place: a larger grade is better code, 0 means that
- * the pass has no choice there, and TIDIES marks a decision that only tidies the IR. `neso inspect` compares grades
- * to find the promises about parameters that improve the code. */
+ * The grade ranks the alternative decisions of one pass at one op: a higher grade means better code; 0 means that
+ * the pass has no alternatives there; TIDIES marks a decision that only cleans up the IR. `neso inspect` compares
+ * grades to find promises about parameters (such as divisibility by 16) that improve the code. */
 #ifdef DECISION
 DECISION(cse, replaced, TIDIES, "%v is %v")
 DECISION(licm, hoisted, TIDIES, "%v is hoisted out of the loop")

@@ -1,6 +1,6 @@
-/* passes.c: in which order do passes run, and what does the driver do around each? It checks the order (contracts.c),
- * verifies each result and reads it back from its own text, writes dumps and times, and frees scratch memory and
- * notes. */
+/* passes.c: in which order do passes run, and what does the driver do around each? It checks the order
+ * (contracts.c), verifies the function after each pass, prints and re-parses it, writes dumps and times, and frees
+ * scratch memory. */
 #include "opt/passes.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ const char *opt_order(int i)
     return i < NORDER ? order[i] : NULL;
 }
 
-/* NULL: no such pass. */
+/* Returns the pass with this name, or NULL. */
 static const struct pass_info *pass_by_name(const char *name, size_t n)
 {
     for (int i = 0; i < npasses; i++)
@@ -90,7 +90,7 @@ int opt_stages(const struct func *f, const struct op *loop)
     return most && most < asked ? most : asked;
 }
 
-/* -- around a pass -- */
+/* -- checks and dumps after a pass -- */
 
 static void verify(struct func *f)
 {
@@ -101,7 +101,7 @@ static void verify(struct func *f)
                  wrong);
 }
 
-/* Parses the printed text as a module of its own, prints that, and compares the two texts. */
+/* Parses the printed text into a new module, prints that module, and compares the two texts. */
 static void round_trip(struct func *f, const struct text *printed)
 {
     struct arena *a = f->module->scratch;
@@ -159,7 +159,7 @@ static struct text print_func(const struct func *f)
     return t;
 }
 
-/* The degree that is among the properties; if none is, f's current degree. */
+/* The degree among the properties; if there is none, f's current degree. */
 static enum degree degree_of(const struct func *f, uint32_t properties)
 {
     return properties & P(traced)      ? DEGREE_traced
@@ -168,7 +168,7 @@ static enum degree degree_of(const struct func *f, uint32_t properties)
                                        : f->degree;
 }
 
-/* Runs p on f. `claims` are the properties that f has in front of p, and on return those behind it. */
+/* Runs p on f. `claims` are the properties of f before p; the function updates them to those after p. */
 static void run_pass(struct func *f, const struct opt_options *o, const struct pass_info *p, uint32_t *claims)
 {
     struct module *m = f->module;
@@ -202,7 +202,7 @@ static void run_pass(struct func *f, const struct opt_options *o, const struct p
 
 /* -- the run -- */
 
-/* Takes the next name off a comma-separated list; NULL at the end of the list. */
+/* Removes the next name from a comma-separated list and returns its pass; NULL at the end of the list. */
 static const struct pass_info *next_named(struct func *f, const char **names)
 {
     if (!**names)
@@ -270,8 +270,7 @@ void opt_run(struct func *f, const struct opt_options *o)
     check_names(f, o->skip, "");
     check_names(f, o->passes, "");
     check_names(f, o->print_after, "");
-    check_names(f, o->explain,
-                "registers,stepdown"); /* the explanations of code generation and of stepdown.c */
+    check_names(f, o->explain, "registers,stepdown"); /* names of explanations that are not passes */
     struct func kept;
     bool may_step_down = !o->passes && stepdown_is_needed(f);
     if (may_step_down)
@@ -281,7 +280,7 @@ void opt_run(struct func *f, const struct opt_options *o)
         stepdown_run(f, &kept, o, run_list);
     f->module->diag->stage = "opt";
     if (f->module->diag->nerrors == 0 && !checks_each(o))
-        verify(f); /* every build reports an invalid function before codegen sees it */
+        verify(f); /* all builds verify the function before code generation */
     f->module->opt = NULL;
     f->module->diag->stage = stage;
 }

@@ -1,26 +1,29 @@
 /* passes.h: the passes from traced IR to scheduled IR, one row each: PASS(name, needs, provides, breaks, meaning).
  * `needs`, `provides` and `breaks` are sets of properties (properties.h); 0 is the empty set. Pass NAME is the
- * function opt_NAME in FOLDER/NAME.c. A pass keeps its notes in f->module->scratch, finds every value's `scratch`
- * NULL, and leaves a function that verifies. Reading order: passes.c (the order of the passes), properties.h and
- * contracts.c (the check of that order), explain.h and decisions.h (--explain), cost.c, stepdown.c and variants.h
- * (kernels that need too much shared memory), then the folders, each from its header: analysis/, simplify/, layout/, memory/,
- * pipeline/; grid/ holds the passes that change which CTA runs which program.
+ * function opt_NAME in FOLDER/NAME.c. A pass allocates temporary data in f->module->scratch; every value's `scratch`
+ * pointer is NULL when the pass starts; and the verifier must accept the function when the pass ends. Reading order:
+ * passes.c (the order of the passes), properties.h and contracts.c (the check of that order), explain.h and
+ * decisions.h (--explain), cost.c, stepdown.c and variants.h (kernels that need too much shared memory), then the
+ * folders, each from its header: analysis/, simplify/, layout/, memory/, pipeline/; grid/ has the passes that change
+ * which CTA runs which program.
  *
- * What codegen relies on in a scheduled function:
- *   - No layout has replicated registers. Lanes and warps may replicate; then the owner of an element stores it.
- *   - The conversion of a `convert` is none, registers or shuffle (layout_conversion); every other conversion has become
- *     shared_alloc, shared_store, barrier, shared_load. Each shared_alloc has an `offset`, and func.shared_bytes is the
- *     size of all of them. Each shared_store and shared_load has `vec`: the number of elements that lie side by side both
- *     in registers and in the buffer.
- *   - The axis of a `reduce` lies in registers and lanes only. The result has the operand's layout without the axis
- *     (layout_slice with drop), so every lane that took part has it. A reduce to a scalar leaves it in every thread.
- *   - The operand of a `broadcast` has the result's layout, squashed over the broadcast dimensions (layout_squash) and
- *     without replicated registers. expand_dims, reshape and trans keep registers as they are.
- *   - A load or store has `vec`: each group of `vec` neighbouring elements lies in consecutive registers, the first of
- *     which is a multiple of `vec`; it is consecutive in memory, and aligned to its size (16 bytes at most). Without
- *     `tail` the elements of a group share one mask value. With `tail` they may differ: code accesses the whole group
- *     where all its mask values are true, and one element at a time elsewhere.
- *   - A cmp has `same`: its registers i, ..., i + `same` - 1 hold equal values, for each i that is a multiple of `same`. */
+ * The invariants of a scheduled function on which codegen relies:
+ *   - No layout has replicated registers. Lanes and warps may hold replicas of an element; then one of them, the
+ *   owner, stores it.
+ *   - A `convert` moves data within threads or within warps only (layout_conversion); every other conversion has
+ *     become shared_alloc, shared_store, barrier, shared_load. Each shared_alloc has an `offset`, and
+ *     func.shared_bytes is the size of all of them. Each shared_store and shared_load has `vec`: the number of
+ *     elements that are consecutive both in registers and in the buffer.
+ *   - Only register and lane bits hold the axis of a `reduce`. The result has the operand's layout without the axis
+ *     (layout_slice with drop), so every participating lane has the result. Every thread has a scalar result.
+ *   - The operand of a `broadcast` has the result's layout with the bits of the broadcast dimensions removed
+ *     (layout_squash), without replicated registers. expand_dims, reshape and trans do not change registers.
+ *   - A load or store has `vec`: each group of `vec` consecutive elements is in consecutive registers, the first of
+ *     which is a multiple of `vec`; the group is contiguous in memory, and aligned to its size (16 bytes at most).
+ *     Without `tail` the elements of a group share one mask value. With `tail` their mask values may differ: the
+ *     code accesses the whole group if all its mask values are true, and otherwise one element at a time.
+ *   - A cmp has `same`: its result registers i, ..., i + `same` - 1 hold equal values, for each i that is a multiple
+ *   of `same`. */
 #ifdef PASS
 PASS(fold, 0, P(canonical), P(tidy), "fold constants and exact identities")
 PASS(cse, P(canonical), P(unique), P(tidy), "compute equal pure ops once")
@@ -83,34 +86,35 @@ PASS(pack_programs, P(scheduled) | P(offsets) | P(barriers), 0, 0, "run several 
 #include "opt/explain.h"
 
 struct opt_options {
-    const char *passes;      /* comma-separated names to run instead of the list; NULL: the list */
-    const char *stop_after;  /* name, or NULL */
-    const char *skip;        /* names, or NULL */
+    const char *passes;      /* comma-separated names of the passes to run; NULL: the default list */
+    const char *stop_after;  /* name of the last pass to run, or NULL */
+    const char *skip;        /* names of passes that do not run, or NULL */
     const char *print_after; /* names or "all", or NULL */
     const char *explain;     /* names or "all", or NULL */
-    /* Limits that stepdown.c sets where shared memory is short; 0: no limit. stages_most bounds the stages of every
+    /* Limits that stepdown.c sets if shared memory is short; 0: no limit. stages_most limits the stages of every
      * pipeline, conversion_bytes_most the bytes of consecutive conversions in shared memory. no_wgmma: dots read
      * their operands from registers. */
     int stages_most;
     int64_t conversion_bytes_most;
     bool no_wgmma;
-    bool print_changed; /* print only where the text changed; without print_after: after every pass */
-    bool makes_code;    /* codegen follows, so the passes that it needs must run */
-    bool verify_each;   /* verify and round-trip after each pass; always on in debug builds (NESO_DEBUG) */
+    /* print only after passes that changed the text; without print_after: after each such pass */
+    bool print_changed;
+    bool makes_code;    /* codegen follows, so the passes that codegen needs must run */
+    bool verify_each;   /* verify, print and re-parse after each pass; always on in debug builds (NESO_DEBUG) */
     bool time;
-    /* Receives dumps, explanations and times, with the name of the pass that wrote them; NULL: they are not written. */
+    /* Receives dumps, explanations and times, with the name of the pass; NULL: none are written. */
     void (*write)(void *ctx, const char *pass, const char *s, size_t n);
     void *write_ctx;
-    /* Receives explanations as records, with write_ctx; NULL: `write` receives their text. */
+    /* Receives explanations as records, with write_ctx; NULL: `write` receives them as text. */
     void (*note)(void *ctx, const struct explanation *x);
 };
 
-/* Runs the passes of the options (NULL: the default list) on f, which is then scheduled, or as far as the options
- * ask. Errors of the user are in diag, and the run ends after the pass that found one; bugs of neso unwind to diag's
- * fatal. */
+/* Runs the passes of the options (NULL: the default list) on f. The default list yields a scheduled function. Errors
+ * of the user are reported in diag, and the run ends after the pass that reports one; internal errors longjmp to
+ * diag's fatal handler. */
 void opt_run(struct func *f, const struct opt_options *o);
 
-/* -- contracts.c: may the passes run in this order, and does f have the properties that they claim? -- */
+/* -- contracts.c: may the passes run in this order, and does f have the properties that the passes claim? -- */
 enum property {
 #define PROPERTY(name, kind, find, meaning) PROPERTY_##name,
 #include "opt/properties.h"
@@ -129,7 +133,7 @@ struct property_info {
 };
 extern const struct property_info property_info[PROPERTY_count];
 
-/* Masks of properties, each a bit P(name). */
+/* A row of the table of passes. The properties are masks of bits P(name). */
 struct pass_info {
     const char *name;
     uint32_t needs, provides, breaks;
@@ -141,29 +145,30 @@ extern const int npasses;
 
 typedef VEC(const struct pass_info *) pass_list;
 
-/* Checks that the passes may run on f in this order and that none is missing; `more` are the properties that f must
- * have at the end. A violation is fatal: the message names the pass, the property, the pass that needs it, and the
- * way out. */
+/* Checks that the passes may run on f in this order and that no pass is missing; `more` are the properties that f
+ * must have at the end. A violation is fatal: the message names the property, the pass that needs it, the pass that
+ * breaks or provides it, and a remedy. */
 void contract_check(struct func *f, const pass_list *list, uint32_t more);
-/* The properties that f claims at the start; a property that no op can contradict is left out. */
+/* The properties that f claims at the start, except those that no op can contradict. */
 uint32_t contract_claims(struct func *f);
 /* The claims after pass p, from the claims before it. */
 uint32_t contract_behind(uint32_t claims, const struct pass_info *p);
-/* Checks each claim by f's ops; a claim that is false is a bug of the pass that ran last. */
+/* Checks that no op of f contradicts a claim; a false claim is a bug of the pass that ran last. */
 void contract_verify(struct func *f, uint32_t claims);
 
-/* The name of the i-th pass of the default list; NULL behind the last. */
+/* The name of the i-th pass of the default list; NULL after the last. */
 const char *opt_order(int i);
 
 /* Is `name` in the comma-separated list `names`, or is the list "all"? A list that is NULL has no names. */
 bool opt_is_listed(const char *names, const char *name);
 
-/* The pipeline stages of a loop: the number that the loop asks for, else the launch's, within the limit of the
+/* The number of pipeline stages of a loop: the loop's own number or else the launch's, within the limit of the
  * options. */
 int opt_stages(const struct func *f, const struct op *loop);
 
-/* -- stepdown.c: reruns the passes with lower and lower limits where shared memory is too small -- */
-/* Might the kernel need more shared memory than the target has? Then the caller keeps a copy of it for stepdown_run. */
+/* -- stepdown.c: reruns the passes with decreasing limits if shared memory is too small -- */
+/* Might the kernel need more shared memory than the target has? Then the caller keeps a copy of the kernel for
+ * stepdown_run. */
 bool stepdown_is_needed(const struct func *f);
 /* If the run on f ended because shared memory was too small, restores f from `kept` and calls `run` with lower limits,
  * until f fits or no limit is left to lower. */

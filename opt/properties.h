@@ -3,12 +3,12 @@
  *
  *     degree   the degree of detail of the function (ir.h): a function has exactly one of the three
  *     must     without this property the code would be wrong: a pass that provides it cannot be left out
- *     order    without this property the code is only slower: a pass that needs it runs after the pass that provides it,
- *              if that pass runs at all
+ *     order    without this property the code is only slower: a pass that needs it runs after the pass that provides
+ *              it, if that pass runs at all
  *
- * `find` names the op, or the function of contracts.c, that contradicts the property; `nothing`: no op can contradict
- * it. The driver checks the order of the passes by this table before it runs them. After each pass the verifier looks
- * for ops that contradict the properties that the function claims. */
+ * `find` is the function of contracts.c that finds an op which contradicts the property; `nothing`: no op can
+ * contradict it. The driver checks the order of the passes by this table before it runs them. After each pass the
+ * verifier searches for ops that contradict the properties that the function claims. */
 #ifdef PROPERTY
 PROPERTY(traced, degree, nothing, "no tile has a layout")
 PROPERTY(laid_out, degree, nothing, "every tile has a layout, and conversions between layouts are ops")

@@ -1,24 +1,24 @@
-/* stepdown.c: which optimisations does a kernel give up where its shared memory exceeds the target's?
+/* stepdown.c: which optimisations does a kernel give up if its shared memory exceeds the target's?
  *
- * Passes choose buffers before the total size is known: allocate_shared computes it. Where the total is too large,
- * stepdown runs all passes again on a copy of the function that it took before the first pass. Each run is allowed
- * less shared memory. The first runs use fewer pipeline stages. Later runs also give up, one after the other and each
- * with as many stages as fit: layout conversions in one piece (they are split into several smaller ones), stores through shared memory, copies by
- * tensor maps (the producer keeps their buffers live for as long as the loop runs), and dots that read shared memory.
- * Without the last two a kernel may have no pipeline at all. */
+ * Passes choose buffers before the total size is known: allocate_shared computes it. If the total is too large,
+ * stepdown runs all passes again, with less shared memory, on a copy that it made of the function before the first
+ * pass. The first runs use fewer pipeline stages. Later runs also give up further optimisations, one after the
+ * other, each with as many stages as fit: layout conversions in one piece (they are split into smaller ones), TMA
+ * stores through shared memory, TMA loads (whose buffers are live during the whole loop), and dots that read shared
+ * memory. Without the last two a kernel may have no pipeline at all. */
 #include "opt/passes.h"
 
 #include <string.h>
 
-/* The size of the pieces into which a conversion is split: one piece, or the threshold that limits a piece. */
+/* Into which pieces conversions are split: not at all, or into pieces below a large or a small size limit. */
 enum rounds { ROUNDS_none, ROUNDS_large, ROUNDS_small };
 
 struct level {
-    const char *skip; /* names of passes that do not run, or NULL */
+    const char *skip; /* the passes that do not run, or NULL */
     enum rounds rounds;
     bool no_wgmma;
     int stages_least;
-    const char *given_up; /* what this level gives up in addition to the levels before it */
+    const char *given_up; /* names the optimisations that this level gives up in addition to earlier levels */
 };
 
 static const struct level levels[] = {
@@ -36,11 +36,11 @@ struct stepdown {
     const struct opt_options *given;
     void (*run)(struct func *f, const struct opt_options *o);
     struct opt_options now;
-    int nreports; /* the reports that diag had before the first run */
+    int nreports; /* the number of reports in diag before the first run */
     int64_t nops;
 };
 
-/* -- may it be needed? -- */
+/* -- may stepdown be needed? -- */
 
 struct tiles {
     int64_t bytes, largest, ndots;
@@ -58,8 +58,8 @@ static void count(struct op *o, void *ctx)
         }
 }
 
-/* A kernel without dots uses shared memory only for conversions. A kernel whose tiles also exceed the registers by
- * far is refused at once. */
+/* A kernel without dots uses shared memory only for conversions. If its tiles also exceed the registers by far, the
+ * compiler rejects it at once. */
 bool stepdown_is_needed(const struct func *f)
 {
     enum { REG_BYTES = 4 };
@@ -126,7 +126,8 @@ static void find_stages(struct op *o, void *ctx)
     *most = n > *most ? n : *most;
 }
 
-/* The smallest number of stages is tried first: if it does not fit, no other number does. Returns 0 if none fits. */
+/* Finds the largest number of stages that fits; 0: none fits. Tries the smallest number first: if it does not fit,
+ * no other number does. */
 static int stages_that_fit(struct stepdown *d, const struct level *l, int asked)
 {
     const int least = l->stages_least < asked ? l->stages_least : asked;
@@ -146,7 +147,7 @@ static int stages_that_fit(struct stepdown *d, const struct level *l, int asked)
     return most;
 }
 
-/* The last run again, with explanations: they are those of the function that the compiler keeps. */
+/* Repeats the last run with explanations, so that they describe the function that is compiled. */
 static void say(struct stepdown *d, const struct level *l, int stages, int asked, int64_t bytes)
 {
     struct func *f = d->func;

@@ -1,4 +1,5 @@
-/* variants.c: which variants does a kernel have, and which passes does each leave out? The table is in variants.h. */
+/* variants.c: which variants does a kernel have, and which passes does each variant skip? The table is in
+ * variants.h. */
 #include "opt/variants.h"
 
 #include "ir/target/target.h"
@@ -33,7 +34,8 @@ static void find_cause(struct op *o, void *ctx)
     c->nloops += o->code == OP_for;
 }
 
-/* A traced function can get maps and guards only if it has dots, or if several loops read one row (guards only). */
+/* A traced function can get tensor maps only if it has dots, and guards only if it has dots or several loops over
+ * one row. */
 bool variants_are_possible(const struct func *f, const struct target *target)
 {
     enum { LOOPS_OVER_A_ROW = 2 };

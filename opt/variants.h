@@ -1,11 +1,11 @@
-/* variants.h: the variants of a kernel, one row each: VARIANT(name, exists, without, where, meaning). A kernel may be
- * correct, or fast, only for some launches; a variant of it leaves passes out and serves the others. A launch takes
- * the first variant whose `where` holds; of those with tensor maps and guards it takes the first whose maps can be
- * made and whose guards hold.
+/* variants.h: the variants of a kernel, one row each: VARIANT(name, exists, without, where, meaning). A kernel may
+ * be correct, or fast, only for some launches; a variant, which is compiled without some passes, is for the others.
+ * A launch uses the first variant whose `where` condition is true; among variants with tensor maps and guards, the
+ * first whose maps can be encoded and whose guards are true.
  *
  *     exists    the traits of a kernel (t, a struct launch_traits) for which the variant differs from the kernel
- *     without   the passes that the variant leaves out
- *     where     the launches that the variant serves; "": the launches that the kernel itself cannot serve */
+ *     without   the passes without which the variant is compiled
+ *     where     the launches for which the variant is; "": those for which the kernel is not correct */
 #ifdef VARIANT
 VARIANT(one_program_each, t->is_persistent || t->goes_in_pairs, "persistent_grid,cluster_multicast",
         "programs <= multiprocessors",
@@ -23,7 +23,7 @@ VARIANT(fallback_of_loops, t->has_guards && !t->has_maps, "single_trip_loops,inv
 
 /* The traits of a compiled kernel that decide which variants exist. */
 struct launch_traits {
-    bool is_persistent, goes_in_pairs; /* of its CTAs */
+    bool is_persistent, goes_in_pairs; /* the kernel has a persistent grid; its CTAs are launched in pairs */
     bool has_maps, stores_by_maps, has_guards;
 };
 
@@ -40,9 +40,9 @@ struct variant_info {
 };
 extern const struct variant_info variant_info[VARIANT_count];
 
-/* The variant for launches whose maps cannot be made, or whose guards fail. */
+/* The variant for launches whose tensor maps cannot be encoded, or whose guards fail. */
 enum variant variant_fallback(const struct launch_traits *t);
-/* May f, which is traced, get maps, guards or a persistent grid? A function that gets none of them has no variants. */
+/* May the traced function f get tensor maps, guards or a persistent grid? Without them it has no variants. */
 bool variants_are_possible(const struct func *f, const struct target *target);
 
 #endif

@@ -2,34 +2,35 @@
  *
  *     %m = program_id axis=0                   %pid = the program's number, so that partners are `stride` apart
  *     warps {                                  warps {
- *       ... mbar_arrive %empty                   ... mbar_arrive %empty, _, %paired            at both programs' barriers
+ *       ... mbar_arrive %empty                   ... mbar_arrive %empty, _, %paired        at both programs' barriers
  *     } {                               =>     } {
- *       for ... {                                %same = is %n the same in the other program, and is there one?
+ *       for ... {                                %same = is there a partner, and is its %n the same?
  *         tensor_copy %x, %bar, %k, %n           for ... {
- *       }                                          if %same { tensor_copy ... multicast=1 }    half of the tile, to both
+ *       }                                          if %same { tensor_copy ... multicast=1 }   half of the tile, to both
  *     }                                            else { tensor_copy ... }
  *                                                }
  *                                              }
  *
- * Two programs that load the same tile at the same time load it from L2 twice. As a cluster each CTA loads one half,
- * and the copy writes that half to the shared memory of both. The pass chooses partners that are `stride` apart along
- * axis 0: it computes the coordinates of sample programs and takes the stride at which partners share the most bytes.
- * A wrong guess costs only speed, because each pair compares its coordinates at run time. The launcher makes clusters
- * where the grid divides (func.pair_multiple); elsewhere the same code runs without partner. The hardware numbers the
- * CTAs of a cluster consecutively, so the pass renumbers programs:
+ * Two CTAs that load the same tile at the same time read it from L2 twice. In a cluster, each CTA loads one half of
+ * the tile, and the copy writes that half to the shared memory of both. The programs of the two CTAs (partners) are
+ * `stride` apart along axis 0: the pass computes the coordinates of sample programs and takes the stride at which
+ * partners share the most bytes. A wrong guess costs only speed, because partners compare their coordinates at run
+ * time. The launcher makes clusters if func.pair_multiple divides the grid; otherwise the same code runs without a
+ * partner. The hardware numbers the CTAs of a cluster consecutively, so the pass renumbers programs:
  *
- *     t      0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs. CTAs of rank 0 run programs 0, 2, ..., those of
- *     %pid   0  2  1  3 | 4  6  5  7 | 8  9      rank 1 run 1, 3, ... The last, incomplete block keeps its numbers.
+ *     hardware    0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs: CTAs 0 and 1 form a cluster and run programs
+ *     %pid        0  2  1  3 | 4  6  5  7 | 8  9      0 and 2. The last, incomplete block keeps its numbers.
  *
- * A cluster starts and waits as one, which takes time. A CTA that runs one program pays for that in each program, so
- * the pass applies only if the dots would wait for L2, which delivers less than 100 bytes a cycle to an SM. A CTA
- * that loops over many programs pays once, so less bandwidth is enough: on an H200 a tile of 128x256x64, which loads
- * 48 bytes a cycle, gains 3 percent if the 32 KiB operand is shared, and loses 1 to 3 percent if the 16 KiB operand
- * is shared.
+ * The CTAs of a cluster start together and wait for each other, which takes time. If each CTA runs one program, this
+ * cost occurs in each program, so the pass applies only if the dots would otherwise wait for L2, which delivers less
+ * than 100 bytes a cycle to an SM. If a CTA loops over many programs, the cost occurs once, and the pass applies at
+ * lower bandwidths too: on an H200 a tile of 128x256x64, which loads 48 bytes a cycle, gains 3 percent if the 32 KiB
+ * operand is shared, and loses 1 to 3 percent if the 16 KiB operand is shared.
  *
- * A stage is free when the dots of both programs have read it, so its `empty` barrier counts the warps of both.
- * Partners must run the same number of iterations, so the bounds of loops must not depend on the program. Each
- * program arrives at the other's barriers, so no CTA exits before its partner has released all stages. */
+ * A stage is free when the dots of both programs have read it, so its `empty` barrier counts the warps of both
+ * programs. Partners must run the same number of iterations, so the bounds of loops must not depend on the program.
+ * Each program arrives at barriers in the partner's shared memory, so no CTA exits before its partner has released
+ * all stages. */
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -41,13 +42,13 @@ struct pairing {
     struct func *func;
     struct arena *arena;
     struct op *roles;
-    VEC(struct op *) copies;  /* copies that may be shared */
-    int64_t iteration_bytes;  /* of all copies in loops, in one iteration */
-    int64_t iteration_cycles; /* of the dots that read these copies, in one iteration */
+    VEC(struct op *) copies;  /* the copies that partners may share */
+    int64_t iteration_bytes;  /* the bytes of all copies in loops, in one iteration */
+    int64_t iteration_cycles; /* the cycles of the dots that read these copies, in one iteration */
     int stride;
     int64_t shared_bytes;
     struct value *pid, *paired, *size;
-    struct value *has_peer; /* i1: does the partner exist? */
+    struct value *has_peer; /* an i1: has the program a partner? */
     VEC(struct op *) users;
 };
 
@@ -120,8 +121,8 @@ static int64_t value_in(const struct sample *s, const struct value *v)
     }
 }
 
-/* Do nearly all sample programs load the same tile as the programs `stride` further? Those at the end of a row of
- * tiles may not. */
+/* Do nearly all sample programs load the same tile as the programs whose numbers are `stride` higher? Programs at
+ * the end of a row of tiles may load different tiles. */
 static bool agree(const struct op *copy, int stride)
 {
     static const int64_t args[] = {4096, 5000, 8192};
@@ -140,7 +141,7 @@ static bool agree(const struct op *copy, int stride)
     return differ <= most;
 }
 
-/* -- the choice -- */
+/* -- the choice of the stride -- */
 
 static void find_copies(struct op *o, void *ctx)
 {
@@ -216,8 +217,9 @@ static void count_cycles(struct op *o, void *ctx)
 
 /* -- the rewrite -- */
 
-/* Makes neighbours partners: bit 0 of the hardware's number becomes bit log2(stride) of the program's. `count`: the
- * number of programs, of which an incomplete last block keeps its numbers; NULL: all blocks are complete. */
+/* Makes the CTAs of a cluster partners: moves bit 0 of the hardware's number to bit log2(stride) of the program's
+ * number. `count`: the number of programs; an incomplete last block keeps its numbers; NULL: all blocks are
+ * complete. */
 static struct value *renumbered(struct pairing *p, struct builder *b, struct value *own, struct value *count)
 {
     p->has_peer = p->paired;
@@ -248,7 +250,7 @@ static void renumber(struct op *o, void *ctx)
     op_erase(o);
 }
 
-/* The role's loop over programs counts as before; its body uses the new numbers. */
+/* Makes the body of the role's loop over programs use the new numbers; the loop's counter stays the same. */
 static void renumber_loop(struct pairing *p, struct block *role)
 {
     for (struct op *o = role->first; o; o = o->next) {
@@ -337,7 +339,8 @@ static void note_users(struct pairing *p, const struct value *v, enum opcode cod
     }
 }
 
-/* Makes the barriers that the producer waits for before it fills a stage count the warps of both programs. */
+/* Changes the `empty` barriers, for which the producer waits before it fills a stage: they count the warps of both
+ * programs. */
 static void count_both(struct op *o, void *ctx)
 {
     struct pairing *p = ctx;
@@ -361,7 +364,7 @@ static void build_plain(struct builder *b, enum opcode code)
     build_op(b, code, 0, NULL, 0, NULL, 0);
 }
 
-/* Both CTAs wait until the barriers of both are initialised. */
+/* Makes both CTAs wait until the mbarriers of both are initialized. */
 static void wait_for_both_inits(const struct pairing *p, struct block *role)
 {
     struct op *ready = role->first;
@@ -375,7 +378,7 @@ static void wait_for_both_inits(const struct pairing *p, struct block *role)
     op_erase(ready);
 }
 
-/* -- leaving -- */
+/* -- the end of the kernel -- */
 
 static void note_wait(struct op *o, void *ctx)
 {
@@ -385,13 +388,13 @@ static void note_wait(struct op *o, void *ctx)
     const struct op *ring = buffer_alloc(op_opnd(o, 0), NULL);
     for (int i = 0; i < p->users.n; i++)
         if (buffer_alloc(op_opnd(p->users.at[i], 0), NULL) == ring) {
-            p->users.at[i] = o; /* keeps the last wait */
+            p->users.at[i] = o; /* the last wait for the barrier replaces earlier ones */
             return;
         }
     VEC_PUSH(p->arena, &p->users, o);
 }
 
-/* The value behind all loops of a value that the loop around `wait` carries. */
+/* The value, after all loops, of v, which the loop that contains `wait` carries. */
 static struct value *after_loops(const struct pairing *p, const struct op *wait, struct value *v)
 {
     const struct block *role = p->roles->regions[1];
@@ -411,7 +414,7 @@ static struct value *after_loops(const struct pairing *p, const struct op *wait,
     return v;
 }
 
-/* Waits until both programs have released every stage of the ring for which `wait` waits. */
+/* Builds waits until both programs have released every stage of the ring for which `wait` waits. */
 static void wait_for_all_stages(const struct pairing *p, struct builder *b, const struct op *wait)
 {
     struct value *stage, *x[2];
@@ -436,10 +439,10 @@ static void wait_for_all_stages(const struct pairing *p, struct builder *b, cons
     build_yield(&in, 2, x);
 }
 
-/* Keeps a CTA's shared memory valid until the partner's last arrival has come. The cluster barrier does not ensure
- * that: a remote arrival may wait behind bulk stores, and on an H200 it came later than a relaxed arrival at the
- * cluster barrier (a release would wait for all stores). Copies for dots are complete by then, since the consumers
- * have waited for them. */
+/* Keeps a CTA from exiting before the partner's last arrival at its barriers, because its shared memory must stay
+ * valid until then. The cluster barrier does not ensure that: a remote arrival may be queued behind bulk stores, and
+ * on an H200 it was later than a relaxed arrival at the cluster barrier (an arrival with release semantics would
+ * wait for all stores). Copies to shared memory are complete by then, because the consumers have waited for them. */
 static void stay_for_arrivals(struct pairing *p)
 {
     struct block *role = p->roles->regions[1];

@@ -2,16 +2,17 @@
  *
  *     kernel @softmax(..) warps=1      =>      kernel @softmax(..) warps=1 packs=4
  *
- * A GPU starts about one CTA a nanosecond: 4,096 rows of 1 KB take as long to start as to copy. With four programs in
- * a CTA they start in a quarter of that time. The launch chooses the number of programs in a CTA, and the kernel
- * reads it from %ntid: program %ctaid * (%ntid / 32) + %tid / 32. With 32 threads this is the kernel without packing.
- * The launch does not pack a small grid, since each program then has a warp scheduler for itself.
+ * A GPU starts about one CTA per nanosecond: to start 4,096 CTAs takes as long as to copy their 4,096 rows of 1 KB.
+ * With four programs in a CTA, the start takes a quarter of that time. The launch chooses the number of programs in
+ * a CTA, and the kernel computes its program id as %ctaid * (%ntid / 32) + %tid / 32. With 32 threads a CTA runs one
+ * program. The launch does not pack programs of a small grid, in which every program can have a warp scheduler to
+ * itself.
  *
- * The pass is legal if a program's lanes communicate by shuffles only: a barrier or shared memory would concern all
- * programs of the CTA. Needs: barriers and shared memory are final. */
+ * Packing is legal if the lanes of a program communicate only by shuffles: the programs of a CTA would share
+ * barriers and shared memory. Needs: final barriers and shared memory. */
 #include "opt/passes.h"
 
-/* Prints and assertions report the thread's number within its program. */
+/* Prints and assertions would report the thread's number within its CTA instead of its program. */
 static void look_at(struct op *o, void *ctx)
 {
     bool *forbidden = ctx;

@@ -8,16 +8,16 @@
  *                                                return
  *                                              }
  *
- * The producer warp (warp_specialize.c) then loads the tiles of the next program while the consumers store the result
- * of the current one. The launcher starts as many CTAs as the SMs have room for, and passes the size of the grid as a
- * parameter.
+ * The producer warp (warp_specialize.c) then loads the tiles of the next program while the consumers store the
+ * result of the current one. The launcher starts as many CTAs as fit on the SMs at once, and passes the size of the
+ * grid as a parameter.
  *
- * Programs are independent and may run in any order, unless they communicate. So kernels with atomics, volatile
- * loads, or loops that may wait for another program are excluded, and so are programs that may return early. The pass
- * applies only to loops whose tiles tensor maps load. It does not apply if two CTAs fit on an SM, because then one
- * stores while the other runs dots. Nor does it apply if the length of the loop depends on the program, because the
- * GPU's own scheduling of CTAs then balances the load. In that case, if programs with higher numbers along axis 0 are
- * longer, the pass reverses the numbers: the longest programs start first, and the last to end are short:
+ * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels with
+ * atomics, volatile loads, or loops that may wait for another program, and kernels that may return early. It applies
+ * only to loops that load their tiles through tensor maps. It does not apply if two CTAs fit on an SM, because then
+ * one CTA stores while the other runs dots. Nor does it apply if the number of iterations depends on the program,
+ * because the GPU's scheduling of CTAs then balances the load better. In that case, if programs with higher numbers
+ * along axis 0 run longer, the pass reverses the numbers, so that the longest programs start first:
  *
  *     %m = program_id axis=0                 %p = program_id axis=0; %m = num_programs axis=0 - 1 - %p
  *     for %i = 0 to (%m + 1) * 128    =>     for %i = 0 to (%m + 1) * 128 */
@@ -27,10 +27,10 @@
 
 struct look {
     bool has_tensor_loads, forbidden, uneven;
-    int grows; /* bits of enum growth, of the loops' lengths */
+    int grows; /* how the numbers of iterations of the loops change: bits of enum growth */
 };
 
-/* How a value changes while the program's number along axis 0 grows; both bits: unknown. */
+/* How a value changes as the program's number along axis 0 increases; both bits: unknown. */
 enum growth { GROWS = 1, SHRINKS = 2 };
 
 static int negated(int growth)
