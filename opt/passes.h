@@ -9,7 +9,7 @@
  *
  * The invariants of a scheduled function on which codegen relies:
  *   - No layout has replicated registers. Lanes and warps may hold replicas of an element; then one of them, the
- *   owner, stores it.
+ *     owner, stores it.
  *   - A `convert` moves data within threads or within warps only (layout_conversion); every other conversion has
  *     become shared_alloc, shared_store, barrier, shared_load. Each shared_alloc has an `offset`, and
  *     func.shared_bytes is the size of all of them. Each shared_store and shared_load has `vec`: the number of
@@ -23,7 +23,7 @@
  *     Without `tail` the elements of a group share one mask value. With `tail` their mask values may differ: the
  *     code accesses the whole group if all its mask values are true, and otherwise one element at a time.
  *   - A cmp has `same`: its result registers i, ..., i + `same` - 1 hold equal values, for each i that is a multiple
- *   of `same`. */
+ *     of `same`. */
 #ifdef PASS
 PASS(fold, 0, P(canonical), P(tidy), "fold constants and exact identities")
 PASS(cse, P(canonical), P(unique), P(tidy), "compute equal pure ops once")

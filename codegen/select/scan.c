@@ -1,7 +1,7 @@
 /* scan.c: selects scans along an axis within registers and lanes.
  *
  *     registers    prefix sums x0, x0 + x1, x0 + x1 + x2, ...; the last one is the thread's total
- *     lanes        prefix sums of the totals over 2, 4, ... lanes: each lane of the upper half adds the lower half's total
+ *     lanes        prefix sums of the totals over 2, 4, ... lanes: each upper half adds the total of the lower half
  *     registers    each value adds the total of all preceding lanes
  *
  * lower_scan has chosen a layout in which the axis' lowest bits are register bits and the next bits are lane bits,

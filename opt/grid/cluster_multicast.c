@@ -6,7 +6,7 @@
  *     } {                               =>     } {
  *       for ... {                                %same = is there a partner, and is its %n the same?
  *         tensor_copy %x, %bar, %k, %n           for ... {
- *       }                                          if %same { tensor_copy ... multicast=1 }   half of the tile, to both
+ *       }                                          if %same { tensor_copy ... multicast=1 }   half a tile, to both
  *     }                                            else { tensor_copy ... }
  *                                                }
  *                                              }
@@ -18,8 +18,8 @@
  * time. The launcher makes clusters if func.pair_multiple divides the grid; otherwise the same code runs without a
  * partner. The hardware numbers the CTAs of a cluster consecutively, so the pass renumbers programs:
  *
- *     hardware    0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs: CTAs 0 and 1 form a cluster and run programs
- *     %pid        0  2  1  3 | 4  6  5  7 | 8  9      0 and 2. The last, incomplete block keeps its numbers.
+ *     hardware    0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs: CTAs 0 and 1 are partners and run
+ *     %pid        0  2  1  3 | 4  6  5  7 | 8  9      programs 0 and 2. The last, incomplete block keeps its numbers.
  *
  * The CTAs of a cluster start together and wait for each other, which takes time. If each CTA runs one program, this
  * cost occurs in each program, so the pass applies only if the dots would otherwise wait for L2, which delivers less

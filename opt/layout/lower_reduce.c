@@ -2,7 +2,7 @@
  *
  *     layout #a = reg[1 2 512] lane[4 8 16 32 64] warp[128 256]         #p = reg[] lane[0 0 0 0 0] warp[1 2]
  *                                                                       #w = reg[1 2] lane[0 0 0 0 0] warp[0 0]
- *     %s = reduce %x axis=0 {...}     =>     %bits = reshape %x : tile<2x4x128>   groups of axis bits: 512, warps, 1 .. 64
+ *     %s = reduce %x axis=0 {...}     =>     %bits = reshape %x : tile<2x4x128>   axis bits: 512, warps, 1 .. 64
  *                                            %t = trans %bits order=[0 2 1]         the warps' group last
  *                                            %r = reshape %t : tile<256x4>
  *                                            %part = reduce %r axis=0 {...} : tile<4xf32,#p>      inside each warp

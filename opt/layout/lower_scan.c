@@ -2,7 +2,7 @@
  *
  *     layout #a = reg[1 2] lane[4 8 16 32 64] warp[128 256]
  *
- *     %s = scan %x axis=0 {...}     =>     %r = reshape %x : tile<4x128>       dimension 0: the warps' part of the axis
+ *     %s = scan %x axis=0 {...}     =>     %r = reshape %x : tile<4x128>       dimension 0: the warps' axis bits
  *                                          %local = scan %r axis=1 {...}         inside each warp
  *                                          %last = ...                           the last element of each warp's part
  *                                          %all = convert %last : tile<4>        every thread gets all

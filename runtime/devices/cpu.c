@@ -1,4 +1,4 @@
-/* cpu.c: how memory of this process serves as a device's memory, for the interpreter and the emulator. */
+/* cpu.c: implements the device memory of the interpreter and the emulator by memory of this process. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/interpreter/interpreter.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Allocations are separated by at least this many unused bytes, so that an index just past an end is
+/* At least GUARD_BYTES unused bytes are between two allocations, so that an access just past the end of one is
  * detected. */
 enum { ADDRESS_ALIGN = 256, GUARD_BYTES = 256 };
 
@@ -103,7 +103,7 @@ bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *
     return true;
 }
 
-/* Do bytes from `base` on lie in no allocation? The caller holds the lock. */
+/* Are all bytes from `base` on outside of every allocation? The caller holds the lock. */
 static bool is_free(const struct cpu *m, uint64_t base, uint64_t bytes)
 {
     int i = position(m, base);
@@ -180,7 +180,7 @@ bool cpu_sync(struct device *d, void *stream, struct fault *f)
     return true;
 }
 
-/* -- what there is to say of a kernel: nothing -- */
+/* -- queries about a kernel, which have no answer on a CPU -- */
 
 void cpu_resources(struct device *d, void *loaded, int *registers, int *local_bytes)
 {

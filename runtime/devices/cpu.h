@@ -1,6 +1,6 @@
-/* cpu.h: memory of this process as a device's memory, which the interpreter and the emulator share.
- * Allocations have known bounds and unused bytes between them; addresses are pointers; every function
- * completes its work before it returns. A device's state begins with a struct cpu. */
+/* cpu.h: memory of this process as device memory, which the interpreter and the emulator use. Allocations have known
+ * bounds and unused bytes between them. Addresses are pointers. Functions are synchronous. A device's state begins
+ * with a struct cpu. */
 #ifndef NESO_RUNTIME_CPU_H
 #define NESO_RUNTIME_CPU_H
 
@@ -8,17 +8,17 @@
 
 #include <pthread.h>
 
-/* Memory that programs may access; reports name it after the argument. */
+/* Memory that programs may access; reports call it by the name of the kernel's argument. */
 struct cpu_buffer {
     uint64_t base;
     uint64_t bytes;
     const char *name;
-    struct race_shadow *shadow; /* records accesses; NULL: not watched */
+    struct race_shadow *shadow; /* the recorded accesses; NULL: accesses are not recorded */
 };
 
 struct cpu_allocation {
     struct cpu_buffer buffer;
-    char *block; /* the allocator's block, `bytes` long; NULL: the memory is lent */
+    char *block; /* the block of `bytes` bytes to free; NULL: the caller owns the memory (device_class.lend) */
     size_t bytes;
 };
 
@@ -26,12 +26,12 @@ struct cpu {
     pthread_mutex_t lock; /* protects the list */
     struct cpu_allocation *list; /* sorted by base, not overlapping */
     int n, cap;
-    /* of the interpreter, shared by its launches, with the allocations' shadows; NULL: none */
+    /* the interpreter's race detector, which its launches share; NULL: there is none */
     struct race *race;
-    struct emu_counts *counts; /* of the emulator; NULL: counting is off */
+    struct emu_counts *counts; /* the emulator's counters; NULL: counting is off */
 };
 
-/* The functions of a device_class, except for `open`, since only the class knows its name. */
+/* Implementations of device_class functions. The class implements `open` itself and calls cpu_open. */
 bool cpu_open(struct device *d, int ordinal, struct fault *f);
 void cpu_close(struct device *d);
 bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
@@ -48,11 +48,11 @@ void cpu_event_free(struct device *d, void *event);
 bool cpu_event_record(struct device *d, void *event, void *stream, struct fault *f);
 bool cpu_event_seconds(struct device *d, void *from, void *to, double *seconds, struct fault *f);
 
-/* A sorted snapshot of the buffers in memory of the device's allocator, to be freed with its count. NULL: no
- * memory. `pointers[k]` points into the buffer that gets names[k]; a NULL name is skipped. */
+/* A sorted list of the device's current buffers, *n of them, which the caller frees by the device's allocator. NULL:
+ * out of memory. The buffer into which pointers[k] points gets the name names[k], unless that is NULL. */
 struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *names, const uint64_t *pointers, int *n);
 void cpu_buffers_free(struct device *d, struct cpu_buffer *list, int n);
-/* The last buffer that does not begin above `at`; NULL: none. */
+/* The last buffer that begins at or below `at`; NULL: there is none. */
 const struct cpu_buffer *cpu_buffer_at(const struct cpu_buffer *list, int n, uint64_t at);
 
 static inline bool cpu_is_inside(const struct cpu_buffer *b, uint64_t at, uint64_t bytes)
@@ -60,7 +60,7 @@ static inline bool cpu_is_inside(const struct cpu_buffer *b, uint64_t at, uint64
     return b && at >= b->base && at - b->base <= b->bytes && b->bytes - (at - b->base) >= bytes;
 }
 
-/* The time by the system's clock. */
+/* The current time of the system's clock. */
 int64_t cpu_nanoseconds(void);
 
 #endif

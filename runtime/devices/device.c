@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In order of preference. */
+/* The device classes, in order of preference. */
 static const struct device_class *const classes[] = {&device_cuda, &device_interpreter, &device_emulator};
 enum { CLASSES = sizeof classes / sizeof *classes };
 

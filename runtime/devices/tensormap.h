@@ -1,13 +1,13 @@
-/* tensormap.h: the emulator's format of a tensor map as a kernel's parameter: which box of which tensor a
- * bulk copy moves, and how the box lies in shared memory.
+/* tensormap.h: the emulator's format of a tensor map, which is a kernel parameter: it describes a tensor, the box
+ * that a bulk copy moves, and the swizzle of the box in shared memory.
  *
- *     cuda      the launcher passes a launch's values (plan.h) to cuTensorMapEncodeTiled, which makes the parameter
- *     emulator  map_pack makes the parameter, these 128 bytes, from the same values
+ *     cuda      cuTensorMapEncodeTiled makes the parameter from the values of the launch plan (plan.h)
+ *     emulator  map_pack makes the parameter, a struct packed_map of 128 bytes, from the same values
  *
- * Dimension 0 is the contiguous one. The limits are those of cuTensorMapEncodeTiled: rank 1 to 5, extents up
- * to 2^31 (it accepts 2^32, but copies then trap on an H200), base a multiple of 16, strides multiples of 16
- * below 2^40, boxes up to 256 elements, inner box bytes a multiple of 16 and with a swizzle no wider than
- * it. */
+ * Dimension 0 is contiguous. The limits are those of cuTensorMapEncodeTiled: rank 1 to 5, extents up to 2^31 (it
+ * accepts 2^32, but copies then trap on an H200), base a multiple of 16, strides multiples of 16 below 2^40, boxes
+ * up to 256 elements, the box's size along dimension 0 a multiple of 16 bytes and, with a swizzle, not larger than
+ * the swizzle width. */
 #ifndef NESO_RUNTIME_TENSORMAP_H
 #define NESO_RUNTIME_TENSORMAP_H
 
@@ -37,13 +37,13 @@ struct packed_map {
     uint32_t magic; /* MAP_MAGIC */
     uint8_t type;   /* enum map_type */
     uint8_t rank, swizzle;
-    uint8_t fills_nan;         /* elements outside of the tensor read as NaN, not as zero */
+    uint8_t fills_nan;         /* loads fill elements outside of the tensor with NaN instead of zero */
     uint64_t base;             /* address of element 0 */
     uint64_t extent[MAP_RANK_MAX];
     uint64_t stride[MAP_RANK_MAX - 1]; /* in bytes, for dimensions 1 and up */
-    uint16_t box[MAP_RANK_MAX];        /* elements */
+    uint16_t box[MAP_RANK_MAX];        /* sizes of the box in elements */
     uint8_t step[MAP_RANK_MAX];        /* element stride: always 1 */
-    uint8_t promote; /* L2 promotion: 0, or 64, 128 or 255 (for 256) bytes; it changes no value */
+    uint8_t promote; /* L2 promotion in bytes: 0, 64, 128, or 255 for 256; it does not affect results */
     uint8_t unused[24];
 };
 _Static_assert(sizeof(struct packed_map) == MAP_BYTES, "as the driver's");
@@ -54,7 +54,7 @@ static inline int map_elem_bytes(enum map_type t)
     return bytes[t];
 }
 
-/* Packs a launch's values, whose dimensions are in order from the outermost. */
+/* Packs the values of a launch into m. The dimensions of v are in order from the outermost. */
 void map_pack(const struct tensor_map_values *v, struct packed_map *m);
 
 #endif

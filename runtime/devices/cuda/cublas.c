@@ -1,10 +1,11 @@
-/* cublas.c: computes products of matrices by cuBLAS, if this machine has it, as a baseline for kernels. The
- * first product opens the library, which may belong to the system, a toolkit or a Python environment; without
- * it, the caller multiplies on the CPU.
+/* cublas.c: computes products of matrices by cuBLAS, if it is installed, as a baseline for kernels. The first
+ * product opens the library, which may belong to the system, a toolkit or a Python environment. If there is none,
+ * the caller multiplies on the CPU.
  *
- *     row-major  C = A B     is for cuBLAS, which is column-major,     C' = B' A'
- *     m x n, from m x k, k x n                                          n x m, from n x k, k x m: the same
- * bytes */
+ * cuBLAS is column-major, so it reads the bytes of row-major A, B and C as their transposes:
+ *
+ *     C = A B, row-major               is computed as     C' = B' A', column-major
+ *     m x n = (m x k) (k x n)                             n x m = (n x k) (k x m) */
 #include "runtime/devices/cuda/cuda.h"
 
 #include <dlfcn.h>
@@ -26,7 +27,7 @@
 // clang-format on
 
 struct cublas {
-    void *library, *handle; /* library NULL: there is none */
+    void *library, *handle; /* library: NULL if cuBLAS is not installed */
 #define X(name, symbol, arguments) int(*name) arguments;
     CUBLAS_CALLS(X)
 #undef X
@@ -41,7 +42,7 @@ static const struct {
 #undef X
 };
 
-/* Constants of cuBLAS. */
+/* Constants of the cuBLAS API. */
 enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_TF32 = 77, GEMM_DEFAULT = -1 };
 
 /*  dtype   cudaDataType  computed in */
@@ -51,16 +52,18 @@ static const struct {
 } types[] = {
     {DT_f32, 0, COMPUTE_32F}, {DT_f64, 1, COMPUTE_64F}, {DT_f16, 2, COMPUTE_32F}, {DT_bf16, 14, COMPUTE_32F}};
 
-/* -- finding it -- */
+/* -- finding the library -- */
 
-/* Opens the library if it has every function and works with this driver. The GPU's context is current. */
+/* Opens the library; returns false if it lacks a function or does not work with this driver. The GPU's context must
+ * be current. */
 static bool try_library(struct cublas *c, const char *path)
 {
     *c = (struct cublas){.library = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
     bool good = c->library != NULL;
     for (size_t i = 0; good && i < sizeof entries / sizeof *entries; i++) {
         void *entry = dlsym(c->library, entries[i].symbol);
-        memcpy((char *)c + entries[i].offset, &entry, sizeof entry); /* as in cuda.c */
+        /* ISO C has no cast from object to function pointer */
+        memcpy((char *)c + entries[i].offset, &entry, sizeof entry);
         good = entry != NULL;
     }
     if (good && c->create(&c->handle) == 0)
@@ -71,7 +74,7 @@ static bool try_library(struct cublas *c, const char *path)
     return false;
 }
 
-/* Tries the libraries below a prefix, the newest first. */
+/* Tries the libraries whose paths match the pattern under a prefix, the newest version first. */
 static bool try_pattern(struct cublas *c, const char *prefix, const char *pattern)
 {
     char path[500];
@@ -119,7 +122,7 @@ void cublas_close(struct gpu *g, const struct memory *mem)
 
 static int call(const struct cublas *c, const struct product *p, size_t type)
 {
-    static const double one_f64 = 1, zero = 0; /* zero is zero in every type */
+    static const double one_f64 = 1, zero = 0; /* the bits of zero are the same in every type */
     static const float one_f32 = 1;
     const struct factor *a = &p->a, *b = &p->b;
     int data = types[type].data,

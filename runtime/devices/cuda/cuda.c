@@ -1,7 +1,7 @@
-/* cuda.c: the device `cuda`: implements device.h by the driver's library, which is opened when needed.
+/* cuda.c: the device `cuda`: implements device.h by the CUDA driver library, which is opened on first use.
  *
- * Each call makes the device's context current while it runs, unless it is current already, and then restores
- * the thread's context. There is no state for each thread, so any thread may launch. */
+ * Each call makes the device's context current, unless it already is, and restores the thread's previous context at
+ * the end. There is no per-thread state, so any thread may launch. */
 #include "runtime/devices/cuda/cuda.h"
 
 #include "codegen/codegen.h"
@@ -109,7 +109,7 @@ static struct gpu *gpu_of(const struct device *d)
     return d->state;
 }
 
-/* Finds the number of a GPU, or of the one to which the caller's context belongs. */
+/* Finds the GPU with this ordinal or, if the caller passes a context, the GPU of the context. */
 static bool choose(struct gpu *g, int *ordinal, void *cuda_context, struct fault *f)
 {
     if (!cuda_context)
@@ -162,7 +162,7 @@ static bool cuda_open(struct device *d, int ordinal, void *cuda_context, struct 
     return false;
 }
 
-/* -- the context, for the length of a call -- */
+/* -- the current context during a call -- */
 
 static bool enter(struct gpu *g, bool *pushed, struct fault *f)
 {
@@ -196,7 +196,7 @@ static void cuda_close(struct device *d)
     d->mem->free(d->mem->ctx, g, sizeof *g);
 }
 
-/* Restores the thread's context, and reports the result of a call in the device's context. */
+/* Restores the thread's previous context, and reports the result r of the driver call. */
 static bool finish(struct gpu *g, bool pushed, cu_result r, const char *call, struct fault *f)
 {
     leave(g, pushed);
@@ -364,7 +364,7 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", l->nargs);
     if (!grid_fits(l, f) || !enter(g, &pushed, f))
         return false;
-    /* A value is in the low bytes, which come first; the driver knows its size. */
+    /* A value is in the low bytes, which are first in memory; the driver knows the parameter's size. */
     for (int i = 0; i < l->nargs; i++)
         params[i] = i < l->nargs - l->nmaps ? (void *)(uintptr_t)&l->args[i] : (void *)(uintptr_t)l->args[i];
     cu_result r = l->pairs ? launch_pairs(g, code, l, params)

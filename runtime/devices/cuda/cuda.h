@@ -1,6 +1,6 @@
-/* cuda.h: the functions of the CUDA driver that neso uses, one row each, with neso's own prototypes, so that
- * building needs neither its header nor its library. cuda.c opens libcuda.so.1 when a GPU is chosen, and
- * looks up every row. */
+/* cuda.h: the functions of the CUDA driver that neso uses, one row each, with prototypes of neso, so that the build
+ * needs neither the driver's header nor its library. cuda.c opens libcuda.so.1 when a GPU is chosen, and looks up
+ * every row. */
 #ifndef NESO_RUNTIME_CUDA_H
 #define NESO_RUNTIME_CUDA_H
 
@@ -58,7 +58,7 @@ typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event;
 /* The layouts of CUlaunchConfig and CUlaunchAttribute. */
 struct cu_launch_attribute {
     int id;
-    unsigned cluster[17]; /* x, y, z of a union of 64 bytes that begins at byte 8 */
+    unsigned cluster[17]; /* the sizes x, y, z, at the start of a union of 64 bytes */
 };
 struct cu_launch {
     unsigned grid[3], block[3], shared;
@@ -74,32 +74,34 @@ struct driver {
 #undef X
 };
 
-/* Constants of the driver. */
+/* Constants of the driver API. */
 enum {
     CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100,
     CU_CLOCK_KHZ = 13, CU_MULTIPROCESSORS = 16, CU_MAJOR = 75, CU_MINOR = 76,           /* device attributes */
     CU_LOCAL_BYTES = 3, CU_REGISTERS = 4, CU_MAX_DYNAMIC_SHARED = 8, /* function attributes */
-    CU_INFO_LOG = 3, CU_INFO_LOG_BYTES = 4, CU_ERROR_LOG = 5, CU_ERROR_LOG_BYTES = 6, CU_LINE_INFO = 13, /* JIT options */
+    /* JIT options */
+    CU_INFO_LOG = 3, CU_INFO_LOG_BYTES = 4, CU_ERROR_LOG = 5, CU_ERROR_LOG_BYTES = 6, CU_LINE_INFO = 13,
     CU_CLUSTER_DIMENSION = 4,
-    /* of tensor maps; types, swizzles and fills have the numbers of tensormap.h */
+    /* constants of tensor maps; for types, swizzles and fills the driver has the numbers of tensormap.h */
     CU_NO_INTERLEAVE = 0, CU_PROMOTE_128 = 2
 };
 
-/* device.state of cuda. */
+/* The state of a `cuda` device (device.state). */
 struct gpu {
     struct driver driver;
     cu_device device;
     cu_context context;
-    bool owns_context; /* the primary context, which was retained */
+    bool owns_context; /* the context is the primary context, which `open` has retained */
     struct cublas *cublas; /* NULL: not opened yet */
 };
 
 /* -- cuda.c -- */
 bool driver_open(struct driver *d, struct fault *f);
 void driver_close(struct driver *d);
-/* Returns true on success; else the fault names the call, with the driver's error name and text. */
+/* Returns true if r is success; otherwise sets the fault, with the name of the call and the driver's error name and
+ * text. */
 bool driver_check(const struct driver *d, cu_result r, const char *call, struct fault *f);
-/* A GPU's name, capability and size. */
+/* Queries a GPU's name, compute capability and sizes. */
 bool driver_gpu(const struct driver *d, int ordinal, struct neso_gpu *out, struct fault *f);
 
 /* -- cublas.c; the GPU's context is current -- */

@@ -1,5 +1,4 @@
-/* gpus.c: which driver and GPUs does this machine have? It opens the driver only for the query, and chooses
- * no GPU. */
+/* gpus.c: which driver and GPUs does this machine have? The query opens the driver library and closes it again. */
 #include "runtime/devices/cuda/cuda.h"
 #include "runtime/runtime.h"
 

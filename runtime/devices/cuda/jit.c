@@ -1,12 +1,12 @@
-/* jit.c: how PTX is assembled and loaded by the driver, and how the assembler's errors are reported.
+/* jit.c: assembles and loads PTX by the driver, and reports the assembler's errors.
  *
  *     PTX ──module_load──► function
  *
- * PTX is loaded directly, never through the driver's linker, which returns a cubin but assembles relocatable
- * code: there `setmaxnreg` is ignored, and warp-uniform values are kept in each lane's registers (a matmul of
- * n = 4096 executes 1.6 times the instructions, and takes 1.5 % longer). The driver caches assembled code.
- * The assembler's messages name a line of PTX; the `.loc` before that line names the line of Python from
- * which it was compiled:
+ * jit.c loads PTX directly. It does not use the driver's linker, which would return a cubin, because the linker
+ * assembles relocatable code, in which `setmaxnreg` has no effect and warp-uniform values are not in uniform
+ * registers (a matmul of n = 4096 executes 1.6 times the instructions, and takes 1.5 % longer). The driver caches
+ * assembled code. The assembler's messages name a line of PTX; the `.loc` before that line names the line of Python
+ * from which the PTX was compiled:
  *
  *     ptxas application ptx input, line 41; error : Unknown symbol '%q3'
  *       =>  softmax.py:14:11, "line 41 of the PTX: Unknown symbol '%q3' (in `add.f32 %f1, %f2, %q3;`)" */
@@ -21,7 +21,7 @@
 
 /* -- the assembler's log -- */
 
-/* Line `n` of the PTX, from 1; NULL if there is none. */
+/* Line `n` of the PTX, counted from 1; NULL if there is none. */
 static const char *find_line(const struct image *image, long n, int *len)
 {
     const char *s = image->ptx, *end = s + image->ptx_bytes;
@@ -36,7 +36,7 @@ static const char *find_line(const struct image *image, long n, int *len)
     return s;
 }
 
-/* The place in the last `.loc FILE LINE COLUMN` at or before `line`. */
+/* The source position in the last `.loc FILE LINE COLUMN` at or before `line`. */
 static struct loc find_loc(const struct image *image, const char *line)
 {
     for (const char *s = line; s > image->ptx; s--) {
@@ -47,13 +47,13 @@ static struct loc find_loc(const struct image *image, const char *line)
     return (struct loc){0};
 }
 
-/* The length of the text up to the line's end. */
+/* The length of the first line of s. */
 static int first_line(const char *s)
 {
     return (int)strcspn(s, "\n");
 }
 
-/* Reports the first error of the log; an unknown format is reported unchanged. */
+/* Reports the first error in the log; a log in an unknown format is reported unchanged. */
 static bool refuse(const struct image *image, const char *log, struct fault *f)
 {
     const char *at = strstr(log, "line "), *what = strstr(log, "error");
@@ -91,7 +91,7 @@ static bool load_module(struct gpu *g, const struct memory *mem, const struct im
     return good;
 }
 
-/* More than 48 KiB of dynamic shared memory must be requested. */
+/* Requests dynamic shared memory, which the driver requires for more than 48 KiB. */
 static bool reserve_shared(struct gpu *g, const struct image *image, struct cuda_code *code, struct fault *f)
 {
     enum { WITHOUT_ASKING = 48 * 1024 };

@@ -1,12 +1,12 @@
-/* arith.c: how instructions on integers and bits, comparisons and moves compute 32 lanes. (PTX ISA, "Integer
- * Arithmetic Instructions", "Comparison and Selection Instructions", "Logic and Shift Instructions".)
+/* arith.c: computes instructions on integers and bits, comparisons and moves, for 32 lanes at a time. (PTX ISA,
+ * "Integer Arithmetic Instructions", "Comparison and Selection Instructions", "Logic and Shift Instructions".)
  *
- * Macros make one function for each operation and type; a table for each operation lists them. */
+ * Macros define a function for each operation and type; tables list these functions. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
 
-/* Its macros end without a semicolon, which the formatter takes for unfinished lines. */
+/* clang-format is off, because it mistakes macro calls without a semicolon for unfinished lines. */
 /* clang-format off */
 
 __extension__ typedef unsigned __int128 u128;
@@ -17,7 +17,8 @@ __extension__ typedef __int128 s128;
                      const struct emu_insn *in)
 #define UNUSED(x) (void)(x)
 
-/* d = EXPR of x, y, z for every lane: D, A, B and C are the types of the lanes. */
+/* Defines a function that computes d = EXPR, an expression of x, y, z, for every lane. D, A, B and C are the C types
+ * of a lane of d, x, y and z. */
 #define LANEWISE(name, D, A, B, C, EXPR)                                                                     \
     FUNCTION(name)                                                                                           \
     {                                                                                                        \
@@ -34,9 +35,9 @@ __extension__ typedef __int128 s128;
             d[i] = (D)(EXPR);                                                                                \
         }                                                                                                    \
     }
-/* Operands that an instruction lacks are read as its first operand. */
+/* If an instruction has fewer than three operands, its first operand is passed for the missing ones. */
 
-/* One type for all operands; W is a wider type, so that overflowing bits are cut off afterwards. */
+/* All operands have type T. EXPR computes in the wider type W, and the result is truncated. */
 #define SAME(name, T, W, EXPR) LANEWISE(name, T, T, T, T, EXPR)
 #define UNSIGNED(op, EXPR)                                                                                   \
     SAME(op##_u16, uint16_t, uint32_t, EXPR)                                                                 \
@@ -60,8 +61,8 @@ UNSIGNED(xor, x ^ y)
 UNSIGNED(not, ~(uint64_t)x)
 UNSIGNED(mov, x)
 
-/* -- where the sign matters. Division by zero gives all ones, as does its remainder: what GPUs do; the
- * ISA leaves it open -- */
+/* -- operations that differ for signed and unsigned types. Division by zero and its remainder give all ones, as on
+ * GPUs; the ISA does not specify the result -- */
 
 UNSIGNED(min, x < y ? x : y)
 SIGNED(min, x < y ? x : y)
@@ -102,7 +103,8 @@ LANEWISE(shr_s32, int32_t, int32_t, uint32_t, int32_t, x >> (y > 31 ? 31 : y))
 LANEWISE(shr_s64, int64_t, int64_t, uint32_t, int64_t, x >> (y > 63 ? 63 : y))
 SAME(shf_l, uint32_t, uint64_t, (((uint64_t)y << 32 | x) << (z & 31)) >> 32)
 
-/* Each digit of the selector picks a byte of b:a; its high bit replicates that byte's sign instead. */
+/* Each hexadecimal digit of the selector selects a byte of b:a; if the digit's high bit is set, the result is that
+ * byte's sign bit, replicated. */
 FUNCTION(prmt)
 {
     (void)in;
@@ -180,7 +182,7 @@ SELECT(64)
     COMPARE(op##_f32, float, EXPR)                                                                           \
     COMPARE(op##_f64, double, EXPR)
 COMPARE_ALL(eq, x == y)
-COMPARE_ALL(ne, x < y || x > y) /* of floats: ordered */
+COMPARE_ALL(ne, x < y || x > y) /* of floats: false if an operand is NaN */
 COMPARE_ALL(lt, x < y)
 COMPARE_ALL(le, x <= y)
 COMPARE_ALL(gt, x > y)
@@ -216,9 +218,9 @@ COMPARE_BOTH(neu)
 COMPARE_BOTH(nan)
 COMPARE_BOTH(num)
 
-/* -- which -- */
+/* -- selecting the function for an instruction -- */
 
-/* Rows of `key`, which is an instruction or the modifier of a comparison. */
+/* Table rows for `key`, which is an instruction or the modifier of a comparison. */
 #define BY_SIGN(key, op)                                                                                     \
     {key, PT_u16, op##_u16}, {key, PT_u32, op##_u32}, {key, PT_u64, op##_u64}, {key, PT_s16, op##_s16},      \
         {key, PT_s32, op##_s32},                                                                             \

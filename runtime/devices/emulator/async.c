@@ -1,14 +1,13 @@
-/* async.c: how asynchronous copies execute (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous
- * copy").
+/* async.c: executes asynchronous copies (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy").
  *
- *     cp.async [s], [g], 16;      from here on, reading or writing the bytes at s is a race
+ *     cp.async [s], [g], 16;      from here on, any access to the bytes at s is a race
  *     cp.async.commit_group;
- *     cp.async.wait_group 0;      now they are visible to this warp; to others after a barrier
- *     cp.async.mbarrier.arrive.noinc [b];      or to warps that wait at b: each lane arrives when its copies are done
+ *     cp.async.wait_group 0;      now the bytes are visible to this warp; to other warps after a barrier
+ *     cp.async.mbarrier.arrive.noinc [b];      each lane arrives at mbarrier b when its copies are complete
  *
- * Asynchronous work is done in random order, by the launch's seed: when no warp can continue, sometimes
- * before, and at the latest when a warp waits for it. The source is read at that time, not at the time of
- * issue. */
+ * The emulator performs asynchronous operations in a pseudorandom order that depends on the launch's seed: some of
+ * them early, others when no warp can continue, and each at the latest when a warp waits for it. It reads the source
+ * when it performs the operation, not when the instruction is issued. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -59,7 +58,7 @@ struct emu_op *emu_begin_op(struct emu_warp *w, const struct emu_insn *in, int l
     return op;
 }
 
-/* -- cp.async, its groups -- */
+/* -- cp.async and its groups -- */
 
 bool emu_decode_cp_async(struct emu_insn *in)
 {
@@ -75,13 +74,13 @@ static void copy(struct emu_op *op)
 {
     for (int i = 0; i < op->ncopies; i++) {
         struct emu_copy *x = &op->copies[i];
-        if (x->taken) /* otherwise the address may be invalid */
+        if (x->taken) /* an address from which no byte is read may be invalid */
             memcpy(x->to, x->from, x->taken);
         memset(x->to + x->taken, 0, (size_t)(x->bytes - x->taken));
     }
 }
 
-/* How many bytes each lane copies. */
+/* Computes how many bytes each lane copies. */
 static void sizes(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint8_t *taken)
 {
     int bytes = (int)in->opnds[2].offset;
@@ -99,7 +98,8 @@ static void sizes(struct emu_warp *w, const struct emu_insn *in, uint32_t on, ui
     }
 }
 
-/* A copy reads only the bytes that it needs, at an address that is aligned for all. */
+/* Checks the source addresses: a copy reads only the bytes that it needs, but the address must be aligned to the
+ * full size. */
 static void check_sources(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *from,
                           const uint8_t *taken)
 {
@@ -141,7 +141,7 @@ void emu_run_cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t on
     }
 }
 
-/* Groups are counted for the whole warp. */
+/* Fails unless all lanes execute the instruction, because the emulator counts groups for a whole warp. */
 static void need_all(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t missing = ~on & ~w->exited;
@@ -170,9 +170,9 @@ void emu_run_cp_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         emu_see_until(w, emu_actor(w->cta, ACTOR_copies, w->index), w->copy_times[(done - 1) % GROUPS_KNOWN]);
 }
 
-/* -- an mbarrier that waits for copies -- */
+/* -- arrivals at an mbarrier that wait for copies -- */
 
-/* The lanes' arrivals, which happen when all earlier copies of the warp are done. */
+/* Performs the lanes' arrivals when all earlier copies of the warp are complete. */
 static void arrive(struct emu_op *op)
 {
     struct emu_cluster *c = op->w->cta->cluster;

@@ -1,8 +1,8 @@
-/* barrier.c: how warps wait at barriers, and which deadlocks are reported (PTX ISA, "Parallel Synchronization
- * and Communication Instructions: bar, barrier", "bar.warp.sync", "barrier.cluster").
+/* barrier.c: waits at barriers, and reports of deadlocks (PTX ISA, "Parallel Synchronization and Communication
+ * Instructions: bar, barrier", "bar.warp.sync", "barrier.cluster").
  *
- * A barrier of a CTA counts threads: those that wait (bar.sync) and those that only arrive (bar.arrive). The
- * last one releases all; the earlier accesses of all threads are then visible to those that waited. */
+ * A barrier of a CTA counts the threads that wait (bar.sync) or only arrive (bar.arrive). The last thread releases
+ * all waiting threads; the earlier accesses of all arrived threads are then visible to them. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <stdio.h>
@@ -80,7 +80,7 @@ static void meet(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- barrier.cluster -- */
 
-/* A relaxed arrival only publishes what was done before the warp's last fence. */
+/* Executes barrier.cluster.arrive. A relaxed arrival publishes only the accesses before the warp's last fence. */
 static void come_to_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cluster *c = w->cta->cluster;
@@ -115,7 +115,7 @@ static void open_cluster(struct emu_cluster *c)
     memset(c->coming, 0, (size_t)c->nactors * sizeof *c->coming);
 }
 
-/* Lanes whose arrival has completed need not wait. */
+/* Executes barrier.cluster.wait. Lanes for which the phase of their arrival is complete need not wait. */
 static void wait_for_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t waits = on & w->cluster_arrived, absent = on & ~waits & ~w->cluster_passed;
@@ -130,7 +130,7 @@ static void wait_for_cluster(struct emu_warp *w, const struct emu_insn *in, uint
         emu_park(w, w->pc + 1, waits, WAIT_cluster);
 }
 
-/* -- waiting for a phase; the four warps of a warpgroup -- */
+/* -- waiting for the phase of an mbarrier, and for the warps of a warpgroup -- */
 
 static void tally_wait(struct emu_warp *w, uint32_t ready)
 {
@@ -139,8 +139,8 @@ static void tally_wait(struct emu_warp *w, uint32_t ready)
     t->lanes += (uint64_t)__builtin_popcount(ready);
 }
 
-/* The hardware's wait may give up after a time limit (PTX ISA, "mbarrier.try_wait"); the emulator's does so
- * every other time. When counting, it never gives up, so that a wait costs the same however long it takes. */
+/* Executes mbarrier.try_wait. On hardware it may return false after a time limit; in the emulator every second one
+ * does. While instructions are counted it never does, so that the counts do not depend on the length of a wait. */
 static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     bool counts = w->cta->cluster->tallies;
@@ -158,9 +158,10 @@ static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32
 
 enum { WARPGROUP = 4 };
 
-/* One warp computes for all four of a warpgroup: a group ends when all four have committed it and completed
- * their own work before it. Kernels rely on this if one thread arrives for the warpgroup. Waits of one warp
- * are not visible to the others, nor is its work after the group, even if all wait for the same group. */
+/* Releases the warps of a warpgroup that wait for wgmmas. A group of wgmmas is complete when all four warps have
+ * committed it, and the wait then orders their earlier accesses. Kernels rely on this if a single thread arrives at
+ * an mbarrier for the warpgroup. The wait orders neither accesses for which only another warp has waited, nor
+ * another warp's accesses after the group. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++) {
@@ -202,7 +203,7 @@ void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- release -- */
 
-/* Lanes may have exited since others began to wait for them. */
+/* Releases lanes that wait at bar.warp.sync for lanes that have exited since. */
 static void let_go_last_lanes(struct emu_warp *w)
 {
     uint32_t waiting = lanes_waiting(w, WAIT_lanes);
@@ -224,7 +225,7 @@ bool emu_release(struct emu_cluster *c)
         for (int k = 0; c->code->has_wgmma && k + WARPGROUP <= cta->nwarps; k += WARPGROUP)
             open_warpgroup(cta, k);
         for (int k = 0; k < cta->nwarps; k++) {
-            if (has_news) { /* checks the others once more */
+            if (has_news) { /* lets warps check their mbarriers and registers again */
                 let_go(&cta->warps[k], WAIT_mbarrier, NULL);
                 let_go(&cta->warps[k], WAIT_registers, NULL);
             }
@@ -264,8 +265,8 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
     }
 }
 
-/* A warp that waits for others of its warp or warpgroup explains less than the cause for which those wait, so
- * others are reported first. */
+/* Reports a deadlock. Waits at CTA barriers, cluster barriers and mbarriers are reported before waits for lanes of
+ * the same warp or warps of the same warpgroup, which are usually consequences. */
 void emu_deadlock(struct emu_cluster *c)
 {
     static const struct emu_group nobody = {.pc = 1, .waits = WAIT_lanes};

@@ -1,9 +1,9 @@
-/* convert.c: how cvt executes (PTX ISA, "Data Movement and Conversion Instructions: cvt"), and conversions of
- * floats of 8 and 16 bits.
+/* convert.c: executes cvt (PTX ISA, "Data Movement and Conversion Instructions: cvt"), and conversions of floats of
+ * 8 and 16 bits.
  *
- *     lanes of the source type ─► integers of 64 bits, or doubles: both hold every value ─► lanes of the result type
+ *     lanes of the source type ─► 64-bit integers or doubles, which represent every value ─► lanes of the result type
  *
- * Floats are rounded once, by integer arithmetic on the double's bits, which serves every format. */
+ * Floats are rounded once, by integer arithmetic on the bits of the double, which is generic over formats. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>
@@ -14,7 +14,8 @@
 
 struct format {
     int exponent_bits, mantissa_bits;
-    uint32_t largest, nan; /* without the sign; infinity is largest + 1, if there is one */
+    /* bits without the sign: the largest finite value and NaN; infinity, if the format has it, is largest + 1 */
+    uint32_t largest, nan;
     bool has_infinity;
 };
 
@@ -49,8 +50,7 @@ static inline double value_of(const struct format *f, uint32_t bits)
     return sign ? -x : x;
 }
 
-/* The nearest value, ties to even, or the next one toward zero. `finite`: values that are too large become
- * the largest finite one. */
+/* Rounds to nearest even, or toward zero. `finite`: values beyond the largest finite one are clamped to it. */
 static inline uint32_t round_to(const struct format *f, double x, bool to_zero, bool finite)
 {
     int bias = (1 << (f->exponent_bits - 1)) - 1, m = f->mantissa_bits, lowest = 1 - bias;
@@ -67,7 +67,7 @@ static inline uint32_t round_to(const struct format *f, double x, bool to_zero, 
         return sign | (finite || to_zero || !f->has_infinity ? f->largest : f->largest + 1);
     if (e < lowest)
         e = lowest;
-    double scaled = size * power_of_two(m - e); /* exact: in units of the last place */
+    double scaled = size * power_of_two(m - e); /* the value in units of the last place, which is exact */
     uint64_t whole = (uint64_t)scaled;
     double rest = scaled - (double)whole;
     whole += !to_zero && (rest > 0.5 || (rest == 0.5 && whole & 1));
@@ -82,8 +82,8 @@ double emu_half_value(enum ptype t, uint16_t bits)
     return value_of(&formats[t], bits);
 }
 
-/* The bits of an f16, moved to the fields of an f32, have its value up to the difference of the exponents'
- * biases. */
+/* Moves the bits of an f16 into the fields of an f32 and corrects the difference of the exponent biases by a
+ * multiplication. */
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x)
 {
     for (int i = 0; i < n; i++) {
@@ -118,7 +118,7 @@ static bool is_float(enum ptype t)
     return formats[t].mantissa_bits || t == PT_f64;
 }
 
-/* Lanes of a type's register, without the bits above the type. */
+/* Lane i of a register, truncated to the width of type t. */
 static uint64_t lane_bits(const void *p, enum ptype t, int i)
 {
     uint16_t b16;
@@ -172,8 +172,8 @@ static uint64_t float_bits(enum ptype t, double x, const struct emu_insn *in)
                        : round_to(&formats[t], x, in->mods[0] == MOD_rz, emu_has_mod(in, MOD_sat_finite));
 }
 
-/* PTX ISA, cvt, "Integer Notes": clamped to the type; a NaN becomes 0, or only the highest bit if a type of
- * 64 bits is involved. */
+/* PTX ISA, cvt, "Integer Notes": the value is clamped to the range of the type; a NaN becomes 0, or the highest bit
+ * alone if one of the types has 64 bits. */
 static uint64_t clamp(double x, enum ptype t, enum ptype from)
 {
     int bits = ptype_info[t].bits;
@@ -198,8 +198,8 @@ static double to_integer(double x, enum mod mode)
     }
 }
 
-/* A double that rounds to any smaller format as the integer itself does: bits beyond 53 are combined into one
- * sticky bit. */
+/* Converts an integer to a double that rounds to any narrower format as the integer itself would: bits beyond 53 are
+ * combined into a sticky bit. */
 static double integer_value(int64_t x, bool with_sign)
 {
     bool minus = with_sign && x < 0;
@@ -245,8 +245,9 @@ FUNCTION(float_to_int)
             (uint64_t)extend(clamp(to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), t, from), t));
 }
 
-/* To f32 and f64 toward zero, down or up, or with results flushed to zero that are subnormal before rounding: computed in
- * that mode of the CPU; `volatile` keeps the conversion between the changes of mode. */
+/* Conversions to f32 and f64 that round toward zero, down or up, or that flush subnormal results before rounding.
+ * The CPU's rounding mode is changed for the conversion; `volatile` keeps the C compiler from moving the conversion
+ * past the changes. */
 FUNCTION(to_float_toward)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;
@@ -287,7 +288,7 @@ FUNCTION(float_to_float)
         put(d, t, i, float_bits(t, to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), in));
 }
 
-/* Subnormal numbers of f32 count as 0. */
+/* Converts f32 to integers with subnormal operands flushed to 0. */
 FUNCTION(flushed_to_whole)
 {
     (void)b, (void)c;
@@ -299,7 +300,7 @@ FUNCTION(flushed_to_whole)
     }
 }
 
-/* Packs two values into one register: a above b. */
+/* Packs two values into one register: a into the upper half, b into the lower half. */
 FUNCTION(pair)
 {
     enum ptype t = (enum ptype)in->type, half = t == PT_f16x2 ? PT_f16 : t == PT_bf16x2 ? PT_bf16 : t;
@@ -311,7 +312,7 @@ FUNCTION(pair)
                 float_bits(half, lane_value(b, PT_f32, i), in));
 }
 
-/* Two 8-bit floats to two 16-bit floats, which is exact. */
+/* Converts two 8-bit floats to two 16-bit floats, which is exact. */
 FUNCTION(unpair)
 {
     enum ptype from = (enum ptype)in->from;
@@ -335,8 +336,8 @@ static bool is_plain(enum ptype t)
     return t != PT_none && t != PT_pred && t != PT_f16x2 && t != PT_bf16x2 && !is_small_pair(t);
 }
 
-/* cvt with one source: which rounding modes are allowed for which types (ISA, cvt, "Semantics" and
- * "Notes"). */
+/* The function for a cvt with one source, if the types allow the rounding mode (ISA, cvt, "Semantics" and "Notes");
+ * else NULL. */
 static emu_compute *plain(const struct emu_insn *in)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;

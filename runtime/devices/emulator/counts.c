@@ -1,18 +1,18 @@
-/* counts.c: what do launches cost, in counts that are equal on every machine and in every run?
+/* counts.c: counts the costs of launches; the counts are equal on every machine and in every run.
  *
  *     a warp executes `ld.global.b32`, lanes 0 to 31 at 32 contiguous elements:
  *         instructions 1, lane_instructions 32, global_loads 1, global_bytes 128, load_sectors 4, global_sectors_least 4
  *
- * While a launch runs, each instruction has a tally. After the launch, the tallies are added to the kernel's;
- * a query sums them into counters, for the kernel and for each line of its source. The counts do not depend
- * on time or on the number of threads: CTAs are independent, or, if a kernel has atomics, run in a fixed
- * order; asynchronous work has a seed.
+ * During a launch, each instruction has a tally. After the launch, counts.c adds the tallies to those of the kernel;
+ * a query sums them into counters, for the kernel and for each line of its source. The counts do not depend on time
+ * or on the number of threads: CTAs are independent, or, if a kernel has atomics, run in a fixed order; asynchronous
+ * work has a seed.
  *
- * Sectors are the units of 32 bytes that a warp's access touches; the least is the number that its distinct
- * bytes would fill. A wavefront is one pass over the 32 banks of shared memory, 4 bytes wide: an access of 8
- * or 16 bytes a lane goes in 2 or 4 parts (1 or 2 where the words do not collide: an H200 takes two
- * wavefronts to give 16 bytes to all lanes), and each part needs as many passes as there are words in its
- * fullest bank. */
+ * Sectors are the 32-byte units that a warp accesses; global_sectors_least is the number of sectors that its
+ * distinct bytes would fill. A wavefront is one access to the 32 banks of shared memory, which are 4 bytes wide. An
+ * access of 8 or 16 bytes per lane is split into 2 or 4 parts (1 or 2 if words do not conflict: an H200 takes at
+ * least two wavefronts for 16 bytes per lane). Each part takes as many wavefronts as it has distinct words in the
+ * bank with the most words. */
 #include "runtime/devices/emulator/machine.h"
 #include "ir/target/target.h"
 
@@ -114,7 +114,7 @@ static struct emu_tally *tally_of(struct emu_warp *w, const struct emu_insn *in)
 
 enum { SECTOR = 32 };
 
-/* How many of the lanes' sorted addresses differ in the bits from `shift` up. */
+/* The number of distinct values of address >> shift among the lanes' sorted addresses. */
 static uint64_t distinct(const uint64_t *sorted, int n, int shift)
 {
     uint64_t r = n > 0;
@@ -157,7 +157,7 @@ void emu_count_row(struct emu_warp *w, const struct emu_insn *in, uint64_t at, u
 
 enum { BANKS = 32, WORD = 4 };
 
-/* The number of words in the fullest bank. */
+/* The largest number of distinct words in one bank, which is the number of wavefronts. */
 static int passes(const uint64_t *at, uint32_t on, int bytes)
 {
     uint32_t words[BANKS][LANES];
@@ -204,7 +204,7 @@ struct counted_kernel {
     const char **files;
     int nfiles, ninsns;
     struct counted_insn *insns;
-    uint64_t fixed[COUNTERS_OF_LINES]; /* counters that do not come from instructions */
+    uint64_t fixed[COUNTERS_OF_LINES]; /* counters that are not sums over instructions */
 };
 
 struct emu_counts {
@@ -391,7 +391,7 @@ static void tell(const struct counted_kernel *k, uint64_t key, const uint64_t *v
     }
 }
 
-/* Reports the whole kernel first, then its lines in order. */
+/* Reports the counters of the whole kernel first, then those of its lines in order. */
 static void tell_kernel(const struct counted_kernel *k, neso_counts_fn *each, void *user)
 {
     for (uint64_t key = 0; key != UINT64_MAX;) {

@@ -1,4 +1,4 @@
-/* decode.c: which function executes an instruction? An instruction with an unknown word is refused. */
+/* decode.c: chooses the function that executes an instruction, and rejects instructions with unknown words. */
 #include "runtime/devices/emulator/machine.h"
 
 emu_compute *emu_find(const struct emu_row *rows, size_t n, int key, int type)
@@ -16,7 +16,7 @@ static bool decode_compute(struct emu_insn *in, emu_compute *f)
     return f != NULL;
 }
 
-/* One space, or none: a generic address. */
+/* Does the instruction name at most one state space? If it names none, its address is generic. */
 static bool has_space(const struct emu_insn *in)
 {
     int n = emu_has_mod(in, MOD_global) + emu_has_mod(in, MOD_shared) + emu_has_mod(in, MOD_local);
@@ -59,7 +59,7 @@ static bool decode_redux(struct emu_insn *in)
     return in->mods[0] < 64 && combines >> in->mods[0] & 1 && !in->mods[1] && ptype_info[in->type].bits == 32;
 }
 
-/* The types decide whether it is an integer or a float instruction. */
+/* The instruction's type decides whether it is an integer or a float instruction. */
 static bool decode_arithmetic(struct emu_insn *in)
 {
     emu_compute *f = emu_arith(in);

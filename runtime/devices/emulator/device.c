@@ -9,7 +9,7 @@ struct loaded {
     struct arena arena;
     const struct emu_code *code;
     int shared_bytes, nparams;
-    const char **names; /* of the parameters that are pointers, else NULL */
+    const char **names; /* the names of the parameters that are pointers; NULL for others */
     const char *name, *id;
     jmp_buf full;
 };
@@ -103,7 +103,7 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                              .shared_bytes = k->shared_bytes,
                              .packs = l->packs,
                              .pairs = l->pairs,
-                             /* prints need one worker, to be in order */
+                             /* a kernel that prints runs on one worker, so that the output is in order */
                              .num_workers = k->code->texts.n ? 1 : 0,
                              .mem = l->budget ? &l->budget->mem : d->mem,
                              .budget = l->budget,

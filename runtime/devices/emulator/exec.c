@@ -1,16 +1,15 @@
-/* exec.c: how warps execute, with divergent control flow, and how the CTAs of a grid are distributed to all
- * cores.
+/* exec.c: executes warps with divergent control flow, and distributes the CTAs of a grid over all cores.
  *
- * A warp runs one group of lanes at a time: the one whose next instruction comes first in the text. So
- * diverged lanes reconverge where their paths meet, by the compiler's order of blocks:
+ * A warp runs one group of lanes at a time: the one whose next instruction is first in the PTX text. So diverged
+ * lanes reconverge where their paths meet, because the compiler places blocks in that order:
  *
- *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { pc here + 1, the others }: these first; at L3 they join
+ *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { next pc, the others }, which run first; all join at L3
  *
- * Warps of a cluster alternate: each runs until it has to wait, until its end, or for a time slice. If none
- * can continue, asynchronous work is done; if there is none, a deadlock is reported. A cluster that runs for
- * long may wait for another one, so clusters alternate too; of several that fail the lowest is reported, so
- * every run reports the same. (PTX ISA, "Control Flow Instructions", "Cluster of Cooperative Thread Arrays",
- * "Special Registers".) */
+ * The warps of a cluster take turns: each runs until it must wait, exits, or has used a time slice. If no warp can
+ * continue, the emulator performs asynchronous operations; if there are none, it reports a deadlock. A cluster that
+ * runs for long may wait for another cluster, so clusters take turns too. If several clusters fail, the one with the
+ * lowest number is reported, so that every run reports the same error. (PTX ISA, "Control Flow Instructions",
+ * "Cluster of Cooperative Thread Arrays", "Special Registers".) */
 #include "runtime/devices/emulator/machine.h"
 
 #include <limits.h>
@@ -28,8 +27,8 @@ struct grid {
     const struct emu_code *code;
     struct emu_launch *launch;
     atomic_llong next;       /* the next cluster to start */
-    long long total, sample; /* total: of the grid; sample: how many of them run */
-    atomic_llong failed;     /* the lowest cluster that has failed */
+    long long total, sample; /* numbers of clusters: total in the grid, and sample to run */
+    atomic_llong failed;     /* the lowest number of a cluster that has failed */
     pthread_mutex_t lock;    /* protects the report and the launch's tallies */
 };
 
@@ -74,7 +73,8 @@ void emu_park(struct emu_warp *w, int pc, uint32_t mask, int waits)
     w->waiting[w->nwaiting++] = (struct emu_group){pc, mask, waits};
 }
 
-/* Runs the first group, in the text's order, that can run; false: all wait or have exited. */
+/* Makes the group of lanes that is first in text order and can run the current one; false: all lanes wait or have
+ * exited. */
 static bool resume(struct emu_warp *w)
 {
     int first = -1;
@@ -111,7 +111,7 @@ static void branch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     }
 }
 
-/* The lanes `on` exit, or reach an instruction at which they may have to wait. The other lanes continue. */
+/* Handles an instruction at which the lanes `on` exit or may have to wait. The other lanes continue. */
 static void stop(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t off = w->mask & ~on;
@@ -137,7 +137,8 @@ static uint32_t guarded(struct emu_warp *w, const struct emu_insn *in)
     return w->mask & (in->guard_not ? ~mask : mask);
 }
 
-/* A wait may execute repeatedly: for an mbarrier it counts only when it is over (barrier.c). */
+/* Counts the instruction. A wait for an mbarrier may execute repeatedly; it counts once, when it ends
+ * (barrier.c). */
 static void tally(struct emu_warp *w, uint32_t on)
 {
     struct emu_tally *t = &w->cta->cluster->tallies[w->pc];
@@ -152,8 +153,8 @@ static bool is_limit(enum error e)
     return e == ERR_time_limit || e == ERR_steps;
 }
 
-/* Ends the launch if its budget is exhausted. It is called after so many instructions that even the slowest
- * take only milliseconds. */
+/* Ends the launch if its budget is exhausted. It is called every INSNS_UNASKED instructions, which take at most
+ * milliseconds. */
 static void ask(struct emu_warp *w, const struct emu_insn *in)
 {
     enum { INSNS_UNASKED = 16 };
@@ -168,12 +169,13 @@ static void ask(struct emu_warp *w, const struct emu_insn *in)
     longjmp(c->fail, 1);
 }
 
-/* Checks that only some kernels need. ptxas schedules differently, and spills a few registers if more are
- * live: this is checked for warps that gave registers away, which should not spill; a warp that took as many
- * as there are may need even more. */
+/* Checks that only some kernels need. If a warp has released registers by setmaxnreg, more live registers than a
+ * quarter above its budget are an error, because ptxas would spill; fewer are not, because ptxas may schedule
+ * differently. Warps that have acquired registers are not checked, because they may need more registers than a
+ * thread can have. */
 static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
-    enum { SPARED = 4 }; /* one of so many */
+    enum { SPARED = 4 }; /* tolerance: budget / SPARED */
     if (--w->cta->cluster->unasked < 0)
         ask(w, in);
     int live = w->budget ? w->cta->code->live[w->pc] : 0;
@@ -186,7 +188,7 @@ static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         tally(w, on);
 }
 
-/* Runs a time slice; returns false if it was used up. */
+/* Runs the warp for a time slice; returns false if the warp used all of it. */
 static bool run_warp(struct emu_warp *w)
 {
     const struct emu_code *code = w->cta->code;
@@ -230,7 +232,7 @@ static bool run_warp(struct emu_warp *w)
 
 /* -- clusters -- */
 
-/* Returns false if no warp could continue. */
+/* Runs each warp that can continue for a time slice; returns false if no warp could. */
 static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
 {
     bool running = false;
@@ -245,7 +247,8 @@ static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
     return running;
 }
 
-/* Returns false if a warp needs more time; other clusters, for which it may wait, should then run. */
+/* Runs the warps until the cluster ends. Returns false after a time limit: a warp may wait for other clusters, which
+ * should then run. */
 static bool run_warps(struct emu_cluster *c)
 {
     enum { ASYNC_IS_RARE = 4 };
@@ -274,7 +277,7 @@ static void set_special(struct emu_warp *w, enum special which, uint32_t first, 
 
 static void begin_warp(struct emu_warp *w)
 {
-    enum { SMS = 132 }; /* of an H200 */
+    enum { SMS = 132 }; /* the number of SMs of an H200 */
     const struct emu_cta *c = w->cta;
     const struct emu_cluster *cl = c->cluster;
     const int *grid = c->launch->grid, *cluster = c->launch->cluster;
@@ -372,7 +375,7 @@ static size_t aligned(size_t bytes)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Allocates from the worker's block; with block NULL it only counts bytes. */
+/* Allocates from the worker's block; if block is NULL, only adds up the sizes. */
 static void *piece(char *block, size_t *used, size_t bytes)
 {
     void *p = block ? block + *used : NULL;
@@ -421,7 +424,7 @@ static void lay_out_cta(struct emu_cta *c, char *block, size_t *used)
     }
 }
 
-/* With block NULL it only counts bytes. */
+/* Allocates the arrays of a cluster from the block; if block is NULL, only returns the total size. */
 static size_t lay_out(struct emu_cluster *c, char *block)
 {
     size_t used = 0;
@@ -445,10 +448,10 @@ static size_t lay_out(struct emu_cluster *c, char *block)
     return used;
 }
 
-/* A running cluster, or memory for one. */
+/* A running cluster, or memory for a cluster. */
 struct resident {
     struct emu_cluster cluster;
-    long long number; /* the cluster's number in the grid; -1: none */
+    long long number; /* the cluster's number in the grid; -1: no cluster runs */
     char *block;
     size_t bytes;
 };
@@ -485,14 +488,14 @@ static void resident_free(const struct grid *g, struct resident *r)
     m->free(m->ctx, r, sizeof *r);
 }
 
-/* The i-th cluster to run: all in order, or a sample at equal distances. */
+/* The number of the i-th cluster to run: i, or the i-th of a sample of evenly spaced clusters. */
 static long long spread(const struct grid *g, long long i)
 {
     long long step = g->total / g->sample, rest = g->total % g->sample;
     return i * step + i * rest / g->sample;
 }
 
-/* Is there a cluster to run: the current one, or the grid's next one? */
+/* Is there a cluster to run: the current one, or the grid's next one, which is then started? */
 static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {
@@ -507,7 +510,7 @@ static bool has_cluster(struct grid *g, struct resident *r)
     return false;
 }
 
-/* Returns false if it needs more time. */
+/* Runs the cluster; returns false if it needs more time. */
 static bool run_cluster(struct grid *g, struct resident *r)
 {
     const struct emu_report *report = &r->cluster.report;
@@ -519,7 +522,7 @@ static bool run_cluster(struct grid *g, struct resident *r)
     return true;
 }
 
-/* How many clusters a worker should run concurrently, if the ones that it has need more time. */
+/* The number of clusters that a worker should run concurrently, if its current ones need more time. */
 static int wanted_residents(struct resident *const *residents, int n)
 {
     int most = n ? (int)(RESIDENT_BYTES_MOST / residents[0]->bytes) : 1;
@@ -531,7 +534,7 @@ static size_t tallies_bytes(const struct grid *g)
     return (size_t)g->code->insns.n * sizeof(struct emu_tally);
 }
 
-/* Each worker has its own tallies. */
+/* Allocates the tallies of a worker. */
 static struct emu_tally *tallies_new(const struct grid *g)
 {
     const struct memory *m = g->launch->mem;
@@ -553,8 +556,8 @@ static void tallies_add(struct grid *g, struct emu_tally *t)
     m->free(m->ctx, t, tallies_bytes(g));
 }
 
-/* Runs one cluster after the other; if one needs more time, as one that waits for others does, further
- * clusters run in between. */
+/* The main function of a worker: runs one cluster after the other. If a cluster needs more time, for example because
+ * it waits for others, the worker runs further clusters in between. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;
@@ -589,7 +592,7 @@ static int worker_count(const struct grid *g)
 {
     long n = g->launch->num_workers ? g->launch->num_workers : sysconf(_SC_NPROCESSORS_ONLN);
     if (g->launch->tallies && g->code->has_atomics)
-        n = 1; /* so that the order is fixed */
+        n = 1; /* a single worker runs CTAs in a fixed order */
     n = n > WORKERS_MOST ? WORKERS_MOST : n;
     n = n > g->sample ? (long)g->sample : n;
     return n < 1 ? 1 : (int)n;
@@ -621,7 +624,7 @@ bool emulator_run(const struct emu_code *code, struct emu_launch *l)
     atomic_init(&g.failed, LLONG_MAX);
     pthread_mutex_init(&g.lock, NULL);
     int n = worker_count(&g), started = 0;
-    /* The calling thread works too; if no thread can be started, it does everything. */
+    /* The calling thread is a worker too, so the launch runs even if no thread can be started. */
     while (started < n - 1 && pthread_create(&threads[started], NULL, work, &g) == 0)
         started++;
     work(&g);

@@ -1,23 +1,23 @@
-/* float.c: how float instructions compute (PTX ISA, "Floating Point Instructions", "Half Precision Floating
- * Point Instructions").
+/* float.c: computes float instructions (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point
+ * Instructions").
  *
- * f32 and f64 round as IEEE 754 says, in the mode of the instruction. 16-bit floats are computed in double,
- * where the result is exact or rounded to odd, and then rounded once; f16x2 has 64 of them. Approximate
- * functions give the float nearest to the exact value; NaN results have the same bits as on GPUs. */
+ * f32 and f64 round as IEEE 754 specifies, in the instruction's rounding mode. 16-bit floats (32 lanes, or 64 halves
+ * for f16x2) are computed in double, where the result is exact or rounded to odd, and then rounded once. Approximate
+ * functions return the float nearest to the exact value. NaN results have the same bits as on GPUs. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
 
-/* Its macros end without a semicolon, which the formatter takes for unfinished lines. */
+/* clang-format is off, because it mistakes macro calls without a semicolon for unfinished lines. */
 /* clang-format off */
 
 #define FUNCTION(name)                                                                                       \
     static void name(void *restrict pd, const void *pa, const void *pb, const void *pc,                      \
                      const struct emu_insn *in)
 
-/* A NaN with the bits that GPUs give. */
+/* Replaces a NaN by the canonical NaN of GPUs. */
 static float canonical_f32(float x)
 {
     const uint32_t bits = 0x7fffffff;
@@ -39,13 +39,15 @@ static float flush(float x)
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
 }
 
-/* GPUs flush a number below 2^-126 before they round it, so such a number is never rounded up to 2^-126. */
+/* Rounds to f32 and flushes subnormals. GPUs flush before they round, so a number below 2^-126 is never rounded up
+ * to 2^-126. */
 static float flush_rounded(double exact)
 {
     return fabs(exact) < 0x1p-126 ? copysignf(0, (float)exact) : (float)exact;
 }
 
-/* d = EXPR of x, y, z. Toward zero, down, up: `volatile` keeps the operation between the changes of mode. */
+/* Defines functions that compute d = EXPR, an expression of x, y, z, in each rounding mode. `volatile` keeps the C
+ * compiler from moving the operation past the changes of the CPU's mode. */
 #define LANEWISE(name, T, suffix, EXPR)                                                                      \
     FUNCTION(name##_##suffix)                                                                                \
     {                                                                                                        \
@@ -80,7 +82,8 @@ static void set_rounding(const struct emu_insn *in)
         }                                                                                                    \
         fesetround(FE_TONEAREST);                                                                            \
     }
-/* With .ftz. A result of 2^-126 may have been below it before rounding: toward zero, it then stays there. */
+/* The same with .ftz. A result of 2^-126 may have been less before rounding; the same operation rounded toward zero
+ * tells whether it was. */
 #define LANEWISE_FTZ(name, EXPR)                                                                             \
     FUNCTION(name##_exact_ftz_f32)                                                                           \
     {                                                                                                        \
@@ -119,7 +122,7 @@ BOTH_TOWARD(div, x / y, x / y)
 BOTH_TOWARD(fma, fmaf(x, y, z), fma(x, y, z))
 BOTH_TOWARD(sqrt, sqrtf(x), sqrt(x))
 
-/* -- min, max: a NaN loses, unless .NaN is spelled; -0 is below +0 -- */
+/* -- min, max: if one operand is NaN, the result is the other, or NaN with modifier .NaN; -0 is less than +0 -- */
 
 #define LESS(x, y) ((x) < (y) || ((x) == (y) && signbit(x) && !signbit(y)))
 #define PICK(x, y, first) ((x) != (x) ? (y) : (y) != (y) ? (x) : (first) ? (x) : (y))
@@ -129,7 +132,8 @@ BOTH(max, PICK(x, y, LESS(y, x)), PICK(x, y, LESS(y, x)))
 LANEWISE(min_nan, float, f32, PICK_NAN(x, y, LESS(x, y)))
 LANEWISE(max_nan, float, f32, PICK_NAN(x, y, LESS(y, x)))
 
-/* -- neg and abs change the sign bit; of a NaN below f64 they give the GPU's canonical NaN (the ISA leaves it open) -- */
+/* -- neg and abs change the sign bit; for a NaN of f32 or 16 bits they return the GPU's canonical NaN (the ISA does
+ * not specify it) -- */
 
 #define SIGN_BIT(name, T, n, infinity, nan, EXPR)                                                            \
     FUNCTION(name)                                                                                           \
@@ -155,7 +159,7 @@ SIGN_BIT(abs_f64, uint64_t, 1, UINT64_MAX, UINT64_MAX >> 1, x & 0x7fffffffffffff
 HALF_SIGN_BIT(f16, 0x7c00)
 HALF_SIGN_BIT(bf16, 0x7f80)
 
-/* -- approximate functions; .ftz makes zeros of subnormal operands and results -- */
+/* -- approximate functions; .ftz flushes subnormal operands and results to zero -- */
 
 LANEWISE(ex2, float, f32, exp2((double)x))
 LANEWISE(lg2, float, f32, log2((double)x))
@@ -169,7 +173,7 @@ LANEWISE(sqrt_ftz, float, f32, flush_rounded(sqrt((double)flush(x))))
 
 /* -- 16-bit floats: lanes of f16 and bf16, or twice as many halves of f16x2 and bf16x2 -- */
 
-/* p + c; rounded to odd if it is inexact, so that a second rounding is right. */
+/* p + c, rounded to odd if it is inexact, so that a second rounding gives the correctly rounded result. */
 static double add_to_odd(double p, double c)
 {
     double s = p + c;
@@ -208,7 +212,7 @@ HALF_TYPES(max, PICK(x, y, LESS(y, x)))
 HALF_TYPES(min_nan, PICK_NAN(x, y, LESS(x, y)))
 HALF_TYPES(max_nan, PICK_NAN(x, y, LESS(y, x)))
 
-/* -- which -- */
+/* -- selecting the function for an instruction -- */
 
 #define FLOATS(code, op)                                                                                     \
     {code, PT_f32, op##_f32},                                                                                \

@@ -1,23 +1,23 @@
-/* live.c: how many registers of a thread are live at once in the PTX, which an assembler has to allocate?
+/* live.c: how many registers of a thread are live at each instruction of the PTX?
  *
  *     mul.f32 %f3, %f1, %f2;      live before: %f1 %f2; after: %f3, and all registers that are read later
  *
- * A backward dataflow analysis: a register is live if a path leads to a read of it without a write in
- * between. A guarded write may leave the old value, so it does not end a live range. A 64-bit register counts
- * twice, a predicate not at all.
+ * A backward dataflow analysis: a register is live if a path leads to a read of it without a write in between. A
+ * guarded write may keep the old value, so it does not end a live range. A 64-bit register counts as two registers;
+ * predicates do not count.
  *
- * Values computed only from parameters and constants are equal in all lanes: an assembler keeps them in
- * uniform registers, or rematerializes them. The count of surely needed registers excludes them. */
+ * An assembler keeps values that are computed only from parameters and constants, and so are equal in all lanes, in
+ * uniform registers, or rematerializes them. The lower bound on needed registers (`surely`) excludes them. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
 
 struct live {
     const struct emu_code *code;
-    int nwords;     /* words in a set */
+    int nwords;     /* the number of words in a set */
     uint64_t *sets; /* live registers before each instruction */
     uint64_t *now;  /* live registers before the current instruction */
-    bool *varies;   /* by register: lanes may have different values; NULL: all registers count */
+    bool *varies;   /* varies[r]: may lanes have different values of register r? NULL: all registers count */
 };
 
 static uint64_t *set_of(const struct live *l, int i)
@@ -36,7 +36,7 @@ static bool goes_on(const struct emu_insn *in)
     return in->guard >= 0 || (in->code != INSN_bra && in->code != INSN_ret);
 }
 
-/* Special registers and addresses of variables need no register. */
+/* Adds a register to the set, or removes it. Special registers and addresses of variables do not count. */
 static void set(const struct live *l, int reg, bool is_live)
 {
     if (reg < SPECIAL_count)
@@ -57,7 +57,7 @@ static void step(const struct live *l, int i)
         add(l->now, set_of(l, i + 1), l->nwords);
     if (in->code == INSN_bra)
         add(l->now, set_of(l, in->target), l->nwords);
-    bool adds = emu_wgmma_adds(in); /* it also reads its results */
+    bool adds = emu_wgmma_adds(in); /* the wgmma also reads its results */
     for (int k = 0; k < in->ndefs && in->guard < 0 && !adds; k++)
         set(l, in->opnds[k].reg, false);
     for (int k = adds ? 0 : in->ndefs; k < in->nopnds; k++)
@@ -76,7 +76,7 @@ static int weight(const struct live *l, const uint64_t *set)
     return n;
 }
 
-/* Does `in` read one of the registers? */
+/* Does `in` read a register that varies between lanes? */
 static bool reads_varying(const struct emu_insn *in, const bool *varies)
 {
     bool any = in->guard >= 0 && varies[in->guard];

@@ -1,12 +1,11 @@
-/* load.c: how PTX text is parsed into emu_code (PTX ISA, "Syntax", "State Spaces, Types, and Variables",
- * "Directives").
+/* load.c: parses PTX text into emu_code (PTX ISA, "Syntax", "State Spaces, Types, and Variables", "Directives").
  *
- *     .reg .b32 %r<9>;                         registers %r0 to %r8, consecutive in a warp's values
- *     .loc 1 12 9                              place of the instructions up to the next .loc
+ *     .reg .b32 %r<9>;                         registers %r0 to %r8, consecutive in a warp's register file
+ *     .loc 1 12 9                              source position of the instructions up to the next .loc
  *     @%p1 ld.global.v2.b32 {%r1, %r2}, [%rd3+8];
  *         => guard %p1, row `ld` of insns.h, modifiers global and v2, type b32, operands %r1, %r2, address %rd3 offset 8
  *
- * A text has one module with one kernel. Unknown text is an error that shows its line. */
+ * A text is one module with one kernel. Text that load.c does not know is an error, which shows its line. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <ctype.h>
@@ -17,7 +16,7 @@
 
 enum {
     NAME_MOST = 100,
-    LOCAL_MARK = 1 << 30 /* a bit in the address of a local variable */,
+    LOCAL_MARK = 1 << 30 /* marks the address of a local variable */,
     VARIABLES_MOST = 1 << 24 /* bytes */
 };
 
@@ -36,7 +35,7 @@ struct fixup {
 };
 
 struct loader {
-    bool asks_rank; /* %cluster_ctarank occurs */
+    bool asks_rank; /* the code reads %cluster_ctarank */
     struct arena *arena;
     struct emu_code *code;
     struct emu_report *report;
@@ -46,9 +45,9 @@ struct loader {
     VEC(struct declaration) declarations;
     VEC(int) scopes; /* number of declarations at each open brace */
     VEC(struct fixup) fixups;
-    VEC(const char *) params; /* pointers into the text, where the names end */
-    struct map labels;        /* maps names to index of instruction + 1 */
-    struct map symbols;       /* of shared and local memory: maps names to addresses */
+    VEC(const char *) params; /* the parameters' names: pointers into the text to the end of each name */
+    struct map labels;        /* maps a label to the index of its instruction + 1 */
+    struct map symbols;       /* maps a variable of shared or local memory to its address */
     jmp_buf fail;
 };
 
@@ -65,7 +64,7 @@ static _Noreturn void fail(struct loader *l, const char *format, ...)
     longjmp(l->fail, 1);
 }
 
-/* -- words -- */
+/* -- characters, words and numbers -- */
 
 static bool is_word(char c)
 {
@@ -105,7 +104,7 @@ static void expect(struct loader *l, char c)
         fail(l, "expected '%c', found '%.*s'", c, (int)(l->end - l->s < 20 ? l->end - l->s : 20), l->s);
 }
 
-/* A word of letters, digits, dots, and "::" inside. */
+/* Reads a word of letters, digits, dots and "::". */
 static const char *word(struct loader *l, size_t *len)
 {
     skip_space(l);
@@ -123,8 +122,8 @@ static bool same(const char *s, size_t len, const char *other)
     return strlen(other) == len && memcmp(s, other, len) == 0;
 }
 
-/* PTX ISA, "Constants": decimal, 0x, 0f and 0d with the float's bits; *bits is 32 or 64 for floats, else 0. A
- * number with a point is a double that can be converted to a float: *bits is EMU_DECIMAL. */
+/* PTX ISA, "Constants": a decimal or 0x integer; 0f or 0d with a float's bits (*bits is then 32 or 64, else 0); or a
+ * decimal with a point, which is a double until the instruction's type is known (*bits is EMU_DECIMAL). */
 static uint64_t number(struct loader *l, int *bits)
 {
     *bits = 0;
@@ -148,7 +147,7 @@ static uint64_t number(struct loader *l, int *bits)
     return minus ? 0 - x : x;
 }
 
-/* The number in a directive. */
+/* Reads the number in a directive, which may be at most `most`. */
 static int count(struct loader *l, int most, const char *what)
 {
     int bits;
@@ -166,7 +165,7 @@ static int add_register(struct loader *l, enum ptype type)
     enum reg_class cls = ptype_info[type].cls;
     struct emu_register r = {.cls = (uint8_t)cls, .type = (uint8_t)type, .at = c->values_bytes};
     VEC_PUSH(l->arena, &c->regs, r);
-    c->values_bytes += (size_t)(LANES * emu_class_bytes(cls)); /* a predicate takes as much as 32 bits do */
+    c->values_bytes += (size_t)(LANES * emu_class_bytes(cls)); /* a predicate occupies 32 bits */
     return c->regs.n - 1;
 }
 
@@ -199,8 +198,8 @@ static void declare_registers(struct loader *l)
     expect(l, ';');
 }
 
-/* .shared .align 16 .b8 name[64]; with [] the launch gives the size. Addresses begin at `base`; *used is how
- * many bytes are allocated. */
+/* .shared .align 16 .b8 name[64]; with [] the launch determines the size. Addresses begin at `base`; *used is the
+ * number of bytes allocated so far. */
 static void declare_variable(struct loader *l, int base, int *used)
 {
     size_t len;
@@ -228,7 +227,7 @@ static void declare_variable(struct loader *l, int base, int *used)
     *map_at(&l->symbols, s, len) = (void *)(uintptr_t)(base + at);
 }
 
-/* .global .align 1 .b8 $text0[3] = {37, 100, 0}; a text for vprintf, which no other instruction reads. */
+/* .global .align 1 .b8 $text0[3] = {37, 100, 0}; a format string for vprintf, which no other instruction reads. */
 static void declare_text(struct loader *l)
 {
     int bits;
@@ -347,7 +346,7 @@ static void directive(struct loader *l)
             l->code->cluster[d++] = count(l, CLUSTER_MOST, ".reqnctapercluster");
         while (accept(l, ',') && d < 3);
     } else if (!same(s, len, ".visible") && !same(s, len, ".extern")) {
-        skip_line(l); /* also skips declarations of functions */
+        skip_line(l); /* this also skips function declarations */
     }
 }
 
@@ -380,7 +379,7 @@ static struct emu_opnd register_opnd(struct loader *l, const char *s, size_t len
     return (struct emu_opnd){.reg = reg, .cls = r->cls, .at = r->at};
 }
 
-/* A constant in all lanes; its width is decided when the instruction is known. */
+/* A constant operand, equal in all lanes; its width is set later, when the instruction is known. */
 static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_class cls)
 {
     struct emu_code *c = l->code;
@@ -399,7 +398,8 @@ static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_c
     return o;
 }
 
-/* In a cluster the address contains the rank of the CTA: a register with a different value in each CTA. */
+/* The address of a variable. In a cluster it contains the rank of the CTA, so it is a register whose value differs
+ * in each CTA. */
 static struct emu_opnd symbol_opnd(struct loader *l, int address)
 {
     struct emu_code *c = l->code;
@@ -414,7 +414,7 @@ static struct emu_opnd symbol_opnd(struct loader *l, int address)
     return (struct emu_opnd){.reg = reg, .cls = CLASS_b32, .at = c->regs.at[reg].at};
 }
 
-/* Code that reads its rank may also be launched in clusters. */
+/* May the code run in a cluster? It may if it declares one or reads its rank. */
 static bool is_cluster(const struct loader *l)
 {
     const int *c = l->code->cluster;
@@ -466,7 +466,7 @@ static struct emu_written read_address(struct loader *l)
     return w;
 }
 
-/* `_`, or `_|` before another operand: an unused result. */
+/* Reads `_`, or `_|` before another operand, which denotes an unused result. */
 static bool accept_nothing(struct loader *l, struct emu_insn *in)
 {
     skip_space(l);
@@ -477,7 +477,7 @@ static bool accept_nothing(struct loader *l, struct emu_insn *in)
     return in->dropped == DROPPED_operand;
 }
 
-/* Braces contain a vector, or the coordinates of a tensor map. */
+/* Reads the operands. Braces contain a vector, or the coordinates of a tensor map. */
 static void read_operands(struct loader *l, struct emu_insn *in, struct emu_written *w)
 {
     bool brace = false, bracket = false, first = true, was_vector = false;
@@ -515,7 +515,8 @@ static void read_operands(struct loader *l, struct emu_insn *in, struct emu_writ
 
 /* -- instructions -- */
 
-/* The length of the row's mnemonic at s; 0: it is another instruction. *number gets the number for `#`. */
+/* The length of the mnemonic at s if it matches the row's mnemonic, else 0; sets *number to the number that matches
+ * `#`. */
 static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, int *number)
 {
     size_t i = 0;
@@ -535,12 +536,12 @@ static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, in
     return i == len || s[i] == '.' ? i : 0;
 }
 
-/* Several rows may share a mnemonic: the operands distinguish them. */
+/* Do the operands belong to row `code`? Several rows of insns.h may share a mnemonic. */
 static bool fits(const struct emu_insn *in, enum insn_code code, bool unpacks, bool has_and)
 {
     switch (code) {
     case INSN_mov: return in->nvec == 0;
-    case INSN_read_now: return false; /* which the text spells `mov` */
+    case INSN_read_now: return false; /* the loader never chooses this row, which also prints as `mov` */
     case INSN_pack: return in->nvec > 0 && !unpacks;
     case INSN_unpack: return in->nvec > 0 && unpacks;
     case INSN_cvt: return in->nopnds == 2;
@@ -573,7 +574,7 @@ static void read_words(struct loader *l, struct emu_insn *in, const char *s, con
     }
 }
 
-/* Finds the row, then reads the words behind the mnemonic. */
+/* Finds the instruction's row, then reads the modifiers and types after the mnemonic. */
 static void identify(struct loader *l, struct emu_insn *in, const char *s, size_t len, bool unpacks)
 {
     size_t best = 0;
@@ -597,7 +598,7 @@ static void identify(struct loader *l, struct emu_insn *in, const char *s, size_
              insn_info[in->code].mnemonic);
 }
 
-/* The class of a constant: bits of floats are stored as integers' bits. */
+/* The register class of a constant of type t: the bits of a float are stored like those of an integer. */
 static enum reg_class constant_class(enum ptype t)
 {
     int bits = class_info[ptype_info[t].cls].bits;
@@ -612,8 +613,7 @@ static int find_param(struct loader *l, const struct emu_written *w)
     fail(l, "unknown parameter '%.*s'", (int)w->len, w->s);
 }
 
-/* Converts a constant, or the address of a variable or parameter, to the type that the instruction gives
- * it. */
+/* Converts a constant, or the address of a variable or parameter, to the operand's type. */
 static struct emu_opnd settle_constant(struct loader *l, const struct emu_written *w)
 {
     uint64_t bits = (uint64_t)w->o.offset;
@@ -656,13 +656,13 @@ static void count_results(struct emu_insn *in)
         in->ndefs = (uint8_t)insn_word_opnds(&x, in->nvec);
 }
 
-/* Could a warp wait with it for stores of others? */
+/* May a loop with this instruction wait for other CTAs' stores? */
 static bool is_plain(const struct emu_insn *in)
 {
     return !emu_has_mod(in, MOD_acquire) && !emu_has_mod(in, MOD_relaxed) && !emu_has_mod(in, MOD_volatile);
 }
 
-/* wgmma and the instructions that order it need the state of each register. */
+/* Is it a wgmma, or an instruction that orders wgmmas? The emulator tracks the registers of kernels with these. */
 static bool uses_wgmma(const struct emu_insn *in)
 {
     return emu_is_wgmma(in) || in->code == INSN_wgmma_fence || in->code == INSN_wgmma_commit ||
@@ -793,7 +793,7 @@ static void load(struct loader *l)
         statement(l);
     if (!l->code->name)
         fail(l, "there is no kernel");
-    /* After the last instruction a thread exits, as after ret. */
+    /* A thread that reaches the end of the code exits, so a ret is appended. */
     VEC_PUSH(l->arena, &l->code->insns,
              (struct emu_insn){.code = INSN_ret, .guard = -1, .line = l->line, .text = "ret"});
     link_labels(l);

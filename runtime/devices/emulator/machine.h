@@ -1,10 +1,10 @@
 /* machine.h: the emulator, a device that executes PTX on this CPU, warp by warp, and checks its accesses.
  *
- *     PTX text ──load──► emu_code: instructions on numbered registers ──run──► every CTA of the grid, on all cores
+ *     PTX text ──load──► emu_code: instructions on numbered registers ──run──► the CTAs of the grid, on all cores
  *
- * A register is an array of 32 lanes, so one instruction is one loop. The emulator shares only the spelling
- * and the classes of instructions with codegen (codegen/insns.h); it implements their meaning from the PTX ISA, whose
- * sections the files name.
+ * A register is an array of 32 lanes, so one instruction is one loop. The emulator and codegen share only the table
+ * of instructions (codegen/insns.h); the emulator implements their semantics from the PTX ISA, whose sections the
+ * files cite.
  *
  *     load.c       text to emu_code                       memory.c     ld, st, atom: bounds, alignment
  *     decode.c     which function executes an instruction shared.c     shared memory, and who accessed it when
@@ -30,22 +30,22 @@
 
 enum { LANES = 32, WARPS_MOST = 32, EMU_OPNDS_MOST = 144, EMU_MODS_MOST = 8 };
 #define ALL_LANES UINT32_MAX
-/* Where the window of shared memory begins: the system reserves the addresses below, as on sm_90. */
+/* The first address of a kernel's variables in shared memory: the system reserves lower addresses, as on sm_90. */
 enum { SHARED_BASE = 1024 };
-/* In a cluster, a shared address has the rank of its CTA in the bits from this one up. */
+/* In a cluster, a shared address has the rank of its CTA in the bits from RANK_SHIFT up. */
 enum { RANK_SHIFT = 24, CLUSTER_MOST = 16 };
 /* The address of parameter i: PARAM_BASE + i * PARAM_STEP, in the parameter space and in the generic one. */
 #define PARAM_BASE (UINT64_C(0x7fe) << 52)
 #define PARAM_STEP (UINT64_C(1) << 20)
-/* Where the windows of shared and local memory are in the generic space. */
+/* Bits of a generic address from WINDOW_SHIFT up select the windows of shared and local memory. */
 enum { WINDOW_SHIFT = 52 };
 #define SHARED_WINDOW (UINT64_C(0x7fd) << WINDOW_SHIFT)
 #define LOCAL_WINDOW (UINT64_C(0x7fc) << WINDOW_SHIFT)
 
-/* The error that stopped a launch (or a load: pid and thread are then 0). */
+/* The error that stopped a launch, or a load (pid and thread are then 0). */
 struct emu_report {
     enum error error; /* ERR_count: no error */
-    struct loc loc;   /* in the kernel's sources, from .loc; line 0: none */
+    struct loc loc;   /* position in the kernel's sources, from .loc; line 0: unknown */
     int ptx_line;
     int pid[3], thread;
     char what[320];
@@ -53,47 +53,47 @@ struct emu_report {
 
 /* -- code -- */
 
-/* An operand with 32 lanes, to be read or written. */
+/* An operand of an instruction: 32 lanes. */
 struct emu_opnd {
-    int reg;        /* number of the register; -1: a constant */
+    int reg;        /* the number of the register; -1: the operand is a constant */
     uint8_t cls;    /* enum reg_class */
-    size_t at;      /* of a register: byte offset in the warp's values; of a constant: in those of the code */
-    int64_t offset; /* of an address: added to the register */
+    size_t at;      /* byte offset: of a register in the warp's values, of a constant in the code's constants */
+    int64_t offset; /* for an address: the constant that is added to the register */
 };
 
 struct emu_warp;
 struct emu_insn;
-/* d = f(a, b, c) for all lanes; d overlaps no operand. Predicates are bit masks. */
+/* Computes d = f(a, b, c) for all lanes; d overlaps no operand. Predicates are bit masks of lanes. */
 typedef void emu_compute(void *restrict d, const void *a, const void *b, const void *c, const struct emu_insn *in);
 /* Executes the instruction for the lanes `on`. */
 typedef void emu_run(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 
 struct emu_insn {
-    uint8_t code, type, from; /* as in struct form of mir.h */
+    uint8_t code, type, from; /* like the fields of struct form in mir.h */
     uint8_t mods[EMU_MODS_MOST];
-    uint8_t nopnds, ndefs, nvec; /* nvec: operands in the first braces */
-    bool guard_not, joins; /* joins: lanes may arrive here from elsewhere */
-    bool has_address;      /* opnds[address] */
-    bool follows;          /* its result may be part of a global address (overflow.c) */
+    uint8_t nopnds, ndefs, nvec; /* nvec: the number of operands in the first braces */
+    bool guard_not, joins; /* joins: the instruction is the target of a branch */
+    bool has_address;      /* opnds[address] is an address */
+    bool follows;          /* a global address may be computed from its result (overflow.c) */
     uint8_t dropped;       /* enum emu_dropped */
     uint8_t address;
     int guard;             /* number of a predicate register, or -1 */
-    uint16_t number;       /* the number for `#` of the row */
+    uint16_t number;       /* the number that replaces `#` in the mnemonic */
     struct emu_opnd *opnds;
-    int target;            /* of bra: index of an instruction; of ld.param: index of the parameter */
-    emu_run *run;          /* NULL: exec.c executes it (control flow, and instructions that may wait) */
+    int target;            /* for bra: the index of an instruction; for ld.param: the index of a parameter */
+    emu_run *run;          /* NULL: exec.c executes the instruction (control flow, and instructions that may wait) */
     emu_compute *compute;
-    int line;              /* line of the PTX */
+    int line;              /* the line number in the PTX */
     struct loc loc;
-    const char *text;      /* for reports */
+    const char *text;      /* the instruction's text, for reports */
 };
 
-/* `_` as the first operand, or `_|` before it: an unused result. */
+/* How the text marks an unused result: `_` in place of the first operand, or `_|` before it. */
 enum emu_dropped { DROPPED_none, DROPPED_operand, DROPPED_first };
 
 struct emu_register {
     uint8_t cls;
-    uint8_t type; /* enum ptype, as declared */
+    uint8_t type; /* the declared type, enum ptype */
     size_t at; /* byte offset in a warp's values */
 };
 
@@ -105,27 +105,27 @@ struct emu_symbol {
 struct emu_code {
     const char *name;
     VEC(struct emu_insn) insns;
-    VEC(struct emu_register) regs; /* the special registers first */
-    size_t values_bytes;           /* of all registers of a warp */
+    VEC(struct emu_register) regs; /* the special registers, then the declared ones */
+    size_t values_bytes;           /* the size of all registers of a warp */
     char *constants;
     size_t constants_bytes, constants_room;
     int nparams;
-    int num_threads;               /* .maxntid */
-    int cluster[3];                /* .reqnctapercluster */
-    VEC(struct emu_symbol) symbols; /* if the kernel runs in clusters */
-    VEC(char) texts;               /* texts that vprintf uses as formats */
-    bool is_async;                 /* contains asynchronous copies */
+    int num_threads;               /* the number of threads of a CTA, from .maxntid */
+    int cluster[3];                /* the sizes of a cluster, from .reqnctapercluster */
+    VEC(struct emu_symbol) symbols; /* variables in shared memory, if the kernel runs in clusters */
+    VEC(char) texts;               /* format strings for vprintf */
+    bool is_async;                 /* the code has asynchronous copies */
     bool has_wgmma;
-    bool follows;                  /* one of its instructions has `follows` set */
-    bool has_atomics;              /* results of a CTA may depend on earlier CTAs */
+    bool follows;                  /* some instruction has `follows` set */
+    bool has_atomics;              /* the code has atomics, so results of a CTA may depend on earlier CTAs */
     int static_shared_bytes;
-    int local_bytes;               /* local memory of a thread */
+    int local_bytes;               /* size of a thread's local memory */
     int max_registers;             /* .maxnreg; 0: none */
     int min_ctas;                  /* .minnctapersm; 0: none */
     const char *target;            /* .target */
-    /* live registers before each instruction; NULL: no warp has a register budget */
+    /* the number of live registers before each instruction; NULL: the code has no setmaxnreg */
     const uint16_t *live;
-    VEC(const char *) files;       /* the files of locs */
+    VEC(const char *) files;       /* the source files to which .loc refers */
 };
 
 static inline bool emu_has_mod(const struct emu_insn *in, enum mod m)
@@ -137,33 +137,34 @@ static inline bool emu_has_mod(const struct emu_insn *in, enum mod m)
 }
 
 /* -- load.c -- */
-/* NULL: *r has the error. */
+/* Parses PTX; returns NULL after an error, which is in *r. */
 const struct emu_code *emulator_load(struct arena *a, const char *ptx, size_t bytes, struct emu_report *r);
 
-/* An operand as written in the text. */
+/* How an operand is written in the PTX text. */
 enum emu_form { WRITTEN_register, WRITTEN_special, WRITTEN_constant, WRITTEN_variable, WRITTEN_name };
 enum { EMU_DECIMAL = -1 };
 struct emu_written {
-    struct emu_opnd o; /* of a constant: its bits are in `offset` until its width is known */
+    struct emu_opnd o; /* the bits of a constant are in o.offset until the constant's width is known */
     uint8_t form;
     bool in_braces, in_brackets;
-    uint8_t type;      /* enum ptype of a register, as declared */
-    uint8_t want;      /* enum ptype that the instruction gives it; set by emu_check_operands */
-    uint8_t space;     /* enum mod: a variable's state space */
-    int float_bits;    /* of a constant: 32 and 64 for 0f and 0d, EMU_DECIMAL with a point, else 0 */
-    const char *s;     /* the name's text */
+    uint8_t type;      /* the declared type of a register, enum ptype */
+    uint8_t want;      /* the type that the instruction requires, enum ptype; emu_check_operands sets it */
+    uint8_t space;     /* a variable's state space, enum mod */
+    int float_bits;    /* for a constant: 32 or 64 for 0f or 0d, EMU_DECIMAL for a decimal with a point, else 0 */
+    const char *s;     /* the text of a name */
     size_t len;
 };
 /* -- operands.c -- */
-/* Returns false if they do not fit: `text` says why. */
+/* Checks the operands against the instruction's row. Returns false if an operand does not fit, and writes the reason
+ * to `text`. */
 bool emu_check_operands(const struct emu_insn *in, struct emu_written *w, char *text, size_t room);
 
 /* -- words.c -- */
-/* The words behind the mnemonic, from s to `end`, a dot before each. */
+/* Are the words after the mnemonic valid? They are from s to `end`, with a dot before each. */
 bool emu_words_fit(int code, const char *s, const char *end);
 
 /* -- decode.c -- */
-/* Sets in->run and in->compute; false: the emulator does not know the instruction. */
+/* Sets in->run and in->compute; false: the emulator does not support the instruction. */
 bool emu_decode(struct emu_insn *in);
 
 /* A row of a table of functions: `key` is an instruction or a modifier. */
@@ -182,7 +183,7 @@ emu_compute *emu_convert(const struct emu_insn *in);
 /* f16 and bf16 (convert.c). */
 double emu_half_value(enum ptype t, uint16_t bits) __attribute__((pure));
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x);
-double emu_small_value(enum ptype pair, uint8_t bits); /* one half of an fp8 pair */
+double emu_small_value(enum ptype pair, uint8_t bits); /* the value of one half of an fp8 pair */
 uint16_t emu_half_round(enum ptype t, double x) __attribute__((pure));
 
 /* -- running (exec.c) -- */
@@ -192,84 +193,86 @@ struct emu_launch {
     const uint64_t *args;
     const struct cpu_buffer *buffers;
     int nbuffers;
-    int shared_bytes; /* dynamic */
+    int shared_bytes; /* the size of dynamic shared memory */
     /* the number of programs that each CTA runs, one warp each; 0: one program, with the code's number of warps */
     int packs;
-    bool pairs;       /* CTAs in clusters of two along x, if the code does not give clusters */
-    int cluster[3];   /* set by the run */
-    int num_workers;  /* 0: all cores */
-    uint64_t seed;    /* for the order of asynchronous work */
-    struct emu_tally *tallies; /* one for each instruction, which gets its costs; NULL: counting is off */
-    long long sample; /* the number of CTAs to run, spread over the grid; 0: all */
+    bool pairs;       /* run CTAs in clusters of two along x, if the code does not declare a cluster */
+    int cluster[3];   /* the sizes of a cluster; emulator_run sets them */
+    int num_workers;  /* the number of threads; 0: one for each core */
+    uint64_t seed;    /* determines the order of asynchronous operations */
+    struct emu_tally *tallies; /* receives the costs of each instruction; NULL: counting is off */
+    long long sample; /* the number of evenly spaced CTAs to run; 0: all */
     const struct memory *mem;
-    struct budget *budget; /* an instruction of a warp is a step; NULL: time and steps are not limited */
-    /* Gets printed output; NULL: it is discarded. */
+    struct budget *budget; /* limits time and steps; one instruction of a warp is a step; NULL: no limits */
+    /* Receives printed output; NULL: it is discarded. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
     struct emu_report report;
 };
-/* Returns false on an error: see l->report. */
+/* Runs a launch. Returns false after an error, which is in l->report. */
 bool emulator_run(const struct emu_code *code, struct emu_launch *l);
 
-/* The event that lanes wait for: a barrier from 0 to 15, or one of these. */
+/* The event for which lanes wait: CTA barrier 0 to 15, or one of these. */
 enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_warpgroup, WAIT_cluster, WAIT_mbarrier, WAIT_registers };
 
-/* Lanes at one pc: running, or waiting. */
+/* A group of lanes with the same pc, which run or wait. */
 struct emu_group {
-    int pc; /* where they continue */
+    int pc; /* the index of the instruction at which the lanes continue */
     uint32_t mask;
     int waits;
 };
 
-/* The accesses to a byte of shared memory. Times increase over a worker's whole life, so that nothing needs
- * clearing when a CTA begins. Of several unordered readers three are recorded, including the oldest and the
- * newest. */
+/* The recorded accesses to a byte of shared memory. Times increase over a worker's whole life, so that records need
+ * no clearing when a CTA begins. Of the readers that are not ordered, three are recorded, including the oldest and
+ * the newest. */
 enum { READERS = 3, COPY_generic = 1, COPY_async = 2 };
 struct emu_shadow {
-    uint32_t written, read[READERS]; /* times; 0: never */
-    int write_line, read_line[READERS]; /* of the PTX */
-    uint16_t writer, reader[READERS]; /* actors (order.c) */
-    uint8_t undefined;      /* bits of the byte that depend on a value never written */
-    uint8_t by_copy;        /* if a copy wrote it instead of a warp: COPY_generic, COPY_async */
-    uint8_t laid;           /* 1 + swizzle (tensormap.h) of the tensor map that loaded it; 0: none did */
+    uint32_t written, read[READERS]; /* times of the accesses; 0: none */
+    int write_line, read_line[READERS]; /* PTX lines of the accesses */
+    uint16_t writer, reader[READERS]; /* actors (order.c) that made the accesses */
+    uint8_t undefined;      /* the byte's undefined bits */
+    uint8_t by_copy;        /* COPY_generic or COPY_async if a copy wrote the byte; 0: a warp wrote it */
+    /* 1 + the swizzle (tensormap.h) of the tensor map that loaded the byte; 0: no tensor map did */
+    uint8_t laid;
 };
 
-/* The largest n for which the emulator can wait for all groups of copies but the last n. */
+/* The largest n for which the emulator supports a wait for all groups but the last n. */
 enum { GROUPS_KNOWN = 32 };
 
 /* A barrier of a CTA (bar.sync, bar.arrive): how many threads have arrived. */
 struct emu_barrier {
-    int arrived, expected; /* threads; expected 0: none has come yet */
-    uint32_t *seen;        /* accesses visible to these threads */
+    int arrived, expected; /* numbers of threads; expected is 0 until the first arrival */
+    uint32_t *seen;        /* by actor: accesses that the threads made visible when they arrived */
 };
 
 struct emu_event {
-    uint32_t time; /* 0: never */
+    uint32_t time; /* when it happened; 0: never */
     struct emu_warp *w;
     const struct emu_insn *in;
 };
 
-/* The last wait of a warp at an mbarrier that has ended: for which phase, when, and where. */
+/* The last completed wait of a warp at an mbarrier: its phase, time and instruction. */
 struct emu_ask {
     uint32_t phase, time;
-    const struct emu_insn *in; /* NULL: none */
+    const struct emu_insn *in; /* the wait instruction; NULL: there was no wait */
 };
 
 /* An mbarrier: its phase completes when no arrival and no byte is pending. */
 enum { MBARRIERS_MOST = 64 };
 struct emu_mbarrier {
     int at; /* its address in shared memory */
-    bool live, fenced; /* fenced: visible to copies and other CTAs */
+    bool live, fenced; /* live: it is initialized; fenced: its initialization is visible to copies and other CTAs */
     int count, pending;
-    /* expected bytes that have not arrived; below 0: bytes that arrived before they were expected */
+    /* the number of expected bytes that have not arrived; negative if bytes arrived before expect_tx */
     int64_t bytes;
     uint32_t phase;
-    uint32_t landed;        /* when the latest copy whose bytes arrived was issued, */
-    struct emu_event copy;  /* and the last such copy, in any phase */
-    uint32_t *coming, *done; /* accesses visible to the warps that arrived, in this phase and in the last */
-    struct emu_ask *asked;   /* the waits of each warp of its CTA */
+    uint32_t landed;        /* issue time of the latest copy whose bytes arrived in this phase */
+    struct emu_event copy;  /* the last copy whose bytes arrived, in any phase */
+    /* by actor: accesses that arriving warps made visible, in this phase (coming) and in the previous one (done) */
+    uint32_t *coming, *done;
+    struct emu_ask *asked;   /* the last wait of each warp of the CTA */
     struct emu_warp *maker; /* the warp that initialized it */
-    const struct emu_insn *expects; /* the last instruction that changed `bytes` in this phase */
+    const struct emu_insn *expects; /* the last expect_tx in this phase */
     struct emu_warp *expecter;
 };
 
@@ -277,37 +280,39 @@ struct emu_cta {
     const struct emu_code *code;
     const struct emu_launch *launch;
     struct emu_cluster *cluster;
-    int rank; /* in the cluster */
+    int rank; /* the CTA's rank in its cluster */
     int pid[3];
     int nwarps;
     struct emu_warp *warps;
     unsigned char *shared;
     struct emu_shadow *shadow;
     int shared_bytes;
-    const struct cpu_buffer *last; /* buffer of the last access */
+    const struct cpu_buffer *last; /* the buffer of the last global access, as a cache */
     struct emu_barrier barriers[BARRIERS];
     struct emu_mbarrier *mbarriers;
     int nmbarriers;
-    int spare_registers; /* registers of a thread of each warp that setmaxnreg has released */
-    struct emu_event *arrivals; /* the last arrival of each actor of other CTAs at an mbarrier of this CTA */
+    int spare_registers; /* the sum over warps of the registers per thread that setmaxnreg has released */
+    struct emu_event *arrivals; /* for each actor of other CTAs: its last arrival at an mbarrier of this CTA */
 };
 
-/* CTAs that run together; usually one. */
+/* A cluster: the CTAs that run together, usually one. */
 struct emu_cluster {
     const struct emu_code *code;
     const struct emu_launch *launch;
     int nctas, nactors;
     struct emu_cta *ctas;
-    uint32_t time, began;  /* the current time, and when these CTAs began */
-    bool may_release;      /* an event has happened for which warps may wait */
+    uint32_t time, began;  /* the current time, and the time at which the cluster began */
+    bool may_release;      /* an event has happened that may release waiting warps */
     uint64_t random;
-    uint32_t phase;        /* of the cluster's barrier */
-    uint32_t *coming, *done; /* accesses visible to warps that arrived there, in this phase and in the last */
-    struct emu_op *ops;    /* pending asynchronous work, in the order of issue */
+    uint32_t phase;        /* the phase of the cluster's barrier */
+    /* by actor: accesses that warps made visible by arriving at it, in this phase (coming) and in the previous
+     * one (done) */
+    uint32_t *coming, *done;
+    struct emu_op *ops;    /* pending asynchronous operations, in the order of issue */
     int nops;
-    uint32_t issued;       /* number of issued operations since the cluster began */
-    struct emu_tally *tallies; /* the worker's; NULL: counting is off */
-    int unasked;           /* instructions to execute before the budget is asked next */
+    uint32_t issued;       /* the number of operations issued since the cluster began */
+    struct emu_tally *tallies; /* the worker's tallies; NULL: counting is off */
+    int unasked;           /* the number of instructions until the next check of the budget */
     struct emu_report report;
     jmp_buf fail;
 };
@@ -315,47 +320,50 @@ struct emu_cluster {
 struct emu_warp {
     struct emu_cta *cta;
     int index;
-    int actor;        /* for the warp's own accesses */
+    int actor;        /* the actor of the warp's own accesses */
     int pc;
-    uint32_t mask;    /* lanes that run now; 0: none */
+    uint32_t mask;    /* the lanes of the current group; 0: none */
     uint32_t exited;
     struct emu_group waiting[LANES];
     int nwaiting;
     char *values;
-    uint32_t *defined;             /* by register: lanes in which every bit is defined */
-    uint64_t (*undefined)[LANES];  /* by register, for the other lanes: undefined bits */
-    unsigned char *local, *local_undefined; /* local memory, lane by lane; its undefined bits */
-    /* by register: lanes whose 32-bit arithmetic overflowed; NULL: irrelevant for this kernel */
+    uint32_t *defined;             /* by register: the lanes in which every bit is defined */
+    uint64_t (*undefined)[LANES];  /* by register: the undefined bits of the other lanes */
+    unsigned char *local, *local_undefined; /* local memory, lane by lane, and its undefined bits */
+    /* by register: the lanes whose 32-bit arithmetic overflowed; NULL: no address of the kernel depends on such
+     * arithmetic */
     uint32_t *wrapped;
-    int64_t (*exact)[LANES];       /* the exact results in those lanes */
+    int64_t (*exact)[LANES];       /* by register: the exact results in those lanes */
     const struct emu_insn *wrapping; /* the last instruction whose result overflowed */
-    uint64_t scratch[4 * LANES];   /* output of compute functions */
-    uint32_t *seen;                /* by actor: up to which time its accesses are ordered before this warp */
-    uint32_t *released;            /* the same at its last fence */
-    uint32_t unfenced;             /* lanes that have written shared memory since their last proxy fence */
-    int budget;                    /* of registers, set by setmaxnreg; 0: none */
-    /* lanes that have arrived at the cluster's barrier, and wait or will wait */
+    uint64_t scratch[4 * LANES];   /* the output of compute functions */
+    /* by actor: the time up to which the actor's accesses are ordered before this warp's next access */
+    uint32_t *seen;
+    uint32_t *released;            /* a copy of `seen`, made at the warp's last fence */
+    uint32_t unfenced;             /* the lanes that have written shared memory since their last proxy fence */
+    int budget;                    /* the number of registers set by setmaxnreg; 0: none */
+    /* the lanes that have arrived at the cluster's barrier in this phase */
     uint32_t cluster_arrived;
-    /* lanes that may pass it: all lanes have arrived since, and these have not waited yet */
+    /* the lanes that have arrived in a completed phase and have not waited for it yet */
     uint32_t cluster_passed;
-    int store_groups;              /* committed groups of bulk stores */
+    int store_groups;              /* the number of committed groups of bulk stores */
     struct emu_group_time { uint32_t time; int lane; } store_times[GROUPS_KNOWN];
-    uint32_t stored;               /* when and by which instruction the last bulk store was issued */
+    uint32_t stored;               /* time and instruction of the last bulk store */
     const struct emu_insn *last_store;
-    int mma_groups;                /* committed groups of wgmma, */
-    uint32_t mma_times[GROUPS_KNOWN]; /* the times of the last of them, */
-    int mma_awaited;               /* and the group for which the warp waits */
-    /* by register: 2 (group + 1) of the wgmma that uses it, + 1 if it is its D; 0: none */
+    int mma_groups;                /* the number of committed groups of wgmma */
+    uint32_t mma_times[GROUPS_KNOWN]; /* the commit times of the last groups of wgmma */
+    int mma_awaited;               /* the group for which the warp waits */
+    /* by register: 2 (group + 1) if a wgmma of that group in flight reads it, plus 1 if it is the wgmma's D; 0: no
+     * wgmma uses it */
     uint32_t *flying;
-    bool *fresh;                   /* by register: written since the last wgmma.fence */
-    int copy_groups;               /* committed groups of cp.async */
-    uint32_t copy_times[GROUPS_KNOWN]; /* the times of the last of them */
+    bool *fresh;                   /* by register: has it been written since the last wgmma.fence? */
+    int copy_groups;               /* the number of committed groups of cp.async */
+    uint32_t copy_times[GROUPS_KNOWN]; /* their commit times, for the last groups */
 };
 
-/* Stops the CTA with a report at `in` that names `lane` of the warp. */
+/* Stops the cluster with a report at instruction `in` that names the thread of `lane`. */
 _Noreturn void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane, enum error e, const char *format, ...)
     PRINTF_LIKE(5, 6);
-/* Bytes of a thread's local memory, by address in its space. */
+/* The memory at a thread's local address. */
 unsigned char *emu_local_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes);
 /* -- print.c -- */
 void emu_run_vprintf(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
@@ -381,36 +389,37 @@ static inline int emu_first_lane(uint32_t lanes)
 }
 
 /* -- exec.c -- */
-/* Lanes stop at `pc` and wait. */
+/* Makes the lanes stop at `pc` and wait. */
 void emu_park(struct emu_warp *w, int pc, uint32_t mask, int waits);
 
 /* -- barrier.c -- */
-/* The lanes `on` of w reach an instruction that may wait; sets where each continues. */
+/* Executes an instruction at which the lanes `on` may have to wait, and sets the pc at which each continues. */
 void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* Releases the warps that can continue; false: there are none. */
+/* Releases the warps that can continue; false: no warp can. */
 bool emu_release(struct emu_cluster *c);
 _Noreturn void emu_deadlock(struct emu_cluster *c);
 
 /* -- order.c -- */
-/* Actors that access shared memory. A warp's copies are separate actors: their accesses are ordered before
- * the warp only after it has waited for them. */
+/* The kinds of actors that access shared memory. A warp's asynchronous copies are separate actors: their accesses
+ * are ordered before the warp's next access only after the warp has waited for them. */
 enum emu_actor {
     ACTOR_warp,
-    ACTOR_fenced,  /* the warp's writes before its last proxy fence: not an actor, only a time */
-    ACTOR_copies,  /* cp.async of a warp */
-    ACTOR_stores,  /* bulk copies that a warp issued, reading shared memory */
-    /* reads of wgmma: its times are numbers of groups, after the time when the cluster began */
+    ACTOR_fenced,  /* not an actor, but the time of the warp's last proxy fence */
+    ACTOR_copies,  /* the warp's cp.async */
+    ACTOR_stores,  /* the warp's bulk stores, which read shared memory */
+    /* reads of shared memory by wgmma; its times are the cluster's begin plus the number of the wgmma group */
     ACTOR_warpgroup,
-    ACTOR_mbarrier /* bulk copies that an mbarrier counts */
+    ACTOR_mbarrier /* bulk loads that an mbarrier counts */
 };
-int emu_actors(const struct emu_code *code); /* number of actors of one CTA */
+int emu_actors(const struct emu_code *code); /* the number of actors of one CTA */
 int emu_actor(const struct emu_cta *c, enum emu_actor kind, int index) __attribute__((pure));
 /* Are the accesses of `who` at `time` ordered before w's next access? */
 static inline bool emu_is_over(const struct emu_warp *w, int who, uint32_t time)
 {
     return who == w->actor || time <= w->seen[who];
 }
-/* Sets `seen` to all accesses that w has made or seen; a warp that then merges `seen` sees them, but no later ones. */
+/* Merges all accesses that w has made or seen so far into `seen`. A warp that merges `seen` into its own vector
+ * clock then sees these accesses. */
 void emu_publish(struct emu_warp *w, uint32_t *seen);
 void emu_see(struct emu_warp *w, const uint32_t *seen);
 void emu_see_until(struct emu_warp *w, int actor, uint32_t time);
@@ -419,30 +428,31 @@ void emu_join(const struct emu_cluster *c, uint32_t *seen, const uint32_t *other
 /* -- async.c -- */
 emu_run emu_run_cp_async, emu_run_cp_commit, emu_run_cp_wait, emu_run_cp_arrive;
 bool emu_decode_cp_async(struct emu_insn *in);
-/* Begins asynchronous work, which `finish` will do later. */
+/* Adds an asynchronous operation to the pending ones; `finish` performs it later. */
 struct emu_op *emu_begin_op(struct emu_warp *w, const struct emu_insn *in, int lane);
 void emu_finish_op(struct emu_cluster *c, int number);
 /* The copy of one active lane of a cp.async. */
 struct emu_copy {
     unsigned char *to;
     const unsigned char *from;
-    uint8_t bytes, taken; /* taken: how many bytes are copied; the others are zeros */
+    /* bytes: the size of the copy; taken: the number of bytes that are read; the others are zeros */
+    uint8_t bytes, taken;
 };
 struct emu_op {
     void (*finish)(struct emu_op *op);
     struct emu_warp *w;
     const struct emu_insn *in;
     int lane, group;
-    uint32_t time, number; /* of issue: time, and number of copies before */
+    uint32_t time, number; /* the time of issue, and the number of operations issued before */
     int ncopies;
     union {
         struct emu_copy copies[LANES];
-        struct emu_mbarrier *arrives; /* for cp.async.mbarrier.arrive */
+        struct emu_mbarrier *arrives; /* the mbarrier of a cp.async.mbarrier.arrive */
         struct {
-            const struct packed_map *map; /* NULL: `bytes` contiguous bytes */
+            const struct packed_map *map; /* the tensor map; NULL: the copy has `bytes` contiguous bytes */
             int32_t coords[5];
             uint64_t global;
-            int bytes, at; /* in shared memory */
+            int bytes, at; /* size of the copy, and its offset in shared memory */
             struct emu_cta *cta;
             struct emu_mbarrier *mbarrier;
         } bulk;
@@ -451,25 +461,26 @@ struct emu_op {
 
 /* -- mbarrier.c -- */
 emu_run emu_run_mbarrier_init, emu_run_mbarrier_arrive, emu_run_mbarrier_test, emu_run_fence;
-/* The lanes whose awaited phase has completed. */
+/* The lanes `on` for which the awaited phase is complete. */
 uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* The mbarrier at an address; `remote`: it may belong to another CTA, or copies will use it. */
+/* The mbarrier at an address, with checks. `remote`: the mbarrier may belong to another CTA, or copies will use
+ * it. */
 struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, bool remote,
                                      struct emu_cta **cta);
 void emu_mbarrier_land(const struct emu_op *copy);
-/* n arrivals for accesses of `actor` up to `time`: the warp's own accesses are not published. */
+/* n arrivals that publish the accesses of `actor` up to `time`, but not the warp's own accesses. */
 void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n, int actor,
                              uint32_t time);
 /* The mbarrier at the instruction's address operand. */
 struct emu_mbarrier *emu_mbarrier_of(struct emu_warp *w, const struct emu_insn *in, int lane);
-/* Describes what a group waits for; reports wrong numbers of expected bytes. */
+/* Describes the mbarrier for which a group waits. Fails with a report if its number of expected bytes is wrong. */
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes);
 
 /* -- tma.c -- */
 emu_run emu_run_tma_load, emu_run_tma_store, emu_run_bulk_load, emu_run_bulk_commit, emu_run_bulk_wait,
     emu_run_bulk_prefetch, emu_run_nothing;
 bool emu_decode_bulk(struct emu_insn *in);
-/* At the end of a cluster: reports stores for which no warp has waited. */
+/* At the end of a cluster: reports asynchronous operations for which no warp has waited. */
 void emu_check_end(struct emu_cluster *c);
 
 /* -- sums.c -- */
@@ -488,20 +499,21 @@ void emu_sum(struct emu_dot *m);
 
 /* -- wgmma.c -- */
 bool emu_is_wgmma(const struct emu_insn *in) __attribute__((pure));
-/* Is it a wgmma that adds to D, unless a predicate says otherwise at run time? */
+/* Is the instruction a wgmma that adds to D? (A run-time predicate may still disable the addition.) */
 bool emu_wgmma_adds(const struct emu_insn *in) __attribute__((pure));
 bool emu_decode_wgmma(struct emu_insn *in);
 int emu_wgmma_operations(const struct emu_insn *in) __attribute__((pure));
 emu_run emu_run_wgmma, emu_run_wgmma_fence, emu_run_wgmma_commit;
-int emu_first_registers(const struct emu_code *c); /* registers of a thread before setmaxnreg */
+int emu_first_registers(const struct emu_code *c); /* the registers per thread before any setmaxnreg */
 /* Executes setmaxnreg; returns false if the registers are not available yet. */
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* Completes all groups but the last ones. */
+/* Executes wgmma.wait_group: waits for all groups but the last n, n an operand. */
 void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* For kernels with wgmma: checks that an instruction does not access registers in use. */
+/* Checks that an instruction does not access registers that a wgmma in flight uses. */
 void emu_wgmma_watch(struct emu_warp *w, const struct emu_insn *in);
-size_t emu_async_bytes(const struct emu_code *code); /* memory for pending asynchronous work of a cluster */
-/* Does one piece of pending work; returns false if there is none. */
+/* the size of memory for a cluster's pending asynchronous operations */
+size_t emu_async_bytes(const struct emu_code *code);
+/* Performs one pending asynchronous operation; returns false if there is none. */
 bool emu_async_step(struct emu_cluster *c);
 uint32_t emu_random(struct emu_cluster *c, uint32_t below);
 
@@ -509,82 +521,89 @@ uint32_t emu_random(struct emu_cluster *c, uint32_t below);
 uint64_t emu_lane(const struct emu_warp *w, const struct emu_opnd *o, int lane);
 /* Stores one lane of a register, with its undefined bits. */
 void emu_set_lane(struct emu_warp *w, const struct emu_opnd *o, int lane, uint64_t bits, uint64_t undefined);
-/* Stores the lanes `on` of `values`, which have o's class. */
+/* Stores lanes `on` of `values`, which have the register class of o, to o. */
 void emu_commit(struct emu_warp *w, const struct emu_opnd *o, uint32_t on, const void *values);
 emu_run emu_run_compute, emu_run_pack, emu_run_unpack, emu_run_param, emu_run_shfl, emu_run_redux, emu_run_policy, emu_run_vote, emu_run_activemask, emu_run_elect, emu_run_timer;
 emu_compute *emu_address_compute(const struct emu_insn *in);
 
 /* -- undefined.c -- */
-/* The undefined bits of a lane of o. */
+/* The undefined bits of operand o in a lane. */
 uint64_t emu_undefined_opnd(const struct emu_warp *w, const struct emu_opnd *o, int lane);
-/* The undefined bits of the result of a compute instruction. */
+/* The undefined bits of a compute instruction's result in a lane. */
 uint64_t emu_undefined_result(const struct emu_warp *w, const struct emu_insn *in, int lane);
-/* Reports the first of the lanes `on` in which one of the low `bits` of o is undefined; `what` names o. */
+/* Fails with a report if one of the low `bits` bits of operand o is undefined in one of the lanes `on`; `what` names
+ * o in the report. */
 void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, int bits, uint32_t on,
                       const char *what);
 
 /* -- memory.c -- */
 emu_run emu_run_ld, emu_run_st, emu_run_atom;
-/* The addresses of operand o in all lanes. */
+/* Computes the addresses of operand o in all lanes. */
 void emu_addresses(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on, uint64_t *at);
-/* Reports an access of `bytes` per lane that is not inside one buffer or not aligned to `bytes`. */
+/* Fails with a report if a lane's access of `bytes` bytes is not inside one buffer or not aligned to its size. */
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
 
 /* -- tensor.c -- */
 bool emu_is_mma(const struct emu_insn *in);
-/* Multiplications and additions of a warp's instruction; 0: it is not an mma. */
+/* The number of multiplications and additions of an mma of a warp; 0: the instruction is not an mma. */
 int emu_mma_operations(const struct emu_insn *in) __attribute__((pure));
 emu_run emu_run_mma, emu_run_ldmatrix, emu_run_stmatrix;
 
 /* -- shared.c -- */
-/* Checks one access; returns its memory. */
+/* Checks one access to shared memory; returns the memory. */
 unsigned char *emu_shared_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
 void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p, int bytes, uint64_t *undefined);
 void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes, uint64_t value,
                       uint64_t undefined);
-/* The offset of a range in another CTA's shared memory, which is selected by the address; sets that CTA. */
+/* Checks a range of shared memory in the CTA that the address selects. Returns the range's offset and sets *c to the
+ * CTA. */
 int emu_shared_range(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes, int align,
                      struct emu_cta **cta);
-/* claim: `actor` will write bytes of a CTA for w; lend: it reads them at `time`. */
+/* emu_shared_claim checks that `actor` may write bytes of a CTA on behalf of w; emu_shared_lend, that it may read
+ * them at `time`. */
 void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
                       int actor);
-/* Returns whether some of the bytes are undefined. */
+/* Returns whether some bytes are undefined. */
 bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
                      int actor, uint32_t time);
-/* Checks that the initialization of an mbarrier is visible to a warp that uses it. */
+/* Checks that the initialization of an mbarrier is visible to the warp that uses the mbarrier. */
 void emu_shared_need_seen(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at);
-/* The shared memory of an atomic operation: atomic operations of different warps do not race with each other. */
+/* Checks an atomic access to shared memory, and returns the memory. Atomic accesses of different warps do not race
+ * with each other. */
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
 
 /* -- overflow.c -- */
 void emu_find_addresses(struct arena *a, struct emu_code *code);
-/* Called before an instruction with `follows` is executed. */
+/* Tracks overflow through an instruction with `follows`; called before the instruction executes. */
 void emu_follow(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* Reports an address that was computed from an overflowed number. */
+/* Fails with a report if an address was computed from a number that overflowed. */
 void emu_need_fit(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on);
 
 /* -- live.c -- */
-/* Live 32-bit registers of a thread before each instruction; `surely`: without registers that are equal in
- * all lanes. */
+/* The number of live 32-bit registers of a thread before each instruction. `surely`: does not count registers that
+ * are equal in all lanes. */
 uint16_t *emu_live_registers(struct arena *a, const struct emu_code *code, bool surely);
 
 /* -- counts.c -- */
-/* The costs of one instruction, over all warps. */
+/* The costs of one instruction, summed over all warps. */
 struct emu_tally {
-    uint64_t executed, lanes;               /* warps that executed it; lanes for which they did */
-    uint64_t bytes, sectors, sectors_least; /* of global memory; a sector has 32 bytes */
-    /* of shared memory: wavefronts, and those of them that bank conflicts cost */
+    /* the number of warps that executed the instruction, and of their active lanes */
+    uint64_t executed, lanes;
+    uint64_t bytes, sectors, sectors_least; /* accesses to global memory; a sector has 32 bytes */
+    /* accesses to shared memory: all wavefronts, and the additional ones due to bank conflicts */
     uint64_t wavefronts, conflicts;
 };
-/* Sums over all launches since its creation. */
+/* The counters, summed over all launches since their creation. */
 struct emu_counts;
-struct emu_counts *emu_counts_new(const struct memory *mem, int64_t programs); /* NULL: no memory */
-void emu_counts_free(struct emu_counts *c); /* may be NULL */
-/* Runs as emulator_run does, and counts; `id` is the kernel's. Launches of one id are summed. */
+/* returns NULL if there is no memory */
+struct emu_counts *emu_counts_new(const struct memory *mem, int64_t programs);
+void emu_counts_free(struct emu_counts *c); /* c may be NULL */
+/* Runs a launch like emulator_run, and counts. The counts of all launches of kernels with the same `id` are
+ * summed. */
 bool emu_counts_run(struct emu_counts *c, const struct emu_code *code, const char *name, const char *id, struct emu_launch *l);
 void emu_counts_each(struct emu_counts *c, neso_counts_fn *each, void *user);
 void emu_counts_help(struct text *out);
-/* Counts accesses of `bytes` by each of the lanes `on`, at aligned addresses. */
+/* Counts an access of `bytes` bytes by each of the lanes `on`, at aligned addresses. */
 void emu_count_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
 void emu_count_shared(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
 /* Counts a bulk copy of contiguous bytes. */

@@ -1,13 +1,16 @@
-/* mbarrier.c: how mbarriers and fences execute (PTX ISA, "Parallel Synchronization and Communication
- * Instructions: mbarrier", "membar, fence").
+/* mbarrier.c: executes mbarriers and fences (PTX ISA, "Parallel Synchronization and Communication Instructions:
+ * mbarrier", "membar, fence").
  *
- *     phase 0 of an mbarrier with count 2      arrivals 2 ─ arrive ─ arrive.expect_tx 64 ─► 0   and
- * phase 1, count 2 again =>                                              bytes    0         +64 ─── a copy
- * ends ────► 0   => phase 1, count 2 => phase 1, count 2 again
+ *     an mbarrier with count 2          pending arrivals     pending bytes
+ *     phase 0 begins                           2                   0
+ *     mbarrier.arrive                          1                   0
+ *     mbarrier.arrive.expect_tx 64             0                  64
+ *     a copy of 64 bytes completes             0                   0      phase 0 is complete
+ *     phase 1 begins                           2                   0
  *
- * A wait for parity q ends when the phase of that parity completes. All accesses that the arriving warps made
- * or saw, and the copies whose bytes were counted, are then visible to the waiting warp. A blocked wait is
- * checked when some phase has completed. */
+ * A wait for parity q ends when the phase of that parity completes. All accesses that the arriving warps had made or
+ * seen, and the copies whose bytes the mbarrier counted, are then visible to the waiting warp. A blocked wait is
+ * checked again whenever a phase completes. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -92,8 +95,9 @@ void emu_run_mbarrier_init(struct emu_warp *w, const struct emu_insn *in, uint32
 
 /* -- phases -- */
 
-/* The warps that end a phase must know that the waits for the previous phase have ended: later the same
- * parity means the next phase, and such a wait would not end. */
+/* Checks that when a phase completes, all waits for the previous phase have ended, and that the arriving warps have
+ * synchronized with them. Otherwise a late wait might miss its phase: after the next phase the parity is the same
+ * as before, so the wait would not end. */
 static void check_asked(struct emu_cta *c, const struct emu_mbarrier *m)
 {
     for (int i = 0; i < c->nwarps; i++) {
@@ -215,7 +219,8 @@ uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint3
         if ((m->phase & 1) == q)
             continue;
         emu_see(w, m->done);
-        if (in->code != INSN_mbarrier_test_wait) /* a test, after which no warp needs to wait */
+        if (in->code !=
+            INSN_mbarrier_test_wait) /* a test_wait does not block, so it is not recorded as a wait */
             m->asked[w->index] = (struct emu_ask){m->phase - 1, w->cta->cluster->time, in};
         ready |= UINT32_C(1) << lane;
     }
@@ -229,7 +234,7 @@ void emu_run_mbarrier_test(struct emu_warp *w, const struct emu_insn *in, uint32
         emu_set_lane(w, &in->opnds[0], emu_first_lane(on), ready >> emu_first_lane(on) & 1, 0);
 }
 
-/* If all arrivals are complete but the bytes are wrong, an expect_tx or a copy is wrong. */
+/* If all arrivals of the phase are complete but bytes are missing, reports the wrong expect_tx or copy. */
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes)
 {
     const struct emu_insn *in = &w->cta->code->insns.at[g->pc];
@@ -247,9 +252,9 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 
 /* -- fences -- */
 
-/* A proxy fence counts when all lanes that wrote have executed it. Mbarriers are then also ready for copies.
- * It releases nothing: on an H200, remote arrivals before a proxy fence came later than a relaxed arrival at
- * the cluster's barrier. */
+/* Executes fences. A proxy fence takes effect when all lanes that wrote shared memory have executed it; the warp's
+ * mbarriers are then also visible to copies. It has no release semantics: on an H200, remote arrivals before a proxy
+ * fence became visible later than a relaxed arrival at the cluster's barrier. */
 void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cta *c = w->cta;

@@ -1,7 +1,7 @@
-/* memory.c: how ld, st, atom and red execute (PTX ISA, "Data Movement and Conversion Instructions: ld, st",
- * "Parallel Synchronization and Communication Instructions: atom, red"). Every address is checked before it
- * is used: the access must be inside one buffer of the device, and aligned to its size, that of a whole
- * vector. Cache hints and policies have no effect. */
+/* memory.c: executes ld, st, atom and red (PTX ISA, "Data Movement and Conversion Instructions: ld, st", "Parallel
+ * Synchronization and Communication Instructions: atom, red"). Every address is checked before it is used: the
+ * access, a vector as a whole, must be inside one buffer of the device and aligned to its size. Cache hints and
+ * policies have no effect. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -10,13 +10,13 @@
 
 /* -- addresses -- */
 
-/* Lanes that access shared memory, and those that access local memory; the others access global memory. */
+/* The lanes that access shared memory, and the lanes that access local memory; the others access global memory. */
 struct spaces {
     uint32_t shared, local;
 };
 
-/* Decided by the instruction's state space, or, if it has none, by the window that contains the address,
- * whose base is subtracted (PTX ISA, "Generic Addressing"). */
+/* Determines the spaces by the instruction's state space. If it has none, the addresses are generic: the window that
+ * contains an address determines the space, and its base is subtracted (PTX ISA, "Generic Addressing"). */
 static struct spaces spaces_of(const struct emu_insn *in, uint32_t on, uint64_t *at)
 {
     struct spaces s = {emu_has_mod(in, MOD_shared) ? on : 0, emu_has_mod(in, MOD_local) ? on : 0};
@@ -76,7 +76,7 @@ static void check_aligned(struct emu_warp *w, const struct emu_insn *in, int lan
         emu_fail(w, in, lane, ERR_misaligned, "address 0x%" PRIx64 " is no multiple of %d", at, bytes);
 }
 
-/* If the lowest and the highest address are in one buffer, all lanes are. */
+/* Fast path: if the lowest and the highest address are in the same buffer, all addresses are. */
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                       int bytes)
 {
@@ -106,7 +106,8 @@ void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on
 
 /* -- ld, st -- */
 
-/* Determines each lane's memory; global addresses are checked here, others when they are accessed. */
+/* Determines each lane's state space and checks global addresses; other addresses are checked when they are
+ * accessed. */
 static struct spaces check_access(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint64_t *at,
                                   int bytes)
 {
@@ -118,7 +119,7 @@ static struct spaces check_access(struct emu_warp *w, const struct emu_insn *in,
     return s;
 }
 
-/* The offset of byte `at` of a thread's local memory in the warp's. */
+/* The offset in the warp's local memory of byte `at` of a lane's local memory. */
 static size_t local_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes)
 {
     size_t size = (size_t)w->cta->code->local_bytes;
@@ -144,7 +145,7 @@ static int access_count(const struct emu_insn *in)
     return in->nvec ? in->nvec : 1;
 }
 
-/* The value as the register holds it (PTX ISA, ld: signed types are sign-extended). */
+/* Extends a loaded value to the width of its register (PTX ISA, ld: signed types are sign-extended). */
 static uint64_t extended(const struct emu_insn *in, uint64_t x)
 {
     return in->type == PT_s8    ? (uint64_t)(int64_t)(int8_t)x
@@ -162,7 +163,7 @@ static uint64_t extended(const struct emu_insn *in, uint64_t x)
         }                                                                                                    \
     } while (0)
 
-/* Element k of every lane's vector, if memory and register have the same width. */
+/* Loads element k of every lane's vector from global memory, if memory and register have the same width. */
 static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                          int k)
 {
@@ -175,7 +176,7 @@ static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t
     w->defined[in->opnds[k].reg] |= on;
 }
 
-/* If the widths differ, or memory is not global: lane by lane. */
+/* Loads one lane's vector, if the widths differ or the memory is not global. */
 static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, struct spaces s)
 {
     int bytes = access_bytes(in), n = access_count(in);
@@ -244,7 +245,7 @@ static void store_element(struct emu_warp *w, const struct emu_insn *in, uint32_
     }
 }
 
-/* To shared or local memory. */
+/* Stores one lane's vector to shared or local memory. */
 static void store_lane(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, struct spaces s)
 {
     int bytes = access_bytes(in), n = access_count(in);
@@ -278,7 +279,7 @@ void emu_run_st(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         store_lane(w, in, emu_first_lane(on), at[emu_first_lane(on)], s);
 }
 
-/* -- atom, red: the lanes one after the other, each at once for all other CTAs -- */
+/* -- atom and red: one lane after the other, each atomic with respect to other CTAs -- */
 
 static enum mod combining(const struct emu_insn *in)
 {
@@ -289,7 +290,7 @@ static enum mod combining(const struct emu_insn *in)
     return m;
 }
 
-/* A float addition by the functions of float.c, which work on lanes. */
+/* Adds floats by the functions of float.c, which compute 32 lanes. */
 static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
 {
     uint64_t a[LANES] = {x}, b[LANES] = {y}, d[LANES];
@@ -307,12 +308,12 @@ static uint64_t flushed(const struct emu_insn *in, uint64_t x)
 
 static bool is_less(enum ptype t, uint64_t x, uint64_t y)
 {
-    if (t == PT_f16 || t == PT_bf16) /* only for tensor reductions */
+    if (t == PT_f16 || t == PT_bf16) /* 16-bit floats occur only in reductions by tensor maps */
         return emu_half_value(t, (uint16_t)x) < emu_half_value(t, (uint16_t)y);
     return t == PT_s32 ? (int32_t)x < (int32_t)y : t == PT_s64 ? (int64_t)x < (int64_t)y : x < y;
 }
 
-/* The value in memory afterwards. */
+/* The new value in memory. */
 static uint64_t combine(const struct emu_insn *in, uint64_t old, uint64_t x, uint64_t y)
 {
     enum ptype t = (enum ptype)in->type;
@@ -324,14 +325,14 @@ static uint64_t combine(const struct emu_insn *in, uint64_t old, uint64_t x, uin
     case MOD_and: return old & x;
     case MOD_or: return old | x;
     case MOD_xor: return old ^ x;
-    case MOD_inc: return old >= x ? 0 : old + 1; /* "atom": only for .u32 */
+    case MOD_inc: return old >= x ? 0 : old + 1; /* PTX ISA, "atom": inc exists only for .u32 */
     case MOD_dec: return old == 0 || old > x ? x : old - 1;
     case MOD_exch: return x;
     default: return old == x ? y : old; /* cas */
     }
 }
 
-/* A compare-and-swap loop; returns the old value. */
+/* Performs the operation by a compare-and-swap loop on the host; returns the old value. */
 static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x, uint64_t y)
 {
     switch (access_bytes(in)) {

@@ -1,12 +1,12 @@
-/* operands.c: do an instruction's operands fit the words of its row (codegen/insns.h)? An assembler refuses
- * those that do not, so the emulator does too (PTX ISA, "Instruction Operands", "Type Information for
- * Instructions and Operands").
+/* operands.c: do an instruction's operands fit the words of its row (codegen/insns.h)? An assembler rejects operands
+ * that do not, so the emulator does too (PTX ISA, "Instruction Operands", "Type Information for Instructions and
+ * Operands").
  *
  *     shl.b32 %r1, %f1, %rd1        shl: d a b:u32        operand 3 is a register of b64, not of u32
  *
- * A type without sign or format (b32) agrees with every type of its size, a signed integer with an unsigned
- * one, and other types only with themselves. This is stricter than an assembler only for code that is never
- * intended (a predicate in a vector of words). */
+ * An untyped-bits type (b32) agrees with every type of its size, a signed integer type with the unsigned one, and
+ * other types only with themselves. This is stricter than an assembler only for code that is surely wrong (for
+ * example a predicate in a vector of words). */
 #include "runtime/devices/emulator/machine.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ static enum ptype wide_type(enum ptype t)
                          : PT_none;
 }
 
-/* The type of a word's operands; PT_none: it has none. */
+/* The type of the operands that a word of the row describes; PT_none: they have no type. */
 static enum ptype type_of(const struct emu_insn *in, const struct insn_word *x)
 {
     enum insn_result result = insn_info[in->code].result;
@@ -73,7 +73,7 @@ static int register_bits(enum ptype t)
     return class_info[ptype_info[t].cls].bits;
 }
 
-/* Loaded, stored or converted values may be in a larger register, except for the newer 16-bit floats. */
+/* May a register be wider than the instruction's type? It may for loads, stores and conversions. */
 static bool may_be_wider(const struct emu_insn *in)
 {
     bool moves = in->code == INSN_ld || in->code == INSN_st || in->code == INSN_ld_param;
@@ -125,8 +125,8 @@ static bool check_register(const struct emu_insn *in, enum ptype want, const str
                     ptype_info[want].word);
 }
 
-/* Integer constants have no point; float constants are of the instruction's size; there are no constants of
- * 16-bit floats. */
+/* Checks a constant: an integer constant has no point; a float constant has the size of the instruction's type;
+ * 16-bit floats have no constants. */
 static bool check_constant(enum ptype want, const struct emu_written *w, const struct complaint *c)
 {
     enum sort sort = sort_of(want);
@@ -153,7 +153,7 @@ static enum mod space_of(const struct emu_insn *in, const struct insn_word *x)
         if (x->type ? strncmp(x->type, word, strlen(word)) == 0 : emu_has_mod(in, spaces[i]))
             return spaces[i];
     }
-    return MOD_none; /* generic */
+    return MOD_none; /* the address is generic */
 }
 
 static bool check_address(const struct emu_insn *in, const struct insn_word *x, const struct emu_written *w,
@@ -171,8 +171,8 @@ static bool check_address(const struct emu_insn *in, const struct insn_word *x, 
     return fits || complain(c, "an address in a register of %s", ptype_info[w->type].word);
 }
 
-/* The name of a variable or a parameter: `cvta` takes it in its own space, other instructions as a generic
- * address. */
+/* Is the operand the name of a variable or parameter, as an address? For `cvta` the name is an address in its own
+ * state space, for other instructions a generic address. */
 static bool names_place(const struct emu_insn *in, const struct emu_written *w)
 {
     enum mod space = w->form == WRITTEN_name ? MOD_param : (enum mod)w->space;
@@ -182,7 +182,7 @@ static bool names_place(const struct emu_insn *in, const struct emu_written *w)
     return is_name && (in->code != INSN_mapa || space == MOD_shared);
 }
 
-/* Checks a value, not an address. */
+/* Checks an operand that is a value, not an address in brackets. */
 static bool check_value(const struct emu_insn *in, const struct insn_word *x, const struct emu_written *w,
                         enum ptype want, const struct complaint *c)
 {
@@ -191,7 +191,8 @@ static bool check_value(const struct emu_insn *in, const struct insn_word *x, co
         return check_register(in, want, w, c);
     if (w->form == WRITTEN_constant && x->kind != WORD_register && x->kind != WORD_result)
         return check_constant(want, w, c);
-    if (w->form == WRITTEN_special && in->code == INSN_mov) /* no other instruction reads them */
+    /* mov is the only instruction that reads special registers */
+    if (w->form == WRITTEN_special && in->code == INSN_mov)
         return check_register(in, want, w, c);
     if (is_place && names_place(in, w))
         return sort_of(want) != SORT_other ||
@@ -200,7 +201,7 @@ static bool check_value(const struct emu_insn *in, const struct insn_word *x, co
                     x->kind == WORD_constant ? "constant" : "register", ptype_info[want].word);
 }
 
-/* Checks operand `at` of those that the word describes. */
+/* Checks the operand with index `at` among those that the word describes. */
 static bool check_one(const struct emu_insn *in, const struct insn_word *x, int at, struct emu_written *w,
                       const struct complaint *c)
 {
@@ -215,7 +216,7 @@ static bool check_one(const struct emu_insn *in, const struct insn_word *x, int 
     return is_address ? check_address(in, x, w, c) : check_value(in, x, w, (enum ptype)w->want, c);
 }
 
-/* -- constants that may have some values only -- */
+/* -- constants with a limited range -- */
 
 static const struct range {
     uint8_t code, operand;
@@ -236,7 +237,7 @@ static const struct range {
     {INSN_bulk_prefetch, 1, 0, INT32_MAX, 16},
 };
 
-/* cp.async reads no more bytes than it writes. */
+/* Checks that cp.async reads no more bytes than it writes. */
 static bool check_source_bytes(const struct emu_insn *in, const struct emu_written *w, struct complaint *c)
 {
     if (in->code != INSN_cp_async || in->nopnds < 4 || w[3].form != WRITTEN_constant ||
@@ -262,14 +263,14 @@ static bool check_values(const struct emu_insn *in, const struct emu_written *w,
     return check_source_bytes(in, w, c);
 }
 
-/* -- all of them -- */
+/* -- all operands of an instruction -- */
 
 static bool is_policy(const struct insn_word *x)
 {
     return strncmp(x->name, "policy", 6) == 0;
 }
 
-/* Is an optional operand present? `left` operands remain; some modifiers tell it exactly. */
+/* Is an optional operand present? `left` is the number of remaining operands; some modifiers decide the question. */
 static bool is_there(const struct emu_insn *in, const struct insn_word *x, int left)
 {
     bool hint = emu_has_mod(in, MOD_l2_hint);

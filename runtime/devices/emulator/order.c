@@ -1,15 +1,16 @@
-/* order.c: which accesses are ordered before which (PTX ISA, "Memory Consistency Model: Causality order").
+/* order.c: tracks the happens-before order of accesses by vector clocks (PTX ISA, "Memory Consistency Model:
+ * Causality order").
  *
- *     warp 0: st.shared; arrive ──► barrier ──► warp 1: wait; ld.shared        ordered: warp 0's store is visible
- *     warp 2:                                           ld.shared              not ordered: warp 2 was not at the barrier
+ *     warp 0: st.shared; arrive ──► barrier ──► warp 1: wait; ld.shared        ordered: sees warp 0's store
+ *     warp 2:                                           ld.shared              not ordered: warp 2 did not wait
  *
- * Time is one counter for a cluster. Each warp has a vector clock, `seen`: for every actor the time up to
- * which its accesses are ordered before the warp's next access. A warp that arrives at a barrier publishes
- * its vector and the time; a warp that waits there merges them into its own. Two accesses of which neither is
- * ordered before the other are a race, whatever the emulator's order was.
+ * A cluster has one counter of time. Each warp has a vector clock, `seen`: for every actor, the time up to which the
+ * actor's accesses are ordered before the warp's next access. A warp that arrives at a barrier publishes its vector
+ * clock and the time; a warp that waits at the barrier merges them into its own vector clock. Two conflicting
+ * accesses race if neither is ordered before the other, in whatever order the emulator executed them.
  *
- * Actors are the warps and their asynchronous units: a warp's own copies are ordered before it only after it
- * has waited for them. */
+ * The actors are the warps and their asynchronous copies and wgmmas: a warp's copies are ordered before its next
+ * access only after the warp has waited for them. */
 #include "runtime/devices/emulator/machine.h"
 
 enum { WARPGROUPS_MOST = WARPS_MOST / 4 };

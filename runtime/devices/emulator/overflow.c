@@ -1,12 +1,12 @@
 /* overflow.c: which addresses were computed by 32-bit arithmetic that overflowed?
  *
- *     mul.lo.s32 %r3, %r1, 40000;      overflows: no error yet, as a later sum may be in range
- *     mul.wide.s32 %rd2, %r3, 4;       from here on the result is definitely wrong
+ *     mul.lo.s32 %r3, %r1, 40000;      overflows: no error yet, because a later sum may be in range again
+ *     mul.wide.s32 %rd2, %r3, 4;       widens the wrong number, so the result is definitely wrong
  *     @%p1 ld.global.b32 ...           an error if an enabled lane has such an address
  *
- * The loader finds the registers from which global addresses are computed, backwards through sums, products,
- * shifts and signed widening; other instructions end the search, so hashes may wrap. At run time, lanes whose
- * number overflowed also keep the exact one. */
+ * The loader searches backwards from global addresses through sums, products, shifts and signed widening for the
+ * registers from which they are computed. The search ends at other instructions, so hashes may wrap. At run time,
+ * the emulator also stores the exact result of each lane whose arithmetic overflowed. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static enum kind kind_of(const struct emu_insn *in)
     return !is_signed ? MAKES_other : bits == 32 ? MAKES_narrow : bits == 64 ? MAKES_wide : MAKES_other;
 }
 
-/* -- at loading -- */
+/* -- at load time -- */
 
 /* The instruction's operand that is a global address; -1: none. */
 static int address_of(const struct emu_insn *in)
@@ -77,9 +77,10 @@ void emu_find_addresses(struct arena *a, struct emu_code *code)
         code->insns.at[i].follows = false;
 }
 
-/* -- while running -- */
+/* -- at run time -- */
 
-static const int64_t FAR = INT64_C(1) << 61; /* numbers beyond this limit are wrong anyway */
+static const int64_t FAR = INT64_C(1)
+                           << 61; /* bound on exact results: larger ones are wrong as addresses anyway */
 
 static int64_t times(int64_t x, int64_t y)
 {
@@ -110,7 +111,7 @@ static int64_t exact(const struct emu_insn *in, int64_t x, int64_t y, int64_t z)
     case INSN_mul_lo: return times(x, y);
     case INSN_mad_lo: return times(x, y) + z;
     case INSN_shl: return x == 0 ? 0 : y < 0 || y > 60 ? FAR : times(x, INT64_C(1) << y);
-    default: return x; /* mov */
+    default: return x; /* mov copies the number */
     }
 }
 
@@ -121,7 +122,7 @@ static int64_t exact(const struct emu_insn *in, int64_t x, int64_t y, int64_t z)
     }                                                                                                        \
     return bad == 0
 
-/* The common case: sources did not overflow, and the results of all lanes fit. */
+/* The common case: no source has overflowed, and the results of all lanes fit into 32 bits. */
 static bool fits(const struct emu_insn *in, const int32_t *x, const int32_t *y, const int32_t *z)
 {
     int64_t bad = 0;

@@ -1,5 +1,5 @@
-/* print.c: how vprintf executes (CUDA C++ Programming Guide, "Formatted Output"): each lane in turn prints
- * its format with its arguments, which are consecutive in memory, each aligned to its size. */
+/* print.c: executes vprintf (CUDA C++ Programming Guide, "Formatted Output"): each lane in turn prints its format
+ * with its arguments, which are consecutive in memory, each aligned to its size. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@ struct printing {
     struct emu_warp *w;
     const struct emu_insn *in;
     int lane;
-    uint64_t args; /* generic address of the next argument */
+    uint64_t args; /* the generic address of the next argument */
     char line[1024];
     size_t used;
 };
@@ -32,7 +32,8 @@ static uint64_t next_arg(struct printing *p, unsigned bytes)
     return bits;
 }
 
-/* `%3d` and similar conversions; s is behind the percent sign. Returns the text after the conversion. */
+/* Prints the argument of a conversion specifier such as `%3d`; s points after the percent sign. Returns the text
+ * after the specifier. */
 static const char *put_conversion(struct printing *p, const char *s)
 {
     char piece[64];

@@ -1,10 +1,10 @@
-/* shared.c: shared memory, with a record of the accesses to each byte that detects races.
+/* shared.c: accesses shared memory, and detects races by recording the accesses to each byte.
  *
- *     warp 0: st.shared [64]        warp 1: ld.shared [64]         without a barrier: a race, in whatever order they ran
+ *     warp 0: st.shared [64]        warp 1: ld.shared [64]       a race, unless a barrier separates them
  *
- * Two actors race if they access the same byte, one of them writes, and the earlier access is not ordered
- * before the later one (order.c; PTX ISA, "Memory Consistency Model": morally strong accesses do not race).
- * Writing the value that memory already has is no race. Accesses of one warp are in program order. */
+ * Two actors race if they access the same byte, one of them writes, and the earlier access is not ordered before the
+ * later one (order.c; PTX ISA, "Memory Consistency Model": morally strong accesses do not race). A write of the
+ * value that memory already has is not a race. Accesses of one warp are in program order. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -36,7 +36,7 @@ static bool was_written(const struct emu_cta *c, const struct emu_shadow *s)
     return s->written >= c->cluster->began;
 }
 
-/* Describes an actor and its access: "warp 3 reads at line 17". */
+/* Reports a race, with both actors and accesses: "warp 3 reads at line 17". */
 static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int lane, int byte,
                            const char *done, int actor, const char *verb, int line)
 {
@@ -51,9 +51,9 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
              copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
-/* Records the read in place of one that is ordered before it, or else of one that is neither the oldest nor
- * the newest (the first entry): a writer behind a barrier that lacks some readers is usually unordered with
- * one of these two. */
+/* Records a read. It replaces an entry that is ordered before it, or else one that is neither the oldest nor the
+ * newest (the oldest is the first entry): a later write that is unordered with some readers, because they did not
+ * arrive at a barrier, is usually unordered with the oldest or the newest. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 1;
@@ -85,7 +85,7 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
                      number + i);
         if (!emu_is_over(w, s->writer, s->written))
             race(w, in, lane, number + i, "read", s->writer, "write", s->write_line);
-        /* otherwise it is the same read by another lane */
+        /* otherwise another lane has made the same read */
         if (s->reader[0] != w->actor || s->read[0] != time)
             add_reader(w, s, w->actor, time, in->line);
         *undefined |= (uint64_t)s->undefined << 8 * i;
@@ -102,7 +102,7 @@ static void check_write(struct emu_warp *w, const struct emu_insn *in, int lane,
             race(w, in, lane, byte, "written", s->reader[i], "read", s->read_line[i]);
 }
 
-/* Writing the value that memory already has does no harm. */
+/* Checks a write for races. A write of the value that memory already has is not a race. */
 void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes,
                       uint64_t value, uint64_t undefined)
 {
@@ -122,7 +122,7 @@ void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, u
     }
 }
 
-/* -- for what works by itself -- */
+/* -- accesses by copies and wgmma -- */
 
 int emu_shared_range(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes,
                      int align, struct emu_cta **cta)
@@ -158,7 +158,8 @@ void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, s
     }
 }
 
-/* Writes of threads, or of cp.async, must be followed by a proxy fence (PTX ISA, "Proxies"). */
+/* Checks asynchronous reads. A proxy fence must separate them from earlier writes by threads or cp.async (PTX ISA,
+ * "Proxies"). */
 bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at,
                      int bytes, int actor, uint32_t time)
 {

@@ -1,14 +1,14 @@
-/* tensor.c: how mma.sync, ldmatrix and stmatrix execute (PTX ISA, "Warp Level Matrix Multiply-Accumulate
- * Instructions: mma", "Matrix Fragments for mma").
+/* tensor.c: executes mma.sync, ldmatrix and stmatrix (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions:
+ * mma", "Matrix Fragments for mma").
  *
- * The 32 lanes hold the matrices together: lane = 4 group + member.
+ * The matrices are distributed over 32 lanes; lane = 4 group + member.
  *
  *     D, C (16 x 8)     register i: row group + 8 (i / 2), column 2 member + i % 2
  *     A (16 x k)        word i:     row group + 8 (i % 2), the elements of a word at columns (member + 4 (i / 2)) per word and on
  *     B (k x 8)         word i:     rows (member + 4 i) per word and on, column group
  *
- * where `per word` elements are in 32 bits, the first lowest: 2 of f16 and bf16, 4 of s8 and fp8, 1 of tf32.
- * sums.c adds floats as an H200 does. Integers wrap. */
+ * A word is 32 bits with `per word` elements, the first in the lowest bits: 2 of f16 and bf16, 4 of s8 and fp8, 1 of
+ * tf32. sums.c adds floats as an H200 does. Integers wrap. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ enum { ROWS = EMU_ROWS, COLUMNS = 8, MEMBERS = 4 };
 
 struct shape {
     uint8_t code;
-    int depth; /* k */
+    int depth; /* the number k of products in each sum */
     enum ptype elem, elem_b;
     int bits;
 };
@@ -52,7 +52,7 @@ static int words_of_b(const struct shape *s)
     return COLUMNS * s->depth * s->bits / 32 / LANES;
 }
 
-/* 4 of D, A, B, 4 of C. */
+/* Is the instruction an mma? Its operands are 4 registers of D, those of A and B, and 4 of C. */
 bool emu_is_mma(const struct emu_insn *in)
 {
     const struct shape *s = shape_of(in);
@@ -69,7 +69,7 @@ int emu_mma_operations(const struct emu_insn *in)
 static void elements(enum ptype elem, uint32_t word, double *x)
 {
     uint16_t halves[2] = {(uint16_t)word, (uint16_t)(word >> 16)};
-    uint32_t bits = word & 0xffffe000; /* tf32: only 10 bits of mantissa are used */
+    uint32_t bits = word & 0xffffe000; /* of tf32 only 10 bits of the mantissa are used */
     float f;
     memcpy(&f, &bits, sizeof f);
     switch (elem) {
@@ -96,7 +96,8 @@ static double accumulator(const struct shape *s, uint32_t bits)
 
 struct matrices {
     struct emu_dot dot;
-    bool bad_row[ROWS], bad_column[COLUMNS], bad[ROWS][COLUMNS]; /* computed from an undefined value */
+    /* true for rows of A, columns of B and elements of C that have undefined bits */
+    bool bad_row[ROWS], bad_column[COLUMNS], bad[ROWS][COLUMNS];
 };
 
 static bool is_bad(const struct emu_warp *w, const struct emu_opnd *o, int lane)
@@ -156,7 +157,7 @@ static uint32_t result(const struct shape *s, double sum)
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     if (s->elem == PT_s8)
-        return (uint32_t)(int64_t)sum; /* wraps: there is no .satfinite */
+        return (uint32_t)(int64_t)sum; /* the sum wraps, because .satfinite is not supported */
     return x == x ? bits : 0x7fffffff;
 }
 
@@ -220,13 +221,13 @@ void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     scatter(w, in->opnds, s, &m);
 }
 
-/* -- ldmatrix, stmatrix (PTX ISA, the sections of these names): matrices of 8 x 8 halves -- */
+/* -- ldmatrix, stmatrix (PTX ISA, the sections of these names): matrices of 8 x 8 16-bit elements -- */
 
-/* Lane 8 j + i has the address of row i of matrix j; lane l gets row l / 4 of each matrix, columns 2 (l % 4)
- * and the next; transposed, columns are rows. */
+/* Lane 8 j + i supplies the address of row i of matrix j. Lane l receives, from each matrix, the elements of row l /
+ * 4 in columns 2 (l % 4) and 2 (l % 4) + 1; with .trans, rows and columns are exchanged. */
 enum { SIDE = 8, HALF_BYTES = 2, ROW_BYTES = SIDE * HALF_BYTES };
 
-/* The addresses of all rows, which are read before a result may overwrite the address. */
+/* Collects the addresses of all rows, before a result can overwrite the register with the address. */
 static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on, unsigned char *rows[LANES])
 {
     const struct emu_opnd *address = &in->opnds[in->address];
@@ -245,7 +246,7 @@ static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on
         emu_count_shared(w, in, ALL_LANES >> (LANES - n), at, ROW_BYTES);
 }
 
-/* The address of half k of a lane. */
+/* The address of 16-bit element k of a lane. */
 static unsigned char *half_at(unsigned char *const *row, bool transposed, int lane, int k)
 {
     int at = lane / MEMBERS, beside = 2 * (lane % MEMBERS) + k;

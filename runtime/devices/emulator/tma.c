@@ -1,12 +1,12 @@
-/* tma.c: how bulk copies execute, with tensor maps and without (PTX ISA, "Data Movement and Conversion
- * Instructions: Tensor copy", "cp.async.bulk", "cp.async.bulk.tensor", "Swizzling modes").
+/* tma.c: executes bulk copies, with and without tensor maps (PTX ISA, "Data Movement and Conversion Instructions:
+ * Tensor copy", "cp.async.bulk", "cp.async.bulk.tensor", "Swizzling modes").
  *
- *     load    global ─► shared memory of one CTA or several: an mbarrier counts the bytes, in each of them
- *     store   shared ─► global: the issuing thread waits for its groups
+ *     load    global ─► shared memory of one or several CTAs; an mbarrier in each CTA counts the bytes
+ *     store   shared ─► global; the issuing thread waits for its groups of stores
  *
- * A box lies in shared memory row by row, dimension 0 first; with a swizzle of W bytes the 16-byte pieces of
- * each 8 rows of W bytes are permuted: address bits 4 and up ^= bits 7 and up, of the absolute address.
- * Elements outside of the tensor read as zero and count as bytes; they are not written. */
+ * The rows of a box, along dimension 0, are consecutive in shared memory. A swizzle of W bytes permutes the 16-byte
+ * chunks within each 8 rows of W bytes: bits 4 and up of the absolute address are XORed with bits 7 and up. Loads
+ * fill elements outside of the tensor with zeros, which count as bytes; stores skip them. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -67,7 +67,7 @@ static bool holds_float(const struct packed_map *m)
     return m->type == MAP_f16 || m->type == MAP_bf16 || m->type == MAP_f32 || m->type == MAP_f64;
 }
 
-/* False for maps that cuTensorMapEncodeTiled would refuse, or that trap on an H200. */
+/* Is the map valid? cuTensorMapEncodeTiled would reject an invalid map, or copies with it would trap on an H200. */
 static bool is_valid(const struct packed_map *m)
 {
     bool good = m->rank >= 1 && m->rank <= MAP_RANK_MAX && m->type < MAP_type_count &&
@@ -83,22 +83,21 @@ static bool is_valid(const struct packed_map *m)
 
 /* -- boxes -- */
 
-/* The offset of the 16-byte piece at `at` of a CTA's shared memory (PTX ISA, "Swizzling modes"). */
+/* The swizzled offset of the 16-byte chunk at offset `at` of a CTA's shared memory (PTX ISA, "Swizzling modes"). */
 static int swizzled(const struct packed_map *m, int at)
 {
     int address = at + SHARED_BASE, mask = m && m->swizzle ? (1 << m->swizzle) - 1 : 0;
     return (address ^ (address >> 7 & mask) << 4) - SHARED_BASE;
 }
 
-/* One row of the box, to be copied from or to shared memory; its elements from `first` to `end` are inside
- * the tensor. */
+/* One row of a box that is copied; its elements from `first` up to, but excluding, `end` are inside the tensor. */
 struct row {
     const struct emu_op *op;
-    unsigned char *global; /* address of element 0 of the row */
-    int at, first, end;    /* at: offset in shared memory */
+    unsigned char *global; /* the address of the row's element 0 */
+    int at, first, end;    /* at: the offset in shared memory */
 };
 
-/* Fills with NaNs: 16 bits have one; 32 and 64 bits repeat its bits. */
+/* Fills a line with NaNs: a 16-bit pattern, which NaNs of 32 and 64 bits repeat. */
 static void fill_nan(unsigned char *line, int bytes)
 {
     static const uint16_t nan = 0x7ff7;
@@ -130,7 +129,7 @@ static void store_row(const struct row *r)
         memcpy(r->global + r->first * elem, line + r->first * elem, (size_t)((r->end - r->first) * elem));
 }
 
-/* Checks the access to elements of dimension 0 from first to end. */
+/* Checks the access to the row's elements in global memory. */
 static void check_row(const struct row *r)
 {
     const struct emu_launch *l = r->op->w->cta->launch;
@@ -188,7 +187,7 @@ static void finish_store(struct emu_op *op)
 
 /* -- loads -- */
 
-/* Loads to the CTA of `rank`: data and mbarrier are at the issuing CTA's offsets, in that CTA. */
+/* Loads to the CTA with rank `rank`, in which data and mbarrier have the same offsets as in the issuing CTA. */
 static void load_to(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, uint64_t to,
                     uint64_t mbarrier, int align)
 {
@@ -214,7 +213,7 @@ static uint64_t in_rank(uint64_t address, int rank)
     return (address & ((UINT64_C(1) << RANK_SHIFT) - 1)) | (uint64_t)rank << RANK_SHIFT;
 }
 
-/* `mask`: number of the operand that selects the CTAs. */
+/* Executes a load. `mask`: the index of the operand that selects the CTAs. */
 static void load(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, int mbarrier,
                  int mask, int align)
 {
@@ -337,7 +336,8 @@ void emu_run_tma_store(struct emu_warp *w, const struct emu_insn *in, uint32_t o
     }
 }
 
-/* Groups belong to a thread; the warp records when each was committed, and by which lane. */
+/* Executes a commit. Groups of stores belong to a thread, so the warp records the time and the lane of each
+ * commit. */
 void emu_run_bulk_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     (void)in;
@@ -379,10 +379,10 @@ static bool is_seen(const struct emu_cta *c, int actor, uint32_t time)
     return false;
 }
 
-/* When a CTA exits, its shared memory is gone: before, its stores from it must have been read (PTX ISA,
- * "cp.async.bulk"), and some warp must have waited for each copy into it and for each arrival of another CTA
- * at its mbarriers; until then these are in flight (PTX ISA, "mbarrier.arrive" on shared::cluster,
- * "barrier.cluster": a relaxed arrival there orders nothing). */
+/* Checks that nothing accesses a CTA's shared memory after its exit: bulk stores must have read it (PTX ISA,
+ * "cp.async.bulk"), and a warp must have waited for each copy into it and for each arrival of another CTA at its
+ * mbarriers, which are in flight until then (PTX ISA, "mbarrier.arrive" on shared::cluster; a relaxed arrival at
+ * "barrier.cluster" does not order them). */
 static void check_end(struct emu_cta *c)
 {
     for (int i = 0; i < c->nwarps; i++) {
@@ -411,7 +411,7 @@ void emu_check_end(struct emu_cluster *c)
         check_end(&c->ctas[i]);
 }
 
-/* -- maps of a launch -- */
+/* -- tensor maps of a launch -- */
 
 static enum map_type packed_type(int dtype)
 {

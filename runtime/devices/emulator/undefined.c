@@ -1,14 +1,14 @@
-/* undefined.c: which values are computed from registers and shared memory that were never written, and where
- * do they matter?
+/* undefined.c: tracks undefined bits: values that are computed from registers and shared memory that were never
+ * written.
  *
  *     @%p1 ld.global.b32 %r1, [%rd1];      lanes without %p1: all bits of %r1 undefined
  *     add.f32 %f1, %r1, 1.0;               %f1 is undefined too: no error yet
  *     @%p1 st.global.f32 [%rd2], %f1;      only lanes with %p1 store: no error
  *
- * Compiled code may compute with such values if no observable result depends on them. So undefined bits are
- * propagated, as memory checkers do, and reported only in an address, a condition, or a store to global
- * memory. Moves and logic propagate them bit by bit, packed floats by halves; the result of any other
- * instruction is undefined as a whole. */
+ * Compiled code may compute with such values if no observable result depends on them. So the emulator propagates
+ * undefined bits, as memory checkers do, and reports them only in an address, a condition, or a store to global
+ * memory. Moves and logic instructions propagate them bit by bit, instructions on packed floats by halves; the
+ * result of any other instruction is undefined as a whole. */
 #include "runtime/devices/emulator/machine.h"
 
 uint64_t emu_undefined_opnd(const struct emu_warp *w, const struct emu_opnd *o, int lane)
@@ -52,7 +52,7 @@ static bool is_packed(enum ptype t)
     return t == PT_f16x2 || t == PT_bf16x2;
 }
 
-/* The bits of a source that the instruction reads: for %h with .u8 the low 8. */
+/* The bits of a source register that an instruction of type t reads: for .u8 the low 8 bits. */
 static uint64_t bits_read(enum ptype t)
 {
     int bits = ptype_info[t].bits;

@@ -1,7 +1,6 @@
-/* warp.c: the registers of a warp, and instructions that move values between them: computations, packing,
- * parameters, shuffles.
+/* warp.c: accesses registers of a warp, and executes computations, packing, parameter loads and shuffles.
  *
- * An instruction computes all 32 lanes into scratch memory; only the enabled lanes are then stored. */
+ * An instruction computes all 32 lanes into scratch memory, from which only the active lanes are stored. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -72,7 +71,8 @@ void emu_commit(struct emu_warp *w, const struct emu_opnd *o, uint32_t on, const
 
 /* -- computing -- */
 
-/* If an operand is partly undefined, computes the undefined bits of the result. */
+/* Updates the definedness of the result: if an operand has undefined bits, computes the undefined bits of the
+ * result. */
 static void define_result(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint32_t defined)
 {
     const struct emu_opnd *d = &in->opnds[0];
@@ -106,7 +106,8 @@ void emu_run_compute(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         mask &= also;
         memcpy(w->scratch, &mask, sizeof mask);
     }
-    define_result(w, in, on, sources_defined(w, in)); /* before the result may overwrite an operand */
+    define_result(w, in, on,
+                  sources_defined(w, in)); /* this must happen before the result overwrites an operand */
     emu_commit(w, &in->opnds[0], on, w->scratch);
 }
 
@@ -145,7 +146,7 @@ void emu_run_unpack(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     }
 }
 
-/* -- the same for all lanes -- */
+/* -- values that are equal in all lanes -- */
 
 static void set_all(struct emu_warp *w, const struct emu_opnd *d, uint32_t on, uint64_t bits)
 {
@@ -164,15 +165,16 @@ void emu_run_param(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     set_all(w, &in->opnds[0], on, is_signed ? (uint64_t)((int64_t)x >> unused) : x >> unused);
 }
 
-/* A cache policy has no effect. */
+/* Executes createpolicy; cache policies have no effect in the emulator. */
 void emu_run_policy(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     set_all(w, &in->opnds[0], on, 0);
 }
 
-/* -- lanes of a warp together -- */
+/* -- instructions across lanes -- */
 
-/* All lanes in the mask must execute the instruction (PTX ISA, "shfl.sync": otherwise undefined). */
+/* Fails unless all lanes in the member mask execute the instruction (PTX ISA, "shfl.sync": otherwise the behaviour
+ * is undefined). */
 static void need_members(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *members,
                          uint32_t on)
 {
@@ -186,7 +188,8 @@ static void need_members(struct emu_warp *w, const struct emu_insn *in, const st
                  emu_first_lane(extra), mask);
 }
 
-/* Section "shfl.sync", its pseudocode: bits 0 to 4 of c clamp, bits 8 to 12 divide the warp into segments. */
+/* The lane from which `lane` reads, after the pseudocode of section "shfl.sync": bits 0 to 4 of c are the clamp
+ * value, bits 8 to 12 the segment mask. */
 static int source_lane(const struct emu_insn *in, int lane, uint32_t b, uint32_t c)
 {
     int segment = (int)(c >> 8 & 31), clamp = (int)(c & 31), at = (int)(b & 31);
@@ -271,7 +274,7 @@ void emu_run_activemask(struct emu_warp *w, const struct emu_insn *in, uint32_t 
     set_all(w, &in->opnds[0], on, on);
 }
 
-/* The ISA does not say which lane is elected: here it is the first. */
+/* The ISA does not specify which lane is elected; the emulator elects the first. */
 void emu_run_elect(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     need_members(w, in, &in->opnds[1], on);
@@ -279,8 +282,8 @@ void emu_run_elect(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     set_all(w, &in->opnds[0], on & -on, 1);
 }
 
-/* -- addresses (PTX ISA, "cvta", "mapa"): all spaces but shared and local lie in the
- * generic one as they are -- */
+/* -- addresses (PTX ISA, "cvta", "mapa"): only addresses of shared and local memory differ from their generic
+ * addresses -- */
 
 static void to_generic(void *restrict d, const void *a, const void *b, const void *c,
                        const struct emu_insn *in)

@@ -1,16 +1,16 @@
-/* wgmma.c: how wgmma executes, and which accesses to the registers that it uses are errors (PTX ISA,
- * "Asynchronous Warpgroup Level Matrix Instructions": "wgmma.mma_async", "Register Fragments", "Shared Memory
- * Matrix Layout", "Matrix Descriptor Format", "wgmma.fence").
+/* wgmma.c: executes wgmma, and reports wrong accesses to the registers that it uses (PTX ISA, "Asynchronous
+ * Warpgroup Level Matrix Instructions": "wgmma.mma_async", "Register Fragments", "Shared Memory Matrix Layout",
+ * "Matrix Descriptor Format", "wgmma.fence").
  *
  *     D (64 x n) = A (64 x k) B (k x n) + D       each of the 4 warps has 16 rows; A in shared memory or registers, B in shared memory
  *
  *     D   register i: row lane / 4 + 8 (i / 2 % 2), column 2 (lane % 4) + i % 2 + 8 (i / 4), of f16 two columns in a register
  *     A   register i: row lane / 4 + 8 (i % 2), words at word lane % 4 + 4 (i / 2) of the row
  *
- * chunk_at gives the address of element (mn, k) of an operand in shared memory. sums.c computes the sums when
- * the instruction is issued, but may not be read before the wait: its registers are `flying` until then, and
- * a separate actor reads its shared memory. Registers that other instructions wrote are `fresh` until the
- * next wgmma.fence. */
+ * chunk_at computes the address of element (mn, k) of an operand in shared memory. sums.c computes the sums
+ * when the instruction is issued, but no instruction may read them before the wait: until then the registers are
+ * `flying`, and a separate actor reads the shared memory. Registers that other instructions wrote are `fresh` until
+ * the next wgmma.fence. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -19,7 +19,8 @@
 enum { ROWS = EMU_ROWS, WARPGROUP = 4, MEMBERS = 4, CHUNK = 16, A_WORDS = 4 };
 
 struct shape {
-    uint8_t code, a, b, d; /* enum ptype; a tf32 is PT_f32, an fp8 its pair */
+    /* code of the instruction; types of A, B and D, enum ptype: PT_f32 for tf32, the type of a pair for fp8 */
+    uint8_t code, a, b, d;
     int depth;
 };
 
@@ -63,8 +64,8 @@ int emu_wgmma_operations(const struct emu_insn *in)
 
 /* -- operands -- */
 
-/* d..., A or 4 registers of it, B, scale-d; for floats then the signs of A and B; for 16 bits then which are
- * transposed. */
+/* The instruction's operands in order: registers of D; A (a descriptor or 4 registers); the descriptor of B;
+ * scale-d; for floats the signs of A and B; for 16-bit types whether A and B are transposed. */
 struct operands {
     int nd;
     bool a_in_registers;
@@ -116,10 +117,11 @@ bool emu_decode_wgmma(struct emu_insn *in)
 
 /* -- matrices in shared memory -- */
 
-/* A descriptor's fields, in bytes. */
+/* The fields of a matrix descriptor, in bytes. */
 struct place {
     uint64_t start;
-    int lbo, sbo, width, mask; /* of the swizzle; width 0: none */
+    int lbo, sbo, width,
+        mask; /* lbo, sbo: leading and stride byte offsets; width: of the swizzle, 0: no swizzle */
     enum map_swizzle swizzle;
     bool is_mn_major;
     enum ptype type;
@@ -147,8 +149,7 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
                           .type = type};
 }
 
-/* Address of the 16 bytes that begin with element (mn, k): along k, or along mn where that is the major
- * dimension.
+/* The address of the 16-byte chunk that begins with element (mn, k) and extends along the major dimension, k or mn.
  *
  *     major  swizzle   offset, with kb and mb: k and mn in bytes
  *     k      none      (mn % 8) 16 + kb % 16 + (kb / 16) LBO + (mn / 8) SBO
@@ -156,8 +157,8 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
  *     mn     none      mb % 16 + (k % 8) 16 + (k / 8) LBO + (mb / 16) SBO
  *     mn     W         mb % W + (k % 8) W + (k / 8) SBO + (mb / W) LBO
  *
- * then the swizzle of the absolute address: its bits 4, 5, ... ^= its bits 7, 8, ..., one bit for 32 bytes of width, two for
- * 64, three for 128. */
+ * Then the absolute address is swizzled: its bits 4, 5, ... are XORed with its bits 7, 8, ...; one bit for a width
+ * of 32 bytes, two bits for 64, three bits for 128. */
 static uint64_t chunk_at(const struct place *p, int mn, int k)
 {
     int elem = bits_of(p->type) / 8, major = (p->is_mn_major ? mn : k) * elem,
@@ -187,7 +188,7 @@ static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
         switch (t) {
         case PT_f32:
             memcpy(&word, bytes + 4 * i, sizeof word);
-            word &= 0xffffe000; /* tf32: only 10 bits of mantissa are used */
+            word &= 0xffffe000; /* of tf32 only 10 bits of the mantissa are used */
             memcpy(&f, &word, sizeof f);
             x[i] = (double)f;
             break;
@@ -197,8 +198,8 @@ static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
         }
 }
 
-/* The layout of threads' writes is unknown; data loaded by a tensor map must have the descriptor's
- * swizzle. */
+/* Fails if a tensor map loaded the data with another swizzle than the descriptor's. The layout of data that threads
+ * wrote is unknown. */
 static void check_laid(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int at)
 {
     static const char *const names[] = {"without a swizzle", "with a swizzle of 32 bytes",
@@ -209,7 +210,7 @@ static void check_laid(struct emu_warp *w, const struct emu_insn *in, const stru
                  names[laid - 1], w->cta->shadow[at].write_line, names[p->swizzle]);
 }
 
-/* Reads elements [first, first + n) x [0, depth) into to[k * pitch + mn - first]. */
+/* Reads elements (mn, k), mn in [first, first + n), k in [0, depth), into to[k * pitch + mn - first]. */
 static bool gather(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int first, int n,
                    int depth, double *to, int pitch)
 {
@@ -276,11 +277,12 @@ static uint32_t result(const struct shape *s, double sum)
     return s->d == PT_f16 ? emu_half_round(PT_f16, sum) : x == x ? bits : 0x7fffffff;
 }
 
-/* A row of the accumulators: of lane l register i, for f16 half h, in column `column`. */
+/* Visits a row of the accumulators: loads its elements to `sums`, or stores them from there. Finds lane, register and
+ * (for f16) half of each column. */
 static void visit_row(struct emu_warp *w, const struct operands *x, const struct shape *s, int row,
                       bool stores, double *sums)
 {
-    int halves = s->d == PT_f16 ? 2 : 1, group = 4 / halves; /* registers for 8 columns */
+    int halves = s->d == PT_f16 ? 2 : 1, group = 4 / halves; /* registers per lane for 8 columns */
     for (int i = 0; i < x->nd; i++) {
         if ((halves == 2 ? i % 2 : i / 2 % 2) != row / 8)
             continue;
@@ -431,8 +433,8 @@ void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
                   w->cta->cluster->began + (uint32_t)done - 1);
 }
 
-/* The registers that ptxas gives a thread at first: an equal part, in multiples of eight, of those of a
- * multiprocessor. */
+/* The number of registers that a thread has before setmaxnreg: an equal share of the SM's registers, rounded down to
+ * a multiple of eight. */
 int emu_first_registers(const struct emu_code *c)
 {
     enum { REGISTERS = 65536, MOST = 255 };
@@ -441,8 +443,8 @@ int emu_first_registers(const struct emu_code *c)
     return (n < MOST ? n : MOST) & ~7;
 }
 
-/* PTX ISA, "setmaxnreg": the registers of a CTA do not increase, so a warp that wants more waits until others
- * have released some. Then checks that the registers live in the PTX fit. */
+/* PTX ISA, "setmaxnreg": the total of a CTA does not increase, so a warp that requests more registers waits until
+ * other warps have released enough. */
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     int n = (int)in->opnds[0].offset, had = w->budget ? w->budget : emu_first_registers(w->cta->code);
@@ -451,7 +453,7 @@ bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t o
         emu_fail(w, in, 0, ERR_emulator_ptx,
                  "a budget of %d registers: a multiple of 8 from 24 to 256 is needed", n);
     if (n > had && n - had > w->cta->spare_registers &&
-        !w->cta->cluster->tallies) /* when counting, it never waits */
+        !w->cta->cluster->tallies) /* while instructions are counted, the warp does not wait */
         return false;
     w->cta->spare_registers += had - n;
     w->cta->cluster->may_release = true;

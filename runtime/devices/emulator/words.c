@@ -1,11 +1,12 @@
-/* words.c: do the words behind a mnemonic make a form of the instruction, in this order? (PTX ISA, each instruction's "Syntax".)
+/* words.c: are the words after a mnemonic, in this order, a valid form of the instruction? (PTX ISA, each
+ * instruction's "Syntax".)
  *
- *     ld.acquire.gpu.global.b32        acquire, gpu, global, b32: the words of a row of `ld`
- *     ld.global.acquire.gpu.b32        of none: an assembler refuses it, and so does the emulator
+ *     ld.acquire.gpu.global.b32        acquire, gpu, global, b32 match a row of `ld`
+ *     ld.global.acquire.gpu.b32        matches no row: an assembler rejects it, and so does the emulator
  *
- * A row is slots with blanks between, in order; a slot is words with | between, one of which stands there, or with ? at its end
- * none. An instruction may have several rows. What has none has no words but its mnemonic. The rows hold what the
- * emulator executes, which is less than the language has. */
+ * A row is an ordered list of slots, separated by blanks. A slot lists alternative words, separated by |; if it ends
+ * in ?, the word is optional. An instruction may have several rows; an instruction without rows has no words after
+ * its mnemonic. The rows list the forms that the emulator executes, a subset of PTX. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@
 #define OWN_SHARED "shared|shared::cta"
 #define HINT "L2::cache_hint? "
 #define VECTOR "v2|v4? "
-/* what an atomic or a bulk reduction computes, behind the words that it begins with */
+/* rows for the operations and types of an atomic or a bulk reduction, after the slots `head` */
 #define ATOMICS(code, head)                                                                                  \
     {code, head "add u32|s32|u64|f32|f64"}, {code, head "add noftz f16|bf16"},                               \
         {code, head "min|max u32|s32|u64|s64"}, {code, head "inc|dec u32"},                                  \
@@ -166,7 +167,7 @@ static const struct words {
     {INSN_bulk_prefetch, "L2::cache_hint?"},
 };
 
-/* Is the word one of a slot's? */
+/* Is the word one of the slot's alternatives? */
 static bool is_in(const char *slot, size_t slot_bytes, const char *word, size_t bytes)
 {
     for (const char *s = slot, *end = slot + slot_bytes; s < end; s++) {
@@ -180,7 +181,8 @@ static bool is_in(const char *slot, size_t slot_bytes, const char *word, size_t 
     return false;
 }
 
-/* Words from s to `end`, a dot before each. A word that a slot may take is the slot's: no row needs another choice. */
+/* Do the words from s to `end`, with a dot before each, match the row? Matching is greedy: if a word matches an
+ * optional slot, it fills this slot; no row needs backtracking. */
 static bool fits(const char *slots, const char *s, const char *end)
 {
     while (*slots) {

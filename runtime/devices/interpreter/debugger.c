@@ -1,14 +1,13 @@
-/* debugger.c: the debugger of kernels on the interpreter: it stops at breakpoint() and --break
- * FILE:LINE[@pid], shows variables, and continues.
+/* debugger.c: debugs kernels on the interpreter: stops at breakpoint() and --break FILE:LINE[@pid], shows variables,
+ * and continues.
  *
  *     > copy.py:12 in copy_k, program (3, 0, 0)
  *           x = tl.load(x_ptr + offs, mask)
  *     (neso) p offs[0]
  *     6
  *
- * The tracer has inserted a site before each statement (hostcall.c), which records the variables;
- * specialize.c asks the debugger whether to stop at it. Expressions are evaluated as host code, on copies of
- * the values. */
+ * The tracer inserts a site, which records the variables, before each statement (hostcall.c); specialize.c asks the
+ * debugger whether to stop at a site. The debugger evaluates expressions as host code, on copies of the values. */
 #include "runtime/devices/interpreter/debugger.h"
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
@@ -24,7 +23,7 @@ static void say(struct program *p, const struct text *t)
 
 /* -- breakpoints -- */
 
-/* "3", or "1,2,0" */
+/* Parses a program id: "3", or "1,2,0". */
 static bool read_pid(const char *s, int *pid)
 {
     int used = 0;
@@ -48,7 +47,7 @@ bool debugger_open(struct debugger *d, const char *where)
     return d->has_pid ? read_pid(rest + 1, d->pid) : !*rest;
 }
 
-/* Does `name` end in the file of the breakpoint? */
+/* Does path `name` end in the file name of the breakpoint? */
 static bool is_file(const struct debugger *d, const char *name)
 {
     size_t n = strlen(name);
@@ -72,7 +71,7 @@ bool debugger_stops(struct program *p, const struct host_site *site, const int *
     return true;
 }
 
-/* -- the shown elements -- */
+/* -- showing elements -- */
 
 static void show_place(struct program *p, struct loc at, const char *function, struct text *out)
 {
@@ -100,7 +99,7 @@ static void show_stop(struct program *p, const struct stop *stop)
     say(p, &out);
 }
 
-/* Innermost first: host functions, then the kernel with the functions inlined into it. */
+/* Shows the call stack, innermost call first: functions inlined into the kernel, the kernel, then host functions. */
 static void show_where(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct text out;
@@ -156,7 +155,8 @@ static const struct command {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-/* The letter of the command that begins a line; 0: there is none. *rest is the text behind it. */
+/* The letter of the command at the start of a line; 0: the line has none. Sets *rest to the text after the
+ * command. */
 static char command_of(const char *line, const char **rest)
 {
     size_t n = strcspn(line, " ");

@@ -1,4 +1,4 @@
-/* debugger.h: how kernels stop on the interpreter, for specialize.c, program.c and debugger.c. */
+/* debugger.h: the interface of the debugger of kernels on the interpreter. */
 #ifndef NESO_RUNTIME_DEBUGGER_H
 #define NESO_RUNTIME_DEBUGGER_H
 
@@ -9,14 +9,14 @@ struct program;
 
 struct debugger {
     const char *asked; /* FILE:LINE[@pid]; NULL: there is no breakpoint */
-    size_t file_bytes; /* length of FILE in it */
+    size_t file_bytes; /* the length of FILE in `asked` */
     int line, pid[3];
-    bool has_pid; /* pid was given, or is that of the first program that came */
+    bool has_pid; /* pid is valid: it was given, or it is that of the first program to reach the breakpoint */
     bool was_reached;
-    bool stepping; /* the next statement stops */
+    bool stepping; /* stop at the next statement */
 };
 
-/* A program of a kernel at a site. */
+/* A program that has reached a site. */
 struct stop {
     const struct host_site *site;
     const struct host_call *call;
@@ -24,10 +24,10 @@ struct stop {
     const char *kernel;
 };
 
-/* Returns false if `where` is malformed. */
+/* Parses `where`; returns false if it is malformed. */
 bool debugger_open(struct debugger *d, const char *where);
 bool debugger_stops(struct program *p, const struct host_site *site, const int *pid);
-/* Executes commands until the kernel continues; raises SystemExit at `quit` and at the end of the input. */
+/* Executes commands until one continues the kernel; raises SystemExit at `quit` and at the end of the input. */
 void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop);
 
 #endif

@@ -18,7 +18,7 @@ struct loaded {
     struct arena arena;
     const struct func *func;
     const struct code *code;
-    const char **names; /* of the parameters that are pointers, else NULL */
+    const char **names; /* the names of the parameters that are pointers; NULL for others */
     jmp_buf full;
 };
 
@@ -66,7 +66,7 @@ static bool may_write(const struct code *c, const struct launch *l, const struct
     return false;
 }
 
-/* Watches only buffers that the kernel writes. */
+/* Enables race detection for the buffers that the kernel writes; only they can have races. */
 static void watch_written(const struct code *c, const struct launch *l, struct cpu_buffer *list, int n)
 {
     for (int i = 0; i < n; i++)

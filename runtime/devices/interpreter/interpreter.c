@@ -1,19 +1,19 @@
-/* interpreter.c: how traced IR is decoded into steps, and how control flow executes.
+/* interpreter.c: decodes traced IR into steps, and executes control flow.
  *
  *     %s = add %x, %y : tile<512xf32>      =>     step { run = elementwise, n = 512, in = {slot x, slot y}, out = {slot s} }
  *
- * Each value has its own slot, so a step never overwrites an operand of a later step; results of ops that
- * keep the row-major order (reshape, expand_dims, hint) share their operand's slot. ops.c and memory.c
- * execute the other ops; run.c has the threads. */
+ * Each value has a slot of its own, so a step never overwrites an operand of a later step; but results of ops that
+ * preserve the row-major order (reshape, expand_dims, hint) share their operand's slot. ops.c and memory.c execute
+ * all other ops; run.c manages threads. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <string.h>
 
 enum {
-    STEP_WORK = 16, /* cost of a step besides its elements */
-    /* iterations of a loop that may wait for another program, before it yields to others */
+    STEP_WORK = 16, /* the fixed cost of a step, in addition to its elements */
+    /* number of iterations after which a loop that may wait for another program first yields to others */
     SPINS_AT_ONCE = 200,
-    SPINS_AGAIN = 2, /* iterations before it yields the next time */
+    SPINS_AGAIN = 2, /* number of iterations after which it yields again */
 };
 
 /* -- decoding -- */
@@ -22,13 +22,14 @@ struct decoder {
     struct arena *arena;
     size_t frame_bytes;
     struct map slots;     /* maps struct value * to its slot + 1 */
-    struct map invariant; /* ops computed once for each worker */
+    struct map invariant; /* ops that each worker computes once */
     struct map addresses; /* values from which addresses are computed */
     VEC(const struct op *) accesses;
     VEC(int) written;
     int granule;
     bool waits, in_order;
-    int64_t region_width; /* elements computed at once in a reduction's region; 0 outside */
+    int64_t
+        region_width; /* the number of elements computed at once in a reduction's region; 0 outside of one */
 };
 
 static size_t slot_of(struct decoder *d, const struct value *v)
@@ -88,7 +89,7 @@ static int64_t step_elems(const struct op *o)
     return o->nopnds && op_opnd(o, 0) ? type_elems(op_opnd(o, 0)->type) : 0;
 }
 
-/* How many elements a region of a reduction, scan or map computes at once at most. */
+/* The maximum number of elements that the region of a reduction, scan or map computes at once. */
 static int64_t region_width(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_reduce ? type_elems(op_opnd(o, 0)->type) : 0;
@@ -141,7 +142,7 @@ static struct step decode_op(struct decoder *d, const struct op *o)
         out[i] = slot_of(d, &o->results[i]);
     }
     step_function *run = interpreter_may_wrap(&d->addresses, o) ? step_address : interpreter_steps[o->code];
-    if (!run) /* ops of later degrees */
+    if (!run) /* an op that exists only in later degrees */
         run = interpreter_steps[OP_convert];
     struct step s = {
         .op = o, .run = run, .n = step_elems(o), .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
@@ -234,8 +235,8 @@ static size_t opnd_bytes(const struct op *o, int i)
     return (size_t)type_elems(t) * (size_t)type_elem_bytes(t);
 }
 
-/* Copies the operands of `from` from index `first` on to slots: reads all before it writes any, since a yield
- * may swap values. */
+/* Copies the operands of `from`, from index `first` on, to slots. Reads all operands before it writes any slot,
+ * because a yield may swap values. */
 static void copy_operands(struct frame *f, const struct step *from, int first, const size_t *to, int n)
 {
     size_t total = 0;
@@ -270,7 +271,7 @@ static int64_t read_int(const struct frame *f, size_t slot, const struct type *t
     int64_t i = 0;
     int bytes = type_elem_bytes(t);
     memcpy(&i, p, (size_t)bytes);
-    int shift = 64 - 8 * bytes; /* little-endian, as on every machine with a GPU */
+    int shift = 64 - 8 * bytes; /* assumes little-endian memory, as on every host of a GPU */
     return (int64_t)((uint64_t)i << shift) >> shift;
 }
 
@@ -307,7 +308,7 @@ static uint64_t carried_hash(const struct frame *f, const struct code *test)
     return h;
 }
 
-/* A loop that may wait for another program has iterated often: yields to others. Returns the iteration at
+/* Yields to other programs after many iterations of a loop that may wait for one of them. Returns the iteration at
  * which to yield next. */
 static int64_t yield_to_others(struct frame *f, const struct step *s, int64_t iterations, uint64_t *before)
 {

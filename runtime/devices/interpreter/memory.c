@@ -1,10 +1,10 @@
-/* memory.c: how loads, stores and atomics execute. Every address is checked before it is used.
+/* memory.c: executes loads, stores and atomics. Every address is checked before it is used.
  *
- *     x_ptr + offsets  ─► computed from parameter x_ptr (found when decoding)  ─► must be inside x_ptr's tensor,
+ *     x_ptr + offsets  ─► decoding finds that the origin is parameter x_ptr  ─► must be inside x_ptr's tensor,
  *                                                                                 even if another tensor is there
  *
- * A pointer that may be computed from several parameters, or from a loaded number, must be inside any
- * tensor. */
+ * If a pointer may be computed from several parameters, or from a loaded number, it must be inside one of all
+ * tensors. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -28,8 +28,7 @@ static int yielded(struct map *seen, const struct block *b, int i)
     return end && i < end->nopnds ? origin(seen, op_opnd(end, i)) : ORIGIN_none;
 }
 
-/* An argument of a loop's region: the origin of its initial value, and of the value at the end of an
- * iteration. */
+/* The common origin of a loop-carried pointer's initial and yielded values. */
 static int argument_origin(struct map *seen, const struct value *v)
 {
     const struct op *o = v->block->parent;
@@ -83,7 +82,7 @@ int interpreter_origin(struct arena *a, const struct value *pointer)
 
 /* -- bounds -- */
 
-/* The buffer in which `at` must be. */
+/* The buffer that must contain address `at`. */
 static const struct cpu_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)
 {
     const struct cpu_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
@@ -122,7 +121,7 @@ static int64_t index_in(uint64_t base, uint64_t at, uint64_t bytes)
     return d >= 0 ? d / n : -((-d + n - 1) / n);
 }
 
-/* The parameter whose tensor is b; -1: none. */
+/* The parameter that points into b; -1: none does. */
 static int parameter_of(const struct frame *f, const struct step *s, const struct cpu_buffer *b)
 {
     const struct func *func = f->launch->func;
@@ -134,8 +133,8 @@ static int parameter_of(const struct frame *f, const struct step *s, const struc
     return -1;
 }
 
-/* The index of the element `flat` elements after the tensor's first, by its strides from the widest down.
- * Returns false between two of its elements. */
+/* Computes the index of the element that is `flat` elements after the tensor's first, by division by the strides,
+ * largest first. Returns false if the tensor has no element there. */
 static bool unravel(const struct launch_tensor *t, int64_t flat, int64_t *index)
 {
     bool done[8] = {false};
@@ -190,7 +189,7 @@ void interpreter_place(const struct frame *f, const struct step *s, const struct
              view);
 }
 
-/* Reports the first element that is outside, and how many are. */
+/* Reports the first element that is out of bounds, and the number of such elements. */
 static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const struct interp_access *a)
 {
     int64_t first = -1, outside = 0, on = 0;
@@ -227,7 +226,7 @@ static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const
     interpreter_fail(f, s, ERR_out_of_bounds, "%s is %s%s%s%s", element, place, other, value, count);
 }
 
-/* The length of the run of contiguous, unmasked elements from i on. */
+/* The number of contiguous, unmasked elements from i on. */
 static int64_t run_length(const struct interp_access *a, int64_t i)
 {
     int64_t k = i + 1;
@@ -250,7 +249,7 @@ static void check(struct frame *f, const struct step *s, struct interp_access *a
     }
 }
 
-/* How many elements from i on can be accessed as one piece. */
+/* The number of contiguous elements from i on, after checking their bounds. */
 static int64_t checked_run(struct frame *f, const struct step *s, struct interp_access *a, int64_t i)
 {
     int64_t run = run_length(a, i);
@@ -324,7 +323,7 @@ void step_store(struct frame *f, const struct step *s)
     }
 }
 
-/* The value that an atomic stores, given the old value. */
+/* The value that an atomic stores if memory has the value `old`. */
 static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
 {
     enum opcode code[RMW_count] = {
@@ -338,7 +337,7 @@ static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
     return result;
 }
 
-/* A compare-and-swap loop; returns the old value. cmp NULL: always writes. */
+/* Performs an atomic by a compare-and-swap loop; returns the old value. cmp NULL: the atomic is unconditional. */
 static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, const uint64_t *cmp,
                          uint64_t x, bool *changed)
 {
@@ -367,7 +366,7 @@ static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, c
     }
 }
 
-/* Synchronizes before and after an atomic's accesses, as its memory order says. */
+/* Does the atomic's memory order require synchronization: is it neither relaxed nor `but`? */
 static bool orders(const struct frame *f, const struct step *s, enum sem but)
 {
     enum sem sem = (enum sem)op_int(s->op, ATTR_sem);

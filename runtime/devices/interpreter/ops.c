@@ -1,6 +1,6 @@
-/* ops.c: how each op executes on the slots of a frame; interpreter.c has control flow, ir/scalar.c the
- * arithmetic of elements. There is one step function for each op, in the order of ops.h's families; the table
- * at the end lists them. */
+/* ops.c: executes ops on the slots of a frame; control flow is in interpreter.c, arithmetic on elements in
+ * ir/scalar.c. There is a step function for each op, in the order of the families in ops.h; the table at the end
+ * lists them. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -45,7 +45,7 @@ static void step_num_programs(struct frame *f, const struct step *s)
     memcpy(step_out(f, s), &n, sizeof n);
 }
 
-/* As if there were one SM. */
+/* The id of the SM is 0, as if there were one SM. */
 static void step_sm_id(struct frame *f, const struct step *s)
 {
     memset(step_out(f, s), 0, sizeof(int32_t));
@@ -77,14 +77,14 @@ static void step_elementwise(struct frame *f, const struct step *s)
 {
     const struct op *o = s->op;
     const void *x[3] = {step_in(f, s, 0), step_in(f, s, 1), step_in(f, s, 2)};
-    /* The type in which the op computes: for a select that of its choices, not of its condition. */
+    /* The type in which the op computes: for a select, the type of its values, not of its condition. */
     enum dtype type = step_dtype(op_opnd(o, o->code == OP_select ? 1 : 0));
     if (!scalar_eval(&op_info[o->code], o->code, type, step_dtype(&o->results[0]), o->attrs, o->nattrs,
                      elems(f, s), step_out(f, s), x))
         interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[o->code].name);
 }
 
-/* Arithmetic of an address, in i32. */
+/* Executes i32 arithmetic from which an address is computed, and records overflows. */
 void step_address(struct frame *f, const struct step *s)
 {
     step_elementwise(f, s);
@@ -116,7 +116,8 @@ static void step_addptr(struct frame *f, const struct step *s)
 
 /* -- shape -- */
 
-/* Copies with one stride per result dimension (in operand elements). */
+/* Copies a tile; stride[d] is the distance in the operand, in elements, of neighbours along dimension d of the
+ * result. */
 static void copy_strided(char *out, const char *in, size_t bytes, int rank, const int *shape,
                          const int64_t *stride)
 {
@@ -209,9 +210,9 @@ static void step_gather(struct frame *f, const struct step *s)
     }
 }
 
-/* -- reduce: the region runs on vectors of elements -- */
+/* -- reduce, whose region executes on vectors of elements -- */
 
-/* Runs the region on `width` pairs; the operands of its yield have the results. */
+/* Executes the region on `width` pairs of elements; returns its yield, whose operands are the results. */
 static const struct step *run_region(struct frame *f, const struct code *body, int64_t width)
 {
     int64_t outer = f->width;
@@ -224,12 +225,12 @@ static const struct step *run_region(struct frame *f, const struct code *body, i
 struct pairs {
     const struct step *s;
     const struct code *body;
-    int n;       /* number of operands */
-    char *x[16]; /* current values, combined in place */
+    int n;       /* the number of operands */
+    char *x[16]; /* the operands' elements, which are combined in place */
     size_t bytes[16];
 };
 
-/* x[to + i] = region(x[a + i], x[b + i]) for i < width, for all operands. It copies forward: `to` may equal a
+/* Computes x[to + i] = region(x[a + i], x[b + i]) for i < width, for all operands, in order of i; `to` may equal a
  * or b. */
 static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int64_t a, int64_t b,
                          int64_t width)
@@ -249,7 +250,7 @@ static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int
     }
 }
 
-/* Numbers of elements before, along and behind the axis. */
+/* Computes the numbers of elements in the dimensions before the axis, along it, and after it. */
 static void axis_sizes(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner)
 {
     const struct type *t = op_opnd(s->op, 0)->type;
@@ -280,7 +281,8 @@ static struct pairs open_pairs(struct frame *f, const struct step *s)
     return p;
 }
 
-/* Combines halves as a tree: x[0..h) with x[h..2h), so that each step runs the region once. */
+/* Reduces as a tree: combines x[0..h) with x[h..2h), for h = n/2, n/4, ..., each level by one execution of the
+ * region. */
 static void step_reduce(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -297,7 +299,7 @@ static void step_reduce(struct frame *f, const struct step *s)
     interpreter_drop(f);
 }
 
-/* Element by element along the axis; the accumulator is the region's first argument. */
+/* Scans element by element along the axis; the accumulator is the region's first argument. */
 static void step_scan(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -354,15 +356,15 @@ static void widen(double *out, const char *in, enum dtype t, int64_t n)
                 (const void *const[]){in});
 }
 
-/* Spends budget for one row of a product, whose multiply-adds are cheap; false: it is exhausted, which the
- * next step reports. */
+/* Spends budget for one row of a product, at a reduced rate for its multiply-adds; returns false if the budget is
+ * exhausted, which the next step reports. */
 static bool spend_row(struct frame *f, int64_t n, int64_t k)
 {
     enum { MULTIPLY_ADDS = 8 };
     return frame_spend(f, n * k / MULTIPLY_ADDS);
 }
 
-/* One product of the batch: floats accumulate in f32 (f64 for f64), integers wrap. */
+/* Computes one product of the batch: floats accumulate in f32 (f64 for f64); integers wrap. */
 static void dot_rows(struct frame *f, float *acc, const double *a, const double *b, int64_t m, int64_t n,
                      int64_t k)
 {
@@ -476,7 +478,7 @@ static int digits(int n)
     return d;
 }
 
-/* `(i, j)`, each number as wide as its dimension's largest index. */
+/* Formats the indices `(i, j)` of element i, each as wide as its dimension's largest index. */
 static void print_index(char *out, size_t room, const struct type *t, int64_t i)
 {
     size_t used = (size_t)snprintf(out, room, "(");
@@ -491,7 +493,7 @@ static void print_index(char *out, size_t room, const struct type *t, int64_t i)
         snprintf(out + used, room - used, ")");
 }
 
-/* Prints a line for each element and operand, as device_print does on a GPU. */
+/* Prints a line for each element of each operand, as device_print does on a GPU. */
 static void step_print(struct frame *f, const struct step *s)
 {
     const struct attr *a = op_attr(s->op, ATTR_text);
@@ -559,7 +561,8 @@ static void step_nothing(struct frame *f, const struct step *s)
     (void)s;
 }
 
-/* Ops of later degrees never reach the interpreter, but the table has an entry for every op. */
+/* The step function of ops that exist only in later degrees: the interpreter never executes them, but the table
+ * needs an entry for every op. */
 static void step_unsupported(struct frame *f, const struct step *s)
 {
     interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[s->op->code].name);

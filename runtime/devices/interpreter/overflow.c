@@ -1,10 +1,10 @@
 /* overflow.c: which accesses use an address whose 32-bit arithmetic has overflowed?
  *
  *     row = pid * 40000                    overflows; that is an error only if an access uses the address:
- *     x = tl.load(x_ptr + row + cols, m)   here the unmasked addresses are computed a second time, unbounded
+ *     x = tl.load(x_ptr + row + cols, m)   here the unmasked addresses are recomputed without overflow
  *
- * Decoding marks the additions, multiplications and shifts in i32 from which addresses are computed; their
- * steps record an overflow at almost no cost, and only then accesses are checked. Operands of a remainder, a
+ * Decoding marks the additions, multiplications and shifts in i32 from which addresses are computed. Their steps
+ * record an overflow at almost no cost; accesses are checked only after an overflow. Operands of a remainder, a
  * bitwise operation, an unsigned widening or a comparison do not count as addresses, so hashes may wrap. */
 #include "runtime/devices/interpreter/interpreter.h"
 
@@ -51,7 +51,7 @@ static void mark(struct map *seen, const struct value *v)
     const struct op *o = v->def ? v->def : v->block->parent;
     if (!o)
         return;
-    /* A pointer that a loop or branch carries: all values that it may have. */
+    /* A pointer that a loop carries or a branch yields depends on all its initial and yielded values. */
     bool carries = o->nregions > 0 && type_is_ptr(v->type);
     for (int i = 0; (carries || (v->def && is_followed(o))) && i < o->nopnds; i++)
         if (!carries || type_is_ptr(op_opnd(o, i)->type))
@@ -80,7 +80,7 @@ bool interpreter_may_wrap(const struct map *marked, const struct op *o)
            map_get_ptr(marked, &o->results[0]);
 }
 
-/* -- did anything wrap? -- */
+/* -- detecting overflow -- */
 
 bool interpreter_wraps(const struct frame *f, const struct step *s)
 {
@@ -111,7 +111,7 @@ bool interpreter_wraps(const struct frame *f, const struct step *s)
     }
 }
 
-/* -- the same without bounds -- */
+/* -- recomputing without overflow -- */
 
 static wide read_elem(const struct frame *f, const struct value *v, int64_t i)
 {
@@ -124,7 +124,7 @@ static wide read_elem(const struct frame *f, const struct value *v, int64_t i)
     return type_elem_bits(v->type) == 1 ? x : (int64_t)((uint64_t)x << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 
-/* The index of the operand's element that is element i of a FREE op's result, by strides. */
+/* The index, in the operand, of the element that a FREE op (a change of shape) returns as element i. */
 static int64_t strided_source(const struct op *o, int64_t i)
 {
     const struct type *from = op_opnd(o, 0)->type, *to = o->results[0].type;
@@ -141,7 +141,7 @@ static int64_t strided_source(const struct op *o, int64_t i)
     return at;
 }
 
-/* The operand's element from which element i of v is computed. */
+/* The index, in operand *opnd, of the element from which element i of v is computed. */
 static int64_t source(const struct value *v, int64_t i, int *opnd)
 {
     const struct op *o = v->def;
@@ -168,7 +168,8 @@ static wide exact_arithmetic(const struct frame *f, const struct op *o, int64_t 
     case OP_shl: r = y < 0 || y > 63 ? 0 : x * ((wide)1 << y); break;
     default: r = x * y; break;
     }
-    return type_elem_bits(o->results[0].type) < 64 ? r : (int64_t)r; /* 64 bits are assumed to suffice */
+    /* assumes that 64-bit arithmetic does not overflow */
+    return type_elem_bits(o->results[0].type) < 64 ? r : (int64_t)r;
 }
 
 static wide exact(const struct frame *f, const struct value *v, int64_t i)
@@ -191,7 +192,8 @@ static wide exact(const struct frame *f, const struct value *v, int64_t i)
     return exact_arithmetic(f, o, i);
 }
 
-/* The first computation behind element i of v that overflowed; *at is its element. */
+/* The first op in the computation of element i of v that overflowed; *at is the index of the element in the op's
+ * result. */
 static const struct op *find_wrap(const struct frame *f, const struct value *v, int64_t i, int64_t *at)
 {
     const struct op *o = v->def;

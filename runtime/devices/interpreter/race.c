@@ -1,17 +1,17 @@
-/* race.c: do two programs access the same bytes, one of them writing, without being ordered?
+/* race.c: detects races: two unordered accesses of different programs to the same bytes, at least one of which is a
+ * write.
  *
  *     cell of bytes 4..7 of x_ptr:   written by program 0 at its 2nd memory op   ◄── program 1 reads it: a race
  *
- * Each granule of memory that a kernel accesses (as large as its smallest element) has a cell with the last
- * write and the last reads. Programs under this check run one at a time and in order, so its reports are the
- * same in every run; run.c decides how many programs are checked.
+ * Each granule of memory that a kernel accesses has a cell, which records the last write and the last reads; the
+ * size of a granule is that of the smallest element that the kernel accesses. Checked programs run one at a time and
+ * in order, so reports are the same in every run; run.c decides how many programs are checked.
  *
- * Time is counted in atomics. A program's epoch lasts from one of its atomics to the next. Accesses of an
- * epoch happen before those of another program if the first program has released (by an atomic that is not
- * relaxed) after the epoch began, and the other has acquired. The atomics' addresses are not compared, so
- * some races behind unrelated atomics stay undetected, but every reported race is real. Atomics do not race
- * with each other, and writing the value that memory already has is no race with its writer. Volatile loads
- * count as atomic. */
+ * Atomics divide a program's execution into epochs. Accesses of an epoch happen before those of another program if
+ * the first program has released (by an atomic that is not relaxed) after the epoch began, and the other has
+ * acquired. The check ignores the addresses of the atomics, so it does not detect some races after unrelated
+ * atomics, but every reported race is real. Atomics do not race with each other, and a write of the value that
+ * memory already has does not race with the write of that value. Volatile loads count as atomic. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -22,15 +22,15 @@
 enum { CELLS_AT_ONCE = 1 << 14, EPOCHS_MOST = 1 << 30, CHUNKS_MOST = 1 << 16 };
 #define ATOMIC_FLAG 0x80000000u
 
-/* Epochs of the last write, the last read, and the last read by another program; and the ops of these
- * accesses. */
+/* The epochs of the last write, of the last read, and of the last read by another program than that; and the ops of
+ * these accesses. */
 struct cell {
     uint32_t write, read, other_read;
     uint16_t writer, reader;
 };
 
 struct race_shadow {
-    struct cell **chunks; /* allocated when first accessed */
+    struct cell **chunks; /* chunks of cells, allocated at the first access */
     size_t nchunks;
 };
 
@@ -40,13 +40,14 @@ struct epoch {
 
 struct race {
     const struct memory *mem;
-    pthread_mutex_t lock; /* only one launch at a time is watched */
-    uint32_t base, next;  /* epochs of this launch; older ones in cells count as none */
+    pthread_mutex_t lock; /* only one launch at a time is checked */
+    /* the epochs of this launch are from base to next; cells with older epochs count as empty */
+    uint32_t base, next;
     uint32_t time;
-    uint64_t granule; /* bytes of a cell */
+    uint64_t granule; /* the number of bytes that a cell represents */
     struct epoch *epochs;
     size_t epochs_cap;
-    uint32_t *released; /* by program: time of its latest release */
+    uint32_t *released; /* for each program: the epoch of its latest release */
     size_t programs_cap;
 };
 
@@ -99,7 +100,7 @@ void race_shadow_free(struct race_shadow *s, const struct memory *m)
     give_back(m, s, sizeof *s);
 }
 
-/* Makes room for `count` elements of `size` bytes; existing ones stay. */
+/* Grows an array to at least `count` elements of `size` bytes. */
 static bool reserve(const struct memory *m, void **p, size_t *cap, size_t count, size_t size)
 {
     if (count <= *cap)
@@ -116,7 +117,8 @@ static bool reserve(const struct memory *m, void **p, size_t *cap, size_t count,
     return true;
 }
 
-/* The cells from number i on, as many as are contiguous (at most *n); NULL: this memory is not watched. */
+/* The cells from number i on; sets *n to the number of contiguous ones, at most its old value; NULL: there is no
+ * memory for cells. */
 static struct cell *cells_at(const struct race *r, struct race_shadow *s, uint64_t i, uint64_t *n)
 {
     uint64_t chunk = i / CELLS_AT_ONCE, rest = CELLS_AT_ONCE - i % CELLS_AT_ONCE;
@@ -192,7 +194,7 @@ bool race_release(struct race *r, struct frame *f)
 
 /* -- accesses -- */
 
-/* Does the epoch belong to another program, and is it unordered with the current access? */
+/* Does the epoch belong to another program, and is it not ordered before the current access? */
 static bool conflicts(const struct race *r, const struct frame *f, uint32_t epoch)
 {
     epoch &= ~ATOMIC_FLAG;
@@ -232,8 +234,8 @@ static void note_read(const struct race *r, const struct frame *f, struct cell *
     c->reader = s->place;
 }
 
-/* How many of n cells, from the first on, no other program has accessed in this launch; they become f's. This
- * is the common case. */
+/* Records an access to the leading cells, of n, that no other program has accessed in this launch, and returns their
+ * number. This is the common case. */
 static uint64_t take_untouched(const struct race *r, const struct frame *f, const struct step *s,
                                struct cell *c, uint64_t n, bool writes)
 {
@@ -275,7 +277,7 @@ void race_read(struct frame *f, const struct step *s, const struct interp_access
     }
 }
 
-/* Does memory already have the value? */
+/* Does memory already contain the value to be written? */
 static bool is_same(const struct race *r, const struct interp_access *a, int64_t i, uint64_t k,
                     const char *value)
 {

@@ -1,4 +1,4 @@
-/* run.c: how the programs of a grid are distributed to threads, and how programs can wait for each other.
+/* run.c: distributes the programs of a grid over threads, and lets programs wait for each other.
  *
  *     programs 0, 1, 2, ...   one at a time, in order, checked for races, until CHECKED_WORK is done  ┐ a worker: a thread
  *     the others              on all cores, unchecked                                                  ┘ with a frame
@@ -6,10 +6,9 @@
  * Programs that print, or call the host, run one after the other, in the order of Triton's interpreter: the
  * last axis of the grid varies fastest. For other kernels the first axis does.
  *
- * A worker runs while it has a token; there is one token during the check, later one per core. A program that
- * spins in a loop on memory passes its token on: to a new worker with the next program, else to the worker
- * that has waited longest. If memory does not change while every worker spins, that is a deadlock, which is
- * reported. */
+ * A worker runs while it has a token. There is one token while races are checked, and later one per core. A program
+ * that spins in a loop on memory passes its token on: to a new worker, which starts the next program, or else to the
+ * worker that has waited longest. If every worker spins and memory does not change, run.c reports a deadlock. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <limits.h>
@@ -23,25 +22,27 @@ enum {
     PROGRAMS_AT_ONCE = 8,
     THREADS_MOST = 1024,
     STACK_BYTES = 1 << 20,
-    HOST_STACK_BYTES = 8 << 20, /* enough for the evaluator, which may run on it */
-    CHECKED_WORK = 32 << 20,    /* elements computed: about a tenth of a second */
-    /* A worker counts as deadlocked after so many iterations without change; an iteration counts as 1 if it
-     * changes carried values, else as many. */
+    HOST_STACK_BYTES = 8 << 20, /* enough for the evaluator, which a host_call runs on this stack */
+    /* the number of elements after which the check for races ends: about a tenth of a second */
+    CHECKED_WORK = 32 << 20,
+    /* A worker counts as deadlocked after PATIENCE iterations without a change of memory. An iteration that does not
+     * change carried values counts as QUIET_ROUND iterations. All workers must be deadlocked CONFIRMATIONS times. */
     PATIENCE = 100000,
     QUIET_ROUND = 5000,
     CONFIRMATIONS = 3,
-    POLITE_ROUNDS = 32, /* with several tokens: iterations to spin before passing the token on */
+    POLITE_ROUNDS =
+        32, /* with several tokens: a spinning worker passes its token on every POLITE_ROUNDS waits */
 };
 
 struct worker {
     struct frame frame;
-    struct worker *next;         /* list of all workers */
-    struct worker *next_waiting; /* list of workers that wait for a token */
+    struct worker *next;         /* next in the list of all workers */
+    struct worker *next_waiting; /* next in the list of workers that wait for a token */
     pthread_cond_t token;
     bool has_token;
     const struct step *spins_at;
     unsigned rounds;
-    long long generation; /* of memory, for which the following fields hold */
+    long long generation; /* the generation of memory for which the following fields are valid */
     int patience_used;
     bool in_vain;
 };
@@ -51,15 +52,15 @@ struct interp_shared {
     struct interp_launch *launch;
     const struct cpu_buffer **homes;
     long long next, total; /* next: the program to start next */
-    atomic_llong failed;   /* the lowest program that has failed; programs above it can stop */
+    atomic_llong failed;   /* the lowest number of a failed program; programs with higher numbers can stop */
     pthread_mutex_t lock;  /* protects all fields below, the report and output */
-    int tokens;            /* how many workers may run */
-    struct race *race;     /* NULL: the check is over */
+    int tokens;            /* the number of workers that may run at once */
+    struct race *race;     /* the race detector; NULL: the check has ended */
     long long work;        /* work done during the check */
     struct worker *workers, *first_waiting, *last_waiting;
     int nworkers, nthreads;
     pthread_t threads[THREADS_MOST];
-    long long generation; /* of memory, as seen by the spinning workers */
+    long long generation; /* the generation of memory, which increases when a program changes memory */
     int nin_vain, confirmations;
 };
 
@@ -127,7 +128,7 @@ bool interpreter_ask(struct frame *f)
     return f->spent == ERR_count;
 }
 
-/* No program continues, so this program's error is reported, whichever it is. */
+/* Reports this program's error. All programs stop, so no program with a lower number can fail later. */
 void interpreter_stop(struct frame *f, const struct step *s)
 {
     struct interp_report *r = &f->launch->report;
@@ -167,11 +168,11 @@ void interpreter_drop(struct frame *f)
     m->free(m->ctx, h, h->bytes);
 }
 
-/* -- workers; the lock is held unless a comment says otherwise -- */
+/* -- workers; callers hold the lock unless a comment says otherwise -- */
 
 static void *work(void *shared);
 
-/* Starts a worker that has a token. */
+/* Starts a worker and gives it a token. */
 static bool start_worker(struct interp_shared *s)
 {
     pthread_attr_t attr;
@@ -191,7 +192,7 @@ static int core_count(const struct interp_launch *l)
     return n < 1 ? 1 : n > THREADS_MOST ? THREADS_MOST : (int)n;
 }
 
-/* Ends the check: the other cores start. */
+/* Ends the check for races: starts workers on the other cores. */
 static void open_up(struct interp_shared *s)
 {
     s->race = NULL;
@@ -231,11 +232,11 @@ static void memory_changed(struct interp_shared *s)
     s->nin_vain = s->confirmations = 0;
 }
 
-/* Gives a worker its next programs; false: there are none. */
+/* Gives a worker the next programs, *first up to *end; false: no program is left. */
 static bool take(struct interp_shared *s, struct frame *f, long long *first, long long *end)
 {
     pthread_mutex_lock(&s->lock);
-    if (f->race) /* it has finished a program */
+    if (f->race) /* the worker has finished a checked program */
         s->work += f->work;
     f->work = 0;
     memory_changed(s);
@@ -339,9 +340,9 @@ static void *work(void *shared)
     return NULL;
 }
 
-/* -- waiting for each other -- */
+/* -- programs that wait for each other -- */
 
-/* Reports a deadlock at the lowest program: every worker spins, and memory does not change. */
+/* Reports a deadlock at the lowest program: every worker spins, but memory does not change. */
 static void report_deadlock(struct interp_shared *s)
 {
     struct worker *lowest = s->workers;
@@ -360,7 +361,7 @@ static void report_deadlock(struct interp_shared *s)
         snprintf(s->launch->report.what, room, "its loop waits for what no other program will change");
 }
 
-/* Counts one more iteration; returns true if this worker and all others are deadlocked. */
+/* Counts an iteration of a spinning worker; returns true if all workers are deadlocked. */
 static bool is_in_vain(struct interp_shared *s, struct worker *w, bool counts)
 {
     if (w->frame.wrote)
@@ -408,7 +409,7 @@ bool interpreter_wait(struct frame *f, const struct step *at, bool counts)
 
 /* -- a launch -- */
 
-/* Finds the buffer of each parameter. */
+/* Finds the buffer into which each parameter points. */
 static bool find_homes(struct interp_shared *s)
 {
     const struct interp_launch *l = s->launch;
@@ -422,7 +423,7 @@ static bool find_homes(struct interp_shared *s)
     return s->homes != NULL;
 }
 
-/* Joins all threads, also those that are started meanwhile. */
+/* Joins all threads, including those that start in the meantime. */
 static void join_all(struct interp_shared *s)
 {
     for (int i = 0;; i++) {
