@@ -1,5 +1,4 @@
-/* affine.c: which boxes does the analysis find for an access? IR in, the explanation of pass raise_tma_load
- * out. */
+/* affine.c: tests which boxes access_pattern.c finds for accesses, by the explanations of pass raise_tma_load. */
 #include "tests/unit/test.h"
 
 #include "opt/passes.h"
@@ -43,13 +42,13 @@ static const struct {
     {PLAIN "  %x = load %p, %rin2 : tile<64x32xf16>\n",
      "%A; " ROWS ", below %M; dimension 1: stride 2, from 0"},
 
-    /* the bound is the other way round, or includes itself */
+    /* the comparison's operands are swapped, or it includes equality */
     {PLAIN "  %m = cmp %Ms, %rm pred=sge : tile<64x1xi1>\n"
            "  %m2 = broadcast %m : tile<64x32xi1>\n"
            "  %x = load %p, %m2 : tile<64x32xf16>\n",
      "%A; " ROWS ", below %M + 1; dimension 1: stride 2, from 0"},
 
-    /* two bounds, one unsigned: below 0 too */
+    /* two bounds; the unsigned one also excludes negative indices */
     {PLAIN "  %Ks = const value=17 : tile<1x32xi32>\n"
            "  %m = cmp %c, %Ks pred=ult : tile<1x32xi1>\n"
            "  %m2 = broadcast %m : tile<64x32xi1>\n"
@@ -57,7 +56,7 @@ static const struct {
            "  %x = load %p, %m3 : tile<64x32xf16>\n",
      "%A; " ROWS ", below %M; dimension 1: stride 2, from 0, below 17"},
 
-    /* a halo: the array begins where the mask does */
+    /* a halo: index 0 is the first at which the mask is true */
     {"  %ones = splat %one : tile<64x1xi32>\n"
      "  %rh = sub %rm, %ones : tile<64x1xi32>\n"
      "  %h = mul %rh, %sms : tile<64x1xi32>\n"
@@ -72,7 +71,7 @@ static const struct {
      "  %x = load %p, %m2 : tile<64x32xf16>\n",
      "%A; dimension 0: stride 2 %sm, from 64 %pid - 1, below %M; dimension 1: stride 2, from 0"},
 
-    /* a batch, and an offset of the launch */
+    /* a batch dimension, and an offset that is uniform in the launch */
     {"  %b = mul %batch, %sk : i32\n"
      "  %bn = add %b, %n0 : i32\n"
      "  %q = addptr %A, %bn : ptr<f16>\n"
@@ -80,7 +79,7 @@ static const struct {
      "  %p = addptr %qs, %offs : tile<64x32xptr<f16>>\n" LOAD,
      "%A + 2 %n0; " ROWS "; dimension 1: stride 2, from 0; outer dimension 2: stride 2 %sk, from %batch"},
 
-    /* loops: pointers that advance, up and down, and an index made anew */
+    /* loops: pointers that increase or decrease, and an index computed from the counter */
     {PLAIN "  %step = const value=32 : tile<64x32xi32>\n"
            "  %down = const value=-32 : i32\n"
            "  %end = for %k = %K to %zero step %down carry(%q = %p) : tile<64x32xptr<f16>> {\n"
@@ -104,7 +103,7 @@ static const struct {
      "  }\n",
      "%A; " ROWS "; dimension 1: stride 2, from 32 trips(%k), below %K"},
 
-    /* wrapped rows */
+    /* row indices modulo the number of rows */
     {"  %w = rems %rm, %Ms : tile<64x1xi32>\n"
      "  %wo = mul %w, %sms : tile<64x1xi32>\n"
      "  %w2 = broadcast %wo : tile<64x32xi32>\n"
@@ -112,7 +111,7 @@ static const struct {
      "  %p = addptr %As, %o : tile<64x32xptr<f16>>\n" LOAD,
      "%A; " ROWS ", wrapped at %M; dimension 1: stride 2, from 0"},
 
-    /* accesses that are not a box */
+    /* accesses that no box describes */
     {"  %o = add %offs, %offs : tile<64x32xi32>\n"
      "  %p = addptr %As, %o : tile<64x32xptr<f16>>\n" LOAD,
      "no dimension is contiguous"},
@@ -143,7 +142,7 @@ static void collect(void *ctx, const char *pass, const char *s, size_t n)
     text_bytes(ctx, s, n);
 }
 
-/* The first line about the access to %x. */
+/* The first line of the explanation of the access to %x. */
 static const char *explain(struct world *w, const char *ir)
 {
     struct text source, out;

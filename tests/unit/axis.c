@@ -1,5 +1,5 @@
-/* axis.c: the claims of the analysis axis_info are true: the test builds random index arithmetic, runs it for
- * many parameters (large and negative ones, so that indices overflow), and checks every claim against every
+/* axis.c: tests that the facts which axis_info derives are true: builds random index arithmetic, executes it for
+ * many parameters (also large and negative ones, so that indices overflow), and checks every fact on every
  * element. */
 #include "tests/unit/test.h"
 
@@ -19,7 +19,7 @@ static int pick(int n)
     return (int)((seed >> 33) % (uint64_t)n);
 }
 
-/* -- the oracle: elements as 64-bit integers, sign-extended -- */
+/* -- the oracle, which computes elements as sign-extended 64-bit integers -- */
 
 static int64_t *elements_of(const struct value *v)
 {
@@ -93,11 +93,11 @@ static int64_t element(const struct op *o, int64_t x, int64_t y, int64_t z, int 
     case OP_select: return x ? y : z;
     case OP_addptr: return (int64_t)((uint64_t)x + 4 * (uint64_t)y);
     case OP_zext: return (int64_t)a;
-    default: return x; /* sext, trunc */
+    default: return x; /* sext and trunc */
     }
 }
 
-/* The operand's row-major index for an index of the result. */
+/* The row-major index in the operand of the element that the result has at an index. */
 static int64_t source_index(const struct op *o, int64_t i)
 {
     const struct type *t = op_result(o)->type, *x = op_opnd(o, 0)->type;
@@ -168,7 +168,7 @@ static void run_block(struct world *w, const struct axis_table *t, struct block 
         run_op(w, t, o);
 }
 
-/* -- the claims -- */
+/* -- checking the facts -- */
 
 static const char *false_claim(const struct axis *a, const struct type *t, const int64_t *x, int d)
 {
@@ -223,7 +223,7 @@ static void put(struct pool *p, struct value *v)
         p->at[p->n++] = v;
 }
 
-/* A tile of this element type; NULL if none was found in some tries. */
+/* A random tile of t's element type; NULL if some tries find none. */
 static struct value *any_of(const struct pool *p, const struct type *t)
 {
     for (int i = 0; i < 20; i++) {
@@ -273,7 +273,7 @@ static void random_op(struct builder *b, struct pool *p, const struct type *tile
     }
 }
 
-/* Ranges and splats of one or two dimensions. */
+/* A random range or splat of one or two dimensions. */
 static struct value *random_leaf(struct builder *b, struct pool *scalars, const struct type *tile)
 {
     struct module *m = b->func->module;
@@ -365,7 +365,7 @@ TEST(claims_hold_for_random_programs)
         test_program(n);
 }
 
-/* -- what must be found, so that vectors come out -- */
+/* -- facts that the analysis must find, because vector accesses depend on them -- */
 
 static const struct axis *named(const struct func *f, const struct axis_table *t, const char *name)
 {

@@ -1,5 +1,5 @@
-/* boxes.c: which buffers can TMA copies fill? Tests the canonical tiles of the hardware, and layouts that no
- * tensor map describes. */
+/* boxes.c: tests which layouts of shared buffers TMA copies can fill: the canonical tiles of the hardware, and
+ * layouts that no tensor map describes. */
 #include "tests/unit/test.h"
 
 #include "ir/layout/layout.h"

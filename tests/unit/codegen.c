@@ -1,6 +1,6 @@
-/* codegen.c (test): every element-wise op on every type that it accepts, as a scalar and as a tile, becomes
- * PTX on every target; ops that a target does not support are refused, and are listed here. Where ptxas is
- * found, it accepts everything without warnings and spills. Equal inputs give equal bytes. */
+/* codegen.c (test): compiles every elementwise op on every type that it accepts, as a scalar and as a tile, for
+ * every target. The compiler must reject exactly the ops listed here, which a target does not support. If ptxas is
+ * installed, it must accept all PTX without warnings or spills. Equal inputs must give equal PTX. */
 #include <unistd.h>
 
 #include "codegen/codegen.h"
@@ -9,7 +9,7 @@
 
 struct variant {
     enum opcode code;
-    enum dtype first, in, out; /* of operand 0, of the others, of the result */
+    enum dtype first, in, out; /* types of operand 0, of the other operands, and of the result */
     const char *attrs;
 };
 
@@ -26,7 +26,7 @@ static enum dtype opnd_dtype(const struct variant *v, int k)
     return k ? v->in : v->first;
 }
 
-/* Loads the operands, applies the op, stores the result: as scalars, and as tiles. */
+/* Prints a kernel that loads operands, applies the op and stores the result, as scalars and as tiles. */
 static void kernel_text(struct text *t, const struct variant *v, const char *target, int number)
 {
     int n = count_opnds(v->code);
@@ -58,7 +58,7 @@ static void kernel_text(struct text *t, const struct variant *v, const char *tar
                 out, out);
 }
 
-/* -- what may be refused -- */
+/* -- ops that the compiler may reject -- */
 
 static bool may_refuse(const struct variant *v, const struct target *t)
 {
@@ -84,11 +84,11 @@ static bool may_refuse(const struct variant *v, const struct target *t)
 struct file {
     struct world *w;
     const struct target *target;
-    struct text ptx; /* kernels, without the head that each has */
+    struct text ptx; /* the kernels, without the module header */
     int n, refused, version;
 };
 
-/* False if the op does not take these types. */
+/* Adds the kernel of a variant; returns false if the op does not accept its types. */
 static bool add_variant(struct file *f, const struct variant *v)
 {
     struct world w;
@@ -237,7 +237,7 @@ TEST(elementwise_sm_120a)
     test_target("sm_120a");
 }
 
-/* The announcement of Triton shows 23 instructions for its vector addition. */
+/* Triton's announcement shows 23 PTX instructions for its vector addition. */
 TEST(vector_add_is_short)
 {
     enum { ANNOUNCED = 23, SIZE_MOST = 10000 };

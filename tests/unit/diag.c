@@ -1,4 +1,4 @@
-/* diag.c: how messages show to a user: verbs, carets, inlining chains, limits, JSON. */
+/* diag.c: tests the format of diagnostics: conversion specifiers, carets, inlining chains, limits, JSON. */
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 

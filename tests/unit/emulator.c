@@ -1,6 +1,5 @@
-/* emulator.c (test): the emulator reports faults that were inserted into PTX at their line, marked `HERE`,
- * with their kind and place in Python; the same code without the fault runs with the right result and no
- * report. */
+/* emulator.c (test): tests that the emulator reports faults in PTX: at the line marked `HERE`, with the right error
+ * and Python position. The same code without the fault must give the right result and no report. */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -9,8 +8,8 @@ enum { THREADS = 64, ELEMS = 64 };
 
 static const struct memory memory = {world_alloc, world_release, NULL};
 
-/* Registers of every kind; %r1 thread, %rd4 and %rd5 its elements of x and y, %r4 its word of shared
- * memory, %p1: thread < 32. */
+/* Declares registers of every class. %r1: the thread's number; %rd4, %rd5: the addresses of its elements of x and y;
+ * %r4: the address of its word in shared memory; %p1: thread < 32. */
 static const char head[] = ".version 8.0\n.target sm_90a\n.address_size 64\n.file 1 \"k.py\"\n"
                            ".extern .shared .align 16 .b8 smem[];\n"
                            ".visible .entry k(\n\t.param .u64 k_param_0,\n\t.param .u64 k_param_1\n)\n";
@@ -38,7 +37,7 @@ static int line_of(const char *text, const char *mark)
     return at ? line : 0;
 }
 
-/* Every element of x is its index; y is zeros. */
+/* Runs one CTA. Initially each element of x is its index, and y is zero. */
 static struct run run_threads(const char *body, int threads)
 {
     struct run r = {0};
@@ -88,7 +87,7 @@ static void check_fault(const char *body, enum error expected)
     check_fault_of(body, THREADS, expected);
 }
 
-/* y[i] = 63 - i, when all goes well. */
+/* Checks that the body runs without a report and sets y[i] = 63 - i. */
 static void check_reversed(const char *body)
 {
     struct run r = run(body);
@@ -124,7 +123,7 @@ TEST(clean_after_a_loop_that_lanes_leave_at_different_times)
                    "\tshfl.sync.bfly.b32 %r10, %r8, 0, 31, -1;\n\tmov.b32 %r8, %r10;\n" STORE);
 }
 
-/* An undefined value that is never observed is not an error. */
+/* An undefined value without an observable effect is not an error. */
 TEST(clean_where_undefined_values_are_not_used)
 {
     check_reversed(
@@ -149,7 +148,8 @@ TEST(write_over_what_another_warp_reads)
     check_fault(LOAD PUT BAR OTHER GET "\t@!%p1 st.shared.b32 [%r4], 77; // HERE\n", ERR_emulator_race);
 }
 
-/* Eight warps read a word; a barrier for each four of them orders it only with accesses of the same four. */
+/* Eight warps read a word. Each four of them have a barrier of their own, which does not order the reads of the
+ * other four. */
 TEST(write_over_what_warps_of_another_group_read)
 {
 #define READ                                                                                                 \
@@ -259,7 +259,7 @@ TEST(instructions_that_are_none)
     check_fault("\tbra L9; // HERE\n", ERR_emulator_ptx);
 }
 
-/* A fence alone, and a wait for an empty group. */
+/* The code has a fence and a wait for an empty group, but no wgmma. */
 TEST(wgmma_that_orders_nothing)
 {
     struct run r = run_threads("\twgmma.fence.sync.aligned;\n\twgmma.commit_group.sync.aligned;\n"
@@ -281,7 +281,7 @@ TEST(a_report_says_where)
     CHECK(strstr(r.report.what, other));
 }
 
-/* -- copies that go on by themselves: cp.async of what the other half of the threads stores -- */
+/* -- asynchronous copies: cp.async of values that the other half of the threads stores -- */
 
 #define ASYNC "\tcp.async.ca.shared.global [%r4], [%rd4], 4;\n"
 #define COMMIT "\tcp.async.commit_group;\n"
@@ -292,7 +292,7 @@ TEST(clean_asynchronous_copy)
     check_reversed(ASYNC "\tcp.async.commit_group;\n\tcp.async.wait_group 0;\n" OTHER BAR GET STORE);
 }
 
-/* The newer group may still run; lanes whose size is 0 get zeros and read nothing. */
+/* The newer group may still be in flight; lanes whose size is 0 get zeros and read no memory. */
 TEST(clean_copy_groups)
 {
     check_reversed(
@@ -346,7 +346,7 @@ TEST(copy_from_outside)
                 ERR_out_of_bounds);
 }
 
-/* -- barriers of some of the threads -- */
+/* -- barriers of a subset of the threads -- */
 
 TEST(clean_named_barriers)
 {
@@ -369,7 +369,7 @@ TEST(barrier_of_one_warp_orders_no_other)
                 ERR_emulator_race);
 }
 
-/* -- generic addresses, a thread's own memory -- */
+/* -- generic addresses and local memory -- */
 
 TEST(clean_generic_addresses)
 {
@@ -425,11 +425,12 @@ TEST(mbarrier_for_copies_of_before)
                 ERR_emulator_barrier);
 }
 
-/* -- addresses that 32 bits were too few for -- */
+/* -- addresses whose 32-bit arithmetic overflows -- */
 
 #define LARGE "\tmul.lo.s32 %r9, %r1, 0x2000000;\n\tadd.s32 %r9, %r9, %r9;\n"
 
-/* Overflowed numbers that come back into range, that are unsigned, or that are not used. */
+/* Overflow is not an error if a later number is in range again, if the arithmetic is unsigned, or if no access uses
+ * the number. */
 TEST(clean_where_numbers_fit_in_the_end)
 {
     check_reversed(LARGE

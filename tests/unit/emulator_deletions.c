@@ -1,13 +1,12 @@
-/* emulator_deletions.c (test): kernels of the current compiler run once without each of their synchronizing
- * instructions: barriers, fences, mbarriers, copies, waits. The emulator has to report the missing
- * instruction, or `harmless` has to explain why it is not needed; a wrong result without a report, or a clean
- * run without an explanation, fails.
+/* emulator_deletions.c (test): runs compiled kernels repeatedly, each time without one of their synchronizing
+ * instructions (barriers, fences, mbarriers, copies, waits). The emulator must report an error, or the table
+ * `harmless` must explain why the instruction is not needed. The test fails on a wrong result without a report, and
+ * on a right one without an explanation.
  *
  *     build/tests/emulator_deletions           the test
  *     SHOW=1 build/tests/emulator_deletions    also prints the outcome of every deletion
  *
- * The linker wraps the emulator's function that loads PTX (Makefile), which thus gets the text with one line
- * blank. */
+ * The linker wraps emulator_load (tests/rules.mk), so that the emulator gets PTX with one blank line. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/neso.h"
 #include "tests/unit/test.h"
@@ -61,7 +60,7 @@ struct program {
     const char *what, *kernel, *target, *constants;
     int warps, stages;
     uint32_t grid[3];
-    int k[KS]; /* sizes to be tried, so that every stage of a ring is the last one */
+    int k[KS]; /* sizes K to run, with which each stage of a ring is once the last one used */
 };
 
 static const struct program programs[] = {
@@ -98,11 +97,11 @@ static const struct program programs[] = {
 };
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
-/* -- what the emulator reads -- */
+/* -- the PTX that the emulator loads -- */
 
 static struct {
-    char text[PTX_MOST]; /* of the last kernel that was read whole */
-    int line;            /* to leave out, from 1; 0: none */
+    char text[PTX_MOST]; /* the unchanged PTX of the last kernel */
+    int line;            /* the line to delete, from 1; 0: none */
 } ptx;
 
 const struct emu_code *__real_emulator_load(struct arena *a, const char *text, size_t bytes,
@@ -110,7 +109,7 @@ const struct emu_code *__real_emulator_load(struct arena *a, const char *text, s
 const struct emu_code *__wrap_emulator_load(struct arena *a, const char *text, size_t bytes,
                                             struct emu_report *r);
 
-/* Line `line`: its beginning, and its length. */
+/* The beginning of line `line`; sets its length. */
 static const char *line_at(const char *text, int line, size_t *length)
 {
     for (int i = 1; i < line && text; i++)
@@ -132,8 +131,8 @@ const struct emu_code *__wrap_emulator_load(struct arena *a, const char *text, s
     char *changed = arena_strndup(a, text, bytes);
     size_t length;
     const char *at = line_at(ptx.text, ptx.line, &length);
-    if (strncmp(at + strspn(at, "\t "), "mbarrier.try_wait", 17) ==
-        0) /* and the branch back to it, which would never end */
+    /* the branch back to a deleted wait must be deleted too, or the loop would not end */
+    if (strncmp(at + strspn(at, "\t "), "mbarrier.try_wait", 17) == 0)
         length += 1 + strcspn(at + length + 1, "\n");
     for (size_t i = 0; i < length && strncmp(ptx.text, text, bytes) == 0; i++)
         if (changed[at - ptx.text + (ptrdiff_t)i] != '\n')
@@ -163,7 +162,8 @@ static void open_device(void)
     CHECK(neso_module_from_source(ctx, "k.py", source, sizeof source - 1, &module) == NESO_OK);
 }
 
-/* What `p` writes for size k, with ptx.line left out, to `out`; false: `failure` says why not. */
+/* Runs program p for size k without line ptx.line, and copies its result to `out`; false: the run failed, and
+ * `failure` has the reason. */
 static bool run(const struct program *p, int k, const uint64_t at[3], uint16_t *out)
 {
     char signature[160];
@@ -182,7 +182,7 @@ static bool run(const struct program *p, int k, const uint64_t at[3], uint16_t *
     }
     const void *args[ARGS] = {&at[0], &at[1], &at[2], &k};
     neso_memory_write(ctx, at[2], zeros, sizeof zeros);
-    alarm(SECONDS_MOST); /* a kernel that never ends ends the test */
+    alarm(SECONDS_MOST); /* a kernel that does not terminate ends the test */
     bool ok = neso_launch(kernel, p->grid, NULL, args, &failure) == NESO_OK;
     alarm(0);
     neso_memory_read(ctx, out, at[2], BYTES_MOST);
@@ -190,7 +190,7 @@ static bool run(const struct program *p, int k, const uint64_t at[3], uint16_t *
     return ok;
 }
 
-/* -- which lines, and what may be gone -- */
+/* -- which lines to delete, and which deletions are harmless -- */
 
 static const char *const ordering[] = {"bar.",
                                        "barrier.",
@@ -208,7 +208,7 @@ static const char *const ordering[] = {"bar.",
                                        "cp.async.bulk.commit",
                                        "cp.async.bulk.wait"};
 
-/* The mnemonic behind a guard; NULL: the line has no instruction. */
+/* The line's mnemonic, after the guard; NULL: the line has no instruction. */
 static const char *mnemonic(const char *line, size_t length)
 {
     const char *end = line + length;
@@ -227,14 +227,14 @@ static bool orders(int line)
     for (size_t i = 0; name && i < sizeof ordering / sizeof *ordering; i++)
         if (strncmp(name, ordering[i], strlen(ordering[i])) == 0)
             return true;
-    if (!name || strncmp(name, "bra", 3) != 0 || line == 1) /* the loop around try_wait */
+    if (!name || strncmp(name, "bra", 3) != 0 || line == 1) /* the branch of the loop around try_wait */
         return false;
     at = line_at(ptx.text, line - 1, &length);
     return at && (name = mnemonic(at, length)) != NULL && strncmp(name, "mbarrier.try_wait", 17) == 0;
 }
 
 struct loss {
-    const char *what, *instruction; /* the program; its beginning */
+    const char *what, *instruction; /* the program; a prefix of the instruction */
     int times;
     const char *why;
 };
@@ -247,11 +247,12 @@ static const char idle[] = "the only warpgroup has waited for all that it multip
                   over[] = "asked once: in the emulator's order that phase is over by then",
                   none[] = "of the last round: nothing is written to the slot that it says is free",
                   next[] = "of the last piece but one: the next group has its copy too";
-/* `own`: the tile (two panels of 128 rows of 128 bytes) lies over slots 0 and 1 of the ring of A, where each
- * slot is such a panel. Warpgroup g stores rows 64 g to 64 g + 63 of both: of those bytes only its own wgmmas
- * have read any, and it has waited for all of these; the copies that wrote them it has seen itself, at the
- * mbarrier of each round. Where A's rows have 64 bytes, the tile lies over rows that the other warpgroup
- * multiplies, and over B: there the same barrier is missed. */
+/* Text `own` is the reason why a barrier before the stores of the result tile is not needed. The tile (two panels of
+ * 128 rows of 128 bytes) reuses the memory of stages 0 and 1 of the ring of A, each of which is such a panel.
+ * Warpgroup g stores rows 64 g to 64 g + 63 of both panels. Only its own wgmmas have read these bytes, and it has
+ * waited for them; it has also waited at mbarriers for the copies that wrote them. If the rows of A have 64 bytes,
+ * the tile overlaps rows that the other warpgroup reads, and B: then the barrier is needed, and the emulator reports
+ * its deletion. */
 static const struct loss harmless[] = {
     {"a CTA a tile", "bar.sync", 1, idle},
     {"rings, roles, CTAs that stay", "setmaxnreg.inc", 1, enough},
@@ -283,7 +284,7 @@ static const char *excuse(const struct program *p, const char *name, int *uses)
     return NULL;
 }
 
-/* -- each line in turn -- */
+/* -- deleting each line in turn -- */
 
 struct tally {
     int tried, reported, excused, uses[LOSSES];
@@ -341,7 +342,7 @@ TEST(each_instruction_that_orders_something_is_missed)
 {
     static uint16_t halves[2][BYTES_MOST / 2];
     uint32_t x = 1;
-    for (size_t i = 0; i < BYTES_MOST; i++) { /* -1 to 1, in steps of 1/8 */
+    for (size_t i = 0; i < BYTES_MOST; i++) { /* values from -1 to 1 in steps of 1/8 */
         x = x * 1664525 + 1013904223;
         halves[i % 2][i / 2] = emu_half_round(PT_f16, (double)((int)(x >> 28) - 8) / 8);
     }

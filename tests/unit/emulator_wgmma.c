@@ -1,7 +1,7 @@
-/* emulator_wgmma.c (test): wgmma in the emulator: every pair of types, every swizzle, both majors, A in
- * registers, against sums of integers. The test computes the place of an element by rows of a tile, not by
- * address bits: the 16-byte piece of column c in row r of a tile whose rows have W bytes stands at c ^ r (W =
- * 128), c ^ r / 2 (64), c ^ r / 4 (32). */
+/* emulator_wgmma.c (test): tests wgmma in the emulator against sums of integers: every pair of types, every swizzle,
+ * both major dimensions, A in registers. The test computes swizzled offsets from rows and columns instead of address
+ * bits: in a tile whose rows have W bytes, the 16-byte chunk in column c of row r is at position c ^ r of the row (W
+ * = 128), c ^ r / 2 (W = 64) or c ^ r / 4 (W = 32). */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -35,7 +35,7 @@ static int elem_bytes(enum kind k)
     return k == TF32 ? 4 : k < TF32 ? 2 : 1;
 }
 
-/* Encodes an integer from -3 to 3; unsigned types take its absolute value. */
+/* The bits of an integer from -3 to 3 (for unsigned types, of its absolute value). */
 static uint32_t encoded(enum kind k, int x)
 {
     static const uint8_t e4m3[] = {0, 0x38, 0x40, 0x44}, e5m2[] = {0, 0x3c, 0x40, 0x42};
@@ -107,8 +107,8 @@ static void put(int at, const struct tile *t, int mn, int k, int x)
     memcpy(image + at + byte_of(t, mn, k), &bits, (size_t)elem_bytes(t->kind));
 }
 
-/* Register and place in it of element (row, k): registers 0 and 2 have rows 0 to 7 of a warp's 16, 2 and
- * 3 the upper half of k. */
+/* Stores element (row, k) of A in its lane's register: registers 0 and 2 have rows 0 to 7 of a warp's 16 rows,
+ * registers 2 and 3 the upper half of k. */
 static void put_register(const struct shape *s, int row, int k)
 {
     int es = elem_bytes(s->a), per_word = 4 / es, word = k / per_word;
@@ -176,7 +176,7 @@ static struct emu_report launch(const struct text *t)
     return r;
 }
 
-/* What D's register says of (row, column): thread and register as in the ISA's picture. */
+/* The element (row, column) of D, from its thread and register according to the figure in the ISA. */
 static double found(const struct shape *s, int n, int row, int column)
 {
     int thread = row / 16 * 32 + row % 8 * 4 + column % 8 / 2, pair = column / 8 * 2 + row / 8 % 2;

@@ -1,5 +1,5 @@
-/* eval.c: statements, functions, classes and exceptions of host code; the places of errors; loading without a
- * host. */
+/* eval.c: tests statements, functions, classes and exceptions of host code; source positions of errors; and loading
+ * without a host. */
 #include "frontend/trace/lang.h"
 #include "tests/unit/program.h"
 
@@ -128,7 +128,8 @@ TEST(endless_programs_end)
     }
 }
 
-/* A file loaded for its kernels: values that only a host can compute are unknown, and never an error. */
+/* If a file is loaded only for its kernels, values that only a host can compute are unknown, which is not an
+ * error. */
 TEST(loading_without_a_host_keeps_definitions)
 {
     struct program p;
@@ -178,8 +179,8 @@ TEST(loading_without_a_host_keeps_definitions)
     world_free(&p.w);
 }
 
-/* The messages from tracing `def k(X, n)` with this body, where X is a pointer to fp32 and n an int32: one
- * "line:column message" a line. The body's first line is line 13. */
+/* Traces `def k(X, n)` with this body, where X is a pointer to fp32 and n an int32, and compares the messages, one
+ * "line:column message" per line. The body begins in line 13. */
 static void check_kernel(const char *body, const char *expected)
 {
     struct program p;

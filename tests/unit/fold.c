@@ -1,6 +1,6 @@
-/* fold.c: does folding preserve results? Random functions of all integer ops, comparisons, selects and casts,
- * on scalars and tiles with many special constants, are executed before and after folding, and must store the
- * same. */
+/* fold.c: tests that folding preserves results: executes random functions of all integer ops, comparisons, selects
+ * and casts, on scalars and tiles with many special constants, before and after folding, and compares what they
+ * store. */
 #include "opt/passes.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -21,7 +21,7 @@ static int random_below(int n)
     return (int)(random_bits() % (uint64_t)n);
 }
 
-/* -- execution: a value's scratch is its elements, each in 8 bytes -- */
+/* -- execution: a value's `scratch` points to its elements, 8 bytes each -- */
 
 struct trace {
     int n;
@@ -92,7 +92,7 @@ static struct value *keep(struct generator *g, struct value *v)
     return g->values[g->n++] = v;
 }
 
-/* A known value of a type, or a constant, often one that identities know. */
+/* An existing value of a type, or a constant, often one to which an identity applies. */
 static struct value *pick(struct generator *g, const struct type *t)
 {
     int start = random_below(g->n);
@@ -217,7 +217,7 @@ static bool is_valid(const struct func *f)
     return !error;
 }
 
-/* Counts the ops left, on scalars and on tiles. */
+/* Tests one random function; adds the numbers of ops that remain on scalars and on tiles to nops. */
 static void check_function(int *nops)
 {
     struct world before, after;
@@ -271,5 +271,5 @@ TEST(folding_changes_no_result)
     for (int i = 0; i < 1500; i++)
         check_function(nops);
     printf("%d ops left on scalars, %d on tiles\n", nops[0], nops[1]);
-    CHECK(nops[0] > 10000 && nops[1] > 3000); /* the functions do something */
+    CHECK(nops[0] > 10000 && nops[1] > 3000); /* many ops remain, so the functions are not trivial */
 }

@@ -1,10 +1,9 @@
-/* fragments.c: layouts of tensor cores' operands, compared with formulas for each register and lane, and a
- * product computed by them. */
+/* fragments.c: tests the layouts of tensor core operands against formulas for each register and lane, and by a
+ * product that is computed through them. */
 #include "ir/target/fragments.h"
 #include "tests/unit/test.h"
 
-/* Where element e of lane l stands, as the tables of the instruction set give it: row and
- * column of A, or of B. */
+/* The row and column of element e of a lane in A, or in B, according to the tables of the PTX ISA. */
 static void spot_in_a(const struct fragment *g, int lane, int e, int *row, int *k)
 {
     int w = g->word_elems, word = e / w, in_word = e % w, group = lane / 4, of_group = lane % 4;
@@ -56,8 +55,8 @@ TEST(one_instruction)
     }
 }
 
-/* Every thread has, for each element of its accumulator, what it needs of A and B in its own registers: in
- * whole tiles an element's row and column come from the same bits, wherever K is. */
+/* In layouts of whole tiles, the register, lane and warp bits that determine a row of A or a column of B are the
+ * same as for the accumulator, for every k. So mma finds the operands in the right threads. */
 TEST(whole_tiles)
 {
     enum { K = 64 };

@@ -1,4 +1,4 @@
-/* ir.c: types, building and changing ops, names, walks, and the text form of every op of the table. */
+/* ir.c: tests types, building and changing ops, names, walks, and the text form of every op in ops.h. */
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 
@@ -18,7 +18,7 @@ static const char *printed(struct world *w)
     return t.s;
 }
 
-/* What parsing the text and printing it again gives. */
+/* Parses the text and prints it again. */
 static const char *reprinted(struct world *w, struct world *other, const char *text)
 {
     world_init(other);
@@ -291,7 +291,7 @@ static void set_some_attr(struct op *o, enum attr_key key)
     }
 }
 
-/* An op of the row's form, with all its attributes, in f's body. It is not a valid one. */
+/* Builds an op in f's body that has all attributes of its row in ops.h. The verifier would not accept it. */
 static struct op *some_op(struct func *f, enum opcode code, int nopnds, int nresults)
 {
     struct module *m = f->module;

@@ -1,4 +1,5 @@
-/* layout.c: the layout algebra compared with brute force: enumerated places, moved tokens, counted banks. */
+/* layout.c: tests the layout algebra by brute force: enumerates places (register, lane, warp), moves tokens between
+ * them, and counts accesses to banks. */
 #include "ir/layout/layout.h"
 #include "ir/params.h"
 #include "ir/support/text.h"
@@ -27,7 +28,7 @@ static void fail(void *ctx, size_t bytes)
     abort();
 }
 
-/* -- a generator of layouts -- */
+/* -- random layouts -- */
 
 static uint32_t random_state = 1;
 
@@ -37,7 +38,8 @@ static uint32_t random_below(uint32_t n)
     return (random_state >> 8) % n;
 }
 
-/* Any surjective layout of a small random shape: vectors of the identity mixed, some dependent or zero. */
+/* A random surjective layout of a small random shape: a permuted and mixed identity basis, with additional dependent
+ * or zero vectors. */
 static void random_layout(struct layout *l, int nkinds, const enum in *kinds)
 {
     do {
@@ -52,7 +54,7 @@ static void random_layout(struct layout *l, int nkinds, const enum in *kinds)
         for (int i = (int)random_below(3); i > 0; i--)
             layout_add(l, kinds[random_below((uint32_t)nkinds)],
                        random_below(2) ? 0 : random_below(UINT32_C(1) << n));
-        for (int i = 0; i < 20; i++) { /* so that low bits are not always low vectors */
+        for (int i = 0; i < 20; i++) { /* adds basis vectors to others, so that they have several bits */
             enum in kind = kinds[random_below((uint32_t)nkinds)];
             if (l->nbits[kind] < 2)
                 continue;
@@ -74,7 +76,7 @@ static int place_bits(const struct layout *l)
     return layout_first(l, IN_count);
 }
 
-/* The element at a place given as one word of all input bits, straight from the definition. */
+/* The element at a place, given as one word of all input bits, by the definition of layouts. */
 static uint32_t element(const struct layout *l, uint64_t place)
 {
     uint32_t coord = l->flip;
@@ -84,7 +86,7 @@ static uint32_t element(const struct layout *l, uint64_t place)
     return coord;
 }
 
-/* -- making and asking -- */
+/* -- construction and queries -- */
 
 TEST(the_lesson)
 {
@@ -153,8 +155,8 @@ TEST(blocked)
                 }
 }
 
-/* The owner's place is the one with free bits zero: each element has exactly one, and free bits
- * change places, not sets. */
+/* The owner of an element is the place whose free bits are zero: each element has exactly one owner, and changing a
+ * free bit gives another place of the same element. */
 TEST(free_bits_and_owners)
 {
     for (int round = 0; round < 2000; round++) {
@@ -372,7 +374,7 @@ static void random_pair(struct layout *from, struct layout *to)
         int mix = (int)random_below(3);
         if (mix == 0) {
             random_layout(to, 3, thread_kinds);
-        } else { /* a relative: some vectors changed by others */
+        } else { /* a layout similar to `from`: some basis vectors are added to others */
             *to = *from;
             for (int i = 0; i < mix + 1; i++) {
                 int a = (int)random_below((uint32_t)place_bits(to) + 1),
@@ -385,7 +387,7 @@ static void random_pair(struct layout *from, struct layout *to)
              from->nbits[IN_warp] != to->nbits[IN_warp] || !layout_is_surjective(to));
 }
 
-/* Is every element of each thread in `to` held by the same thread (lane free: by the same warp) in `from`? */
+/* Does the same lane (or, unless same_lane, the same warp) hold in `from` every element that it holds in `to`? */
 static bool is_within(const struct layout *from, const struct layout *to, bool same_lane)
 {
     int nreg = 1 << to->nbits[IN_reg], nlane = 1 << to->nbits[IN_lane], nwarp = 1 << to->nbits[IN_warp];
@@ -403,7 +405,7 @@ static bool is_within(const struct layout *from, const struct layout *to, bool s
     return true;
 }
 
-/* Moves tokens as the rounds say, with what each lane offers fixed before anyone takes it. */
+/* Simulates the rounds of shuffles on tokens: in each round all lanes offer a register before any lane reads. */
 static void check_shuffle(const struct shuffle *s, const struct layout *from, const struct layout *to)
 {
     uint32_t free_regs = layout_free_bits(to, IN_reg);
@@ -461,7 +463,7 @@ TEST(conversion_classes)
     CHECK(impossible * 50 < count[2]);
 }
 
-/* Without replication there is always a sequence of shuffles. */
+/* If neither layout has replicas, a sequence of shuffles always exists. */
 TEST(every_permutation_within_a_warp_shuffles)
 {
     for (int round = 0; round < 3000; round++) {
@@ -482,7 +484,7 @@ TEST(vector_counts_neighbours)
         struct layout l;
         random_layout(&l, 4, thread_kinds);
         int dim = (int)random_below(l.rank), n = layout_vector(&l, dim, 8), nreg = l.nbits[IN_reg];
-        bool runs[4] = {true, true, true, true}; /* of 1, 2, 4, 8 */
+        bool runs[4] = {true, true, true, true}; /* whether runs of 1, 2, 4 and 8 elements are contiguous */
         for (int k = 0; k < 4; k++)
             for (uint64_t p = 0; runs[k] && p < UINT64_C(1) << place_bits(&l); p++) {
                 int at[RANK_MAX], first[RANK_MAX];
@@ -498,7 +500,7 @@ TEST(vector_counts_neighbours)
     }
 }
 
-/* Counts wavefronts as the banks see them: lane by lane, phase by phase. */
+/* Counts wavefronts by simulating each lane's access to the banks, phase by phase. */
 static int simulate(const struct layout *shared, const struct layout *l, int elem_bytes, int vector,
                     const int *reg_of)
 {
@@ -536,7 +538,7 @@ static int simulate(const struct layout *shared, const struct layout *l, int ele
     return wavefronts;
 }
 
-/* Blocked layouts of 32 lanes and some warps, for all shapes a x b, orders and vectors. */
+/* All blocked layouts of shape a x b with 32 lanes and some warps, for all orders and vector widths. */
 static int all_blocked(struct layout *out, int a, int b)
 {
     int n = 0;
@@ -589,7 +591,7 @@ TEST(shared_layouts)
     CHECK_INT(t.conflicts, 0);
 }
 
-/* Layouts other than blocked ones: conversions through shared memory, with the predicted bank conflicts. */
+/* Conversions between random layouts through shared memory must have the predicted bank conflicts. */
 TEST(shared_layouts_of_random_pairs)
 {
     struct tally t = {0};
@@ -616,7 +618,7 @@ TEST(shared_layouts_that_we_expect)
     struct layout row, column, shared, expected;
     layout_blocked(&row, 2, (int[]){64, 64}, (int[]){1, 4}, (int[]){1, 0}, 4);
     layout_blocked(&column, 2, (int[]){64, 64}, (int[]){4, 1}, (int[]){0, 1}, 4);
-    layout_shared_for(&shared, &row, &row, 4); /* nothing to swizzle */
+    layout_shared_for(&shared, &row, &row, 4); /* equal layouts need no swizzle */
     CHECK_INT(layout_shared_vector(&shared, &row, 4, NULL), 4);
     for (int i = 0; i < 12; i++)
         CHECK_INT(__builtin_popcount(shared.basis[i]), 1);
@@ -624,6 +626,6 @@ TEST(shared_layouts_that_we_expect)
     CHECK_INT(layout_wavefronts(&shared, &column, 4, layout_shared_vector(&shared, &column, 4, NULL)), 32);
     CHECK(layout_parse(&expected, "offset[1 2 4 8]"));
     layout_blocked(&row, 1, (int[]){16}, (int[]){1}, (int[]){0}, 1);
-    layout_shared_for(&shared, &row, &row, 4); /* smaller than a warp */
+    layout_shared_for(&shared, &row, &row, 4); /* a tile with fewer elements than a warp has lanes */
     CHECK(layout_equal(&shared, &expected));
 }

@@ -1,5 +1,5 @@
-/* layout_matrix.c: simulates ldmatrix lane by lane on shared memory, for each operand of each instruction,
- * stored from rows and from columns. */
+/* layout_matrix.c: simulates ldmatrix lane by lane, for each operand of each instruction, on tiles stored from
+ * row-major and column-major layouts. */
 #include "ir/target/fragments.h"
 #include "tests/unit/test.h"
 
@@ -8,13 +8,13 @@ static struct type tile(int rows, int columns)
     return (struct type){.kind = TY_tile, .rank = 2, .shape = {rows, columns}};
 }
 
-/* The element at a byte of shared memory. */
+/* The element at an offset in shared memory. */
 static uint32_t element_at(const struct layout *shared, uint64_t offset_elems)
 {
     return layout_apply_offset(shared, (uint32_t)offset_elems);
 }
 
-/* What every lane gets in the words of register base `k` against what l says. */
+/* Checks that the matrices loaded for register `k` give every lane the elements of layout l. */
 static void check_load(const struct layout *shared, const struct layout *l, const struct matrix_load *x,
                        int elem_bytes, uint32_t k, uint32_t warp)
 {

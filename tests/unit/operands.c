@@ -1,11 +1,10 @@
-/* operands.c (test): the emulator accepts no instruction that an assembler refuses. It accepts each statement
- * of tests/ptx/statements.txt, which has some of every row of insns.h. Then each operand is replaced by valid
- * and invalid ones (registers of every class, constants, vectors, addresses, names), removed, or duplicated.
- * The words between the dots change likewise: each is removed, added, replaced by every other word, or moved by one place;
- * also two such changes at once.
+/* operands.c (test): tests that the emulator rejects invalid instructions. The emulator must accept each statement
+ * of tests/ptx/statements.txt, which has some for every row of insns.h. Then the test changes each statement: it
+ * replaces each operand by valid and invalid ones (registers of every class, constants, vectors, addresses, names),
+ * removes it, or duplicates it; and it removes, adds, replaces or moves words of the mnemonic, up to two at once.
  *
- * With TAKEN=FILE in the environment, accepted statements are written there as PTX, for an assembler
- * (tests/cli/operands.sh). */
+ * With TAKEN=FILE in the environment, the test writes the accepted statements to FILE as PTX, on which
+ * tests/cli/operands.sh runs ptxas. */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -77,7 +76,7 @@ static bool is_taken(const char *statement)
     return taken;
 }
 
-/* Where operands begin and end, at commas outside of brackets. */
+/* Splits operands at commas outside of brackets, and returns their number. */
 static int split(const char *s, const char **begin, const char **end)
 {
     int n = 0, depth = 0;
@@ -121,7 +120,7 @@ static void vary(struct tally *t, const char *s)
             snprintf(variant, sizeof variant, "%.*s%s%s", (int)(begin[i] - s), s, others[k], end[i]);
             judge(t, variant);
         }
-        /* the first of a vector or of an address */
+        /* the first element of a vector, or the base of an address */
         if (*begin[i] == '{' || *begin[i] == '[') {
             int inner = (int)strcspn(begin[i] + 1, ",+]}");
             for (int k = 0; k < 14; k++) {
@@ -139,11 +138,11 @@ static void vary(struct tally *t, const char *s)
     judge(t, variant);
 }
 
-/* -- words behind the mnemonic -- */
+/* -- words after the mnemonic -- */
 
 enum { WORDS_MOST = 20, KNOWN_MOST = 160 };
 
-/* Every word that may stand somewhere. */
+/* Collects all words that some instruction allows. */
 static int known_words(const char **known)
 {
     static const char *const more[] = {"weak", "noinc", "tile", "b64", "b128", "f64", "release", "cluster"};
@@ -160,7 +159,7 @@ static int known_words(const char **known)
 struct mnemonic {
     const char *words[WORDS_MOST];
     int bytes[WORDS_MOST], n;
-    const char *rest; /* operands, with the blank in front */
+    const char *rest; /* the operands, with the preceding blank */
 };
 
 static struct mnemonic split_words(const char *s)
@@ -176,7 +175,7 @@ static struct mnemonic split_words(const char *s)
     return m;
 }
 
-/* The statement with word `at` left out (`old` 1), and another put there. */
+/* Prints the statement without word `at` (if `old` is 1), and with another word in its place. */
 static void change_words(char *variant, size_t room, const struct mnemonic *m, int at, int old,
                          const char *new)
 {
@@ -215,7 +214,7 @@ static const char *any_word(struct tally *t, const char *const *known, int nknow
     return chance(t) >> 30 ? known[(chance(t) >> 8) % (uint32_t)nknown] : "";
 }
 
-/* Two changes at once. */
+/* Makes two changes of words at once. */
 static void change_twice(struct tally *t, const struct mnemonic *m, const char *const *known, int nknown)
 {
     static char variant[2 * LINE_MOST];

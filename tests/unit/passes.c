@@ -1,4 +1,4 @@
-/* passes.c: the pass driver: order, degrees, names, dumps, explanations. */
+/* passes.c: tests the pass driver: order, degrees, names, dumps, explanations. */
 #include "tests/unit/test.h"
 
 #include "opt/passes.h"
@@ -26,7 +26,7 @@ static void collect(void *ctx, const char *pass, const char *s, size_t n)
     text_bytes(t, s, n);
 }
 
-/* Runs opt on the source; returns what it wrote, each piece behind [PASS]. */
+/* Runs opt on the source; returns its output, with [PASS] before the output of each pass. */
 static struct text run(struct world *w, struct opt_options o)
 {
     struct text written;
@@ -67,7 +67,7 @@ TEST(dumps_follow_the_names)
 {
     struct world w;
     struct text t = run(&w, (struct opt_options){.print_after = "cse,vectorize"});
-    int runs = count(&t, "[cse] kernel"); /* as often as the list has it */
+    int runs = count(&t, "[cse] kernel"); /* the number of times that cse is in the default list */
     CHECK(runs > 1);
     CHECK_INT(count(&t, "[vectorize] kernel"), 1);
     CHECK_INT(count(&t, "kernel"), runs + 1);
@@ -125,7 +125,7 @@ static int verbs(const char *text, char verb)
     return n;
 }
 
-/* Each decision is of a pass, and has no more verbs than a record has operands. */
+/* Each decision names a pass, and its text has no more conversion specifiers than a record has operands. */
 TEST(decisions_fit_their_records)
 {
     const struct explanation *x = NULL;
@@ -141,7 +141,7 @@ TEST(decisions_fit_their_records)
     }
 }
 
-/* Wider vectors are better, and of two as wide the one without a tail. */
+/* Wider vectors have a higher grade; among equal widths, vectors without a tail. */
 TEST(grades_rank_decisions)
 {
     struct explanation one = {.what = DECISION_scalars, .numbers = {1}},
@@ -177,13 +177,13 @@ TEST(wrong_names_and_degrees_are_errors)
     CHECK(reports(&w, ERR_pass_between));
     CHECK_INT(w.m.funcs.at[0]->degree, DEGREE_traced);
     world_free(&w);
-    run(&w,
-        (struct opt_options){.passes = "dedup_loads,cse"}); /* nobody makes it canonical: cse finds less */
+    run(&w, (struct opt_options){
+                .passes = "dedup_loads,cse"}); /* legal without fold: cse only finds fewer equal ops */
     CHECK_INT(w.diag.nerrors, 0);
     world_free(&w);
 }
 
-/* What the table says of a pass is one property or more, and needs and provides no two degrees. */
+/* Each pass of the table names valid properties, and needs and provides at most one degree. */
 TEST(contracts_are_consistent)
 {
     const uint32_t degrees = P(traced) | P(laid_out) | P(scheduled);
@@ -213,7 +213,7 @@ TEST(claims_are_looked_for_in_the_ops)
     world_free(&w);
 }
 
-/* Each names passes that may be left out together. */
+/* The compiler works without the passes that each variant skips. */
 TEST(variants_compile)
 {
     struct world w;

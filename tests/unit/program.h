@@ -11,7 +11,7 @@ struct program {
     struct world w;
     struct interner strings;
     struct eval e;
-    struct text output; /* then the diagnostics */
+    struct text output; /* the output, followed by the diagnostics */
     bool failed;
     struct obj *module;
 };
@@ -35,7 +35,7 @@ static double program_seconds(void *ctx)
     return 12.5;
 }
 
-/* Files beside the program. */
+/* Finds the modules that the program imports. */
 static const struct source *program_find_source(void *ctx, struct eval *e, const char *module)
 {
     static const char *const files[][3] = {
@@ -53,7 +53,7 @@ static const struct source *program_find_source(void *ctx, struct eval *e, const
     return NULL;
 }
 
-/* Without a host only what kernels need is executed. */
+/* Runs the program. Without a host, only definitions that kernels need are executed. */
 static inline void program_run(struct program *p, const char *text, bool with_host, int64_t step_limit)
 {
     static struct host host;
@@ -74,7 +74,7 @@ static inline void program_run(struct program *p, const char *text, bool with_ho
     diag_render_all(&p->w.diag, &p->output);
 }
 
-/* Compares line by line, and shows the first that differs. */
+/* Compares texts line by line, and prints the first line that differs. */
 static inline void check_lines(const char *found, const char *expected)
 {
     for (int line = 1; *found || *expected; line++) {
@@ -91,7 +91,8 @@ static inline void check_lines(const char *found, const char *expected)
     }
 }
 
-/* Both as pieces, up to NULL: C limits the length of one literal. */
+/* Runs a program and compares its output. Both texts are arrays of pieces that end with NULL, because C limits the
+ * length of a string literal. */
 static inline void check_program(const char *const *text, const char *const *expected)
 {
     static char program[1 << 14], output[1 << 14];

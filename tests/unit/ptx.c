@@ -1,6 +1,7 @@
-/* ptx.c (test): two kernels written by hand, tests/ptx/: matmul (TMA ring, multicast in a cluster, wgmma,
- * stores under the next tile) and attention (the same, with A in registers) run in the emulator, with right
- * results and no report. Where the test inserts a fault into a kernel, the emulator reports it at the right line. */
+/* ptx.c (test): runs two hand-written PTX kernels of tests/ptx/ in the emulator: matmul (a TMA ring, multicast in a
+ * cluster, wgmma, stores that overlap the next tile) and attention (likewise, with A in registers). They must give
+ * right results without a report. If the test inserts a fault into a kernel, the emulator must report it at the
+ * right line. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 #include "tests/unit/test.h"
@@ -14,11 +15,11 @@ enum { PTX_MOST = 1 << 19, ELEMS_MOST = 1 << 19, PAGE = 4096 };
 
 static const struct memory memory = {world_alloc, world_release, NULL};
 
-/* -- PTX from a file, with a change -- */
+/* -- reading PTX from a file, and changing it -- */
 
 struct program {
     char text[PTX_MOST];
-    int line; /* that was changed */
+    int line; /* the number of the changed line */
 };
 
 static struct program source;
@@ -64,7 +65,7 @@ static int by_base(const void *a, const void *b)
     return x->base < y->base ? -1 : x->base > y->base;
 }
 
-/* A fault of a map: one of its fields. */
+/* A fault in a tensor map: a wrong value in one field. */
 struct map_fault {
     int map;
     enum {
@@ -79,7 +80,7 @@ struct map_fault {
         FAULT_nan
     } what;
     uint64_t value;
-    int expected; /* line of the report */
+    int expected; /* the expected line of the report */
     enum error error;
     const char *said;
 };
@@ -122,7 +123,7 @@ static struct emu_report launch(const uint64_t *args, int grid, int shared_bytes
     return r;
 }
 
-/* From -1 to 1. */
+/* Fills x with pseudorandom numbers from -1 to 1. */
 static void fill(uint16_t *x, int n, uint32_t seed)
 {
     for (int i = 0; i < n; i++) {
@@ -136,7 +137,7 @@ static double at(const uint16_t *x, int i)
     return emu_half_value(PT_f16, x[i]);
 }
 
-/* -- matmul: C = A B, rows of A and C, then of B, side by side -- */
+/* -- matmul: C = A B -- */
 
 static struct emu_report run_matmul(int m, int n, int k, int grid)
 {
@@ -183,7 +184,7 @@ TEST(clean_matmul)
     check_matmul(300, 328, 200, 2);
 }
 
-/* -- attention: 3D tensors (128, n, heads); lse in units of log 2 of the scaled scores -- */
+/* -- attention: 3D tensors (128, n, heads); lse is the binary logarithm of the sum of exponentials -- */
 
 enum { WIDTH = 128 };
 static _Alignas(PAGE) float lse[4096];
@@ -219,7 +220,7 @@ static struct emu_report run_attention(int n, int heads, int grid)
     return launch(args, grid, 229888, buffers, 6);
 }
 
-/* One row of one head, in double. */
+/* The error of one row of one head, against a computation in double. */
 static double attention_error(int n, int head, int row)
 {
     const uint16_t *q = tensors[0] + (head * n + row) * WIDTH, *k = tensors[1] + head * n * WIDTH,
@@ -264,14 +265,15 @@ TEST(clean_attention)
     check_attention(400, 1, 1);
 }
 
-/* -- faults: at `line`, `from` becomes `to`, or the line goes; the report is for line `expected` -- */
+/* -- faults: in line `line`, `from` is replaced by `to`, or the whole line is deleted; the report must name line
+ * `expected` -- */
 
 struct sown {
     int line;
-    const char *from, *to; /* NULL: the whole line; nothing */
+    const char *from, *to; /* from NULL: the whole line; to NULL: deletes it */
     int expected;
     enum error error;
-    const char *what; /* part of the report */
+    const char *what; /* a part of the report's text */
 };
 
 static char *line_start(int line)
@@ -312,37 +314,51 @@ static void check_fault(const struct sown *f, struct emu_report r)
 
 /* clang-format off */
 static const struct sown matmul_faults[] = {
-    {91,  NULL, NULL,                               146, ERR_emulator_race, "initialize"},              /* fence.mbarrier_init */
-    {115, NULL, NULL,                               146, ERR_emulator_barrier, "no mbarrier"},          /* the cluster's barrier */
-    {84,  "], 4", "], 5",                           146, ERR_emulator_barrier, "1 of 5 arrivals"},      /* count of empty[0] */
-    {83,  "], 1", "], 2",                           146, ERR_emulator_barrier, "never ends"},      /* count of full[0] */
-    {144, "1;", "0;",                               146, ERR_emulator_barrier, "never ends"},           /* the producer's parity */
-    {147, NULL, NULL,                               148, ERR_emulator_barrier, "arrivals"},             /* a wait that gave up */
-    {148, "49152", "49168",                         148, ERR_emulator_barrier, "16 never come"},        /* bytes announced */
+    /* without fence.mbarrier_init */
+    {91,  NULL, NULL,                               146, ERR_emulator_race, "initialize"},
+    /* without the cluster's barrier */
+    {115, NULL, NULL,                               146, ERR_emulator_barrier, "no mbarrier"},
+    /* wrong count of empty[0] */
+    {84,  "], 4", "], 5",                           146, ERR_emulator_barrier, "1 of 5 arrivals"},
+    /* wrong count of full[0] */
+    {83,  "], 1", "], 2",                           146, ERR_emulator_barrier, "never ends"},
+    /* wrong parity of the producer */
+    {144, "1;", "0;",                               146, ERR_emulator_barrier, "never ends"},
+    /* without the loop around try_wait */
+    {147, NULL, NULL,                               148, ERR_emulator_barrier, "arrivals"},
+    /* wrong number of expected bytes */
+    {148, "49152", "49168",                         148, ERR_emulator_barrier, "16 never come"},
     {148, "49152", "65536",                         148, ERR_emulator_barrier, "16384 never come"},
     {148, "49152", "32768",                         148, ERR_emulator_barrier, "more than"},
     {150, "+ 0", "+ 64",                            150, ERR_misaligned, "no multiple of 128"},
     {150, "%kc", "4",                               150, ERR_misaligned, "a box from byte 8 of rows"},
     {153, "65536", "65544",                         153, ERR_misaligned, "no multiple of 128"},
     {153, "65536", "229376",                        153, ERR_out_of_bounds, ""},
-    {155, NULL, NULL,                               148, ERR_emulator_barrier, "never come"},           /* a missing copy */
+    /* without a copy */
+    {155, NULL, NULL,                               148, ERR_emulator_barrier, "never come"},
     {153, ".multicast::cluster", "",                153, ERR_emulator_ptx, "unknown instruction"},
-    {248, "%phase", "1",                            257, ERR_emulator_race, ""},                        /* a consumer's parity */
+    /* wrong parity of a consumer */
+    {248, "%phase", "1",                            257, ERR_emulator_race, ""},
     {248, "%phase", "2",                            248, ERR_emulator_ptx, "operand 3 is 2"},
     {252, NULL, NULL,                               257, ERR_emulator_race, "without a wgmma.fence"},
-    {273, NULL, NULL,                               150, ERR_emulator_race, "wgmma"},                   /* commit of k-step 0 */
-    {351, NULL, NULL,                               150, ERR_emulator_race, "wgmma"},                   /* wait before a stage is freed */
-    {352, NULL, NULL,                               146, ERR_emulator_barrier, "arrivals"},             /* arrival that frees it */
+    /* without the commit of k-step 0 */
+    {273, NULL, NULL,                               150, ERR_emulator_race, "wgmma"},
+    /* without the wait before a stage is freed */
+    {351, NULL, NULL,                               150, ERR_emulator_race, "wgmma"},
+    /* without the arrival that frees a stage */
+    {352, NULL, NULL,                               146, ERR_emulator_barrier, "arrivals"},
     {620, NULL, NULL,                               622, ERR_emulator_race, "wgmma writes"},
     {620, "0;", "1;",                               622, ERR_emulator_race, "wgmma writes"},
     {282, NULL, NULL,                               288, ERR_emulator_race, "fence.proxy.async"},
     {284, NULL, NULL,                               288, ERR_emulator_undefined, ""},
-    {342, NULL, NULL,                               403, ERR_emulator_race, "store"},                   /* wait before a buffer's reuse */
+    /* without the wait before a buffer's reuse */
+    {342, NULL, NULL,                               403, ERR_emulator_race, "store"},
     {717, NULL, NULL,                               722, ERR_emulator_race, "fence.proxy.async"},
     {718, NULL, NULL,                               701, ERR_emulator_race, "store"},
     {721, "%cm0, 0", "%cm0, -512",                  722, ERR_out_of_bounds, "along dimension 1, which only a load may"},
     {735, NULL, NULL,                               731, ERR_emulator_race, "the CTA ends"},
-    {732, NULL, NULL,                               731, ERR_emulator_race, "the CTA ends"},            /* commit of the stores */
+    /* without the commit of the stores */
+    {732, NULL, NULL,                               731, ERR_emulator_race, "the CTA ends"},
     {694, NULL, NULL,                               705, ERR_emulator_race, "wgmma"},
     {236, "256", "512",                             236, ERR_emulator_barrier, "512 of 384"},
     {357, NULL, NULL,                               146, ERR_emulator_barrier, "never ends"},
@@ -369,11 +385,13 @@ static const struct map_fault map_faults[] = {
 
 static const struct sown attention_faults[] = {
     {357,  NULL, NULL,                              364, ERR_emulator_race, "without a wgmma.fence"},
-    {2857, NULL, NULL,                              2862, ERR_emulator_race, "without a wgmma.fence"},         /* A in registers */
+    /* A in registers */
+    {2857, NULL, NULL,                              2862, ERR_emulator_race, "without a wgmma.fence"},
     {408,  NULL, NULL,                              547, ERR_emulator_race, "wgmma writes"},
     {1099, NULL, NULL,                              1237, ERR_emulator_race, "wgmma writes"},
     {152,  "16384", "16400",                        152, ERR_emulator_barrier, "16 never come"},
-    {151,  NULL, NULL,                              317, ERR_emulator_undefined, ""},                   /* the tile's number */
+    /* without the tile's number */
+    {151,  NULL, NULL,                              317, ERR_emulator_undefined, ""},
     {3034, NULL, NULL,                              3038, ERR_emulator_race, "fence.proxy.async"},
     {3035, NULL, NULL,                              3038, ERR_emulator_undefined, ""},
     {2928, NULL, NULL,                              2942, ERR_emulator_race, "store"},

@@ -1,4 +1,4 @@
-/* python.c: operators, text, containers and modules of host code, against what CPython prints. */
+/* python.c: tests operators, strings, containers and modules of host code against the output of CPython. */
 #include "tests/unit/program.h"
 
 static const char *const numbers_program[] = {

@@ -1,6 +1,5 @@
-/* scalar.c: every elementwise op on special and random operands of every type, compared with a second
- * implementation in 128 bits: integers as __int128, floats as __float128, which rounds to all narrower types
- * correctly. */
+/* scalar.c: tests every elementwise op on special and random operands of every type against a second implementation
+ * in 128 bits: integers as __int128, floats as __float128, whose results are then rounded. */
 #include "ir/ir.h"
 #include "tests/unit/test.h"
 
@@ -65,7 +64,7 @@ static uint64_t expected_int(enum opcode code, int bits, uint64_t x, uint64_t y)
     case OP_maxs: return sx > sy ? x : y;
     case OP_minu: return ux < uy ? x : y;
     case OP_maxu: return ux > uy ? x : y;
-    case OP_mulhu: { /* by halves */
+    case OP_mulhu: { /* computed from products of halves */
         uint64_t carry = ((x & UINT32_MAX) * (y & UINT32_MAX) >> 32) + (x >> 32) * (y & UINT32_MAX);
         uint64_t middle = (x & UINT32_MAX) * (y >> 32) + (carry & UINT32_MAX);
         uint64_t high = (x >> 32) * (y >> 32) + (carry >> 32) + (middle >> 32);
@@ -139,7 +138,7 @@ TEST(integer_comparisons)
                                               signed_value(y, bits));
                 CHECK(eval(OP_cmp, int_types[t], DT_i1, ATTR_pred, p, x, y, 0) == expected);
             }
-    CHECK(eval(OP_cmp, DT_i32, DT_i1, -1, 0, 5, 5, 0) == 1); /* eq is the default */
+    CHECK(eval(OP_cmp, DT_i32, DT_i1, -1, 0, 5, 5, 0) == 1); /* predicate 0 is eq */
 }
 
 TEST(integer_casts)
@@ -170,13 +169,13 @@ static uint64_t random_float(enum dtype t)
     uint64_t r = random_bits();
     if (r % 3 == 0)
         return double_to_bits(t, special[r / 3 % (sizeof special / sizeof special[0])]);
-    if (r % 3 == 1) /* of like size */
+    if (r % 3 == 1) /* operands of similar magnitude */
         return double_to_bits(t, ldexp((double)(int64_t)random_bits(), -60 - (int)(random_bits() % 8)));
     return low((wide)random_bits(), dtype_info[t].bits);
 }
 
-/* A quad rounded to a type. For f16 and bf16 by the double next to it whose last bit is 1,
- * where that is not exact. */
+/* Rounds a quad to a type. For f16 and bf16 it first rounds the quad to odd as a double, so that the second rounding
+ * gives the right result. */
 static uint64_t round_quad(enum dtype t, quad x)
 {
     if (t == DT_f32) {
@@ -234,13 +233,13 @@ TEST(fma_rounds_once)
                 d[k] = bits_to_double(float_types[t], x[k]);
                 in_range &= t == 0 || (fabs(d[k]) < 0x1p20 && (fabs(d[k]) > 0x1p-20 || d[k] == 0));
             }
-            if (!in_range) /* the quad would not be exact */
+            if (!in_range) /* the result in quad would not be exact */
                 continue;
             uint64_t found = eval(OP_fma, float_types[t], float_types[t], -1, 0, x[0], x[1], x[2]);
             CHECK(same_float(float_types[t], found,
                              round_quad(float_types[t], (quad)d[0] * (quad)d[1] + (quad)d[2])));
         }
-    /* 1.0078125 * 1.5 = 1.51171875 is between two bf16: the least addend decides */
+    /* 1.0078125 * 1.5 = 1.51171875 is halfway between two bf16, so even a tiny addend decides the rounding */
     uint64_t x = double_to_bits(DT_bf16, 1.0078125), y = double_to_bits(DT_bf16, 1.5),
              up = double_to_bits(DT_bf16, 0x1p-100);
     CHECK(bits_to_double(DT_bf16, eval(OP_fma, DT_bf16, DT_bf16, -1, 0, x, y, up)) == 1.515625);
@@ -263,7 +262,7 @@ TEST(signs_are_bits)
         }
 }
 
-/* Is x the result of min (or max), by the order -inf < ... < -0 < +0 < ... < inf? */
+/* Is x before y in the order -inf < ... < -0 < +0 < ... < inf? */
 static bool precedes(double x, double y)
 {
     return x < y || (x == y && signbit(x) && !signbit(y));
@@ -307,7 +306,7 @@ TEST(float_comparisons)
         }
 }
 
-/* The result's distance from what f64 gives, in units of the type's last place. */
+/* Checks the distance in ULPs between the result and that of the f64 function. */
 static void check_math(enum opcode code, double (*function)(double), enum dtype t, uint64_t x)
 {
     double d = bits_to_double(t, x);
@@ -375,7 +374,7 @@ TEST(float_casts)
                     continue;
                 }
                 CHECK(signbit(rz) == signbit(d) && fabs(rz) <= fabs(d) && (rz == rn || fabs(rn) > fabs(d)));
-                uint64_t next = double_to_bits(types[t], rz) + 1; /* away from zero */
+                uint64_t next = double_to_bits(types[t], rz) + 1; /* the next float away from zero */
                 CHECK(fabs(bits_to_double(types[t], next)) > fabs(d) ||
                       isnan(bits_to_double(types[t], next)) || isinf(d) ||
                       (types[t] == DT_f8e5 && fabs(d) >= 57344));
@@ -390,7 +389,7 @@ TEST(ints_to_floats)
                 int bits = dtype_info[int_types[f]].bits;
                 uint64_t x = random_int(bits);
                 enum dtype step =
-                    float_types[t] == DT_f64 ? DT_f64 : DT_f32; /* f16 and bf16 go through f32 */
+                    float_types[t] == DT_f64 ? DT_f64 : DT_f32; /* f16 and bf16 are computed in f32 */
                 double s = bits_to_double(step, round_quad(step, (quad)signed_value(x, bits)));
                 double u = bits_to_double(step, round_quad(step, (quad)x));
                 CHECK(eval(OP_stof, int_types[f], float_types[t], -1, 0, x, 0, 0) ==
@@ -434,7 +433,7 @@ TEST(floats_to_ints)
     CHECK(eval(OP_ftou, DT_f32, DT_i32, -1, 0, double_to_bits(DT_f32, -3), 0, 0) == 0);
 }
 
-/* -- moves, arrays, what has no meaning -- */
+/* -- moves, arrays, and invalid operands -- */
 
 TEST(select_and_bitcast)
 {
@@ -448,7 +447,7 @@ TEST(select_and_bitcast)
     CHECK(eval(OP_bitcast, DT_i16, DT_bf16, -1, 0, 0x7fc1, 0, 0) == 0x7fc1);
 }
 
-/* An array is its elements, whatever its length. */
+/* Arrays give the same results as single elements, for every length. */
 TEST(arrays)
 {
     enum { N = 700 };

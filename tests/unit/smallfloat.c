@@ -1,5 +1,5 @@
-/* smallfloat.c: f16, bf16 and fp8 against their definition: the value of bits by ldexp, narrowing by search
- * for the nearest among all values. */
+/* smallfloat.c: tests f16, bf16 and fp8 against their definitions: computes the value of bits by ldexp, and rounds
+ * by searching all values for the nearest. */
 #include "ir/ir.h"
 #include "tests/unit/test.h"
 
@@ -33,7 +33,7 @@ static double value_of(const struct format *f, uint32_t bits)
     return sign * ldexp(mantissa + (1 << f->mantissa), exponent - f->bias - f->mantissa);
 }
 
-/* Bits of the largest finite number. */
+/* The bits of the largest finite number. */
 static uint32_t largest(const struct format *f)
 {
     uint32_t bits = (1u << (f->bits - 1)) - 1;
@@ -62,7 +62,7 @@ static uint32_t convert(const struct format *f, double x, bool rz)
     return (uint32_t)double_to_bits(f->dtype, x);
 }
 
-/* With lo <= |x| < lo + 1 (as bits): which of the two neighbours is the right result? */
+/* Checks the rounding of x, whose absolute value is between the floats with bits lo and lo + 1. */
 static void check_between(const struct format *f, uint32_t lo, double x)
 {
     double a = value_of(f, lo), b = lo == largest(f) ? 2 * a - value_of(f, lo - 1) : value_of(f, lo + 1);

@@ -1,5 +1,5 @@
-/* statistics.c (test): verdicts on noise like that of GPUs: skewed, quantised, drifting, with outliers, and
- * another level in each round. */
+/* statistics.c (test): tests statistical verdicts on simulated timings with the noise of GPUs: skewed, quantized,
+ * with drift and outliers, and with a different level in each round. */
 #include "runtime/command/statistics.h"
 #include "tests/unit/test.h"
 
@@ -24,8 +24,8 @@ struct sample {
     struct times times;
 };
 
-/* A kernel of `ms`: 0.7 % of noise, a drift of 0.3 %, rounds that differ by 0.3 %, one call in 50 up to 40 %
- * slow, and times in steps of 32 ns. */
+/* Simulates timings of a kernel that takes `ms`: 0.7 % noise, 0.3 % drift, 0.3 % difference between rounds, one call
+ * in 50 up to 40 % slower, and a resolution of 32 ns. */
 static void simulate(struct sample *s, double ms, uint64_t *state)
 {
     s->times = (struct times){s->stretches, 0, s->values, 0};
@@ -48,7 +48,8 @@ static void simulate(struct sample *s, double ms, uint64_t *state)
 
 static int verdicts[4];
 
-/* Counts the verdicts of many comparisons of a kernel of `ms` with one that takes `factor` times as long. */
+/* Compares a kernel that takes `ms` with one that takes `factor` times as long, many times, and counts the
+ * verdicts. */
 static void compare_often(double ms, double factor, uint64_t seed)
 {
     static struct sample base, candidate;
@@ -96,7 +97,7 @@ TEST(thirty_cycles_are_no_difference)
     double base[33], candidate[33], scratch[132], floor_ms = 30 / 1.98e6;
     for (int i = 0; i < 33; i++) {
         base[i] = 4e-4 + 1e-8 * i;
-        candidate[i] = base[i] + 0.9 * floor_ms; /* 3.4 % */
+        candidate[i] = base[i] + 0.9 * floor_ms; /* a regression of 3.4 % */
     }
     struct times x = {base, 33, base, 33}, y = {candidate, 33, candidate, 33};
     CHECK_INT(statistics_compare(&x, &y, floor_ms, scratch).verdict, VERDICT_same);
@@ -111,7 +112,7 @@ TEST(a_throttled_stretch_is_dropped)
     CHECK_INT(statistics_steady(times, 320), 256);
     for (int i = 0; i < 256; i++)
         CHECK(times[i] < 1.1);
-    times[100] = 9; /* one slow call stays */
+    times[100] = 9; /* one slow call */
     CHECK_INT(statistics_steady(times, 256), 256);
 }
 
@@ -126,8 +127,8 @@ TEST(quantiles)
     CHECK(fabs(statistics_quantile(x, 1, 0.3) - 1) < 1e-12);
 }
 
-/* U = 5 of 25 pairs: z = (12.5 - 5 - 0.5) / sqrt(25 * 11 / 12) = 1.462. With all values
- * equal nothing is said. */
+/* U = 5 of 25 pairs: z = (12.5 - 5 - 0.5) / sqrt(25 * 11 / 12) = 1.462. If all values are equal, there is no
+ * verdict. */
 TEST(ranks)
 {
     const double a[] = {1, 2, 3, 4, 8}, b[] = {3.5, 5, 6, 7, 9}, same[] = {2, 2, 2};

@@ -1,11 +1,12 @@
-/* syntax.c: tokens and grammar: what programs print as, where nodes stand, and where errors are reported. */
+/* syntax.c: tests tokens and grammar: the printed syntax trees, the source positions of nodes, and the positions of
+ * errors. */
 #include "frontend/python/ast.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 
 /* -- helpers -- */
 
-/* A source, its tree, and what was reported. */
+/* A source text, its syntax tree and its diagnostics. */
 struct parsed {
     struct world w;
     struct interner strings;
@@ -21,7 +22,7 @@ static void parse(struct parsed *p, const char *text, size_t len)
     p->tree = parse_module(&p->w.arena, &p->strings, &p->w.diag, p->src);
 }
 
-/* Takes out the places: @3:14+5. */
+/* Removes source positions such as @3:14+5. */
 static void drop_places(struct text *t)
 {
     size_t kept = 0;
@@ -35,7 +36,7 @@ static void drop_places(struct text *t)
     t->len = kept;
 }
 
-/* An expression, without places; or the errors. */
+/* Checks the printed tree of an expression, without positions, or its errors. */
 static void check_expr(const char *file, int line, const char *source, const char *expected)
 {
     struct parsed p;
@@ -53,7 +54,7 @@ static void check_expr(const char *file, int line, const char *source, const cha
 }
 #define EXPR(source, expected) check_expr(__FILE__, __LINE__, (source), (expected))
 
-/* A whole file, with or without places. */
+/* Checks the printed tree of a file, with or without positions. */
 static void check_file(const char *file, int line, const char *source, bool places, const char *expected)
 {
     struct parsed p;
@@ -70,7 +71,7 @@ static void check_file(const char *file, int line, const char *source, bool plac
 #define FILE_IS(source, expected) check_file(__FILE__, __LINE__, (source), false, (expected))
 #define PLACES(source, expected) check_file(__FILE__, __LINE__, (source), true, (expected))
 
-/* The errors, one `line:col message` each, without their source lines. */
+/* Checks the errors, one `line:col message` each, without the quoted source lines. */
 static void check_errors(const char *file, int line, const char *source, size_t len, const char *expected)
 {
     struct parsed p;
@@ -423,7 +424,7 @@ TEST(one_expression)
 
 /* -- programs -- */
 
-/* The matrix multiplication of Triton's announcement. */
+/* The matrix multiplication in Triton's announcement. */
 TEST(matmul)
 {
     static const char source[] = "@triton.jit\n"

@@ -1,5 +1,5 @@
-/* tensor_mirror.c: a storage and its copy on a device with its own memory: which side copies when, and what
- * empty tensors cost. */
+/* tensor_mirror.c: tests when a storage is copied to and from its mirror on a device with separate memory, and that
+ * empty tensors are not copied. */
 #include "runtime/host/tensor.h"
 #include "tests/unit/test.h"
 

@@ -1,6 +1,6 @@
-/* test.h: the unit tests' framework. `TEST(name) { CHECK(x == 1); }` anywhere in a file that includes
- * this makes a test; the header supplies main, which runs all tests (or those named as arguments) and
- * prints `N passed, N failed`. */
+/* test.h: the framework of unit tests. `TEST(name) { CHECK(x == 1); }` in a file that includes this header defines a
+ * test. The header defines main, which runs all tests (or those named as arguments) and prints `N passed, N
+ * failed`. */
 #ifndef NESO_TESTS_TEST_H
 #define NESO_TESTS_TEST_H
 
@@ -15,7 +15,7 @@ struct test {
 };
 
 static struct test *test_list, **test_end = &test_list;
-static int test_failures; /* in the running test */
+static int test_failures; /* number of failed checks in the current test */
 
 static void test_add(struct test *t)
 {

@@ -1,4 +1,4 @@
-/* text.c: numbers as text whatever the locale, buffers, interning and maps. */
+/* text.c: tests number formatting, which must not depend on the locale, text buffers, interning and maps. */
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 
@@ -79,7 +79,8 @@ TEST(doubles_read)
     CHECK(text_read_double(s, &x) == s + 3 && x == 1.5);
 }
 
-/* A tie that only its thousandth digit breaks: the digits that are cut off still count. */
+/* The thousandth digit of a number decides its rounding, so digits beyond the parser's precision must not be
+ * ignored. */
 TEST(long_numbers_round_rightly)
 {
     char s[1200];

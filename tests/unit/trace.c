@@ -1,4 +1,4 @@
-/* trace.c: which IR do kernels become when traced, and which type has each expression? */
+/* trace.c: tests the IR that tracing makes of kernels, and the types of expressions. */
 #include "frontend/trace/lang.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -34,8 +34,8 @@ static void begin(struct tracing *t, const char *source)
     t->module = eval_file(&t->e, src, "__main__", NULL);
 }
 
-/* One argument of a signature: "*fp32:16", "i32", "i32:1" (equal to one), "=64" (a constant int), "='x'",
- * "=None"; a last "NAME=64" is a keyword for **META. */
+/* Parses one argument of a signature: "*fp32:16", "i32", "i32:1" (equal to one), "=64" (a constant int), "='x'",
+ * "=None"; the last one may be "NAME=64", a keyword for **META. */
 static struct spec_arg argument(struct eval *e, const char *s, size_t n)
 {
     if (*s == '=' && s[1] == '\'')
@@ -81,7 +81,7 @@ static const char *diagnostics(struct tracing *t)
     return out.s;
 }
 
-/* The text without places: " @4:11" and the like, which every edit of a test would move. */
+/* The IR without source positions such as " @4:11", which would change with every edit of a test. */
 static const char *text_without_places(struct tracing *t, const struct func *f)
 {
     struct text full, out;
@@ -125,12 +125,12 @@ static const char typed_kernel[] =
 static const char typed_signature[] =
     "i1, i8, i16, i32, i64, u8, u16, u32, u64, fp16, bf16, fp32, fp64, fp8e4nv, fp8e5, *fp32, *i1";
 
-/* Expression, and what static_print says of it; or the tag of its error. */
+/* Expressions, and the type that static_print prints, or the tag of the error. */
 /* clang-format off */
 static const struct {
     const char *expression, *expected;
 } types[] = {
-    /* the basic rules of common types */
+    /* the basic rules for common types */
     {"i8 + 1", "int8[]"},          {"i8 + 200", "number-range"},   {"u8 + (-1)", "negative-number"},
     {"i8 + u8", "uint8[]"},        {"i32 + 1.5", "fp32[]"},        {"i64 + 1.5", "fp32[]"},
     {"b + 1", "int32[]"},          {"b + True", "int1[]"},         {"b + 1.0", "fp32[]"},
@@ -165,7 +165,7 @@ static const struct {
     /* comparisons: a number becomes a tensor first */
     {"i32 < 5", "int1[]"},         {"u8 < -1", "int1[]"},          {"f16 > 0.5", "int1[]"},
     {"i32 == 1.0", "int1[]"},      {"x < i32", "int1[constexpr[4]]"}, {"p == p", "operands"},
-    /* fp8: checked, but never computed */
+    /* fp8: types are checked, but there is no arithmetic */
     {"e4 + e5", "fp16[]"},         {"e4 + f16", "fp16[]"},         {"e4 + e4", "operator-type"},
     {"e4 + i32", "operands"},
     /* pointers */
@@ -187,7 +187,7 @@ static const struct {
     {"u32.to(tl.int32, bitcast=True)", "int32[]"}, {"f32.to(tl.float16, fp_downcast_rounding='rtz')", "fp16[]"},
     {"f16.to(tl.float32, fp_downcast_rounding='rtz')", "not-downcast"}, {"tl.cast(1, tl.int64)", "int64[]"},
     {"x.to(f16.dtype)", "fp16[constexpr[4]]"}, {"f32.to(p.dtype.element_ty)", "fp32[]"},
-    /* implicit conversions in other places */
+    /* implicit conversions by functions */
     {"tl.where(b, f16, 0.0)", "fp16[]"}, {"tl.where(b, 1, 2)", "int32[]"}, {"tl.where(x > 0, i32, f32)", "fp32[constexpr[4]]"},
     {"tl.where(b, p, p)", "pointer<fp32>[]"}, {"tl.maximum(f16, 0.0)", "fp32[]"}, {"tl.maximum(bf16, bf16)", "fp32[]"},
     {"tl.maximum(i8, 3)", "int32[]"}, {"tl.minimum(i64, 3)", "int64[]"}, {"min(i32, 64)", "int32[]"}, {"max(2, 3)", "3"},
@@ -220,7 +220,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* The tag of the first error, as messages show it. */
+/* The tag of the first error, which messages show in brackets. */
 static const char *first_error(struct tracing *t)
 {
     for (int i = 0; i < t->w.diag.list.n; i++)

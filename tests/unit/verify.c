@@ -1,8 +1,9 @@
-/* verify.c: which IR does the verifier accept, and what does it report for other IR? */
+/* verify.c: tests which IR the verifier accepts, and its reports for invalid IR. */
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 
-/* What is wrong with a kernel of this body at this degree; "" if nothing; NULL if it does not parse. */
+/* The verifier's message for a kernel with this body at this degree; "" if it is valid; NULL if it does not
+ * parse. */
 static const char *verdict(struct world *w, const char *degree, const char *layouts, const char *body)
 {
     world_init(w);
@@ -154,7 +155,7 @@ TEST(control_is_whole)
         expect("traced", "", rows[i].body, rows[i].message);
 }
 
-/* -- what no text can say -- */
+/* -- invalid IR that has no text form -- */
 
 static struct func *parsed(struct world *w)
 {

@@ -1,12 +1,12 @@
-/* wgmma.c: buffers of warpgroups' operands against the addresses that the hardware computes, written as
- * formulas here; the accumulator and A in registers against their tables. */
+/* wgmma.c: tests the layouts of wgmma operands in shared memory against the addresses that the hardware computes,
+ * given as formulas here, and the layouts of the accumulator and of A in registers against the tables of the ISA. */
 #include "ir/target/wgmma.h"
 #include "tests/unit/test.h"
 
 enum { WIDEST = 128 };
 
-/* Where the instruction reads element (mn, k) of the part that starts at `start`: the tables of descriptors,
- * swizzle last, which flips bits 4.. of the address by bits 7... */
+/* The address from which the instruction reads element (mn, k) of the part that starts at `start`, according to the
+ * ISA's tables of descriptors. The swizzle XORs bits 4 and up of the address with bits 7 and up. */
 static uint32_t hardware_address(const struct wgmma_view *v, uint32_t start, int elem_bytes, int mn, int k)
 {
     static const int widths[] = {16, 128, 64, 32};
@@ -31,7 +31,7 @@ static uint32_t offset_of(const struct layout *l, int row, int column)
     return UINT32_MAX;
 }
 
-/* All elements of all parts, of a few of them each. */
+/* Checks the addresses of all elements of all parts. */
 static bool reads_all(const struct layout *l, const struct wgmma_view *v, int elem_bytes, int mn_dim, int mn,
                       int k)
 {
@@ -54,18 +54,26 @@ TEST(buffers_are_described)
     static const struct {
         int rows, columns, elem_bytes, inner, mn_dim, mn, k;
     } cases[] = {
-        {128, 64, 2, 1, 0, 64, 16},                               /* A, along k: one column of 128 bytes */
-        {64, 128, 2, 1, 0, 64, 16},                               /* two columns */
-        {64, 32, 2, 1, 0, 64, 16},                                /* 64 bytes */
-        {64, 16, 2, 1, 0, 64, 16},                                /* 32 bytes */
-        {64, 64, 2, 0, 0, 64, 16},                                /* along m */
-        {128, 32, 2, 0, 0, 64, 16},  {64, 256, 2, 1, 1, 256, 16}, /* B, along n: four columns */
-        {64, 256, 2, 1, 1, 128, 16},                              /* two instructions */
-        {32, 64, 2, 1, 1, 32, 16},                                /* inside of a row */
-        {32, 32, 2, 1, 1, 32, 16},   {32, 16, 2, 1, 1, 16, 16},   {32, 8, 2, 1, 1, 8, 16},    /* no swizzle */
-        {64, 64, 2, 0, 1, 64, 16},   {64, 8, 2, 0, 1, 8, 16},                                 /* along k */
-        {64, 32, 4, 1, 0, 64, 8},    {16, 64, 4, 0, 1, 64, 8},                                /* tf32 */
-        {64, 128, 1, 1, 0, 64, 32},  {32, 64, 1, 0, 1, 64, 32},   {256, 16, 1, 0, 1, 16, 32}, /* bytes */
+        {128, 64, 2, 1, 0, 64, 16}, /* A, contiguous along k: rows of 128 bytes */
+        {64, 128, 2, 1, 0, 64, 16}, /* rows of 256 bytes, in two panels */
+        {64, 32, 2, 1, 0, 64, 16},  /* rows of 64 bytes */
+        {64, 16, 2, 1, 0, 64, 16},  /* rows of 32 bytes */
+        {64, 64, 2, 0, 0, 64, 16},  /* A, contiguous along m */
+        {128, 32, 2, 0, 0, 64, 16},
+        {64, 256, 2, 1, 1, 256, 16}, /* B, contiguous along n: four panels */
+        {64, 256, 2, 1, 1, 128, 16}, /* B for two instructions */
+        {32, 64, 2, 1, 1, 32, 16},   /* instructions that start inside of a row */
+        /* rows too short for a swizzle */
+        {32, 32, 2, 1, 1, 32, 16},
+        {32, 16, 2, 1, 1, 16, 16},
+        {32, 8, 2, 1, 1, 8, 16},
+        {64, 64, 2, 0, 1, 64, 16},
+        {64, 8, 2, 0, 1, 8, 16}, /* B, contiguous along k */
+        {64, 32, 4, 1, 0, 64, 8},
+        {16, 64, 4, 0, 1, 64, 8}, /* tf32 */
+        {64, 128, 1, 1, 0, 64, 32},
+        {32, 64, 1, 0, 1, 64, 32},
+        {256, 16, 1, 0, 1, 16, 32}, /* one-byte elements */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct layout l;
@@ -80,7 +88,7 @@ TEST(buffers_are_described)
     }
 }
 
-/* Numbers known by heart. */
+/* Offsets for well-known tiles. */
 TEST(familiar_tiles)
 {
     struct layout l;
@@ -111,18 +119,18 @@ TEST(other_buffers_are_not)
 {
     struct layout l;
     struct wgmma_view v;
-    layout_init(&l, 2, (int[]){64, 64}); /* row after row */
+    layout_init(&l, 2, (int[]){64, 64}); /* rows without a swizzle */
     for (int i = 0; i < 12; i++)
         layout_add(&l, IN_offset, UINT32_C(1) << i);
     CHECK(!wgmma_view(&v, &l, 2, 0, 64, 16));
-    layout_wgmma_operand(&l, (int[]){64, 64}, 1, 0); /* bytes along m */
+    layout_wgmma_operand(&l, (int[]){64, 64}, 1, 0); /* one-byte elements contiguous along m */
     CHECK(!wgmma_view(&v, &l, 1, 0, 64, 32));
-    layout_wgmma_operand(&l, (int[]){64, 64}, 2, 1); /* moved as a whole */
+    layout_wgmma_operand(&l, (int[]){64, 64}, 2, 1); /* the whole tile has an offset */
     l.flip = 1;
     CHECK(!wgmma_view(&v, &l, 2, 0, 64, 16));
 }
 
-/* Row and column of element e of a lane of warp w in the 64 rows of a warpgroup. */
+/* The row and column of element e of a lane in warp w, within the 64 rows of a warpgroup. */
 static void spot_in_sum(int e, int lane, int w, int *row, int *column)
 {
     *row = lane / 4 + 8 * (e >> 1 & 1) + 16 * w;
@@ -131,7 +139,7 @@ static void spot_in_sum(int e, int lane, int w, int *row, int *column)
 
 TEST(registers)
 {
-    static const int shapes[][4] = {/* rows, columns, warps, rows of a group */
+    static const int shapes[][4] = {/* rows, columns, warps, rows per warpgroup */
                                     {64, 8, 4, 64},    {64, 256, 4, 64},  {128, 256, 8, 64}, {64, 64, 8, 64},
                                     {256, 16, 4, 256}, {256, 64, 8, 128}, {128, 64, 16, 64}};
     for (int i = 0; i < 7; i++) {
@@ -156,7 +164,8 @@ TEST(registers)
                     CHECK_INT(layout_apply(&l, (uint32_t)e, (uint32_t)lane, (uint32_t)w, 0),
                               row * x[1] + column);
                 }
-        /* Rounded to 16 bits, pair by pair, it is what A wants in registers. */
+        /* The accumulator, rounded to 16 bits and packed in pairs, has the layout that operand A has in
+         * registers. */
         struct layout a;
         layout_fragment(&a, &fragments[0], DOT_a, &sum, split);
         CHECK(columns < 16 || split.n > 0 || layout_equal(&a, &l));

@@ -64,7 +64,8 @@ static inline bool world_parse(struct world *w, const char *text)
     return false;
 }
 
-/* A fatal error inside BODY lands behind it: `WORLD_CATCH(&w, { ... })`; w.diag tells what happened. */
+/* `WORLD_CATCH(&w, { ... })`: after a fatal error inside the block, execution continues after the block; w.diag has
+ * the error. */
 #define WORLD_CATCH(w, ...)                 \
     do {                                    \
         jmp_buf boundary;                   \
