@@ -1,10 +1,10 @@
-/* dots.c: random dots, compared with results in float64: shapes, strides, types, blocks, warps, stages,
- * masks, transposed operands, batches, chains. Operands are small multiples of a power of two, so that every
- * sum is exact in whatever order it is made, and the result is compared bit by bit; one case in four has
- * arbitrary values, compared within the bound of its arithmetic.
+/* dots.c: compares random dots with results in float64: shapes, strides, types, blocks, warps, stages, masks,
+ * transposed operands, batches, chains. Operands are small multiples of a power of two, so that every sum is exact
+ * in any order, and results must be equal bit by bit. One case in four has arbitrary values, whose results must be
+ * within an error bound.
  *
  *     dots DEVICE COUNT [small]      cases 0 .. COUNT-1; small: only those that are fast on a CPU
- *     dots DEVICE case N [small]     one of them, described in words: failures print this command
+ *     dots DEVICE case N [small]     a single case, with a description; failures print this command
  *
  * DEVICE may be emulator/TARGET.
  *
@@ -86,7 +86,8 @@ static const char source[] =
 struct type_choice {
     enum dtype a, b, acc;
     const char *precision;
-    int grid; /* operands are integers of at most this size, over `over`: exact in every format on the way */
+    /* operands are integers of at most this size, divided by `over`, so that all formats represent them exactly */
+    int grid;
     double over;
 };
 
@@ -102,7 +103,7 @@ enum { NTYPES = sizeof types / sizeof types[0] };
 
 struct dot_case {
     const struct type_choice *t;
-    int m, n, k, bm, bn, bk, p; /* p: columns of a chain's second product, or batches */
+    int m, n, k, bm, bn, bk, p; /* p: the number of columns of a chain's second product, or of batches */
     int sam, sak, sbk, sbn, scm, scn;
     bool masked, ta, tb, chain, batch, arbitrary;
     int warps, stages, limit; /* limit: max_num_imprecise_acc */
@@ -129,7 +130,7 @@ static int block(int most)
     return size < most ? size : most;
 }
 
-/* Strides of rows and columns of a matrix that lies by rows, or by columns, with a gap. */
+/* Chooses the strides of a row-major or column-major matrix, perhaps with a gap. */
 static void choose_strides(int rows, int columns, int *row, int *column)
 {
     static const int gaps[] = {0, 0, 0, 8, 16, 1, 3};
@@ -169,12 +170,12 @@ static void make_case(struct dot_case *c, int index, bool small)
     if (narrow && c->bk < 32)
         c->bk = 32;
     bool exact = c->t->a == DT_f64 || strcmp(c->t->precision, "tf32") != 0;
-    if (exact) { /* all of K is in registers */
+    if (exact) { /* a block contains all of K, in registers */
         c->bm = c->bm > 64 ? 64 : c->bm;
         c->bn = c->bn > 64 ? 64 : c->bn;
         c->bk = c->bk > 32 ? 32 : c->bk;
     }
-    while (c->bm * c->bn > 32 * 32 * 8 * c->warps) /* sums in registers */
+    while (c->bm * c->bn > 32 * 32 * 8 * c->warps) /* limits the size of the accumulator in registers */
         *(c->bm > c->bn ? &c->bm : &c->bn) /= 2;
     while (c->batch && c->bm * c->bn > 32 * 32 * 2 * c->warps && (c->bm > 16 || c->bn > 16))
         *(c->bm > c->bn ? &c->bm : &c->bn) /= 2;
@@ -212,13 +213,13 @@ static void describe(const struct dot_case *c)
 
 enum { SENTINEL = 0x5a };
 
-/* A tensor: what is in memory, and its values. */
+/* A tensor: its bits in memory, and its values. */
 struct tensor {
     enum dtype dt;
     size_t n;
     char *bytes;
     double *x;
-    uint64_t at; /* on the device */
+    uint64_t at; /* its address on the device */
 };
 
 static void tensor_new(struct tensor *t, enum dtype dt, size_t n)
@@ -263,11 +264,11 @@ static size_t extent(int rows, int columns, int sr, int sc)
     return (size_t)(rows - 1) * (size_t)sr + (size_t)(columns - 1) * (size_t)sc + 1;
 }
 
-/* -- the oracle: want[] and, for each element, the sum of the products' sizes -- */
+/* -- the oracle: the expected results, and for each the sum of the absolute values of its products -- */
 
 struct oracle {
     double *want, *size;
-    bool *inside; /* written at all */
+    bool *inside; /* does the kernel write the element? */
 };
 
 static void multiply(const struct dot_case *c, const double *a, const double *b, double *sum, double *size)
@@ -315,7 +316,7 @@ static void expect(const struct dot_case *c, const struct tensor *a, const struc
 /* -- running -- */
 
 static int passed, failed, refused;
-static const char *target; /* NULL: the device's */
+static const char *target; /* the target to compile for; NULL: the device's */
 
 static void specialise(char **at, const char *end, int value)
 {
@@ -360,7 +361,7 @@ static void drop(neso_context *ctx, struct tensor *t)
     free(t->x);
 }
 
-/* The first element that is wrong, in words. */
+/* Compares results; describes the first wrong element. */
 static bool compare(const struct dot_case *c, const struct tensor *r, const struct oracle *o)
 {
     size_t bytes = (size_t)dtype_info[r->dt].bytes;
@@ -383,7 +384,7 @@ static bool compare(const struct dot_case *c, const struct tensor *r, const stru
     return true;
 }
 
-/* 0: right, 1: wrong, 2: too large for the target. */
+/* Returns 0 if the result is right, 1 if it is wrong, 2 if the kernel is too large for the target. */
 static int launch(neso_context *ctx, neso_module *module, const struct dot_case *c, struct tensor t[4],
                   const struct oracle *o)
 {
@@ -415,8 +416,8 @@ static int launch(neso_context *ctx, neso_module *module, const struct dot_case 
                         c->batch ? 1 : (uint32_t)((c->n + c->bn - 1) / c->bn), 1};
     int status = 1;
     bool launched = neso_launch(kernel, grid, NULL, args, &error) == NESO_OK;
-    if (!launched &&
-        strstr(error.message, "does not fit the GPU")) /* without maps it takes more shared memory */
+    /* without tensor maps a kernel takes more shared memory */
+    if (!launched && strstr(error.message, "does not fit the GPU"))
         status = 2;
     else if (!launched)
         printf("%s\n", error.message);
@@ -474,7 +475,8 @@ int main(int argc, char **argv)
         target = slash + 1;
     bool one = argc > 3 && strcmp(argv[2], "case") == 0, small = strcmp(argv[argc - 1], "small") == 0;
     int count = argc > 2 ? atoi(argv[one ? 3 : 2]) : 0, first = one ? count : 0;
-    if (argc > 4 && strcmp(argv[3], "from") == 0) /* cases first to count: several processes share the work */
+    /* cases FROM to COUNT, so that several processes can share the work */
+    if (argc > 4 && strcmp(argv[3], "from") == 0)
         first = atoi(argv[4]);
     neso_context *ctx = NULL;
     neso_module *module = NULL;

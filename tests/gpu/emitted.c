@@ -1,7 +1,7 @@
-/* emitted.c: does the C that `neso compile --emit c` writes launch the right kernels on a GPU? It is linked
- * with this C and the driver only. One product for grids that fit at once, one for a grid that does not, rows
- * that no tensor map can address (all variants of tests/gpu/emitted.py), an empty grid, and a promise that is
- * broken.
+/* emitted.c: tests that the C code which `neso compile --emit c` writes launches the right kernels on a GPU. The
+ * test is linked with that code and the driver only. It launches all variants of tests/gpu/emitted.py: a product
+ * whose grid fits on the GPU at once, one whose grid does not, and one with rows that no tensor map can address;
+ * also an empty grid, and arguments that break a promise.
  *
  * Operands are small integers: every sum is exact. Built and run by tests/gpu.sh (part `embed`). */
 #include "product.h"
@@ -53,7 +53,7 @@ static float float_of(uint16_t h)
     return h >> 15 ? -x : x;
 }
 
-/* -2 to 2, by place. */
+/* The value of an operand's element: -2 to 2. */
 static int value(int row, int column)
 {
     return (int)(((unsigned)row * 7919u + (unsigned)column * 104729u) >> 3) % 5 - 2;

@@ -1,16 +1,16 @@
-/* insns.c: does every row of codegen/insns.h, on operands of every type and in every form that neso emits,
- * give the result that the PTX ISA states? The emulator, and with `cuda` the GPU, must agree bit for bit
- * (approximate functions within the ISA's bound; dots on numbers whose sums are exact). An instruction may be
- * stated to be invalid: then the emulator has to report it, and the GPU an illegal instruction.
+/* insns.c: tests every row of codegen/insns.h, on operands of every type and in every form that neso emits, against
+ * results according to the PTX ISA. The results of the emulator, and with `cuda` of the GPU, must agree bit for bit
+ * (of approximate functions, within the ISA's bound; sums of dots are exact). For instructions that the test
+ * declares invalid, the emulator must report an error, and the GPU an illegal instruction.
  *
  *     build/gpu_insns                 emulator
  *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor, tma or sums
  *     build/gpu_insns cuda sums N [SEED]      N random tiles for each mma and wgmma of floats
- *     build/gpu_insns cuda first      copies by a tensor map from each place, each as the first of a process
- *     build/gpu_insns ptx DIRECTORY   emulator, and the kernels as files, for an assembler
+ *     build/gpu_insns cuda first      copies by tensor maps, each at other coordinates and in a process of its own
+ *     build/gpu_insns ptx DIRECTORY   emulator; also writes the kernels to files, for ptxas
  *
- * It prints a row for each row of insns.h, with the reason if there is no trial. A fault of the GPU ends the
- * process, so another one continues with the next trial. Run by tests/gpu.sh. */
+ * It prints a line for each row of insns.h, with the reason if no trial tests the row. A fault of the GPU ends the
+ * process; another process then continues with the next trial. Run by tests/gpu.sh. */
 #include "tests/gpu/insns.h"
 
 #include "runtime/devices/cuda/cuda.h"
@@ -28,8 +28,8 @@ enum {
     SPOILED = 0xee,
     SHOWN = 3,
     FAULTS_MOST = 20,
-    FAULT = 3,                 /* a process ends so where the GPU has a fault */
-    REFUSED,                   /* or where it has the one that is stated */
+    FAULT = 3,                 /* exit code of a process after a fault of the GPU */
+    REFUSED,                   /* exit code after the fault that the trial expects */
     ILLEGAL_INSTRUCTION = 715, /* CUDA_ERROR_ILLEGAL_INSTRUCTION */
     SECONDS_MOST = 20,
     MAPS_AT = 3,
@@ -41,9 +41,9 @@ struct tally {
     const char *why_not;
 };
 
-/* What processes leave to each other. */
+/* State that consecutive processes share. */
 struct results {
-    int done; /* trials */
+    int done; /* the number of trials done */
     long values;
     struct tally tallies[INSN_count];
 };
@@ -53,7 +53,7 @@ struct bench {
     struct arena_mark begin;
     struct gpu gpu;
     bool on_gpu;
-    const char *directory; /* NULL: kernels are not written */
+    const char *directory; /* the folder for kernels; NULL: kernels are not written */
     int trials, tiles;
     struct results *results;
 };
@@ -123,7 +123,7 @@ static uint64_t one_operand(enum ptype t, int i, int k)
     }
     if (is_float && i % 2)
         return rounded(t, (double)(int64_t)random_bits() * 0x1p-63 * (i % 4 == 1 ? 1 : 40));
-    if (is_float && i % 8 == 2) /* halfway between two numbers, for conversions */
+    if (is_float && i % 8 == 2) /* halfway between two numbers of a narrower type, for conversions */
         return rounded(t, (double)((int64_t)random_bits() >> 48) * 0.5);
     return i % 3 || is_float ? random_bits() : random_bits() % 70;
 }
@@ -132,7 +132,7 @@ uint64_t operand_bits(enum ptype t, int i, int k)
 {
     int bits = type_bits(type_of_half(t));
     uint64_t mask = ~UINT64_C(0) >> (64 - bits), x = one_operand(type_of_half(t), i, k) & mask;
-    if (bits < ptype_info[t].bits) /* the other half of a pair */
+    if (bits < ptype_info[t].bits) /* the upper half of a pair */
         x |= (one_operand(type_of_half(t), i < 256 ? 255 - i : i, k) & mask) << bits;
     return t == PT_pred ? x & 1 : x;
 }
@@ -150,7 +150,7 @@ void form_spell(struct form f, char *out, size_t room)
         snprintf(out + n, room - n, ".%s", ptype_info[f.from].word);
 }
 
-/* Zeroed, at a multiple of 128. */
+/* Allocates zeroed memory, aligned to 128 bytes. */
 static void *place(struct arena *a, size_t bytes)
 {
     uintptr_t p = (uintptr_t)arena_alloc(a, bytes + 256);
@@ -219,7 +219,7 @@ void bench_untested(struct bench *b, enum insn_code code, const char *why)
 
 /* -- running -- */
 
-/* What it reports; ERR_count: nothing. */
+/* Runs a trial in the emulator; returns the error that it reports, or ERR_count. */
 static enum error run_emulator(struct trial *t, uint8_t *out)
 {
     struct emu_report r = {.error = ERR_count};
@@ -253,7 +253,7 @@ static enum error run_emulator(struct trial *t, uint8_t *out)
     return r.error;
 }
 
-/* The packed map of the emulator, encoded by the driver. */
+/* Encodes an emulator's tensor map by the driver. */
 static bool encode_map(struct bench *b, const struct packed_map *m, uint64_t in, uint64_t out, void *map,
                        struct fault *f)
 {
@@ -296,7 +296,7 @@ static int refusal_of_gpu(const struct trial *t)
     return t->refusal == ERR_count ? 0 : ILLEGAL_INSTRUCTION;
 }
 
-/* The driver's code; 0: it ran. */
+/* Runs a trial on the GPU; returns the driver's error code, or 0. */
 static int run_gpu(struct bench *b, struct trial *t, uint8_t *result)
 {
     const struct driver *d = &b->gpu.driver;
@@ -339,8 +339,8 @@ static double float_of(uint64_t bits)
     return real_double(real_of(PT_f32, bits));
 }
 
-/* The ISA's bounds: of the absolute error of lg2 near 1, of relative errors elsewhere; .ftz makes zeros
- * of what is subnormal. */
+/* Is an approximate result within the ISA's bound? The bound is on the absolute error for lg2 near 1, and on the
+ * relative error otherwise; with .ftz, subnormal numbers become 0. */
 static bool is_close(const struct check *c, uint64_t got_bits, uint64_t want_bits, double want)
 {
     if (fabs(want) >= 0x1.ffffffp127)
@@ -361,7 +361,7 @@ static bool is_close(const struct check *c, uint64_t got_bits, uint64_t want_bit
     }
 }
 
-/* The exact result of an approximate function. */
+/* Computes the function of check c in double. */
 static double approximated(const struct check *c, const struct trial *t, size_t i)
 {
     double x[2];
@@ -390,7 +390,8 @@ static bool agrees(const struct check *c, const struct trial *t, size_t i, uint6
     if (c->closeness == CLOSE_approx)
         return is_close(c, got, want, approximated(c, t, i));
     enum ptype type = c->code == INSN_mov ? PT_none : (enum ptype)c->form.type;
-    bool is_open = type == PT_f64 || (c->form.from == PT_f64 && holds_float(type)); /* which NaN */
+    /* the ISA does not specify the bits of this NaN */
+    bool is_open = type == PT_f64 || (c->form.from == PT_f64 && holds_float(type));
     return got == want || (is_open && real_of(type, got).nan && real_of(type, want).nan);
 }
 
@@ -439,7 +440,7 @@ static void write_kernel(struct bench *b, const struct trial *t)
     fclose(f);
 }
 
-/* A trial that did not run. */
+/* Counts the checks of a trial that did not run to its end. */
 static void count_stopped(struct bench *b, const struct trial *t, bool good)
 {
     if (!good)
@@ -489,7 +490,7 @@ void trial_run(struct bench *b, struct trial *t)
         _exit(good ? REFUSED : FAULT);
 }
 
-/* -- all -- */
+/* -- all trials -- */
 
 static int print_table(const struct bench *b)
 {
@@ -537,7 +538,7 @@ static void run_parts(struct bench *b, const char *name)
             parts[i].run(b);
 }
 
-/* In a process of its own: its exit code. */
+/* Runs trials in a separate process; returns its exit code. */
 static int apart(struct bench *b, const char *name, int first)
 {
     fflush(stdout);

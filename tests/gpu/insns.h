@@ -1,20 +1,20 @@
 /* insns.h: tests of single PTX instructions: trials, checks, and the arithmetic that computes expected results.
  *
- *     trial    one kernel, its input, and its expected output, computed in C from the PTX ISA; it may hold many instructions
- *     check    the part of the output that one instruction makes
+ *     trial    a kernel that tests instructions, its input, and its expected output, computed in C from the PTX ISA
+ *     check    the part of the output that one instruction computes
  *
- * A trial runs in the emulator and, on request, on the GPU: both have to give the expected output. Kernels
- * have the parameters p_in and p_out, then a tensor map p_map0, p_map1... for each that the trial has. */
+ * A trial runs in the emulator and, on request, on the GPU: both must give the expected output. Kernels have the
+ * parameters p_in and p_out, then the trial's tensor maps p_map0, p_map1, ... */
 #ifndef NESO_TESTS_GPU_INSNS_H
 #define NESO_TESTS_GPU_INSNS_H
 
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
-#define PARAM_WORD UINT64_C(0x8899aabbccddeeff) /* the parameter p_word of all kernels */
+#define PARAM_WORD UINT64_C(0x8899aabbccddeeff) /* the value of parameter p_word of all kernels */
 enum { TRIAL_MAPS = 4, NAME_BYTES = 96 };
 
-/* How far a result may be from the expected one. */
+/* How a result is compared with the expected one. */
 enum closeness {
     CLOSE_bits,  /* equal bits, except that an f64 NaN may be any NaN */
     CLOSE_approx /* within the ISA's error bound for the function */
@@ -24,34 +24,34 @@ struct check {
     char name[NAME_BYTES];
     enum insn_code code;
     enum closeness closeness;
-    struct form form; /* for CLOSE_approx, and where the check recognizes NaNs */
+    struct form form; /* the instruction, for CLOSE_approx and for the comparison of NaNs */
     size_t at,
-        in_at; /* of the first element in the output; with has_operands, of its operands in the input */
-    bool has_operands;    /* n of each, `stride` apart */
-    int n, stride, bytes; /* elements, bytes between them, bytes that count */
+        in_at; /* offsets of the first element: in the output and, with has_operands, of its operands in the input */
+    bool has_operands;    /* the elements' operands are in the input, n of each, `stride` bytes apart */
+    int n, stride, bytes; /* number of elements, distance between them, and number of compared bytes of each */
 };
 
 struct trial {
     struct arena *arena;
     struct text ptx;
     int grid, threads, shared_bytes;
-    bool is_judged_by_emulator; /* nothing is stated: what the emulator gives is expected of the GPU */
-    enum error refusal; /* the error that the emulator reports where a GPU refuses the PTX; ERR_count: the PTX runs */
+    bool is_judged_by_emulator; /* the emulator's output is the expected output */
+    enum error refusal; /* the error that the emulator must report for invalid PTX; ERR_count: the PTX is valid */
     size_t in_bytes, out_bytes;
-    uint8_t *in, *want; /* want: also what the output holds before */
+    uint8_t *in, *want; /* the input; the expected output, which is also the output's initial contents */
     int nmaps;
-    struct packed_map maps[TRIAL_MAPS]; /* base: offset in the input, or with IN_OUTPUT, in the output */
+    struct packed_map maps[TRIAL_MAPS]; /* base: the offset in the input or, with IN_OUTPUT, in the output */
     VEC(struct check) checks;
 };
 #define IN_OUTPUT (UINT64_C(1) << 40)
 
-struct bench; /* runs trials and records their results */
-/* A trial with zeroed input and an output of 0xee. */
+struct bench; /* the state of the program that runs trials and records their results */
+/* A new trial, with zeroed input and an output filled with 0xee. */
 struct trial *trial_new(struct bench *b, size_t in_bytes, size_t out_bytes);
 struct check *trial_check(struct trial *t, enum insn_code code, size_t at, int n, int stride, int bytes,
                           const char *format, ...) PRINTF_LIKE(7, 8);
 void trial_run(struct bench *b, struct trial *t);
-/* A row that no trial tests. */
+/* Records that no trial tests a row, and why. */
 void bench_untested(struct bench *b, enum insn_code code, const char *why);
 
 /* How many tiles the trials of sums take; 0: few. */
@@ -60,39 +60,40 @@ int bench_tiles(const struct bench *b);
 uint64_t random_bits(void);
 /* Operand i: special values of the type first, then random ones. */
 uint64_t operand_bits(enum ptype t, int i, int k);
-/* "add.rn.f32" */
+/* Prints a form as PTX: "add.rn.f32". */
 void form_spell(struct form f, char *out, size_t room);
-/* The directives before a kernel's registers, with the registers that all kernels use: %in,
- * %out, %t (thread), %sm. */
+/* Prints the start of a kernel, with the registers that all kernels use: %in, %out, %t (the thread), %sm (shared
+ * memory). */
 void kernel_head(struct trial *t);
 void kernel_head_with(struct trial *t, const char *directives);
 
 /* -- insns_exact.c: floats as integers times powers of two -- */
 __extension__ typedef unsigned __int128 wide;
 struct real {
-    bool nan, inf, minus, more; /* more: a little larger than m 2^e, by less than 2^e */
+    bool nan, inf, minus, more; /* more: the number is larger than m 2^e, by less than 2^e */
     wide m;
     int e;
 };
 struct real real_of(enum ptype t, uint64_t bits);
 struct real real_of_integer(int64_t x, bool is_signed);
-/* how: rn, rz, rm or rp, anything else is rn; finite: what is too large becomes the largest. */
+/* Rounds x to type t. how: rn, rz, rm or rp; others mean rn. finite: numbers that are too large become the largest
+ * finite one. */
 uint64_t real_round(enum ptype t, struct real x, enum mod how, bool finite);
 struct real real_add(struct real a, struct real b);
 struct real real_mul(struct real a, struct real b);
 struct real real_div(struct real a, struct real b);
 struct real real_sqrt(struct real a);
 struct real real_neg(struct real a);
-/* Rounds x to a whole number; how: rni, rzi, rmi, rpi. */
+/* Rounds x to an integer; how: rni, rzi, rmi or rpi. */
 struct real real_whole(struct real x, enum mod how);
-/* a < b: -1, a == b: 0, a > b: 1; with a NaN: 2. */
+/* Returns -1 if a < b, 0 if a == b, 1 if a > b, 2 if one is NaN. */
 int real_compare(struct real a, struct real b);
 double real_double(struct real x);
 bool holds_float(enum ptype t);
 bool holds_sign(enum ptype t);
-/* The element type of a packed type: f16 for f16x2; an fp8 pair gives itself. */
+/* The element type of a packed type: f16 for f16x2; a pair of fp8 is returned unchanged. */
 enum ptype type_of_half(enum ptype t);
-int type_bits(enum ptype t); /* of one element: 8 for fp8 pairs */
+int type_bits(enum ptype t); /* the bits of one element: 8 for pairs of fp8 */
 
 /* -- the trials -- */
 void try_alu(struct bench *b);
@@ -102,7 +103,8 @@ void try_tensor(struct bench *b);
 void try_tma(struct bench *b);
 void try_sums(struct bench *b);
 
-/* Copies by a map, each of which differs from the first in one respect; false: there is no number i. */
+/* The name of the i-th trial of `first`, which are copies by tensor maps at different coordinates; false: there are
+ * only i. */
 bool first_name(int i, char *out, size_t room);
 void try_first(struct bench *b, int i);
 

@@ -1,8 +1,8 @@
 /* insns_alu.c: trials of instructions on single lanes: integers, bits, floats, comparisons, conversions,
  * moves.
  *
- * A trial has many forms, one after the other: each loads its operands, computes, and stores. Operands and
- * results have slots of 8 bytes, ELEMS of each. Expected results are computed with integers of 128 bits and
+ * A trial tests many forms of instructions, one after the other: each loads its operands, computes, and stores. Each
+ * form has ELEMS operands and results, in slots of 8 bytes. Expected results are computed with 128-bit integers and
  * with insns_exact.c. */
 #include "tests/gpu/insns.h"
 
@@ -55,7 +55,7 @@ static int slot_bits(enum ptype t)
     return bits < 16 ? 16 : bits;
 }
 
-/* -- results by the ISA -- */
+/* -- expected results according to the ISA -- */
 
 static swide extended(enum ptype t, uint64_t x)
 {
@@ -63,7 +63,7 @@ static swide extended(enum ptype t, uint64_t x)
     return holds_sign(t) ? (swide)((int64_t)(x << unused) >> unused) : (swide)(x << unused >> unused);
 }
 
-/* As a register holds it: 8 bits are extended to 16. */
+/* Truncates x to type t as a register holds it: 8 bits are extended to 16. */
 static uint64_t cut(enum ptype t, swide x)
 {
     return (uint64_t)extended(t, (uint64_t)x) & ~UINT64_C(0) >> (64 - slot_bits(t));
@@ -118,7 +118,7 @@ static uint64_t want_integer(struct form f, const uint64_t *bits)
     case INSN_shf_l: return (bits[1] << 32 | bits[0]) << (bits[2] & 31) >> 32;
     case INSN_prmt: return permuted(bits);
     case INSN_selp: return bits[2] & 1 ? bits[0] : bits[1];
-    default: return cut(t, x); /* mov */
+    default: return cut(t, x); /* mov copies x */
     }
 }
 
@@ -135,7 +135,7 @@ static uint64_t least(struct form f, enum ptype t, const struct real *x, bool is
     return real_round(t, x[first && !x[0].nan ? 0 : 1], MOD_rn, false);
 }
 
-/* With .ftz: a subnormal f32 is 0. */
+/* With .ftz, replaces a subnormal f32 by 0. */
 static uint64_t flushed(struct form f, uint64_t bits)
 {
     return f.mods[1] == MOD_ftz && !(bits & 0x7f800000) ? bits & 0x80000000 : bits;
@@ -203,11 +203,12 @@ static uint64_t want_comparison(struct form f, const uint64_t *bits)
     case MOD_ge: return order == 1 || order == 0;
     case MOD_neu: return order != 0;
     case MOD_nan: return unordered;
-    default: return !unordered; /* num */
+    default: return !unordered; /* MOD_num: no operand is NaN */
     }
 }
 
-/* Converts to an integer, clamped to its range. A NaN gives 0; if a type has 64 bits, it gives the highest bit alone. */
+/* Converts to an integer, clamped to its range. A NaN gives 0; if a type has 64 bits, it gives the highest bit
+ * alone. */
 static uint64_t whole_of(enum ptype t, enum ptype from, struct real x)
 {
     int width = ptype_info[t].bits, digits = width - holds_sign(t);
@@ -237,7 +238,7 @@ static uint64_t want_conversion(struct form f, const uint64_t *bits)
         struct real r = {.minus = x < 0, .m = (wide)(x < 0 ? -x : x)};
         return holds_float(t) ? real_round(t, r, how, false) : cut(t, x);
     }
-    if (t == PT_f32 && from == PT_bf16) /* NaNs, too */
+    if (t == PT_f32 && from == PT_bf16) /* exact, also for NaNs */
         return bits[0] << 16;
     struct real x = real_of(from, from == PT_f32 ? flushed(f, bits[0]) : bits[0]);
     bool to_whole = how == MOD_rni || how == MOD_rzi || how == MOD_rmi || how == MOD_rpi;
@@ -308,7 +309,7 @@ static void print_form(struct text *p, struct form f, const char *spelled)
                     register_of(operand_type(f, 0), 0), register_of(operand_type(f, 1), 1));
         return;
     }
-    if (f.code == INSN_unpack) { /* and together again */
+    if (f.code == INSN_unpack) { /* packs the halves again */
         enum ptype piece = f.type == PT_b64 ? PT_b32 : PT_b16;
         const char *low = register_of(piece, 1), *high = register_of(piece, 2);
         text_printf(p, "%s {%s, %s}, %s;\nmov.b%d %s, {%s, %s};\n", spelled, low, high,
@@ -408,7 +409,7 @@ struct kin {
     uint8_t code, mods[2], types[12];
 };
 
-/* The roundings toward zero, down and up; and all four roundings with .ftz. */
+/* Forms with rounding toward zero, down and up; and with all four roundings and .ftz. */
 #define ROUNDED(code)                                                                                        \
     {code, {MOD_rz}, TYPES(PT_f32, PT_f64)}, {code, {MOD_rm}, TYPES(PT_f32, PT_f64)},                        \
         {code, {MOD_rp}, TYPES(PT_f32, PT_f64)}, {code, {MOD_rn, MOD_ftz}, TYPES(PT_f32)},                   \
@@ -482,7 +483,7 @@ static void try_comparisons(struct batch *y)
         }
 }
 
-/* The roundings that a cvt from one type to the other takes. */
+/* The rounding modifiers that are valid for a cvt from one type to another. */
 static const enum mod *roundings(enum ptype to, enum ptype from)
 {
     static const enum mod none[] = {MOD_none, MOD_count}, nearest[] = {MOD_rn, MOD_count},

@@ -1,11 +1,11 @@
-/* insns_exact.c: floats of every format as an integer times a power of two, so that sums, products, quotients
- * and roots are exact or known to be a little more, and are rounded once (IEEE 754; PTX ISA, "Floating Point
- * Instructions"). insns_alu.c takes its expected results from here; it uses no float arithmetic at all. */
+/* insns_exact.c: represents floats of every format as an integer times a power of two. Sums, products, quotients and
+ * roots are then exact, or known to be slightly larger, and are rounded once (IEEE 754; PTX ISA, "Floating Point
+ * Instructions"). insns_alu.c computes its expected results by these functions, without float arithmetic. */
 #include "tests/gpu/insns.h"
 
 #include <math.h>
 
-enum { TOP = 125 }; /* where the highest bit of an aligned mantissa stands */
+enum { TOP = 125 }; /* the position of the highest bit of an aligned mantissa */
 
 struct format {
     uint8_t exponent_bits, mantissa_bits;
@@ -49,7 +49,7 @@ static int bias_of(const struct format *f)
     return (1 << (f->exponent_bits - 1)) - 1;
 }
 
-/* -- in and out -- */
+/* -- conversion from and to bits -- */
 
 struct real real_of(enum ptype t, uint64_t bits)
 {
@@ -78,7 +78,7 @@ static uint64_t overflow(const struct format *f, uint64_t sign, bool to_largest)
     return sign | (to_largest || !f->has_infinity ? f->largest : f->largest + 1);
 }
 
-/* Does rounding so go to the larger of the two sizes, for what lies between? */
+/* Does this rounding mode round a number away from zero? */
 static bool goes_away(enum mod how, bool minus)
 {
     return how == MOD_rm ? minus : how == MOD_rp && !minus;
@@ -185,7 +185,7 @@ struct real real_sqrt(struct real a)
         return a;
     align_top(&a);
     if (a.e % 2)
-        a.m >>= 1, a.e++; /* its low bits are zeros */
+        a.m >>= 1, a.e++; /* the low bits of m are zeros */
     wide root = 0;
     for (int i = 63; i >= 0; i--)
         if ((root | (wide)1 << i) <= a.m / (root | (wide)1 << i))

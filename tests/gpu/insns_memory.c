@@ -1,9 +1,8 @@
 /* insns_memory.c: trials of memory: loads and stores of every width, vector and cache hint,
  * parameters, atomics, cp.async.
  *
- * Thread t of 64 has 16 bytes of the input, and of shared memory, of its own; it stores
- * each register that it loads to 8 bytes of the output. Atomics have 1,024 threads with three operands
- * each, as in insns_alu.c. */
+ * Each of 64 threads has 16 bytes of the input and of shared memory; it stores each register that it loads to 8
+ * bytes of the output. Trials of atomics have 1,024 threads with three operands each, as in insns_alu.c. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -18,7 +17,7 @@ static int register_bits(enum ptype t)
     return ptype_info[t].bits < 16 ? 16 : ptype_info[t].bits;
 }
 
-/* The register's value after the load of an element. */
+/* The value of a register after the load of element x. */
 static uint64_t loaded(enum ptype t, uint64_t x)
 {
     int unused = 64 - ptype_info[t].bits;
@@ -39,7 +38,7 @@ static bool has_mod(struct form f, enum mod m)
     return form_has_mod(f, m);
 }
 
-/* "{%b32_0, %b32_1}", or the one register. */
+/* Prints a vector of registers, "{%b32_0, %b32_1}", or a single register. */
 static void print_registers(struct text *p, enum ptype t, int n)
 {
     for (int k = 0; k < n; k++)
@@ -93,8 +92,8 @@ static uint64_t element(const uint8_t *from, enum ptype t, int k)
     return x;
 }
 
-/* The registers of a load, to block `number`; thread i has read the input of thread `from` - i, or its
- * own. */
+/* Adds the checks of a load's registers, which are stored to block `number` of the output. If `reversed`,
+ * thread i has read the input of thread THREADS - 1 - i, otherwise its own. */
 static void check_loaded(struct trial *t, struct form f, int number, int reversed)
 {
     enum ptype type = (enum ptype)f.type;
@@ -162,7 +161,7 @@ static void try_hints(struct bench *b, enum insn_code code, const uint8_t (*hint
                 for (int i = 0; i < THREADS; i++)
                     memcpy(t->want + number * BLOCK + i * 4 * SLOT, t->in + i * OWN,
                            (size_t)(n * ptype_info[*type].bits / 8));
-                for (int k = 0; k < 4; k++) /* and nothing behind it */
+                for (int k = 0; k < 4; k++) /* the bytes after it stay unchanged */
                     trial_check(t, code, (size_t)(number * BLOCK + k * SLOT), THREADS, 4 * SLOT, SLOT, "%s",
                                 spelled);
                 number++;
@@ -226,7 +225,8 @@ static void try_copies(struct bench *b)
     struct trial *t = begin(b);
     int number = 0;
     for (int bytes = 4; bytes <= OWN; bytes *= 2)
-        for (int how = 0; how < (bytes == OWN ? 4 : 2); how++, number++) { /* whole or part, ca or cg */
+        /* reads all or some bytes; with ca or cg */
+        for (int how = 0; how < (bytes == OWN ? 4 : 2); how++, number++) {
             bool part = how & 1, cg = how & 2;
             const char *cache = cg ? "cg" : "ca";
             text_printf(&t->ptx,
@@ -323,8 +323,8 @@ static struct trial *begin_atomics(struct bench *b)
     return t;
 }
 
-/* Each thread sets its memory to operand 0, executes the operation with operands 1 and 2, and stores the result and its memory
- * to the output. */
+/* Each thread sets its word of memory to operand 0, executes the operation with operands 1 and 2, and stores the
+ * result and the word to the output. */
 static void add_atomic(struct trial *t, struct form f, int number)
 {
     size_t in = (size_t)number * OPERANDS * SLOTS_BYTES, out = (size_t)number * 2 * SLOTS_BYTES;

@@ -1,9 +1,9 @@
 /* insns_tensor.c: trials of matrices: ldmatrix, stmatrix, mma.sync of every shape, wgmma of every type.
  *
- * Elements of dots are integers from -3 to 3, so every sum is exact in every order, and D is known to the
- * last bit. The registers of mma's elements follow the ISA's figures ("Matrix Fragments for mma.m16n8k16" and
- * so on). The operands of wgmma lie in shared memory as tiles whose rows have W bytes, in pieces of 16 bytes:
- * the piece of column c in row r is at place c ^ r of the row (W = 128), c ^ r / 2 (64), or c ^ r / 4 (32). */
+ * Elements of dots are integers from -3 to 3, so every sum is exact in any order, and every bit of D is known. The
+ * registers of mma's elements follow the ISA's figures ("Matrix Fragments for mma.m16n8k16" and so on). The operands
+ * of wgmma are swizzled tiles in shared memory, whose rows have W bytes: the 16-byte chunk in column c of row r is
+ * at position c ^ r of the row (W = 128), c ^ r / 2 (W = 64), or c ^ r / 4 (W = 32). */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -159,8 +159,8 @@ static const struct mma mmas[] = {
     {INSN_m16n8k32_e5m2_e4m3, E5M2, E4M3, 32},
 };
 
-/* Word i of lane l of A: row l / 4, and 8 more where i is odd; its elements begin at column l % 4 words, and
- * half of K where i > 1. */
+/* Word i of A in lane l: its row is l / 4, plus 8 if i is odd; its first column is that of word l % 4, plus half of
+ * K if i > 1. */
 static uint32_t word_of_a(const struct numbers *x, enum kind kind, int lane, int i)
 {
     int per = 4 / elem_bytes(kind), row = lane / 4 + (i % 2 ? 8 : 0),
@@ -189,7 +189,7 @@ static void print_operands(struct text *p, const char *prefix, int first, int n)
 
 enum { MMA_ROUNDS = 4, LANE_WORDS = 12 };
 
-/* A lane's words in the input: A, B, C. */
+/* In the input, each lane has its words of A, then B, then C. */
 static void try_mma(struct bench *b, const struct mma *m)
 {
     struct numbers x;
@@ -267,7 +267,7 @@ static const struct shape shapes[] = {
 };
 
 struct tile {
-    int mn, k, width; /* width of the swizzle in bytes, 0: none */
+    int mn, k, width; /* width: of the swizzle in bytes; 0: no swizzle */
     bool is_mn_major;
     enum kind kind;
     int lbo, sbo;
@@ -324,8 +324,8 @@ static void print_wgmma(struct text *p, const struct variant *v, int nd)
     text_printf(p, ";\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n");
 }
 
-/* One bulk copy fills shared memory from the input. After that image, the input holds A's registers and the initial values
- * of D. */
+/* Prints the kernel. A bulk copy fills shared memory from the start of the input; the rest of the input has A's
+ * registers and the initial values of D. */
 static void print_kernel(struct trial *t, const struct variant *v, const struct tile *ta,
                          const struct tile *tb, int nd)
 {
@@ -373,14 +373,14 @@ static void put_operands(struct trial *t, const struct variant *v, const struct 
     }
     for (int thread = 0; thread < THREADS && v->in_registers; thread++)
         for (int i = 0; i < 4; i++) {
-            struct numbers rows; /* the 16 of this warp */
+            struct numbers rows; /* the 16 rows of this warp */
             memcpy(rows.a, x->a[thread / 32 * 16], sizeof x->a[0] * 16);
             uint32_t word = word_of_a(&rows, v->s->a, thread % 32, i);
             memcpy(t->in + IMAGE + 16 * thread + WORD * i, &word, sizeof word);
         }
 }
 
-/* Half or word of D that holds (row, column), in elements of a thread's registers. */
+/* Computes the expected registers of D. */
 static void put_results(struct trial *t, const struct variant *v, const struct numbers *x, int nd)
 {
     int halves = v->s->d == PT_f16 ? 2 : 1, bytes = WORD / halves;

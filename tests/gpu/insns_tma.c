@@ -1,14 +1,14 @@
-/* insns_tma.c: trials of bulk copies: tensor maps of one to five dimensions with every swizzle, boxes that
- * hang over every side of the tensor, and multicast.
+/* insns_tma.c: trials of bulk copies: tensor maps of one to five dimensions with every swizzle, boxes that extend
+ * beyond each side of the tensor, and multicast.
  *
- * A box lies in shared memory element after element, dimension 0 first; seen as rows of 128 bytes, the piece
- * of 16 bytes at column c of row r then stands at c ^ r % (W / 16) of the row for a swizzle of W bytes.
- * Outside the tensor an element reads as zero, or where the map says so as a NaN, and is not written.
+ * The elements of a box are consecutive in shared memory, dimension 0 first. A swizzle of W bytes moves, in each row
+ * of 128 bytes, the 16-byte chunk at column c of row r to column c ^ r % (W / 16). Loads set elements outside of the
+ * tensor to zero, or to NaN if the map says so; stores skip them.
  *
  * An H200 behaves as follows where the PTX ISA is silent. A box that does not begin at a multiple of 16 bytes is an
- * illegal instruction; so is a store of a box that begins at a negative coordinate. A NaN outside the
- * tensor is 0x7ff7 in each 16 bits; maps of integers give no NaN. Rows that are narrower than the swizzle are as far
- * apart as the swizzle is wide: the emulator refuses such maps, so the trials have none. */
+ * illegal instruction; so is a store of a box that begins at a negative coordinate. NaNs for elements outside of the
+ * tensor have 0x7ff7 in each 16 bits; maps of integers have no NaN. If rows are narrower than the swizzle, the
+ * distance between rows is the width of the swizzle; the emulator rejects such maps, so no trial has one. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -20,23 +20,23 @@ enum {
     REGION = THREADS * OWN,
     BARRIER = 2 * REGION,
     SHARED = 2 * REGION + 16,
-    BASE = 256, /* of the tensor in its buffer */
+    BASE = 256, /* offset of the tensor in its buffer */
     PLACES = 6
 };
 
-/* -- maps and where elements are -- */
+/* -- maps, and the positions of elements -- */
 
 static const int8_t boxes[MAP_RANK_MAX] = {0, 4, 3, 2, 2}, extents[MAP_RANK_MAX] = {0, 7, 5, 4, 3};
 
-/* Boxes inside, over the upper sides, outside, and those that only loads take: over the lower sides, over
- * both, and outside; dimension 0 in pieces of 16 bytes. */
+/* Positions of boxes: inside, across the upper sides, outside; and, only for loads, across the lower sides, across
+ * both sides, and outside. Coordinates of dimension 0 are in units of 16 bytes. */
 enum { STORED_PLACES = 3 };
 static const int8_t places[PLACES][MAP_RANK_MAX] = {{1, 1, 1, 1, 1},   {2, 5, 3, 3, 2},
                                                     {0, 7, 0, 0, 0},   {-1, -1, -2, -1, -1},
                                                     {-2, 5, -1, 3, 1}, {-8, 0, 0, 0, 0}};
 
 struct at {
-    int8_t of[MAP_RANK_MAX]; /* elements */
+    int8_t of[MAP_RANK_MAX]; /* coordinates in elements */
 };
 
 static struct packed_map map_of(enum map_type type, int rank, enum map_swizzle swizzle, int inner_bytes,
@@ -61,8 +61,8 @@ static struct packed_map map_of(enum map_type type, int rank, enum map_swizzle s
     return m;
 }
 
-/* A map for loads, whose rows may end anywhere. Rows of stores end at multiples of 16 bytes, since an H200 writes up to the
- * next multiple. */
+/* A map for loads, whose rows may have any length. For stores, rows end at multiples of 16 bytes, because an H200
+ * writes up to the next multiple. */
 static struct packed_map ragged(struct packed_map m)
 {
     m.extent[0] = (uint64_t)m.box[0] + 3;
@@ -77,7 +77,7 @@ static struct at place_of(const struct packed_map *m, int k)
     return at;
 }
 
-/* What is reported of a copy to or from the box. */
+/* The error that the emulator must report for a copy from or to the box; ERR_count: none. */
 static enum error refusal_of(const struct packed_map *m, const int8_t *at, bool loads)
 {
     for (int d = 0; d < m->rank; d++)
@@ -104,7 +104,7 @@ static int box_elems(const struct packed_map *m)
     return n;
 }
 
-/* Byte of the tensor's buffer of element `i` of a box; -1: outside. */
+/* The offset in the tensor's buffer of element `i` of a box; -1: the element is outside of the tensor. */
 static long global_place(const struct packed_map *m, const int8_t *at, int i)
 {
     long place = BASE;
@@ -121,7 +121,7 @@ static long global_place(const struct packed_map *m, const int8_t *at, int i)
 static int shared_place(const struct packed_map *m, int first, int i)
 {
     int at = first + i * map_elem_bytes(m->type), row = at / 128, piece = at % 128 / 16;
-    int pieces = m->swizzle ? 1 << m->swizzle : 1; /* of 16 bytes in W */
+    int pieces = m->swizzle ? 1 << m->swizzle : 1; /* the number of 16-byte chunks in W bytes */
     return row * 128 + (piece ^ row % pieces) * 16 + at % 16;
 }
 
@@ -151,7 +151,7 @@ static void print_barrier(struct text *p)
         BARRIER);
 }
 
-/* Fills shared memory, so that bytes that no copy writes have known values, too. */
+/* Fills shared memory, so that bytes that no copy writes also have known values. */
 static void print_spoil(struct text *p)
 {
     text_printf(p, "mov.u32 %%x0, 0xeeeeeeee;\n");
@@ -183,7 +183,7 @@ static void print_coordinates(struct text *p, int rank, const int8_t *at)
         text_printf(p, "mov.b32 %%c%d, %d;\n", d, at[d]);
 }
 
-/* "[%map, {%c0, %c1}]" */
+/* Prints the operand "[%map, {%c0, %c1}]". */
 static void print_box(struct text *p, int rank)
 {
     text_printf(p, "[%%map, {");
@@ -210,7 +210,7 @@ static void want_box(struct trial *t, const struct packed_map *m, const int8_t *
     }
 }
 
-/* "[...], {...}]" of the map, from its box to shared memory at `first`. */
+/* Prints a load of the map's box to shared memory at `first`. */
 static void print_load(const struct trial *t, struct text *p, int first, bool hint)
 {
     const struct packed_map *m = &t->maps[0];
@@ -224,7 +224,7 @@ static void print_load(const struct trial *t, struct text *p, int first, bool hi
     text_printf(p, ", [%%sm+%d]%s;\n", BARRIER, hint ? ", %policy" : "");
 }
 
-/* Boxes from `from` to `to`, one after the other. */
+/* Loads the boxes at positions `from` to `to`, one after the other. */
 static void try_boxes(struct bench *b, struct packed_map m, int first, bool hint, int from, int to)
 {
     m = ragged(m);
@@ -257,7 +257,7 @@ static void try_load(struct bench *b, struct packed_map m, int first, bool hint)
     try_boxes(b, m, first, hint, 0, PLACES);
 }
 
-/* One box, which may be none to load. */
+/* Loads one box, which may be invalid. */
 static void try_load_at(struct bench *b, struct packed_map m, const int8_t *at)
 {
     m = ragged(m);
@@ -278,7 +278,7 @@ static void try_load_at(struct bench *b, struct packed_map m, const int8_t *at)
     trial_run(b, t);
 }
 
-/* Rows of every type and length, each box by itself. */
+/* Loads rows of every type and length, each box in a trial of its own. */
 static void try_rows(struct bench *b)
 {
     for (enum map_type type = MAP_u8; type < MAP_type_count; type += 3)
@@ -352,7 +352,7 @@ static void try_bulk_prefetch(struct bench *b)
     trial_run(b, t);
 }
 
-/* Rank 0 of two CTAs loads a box into both. */
+/* The CTA with rank 0 loads a box into both CTAs of a cluster. */
 static void try_multicast(struct bench *b)
 {
     struct packed_map m = ragged(map_of(MAP_f16, 2, SWIZZLE_64, 64, false));
@@ -386,7 +386,7 @@ static void try_multicast(struct bench *b)
     trial_run(b, t);
 }
 
-/* -- which -- */
+/* -- all trials of copies -- */
 
 static void try_maps(struct bench *b)
 {
@@ -403,7 +403,7 @@ static void try_maps(struct bench *b)
         try_load(b, map_of(type, 2, SWIZZLE_128, 128, type >= MAP_f16), 0, type % 2);
 }
 
-/* Each coordinate negative by itself. */
+/* Boxes with one negative coordinate each. */
 static void try_negative(struct bench *b)
 {
     for (int rank = 1; rank <= MAP_RANK_MAX; rank++)
@@ -416,7 +416,7 @@ static void try_negative(struct bench *b)
         }
 }
 
-/* -- from where -- */
+/* -- trials of `first` -- */
 
 static const struct {
     const char *name;

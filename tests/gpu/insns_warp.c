@@ -1,7 +1,7 @@
 /* insns_warp.c: trials of instructions that synchronize lanes, warps and CTAs or move data between them:
  * shuffles, votes, reductions, barriers, fences, mbarriers, clusters, and control.
  *
- * A thread's results are words: result k of thread t stands at 4 (k * threads + t) of its CTA's part of the
+ * A thread's results are words: result k of thread t is at offset 4 (k * threads + t) in the CTA's part of the
  * output. */
 #include "tests/gpu/insns.h"
 
@@ -13,7 +13,7 @@ enum { WORD = 4, RESULTS = 64 };
 struct sheet {
     struct bench *b;
     struct trial *t;
-    int n; /* results */
+    int n; /* the number of results */
 };
 
 static struct sheet begin(struct bench *b, int threads, int grid, const char *directives)
@@ -47,7 +47,7 @@ static int threads_of(const struct sheet *s)
     return s->t->threads * s->t->grid;
 }
 
-/* Loads word k of the input to a register. */
+/* Prints a load of word k of the input to a register. */
 static void load(struct sheet *s, const char *reg, int k)
 {
     text_printf(&s->t->ptx, "ld.global.b32 %s, [%%in+%d];\n", reg, k * threads_of(s) * WORD);
@@ -60,7 +60,7 @@ static uint32_t input(const struct sheet *s, int k, int thread)
     return x;
 }
 
-/* Stores a register as the next result, which has to be `want` of every thread. */
+/* Prints a store of a register as the next result; want[t] is the expected value of thread t. */
 static void store(struct sheet *s, const char *reg, enum insn_code code, const char *name,
                   const uint32_t *want)
 {
@@ -90,7 +90,8 @@ static void try_shuffles(struct sheet *s)
     uint32_t want[LANES];
     load(s, "%x", 0);
     load(s, "%y", 1);
-    for (int k = 0; k <= 12; k++) { /* lane or distance: 0 to 31 as a constant; the last one in a register */
+    for (int k = 0; k <= 12;
+         k++) { /* lane or distance, 0 to 31, as a constant; in the last test in a register */
         int by = k < 6 ? 1 << k >> 1 : k < 12 ? k * 2 + 7 : -1;
         for (int bfly = 0; bfly < 2; bfly++) {
             char name[NAME_BYTES], lane[20];
@@ -140,7 +141,8 @@ static void try_votes(struct sheet *s)
 {
     static const char *const forms[] = {"any.pred", "all.pred", "uni.pred", "ballot.b32"};
     uint32_t want[LANES];
-    for (int what = 0; what < 3; what++) /* predicates: no lane, all lanes, lanes with an even word */
+    /* predicates that are true in no lane, in all lanes, and in lanes with an even word */
+    for (int what = 0; what < 3; what++)
         for (int f = 0; f < 4; f++) {
             char name[NAME_BYTES];
             uint32_t yes = what == 0 ? 0 : UINT32_MAX;
@@ -165,7 +167,7 @@ static void try_votes(struct sheet *s)
         }
 }
 
-/* The ISA does not say which lane is elected, but exactly one is. */
+/* The ISA does not specify which lane is elected; exactly one must be. */
 static void try_elections(struct sheet *s)
 {
     uint32_t want[LANES];
@@ -193,8 +195,8 @@ static void try_lanes(struct bench *b)
 struct exchange {
     enum insn_code code;
     const char *name;
-    int distance;       /* to the thread that is read from: t ^ distance */
-    const char *before; /* between store and load */
+    int distance;       /* thread t reads what thread t ^ distance stored */
+    const char *before; /* the PTX between the store and the load */
 };
 
 static const struct exchange exchanges[] = {
@@ -251,7 +253,8 @@ static void try_arrivals(struct bench *b)
         want[i] = input(&s, 0, i < 64 ? i : i ^ 64);
     store(&s, "%d", INSN_bar_arrive, "bar.arrive", want);
     trial_check(s.t, INSN_bra, 0, BLOCK, WORD, WORD, "bra");
-    text_printf(&s.t->ptx, "setp.lt.u32 %%p, %%t, 50;\n@%%p ret;\n"); /* 0xee stays */
+    /* threads that exit leave 0xee in the output */
+    text_printf(&s.t->ptx, "setp.lt.u32 %%p, %%t, 50;\n@%%p ret;\n");
     fill(want, BLOCK, 0xeeeeeeee);
     memcpy(want + 50, s.t->want + 50 * WORD, sizeof want - 50 * WORD);
     store(&s, "%d", INSN_ret, "ret of some threads", want);
@@ -275,7 +278,8 @@ static void try_registers(struct bench *b)
 
 /* -- addresses -- */
 
-/* The generic address of the input equals its global address; a shared address converted to generic and back is unchanged. */
+/* The generic address of the input equals its global address; a shared address converted to generic and back is
+ * unchanged. */
 static void try_addresses(struct bench *b)
 {
     struct sheet s = begin(b, LANES, 1, "");
@@ -293,7 +297,7 @@ static void try_addresses(struct bench *b)
     end(&s);
 }
 
-/* -- mbarriers: the phases of one, which a single thread walks through -- */
+/* -- mbarriers: one thread completes and tests several phases -- */
 
 /* Tests the phases of parity 0 and 1; bit i of the expected value: is the phase of parity i complete? */
 static void test_phases(struct sheet *s, enum insn_code code, const char *name, uint32_t phases)
@@ -345,7 +349,7 @@ static void try_phases(struct bench *b)
     end(&s);
 }
 
-/* Every lane's copy arrives by itself. */
+/* Each lane's cp.async arrives separately. */
 static void try_copy_arrivals(struct bench *b)
 {
     struct sheet s = begin(b, LANES, 1, "");

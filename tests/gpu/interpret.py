@@ -1,7 +1,7 @@
-"""interpret.py PROGRAM [ARG...]: run a program in Triton's interpreter, as TRITON_INTERPRET=1 does, with one defect of Triton 3.6 mended.
+"""interpret.py PROGRAM [ARG...]: run a program in Triton's interpreter, as TRITON_INTERPRET=1 does, and repair a defect of Triton 3.6.
 
-A scalar is an array of one element there. `range(n)` and `torch.Size((n,))` ask a tensor for `__index__`, which calls int() on that
-array: NumPy refuses that from 2.4 on ("only 0-dimensional arrays can be converted to Python scalars").
+Triton's interpreter represents a scalar as an array of one element. `range(n)` and `torch.Size((n,))` call the tensor's `__index__`,
+which calls int() on that array; NumPy rejects that from version 2.4 on ("only 0-dimensional arrays can be converted to Python scalars").
 """
 import os
 import runpy

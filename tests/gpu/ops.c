@@ -1,6 +1,6 @@
-/* ops.c: every element-wise op on every type, on the GPU against the interpreter: bit for bit, or within the
- * error bound of approximate functions. Kernels are made from the op table, so a new op is tested by being
- * declared. Run by tests/gpu.sh; arguments name ops to run. */
+/* ops.c: compares every elementwise op on every type on the GPU with the interpreter: bit for bit, or within the
+ * error bound of approximate functions. Kernels are generated from the op table, so new ops are tested
+ * automatically. Run by tests/gpu.sh; arguments name the ops to run. */
 #include "ir/ir.h"
 #include "runtime/neso.h"
 
@@ -15,13 +15,13 @@ struct variant {
     enum opcode code;
     enum dtype in, out;
     char attrs[40];
-    int n;            /* operands */
-    enum dtype first; /* type of operand 0: a select's condition differs */
+    int n;            /* the number of operands */
+    enum dtype first; /* the type of operand 0, which differs for a select (its condition) */
 };
 
 struct side {
     neso_context *ctx;
-    const char *target; /* NULL: the device's */
+    const char *target; /* the target to compile for; NULL: the device's */
     uint64_t x[OPERANDS_MAX], out;
 };
 
@@ -105,8 +105,8 @@ static void kernel_text(char *out, size_t room, const struct variant *v)
              TILE, dtype_info[v->out].word, TILE, dtype_info[v->out].word);
 }
 
-/* Compiles and runs on one device. 0: done, 1: the op does not take these types, 2: this device
- * cannot, 3: it failed. */
+/* Compiles and runs a kernel on one device. Returns 0 on success, 1 if the op does not accept these types, 2 if this
+ * device does not support it, 3 on failure. */
 static int run_side(struct side *s, const char *text, const struct variant *v, char *result)
 {
     neso_module *module = NULL;
@@ -129,7 +129,7 @@ static int run_side(struct side *s, const char *text, const struct variant *v, c
         if (status == 2)
             printf("%s: %s\n", first.tag, first.message);
     } else if (neso_launch(kernel, (const uint32_t[3]){GRID, 1, 1}, NULL, args, &error) != NESO_OK) {
-        status = strstr(error.message, "cannot execute") ? 1 : 3; /* the language has no arithmetic of fp8 */
+        status = strstr(error.message, "cannot execute") ? 1 : 3; /* the language has no arithmetic on fp8 */
         if (status == 3)
             printf("%s\n", error.message);
     } else if (neso_memory_read(s->ctx, result, s->out, (size_t)(ELEMS * dtype_info[v->out].bytes)) !=
@@ -144,7 +144,7 @@ static int run_side(struct side *s, const char *text, const struct variant *v, c
 
 /* -- comparing -- */
 
-/* Units in the last place that the language allows; x is the first operand. */
+/* The error in ULPs that the language allows; x is the first operand. */
 static double bound_ulp(const struct variant *v, double x)
 {
     bool approximate_div = v->code == OP_fdiv && !v->attrs[0] && v->in == DT_f32;
@@ -179,7 +179,7 @@ static bool agree(const struct variant *v, uint64_t gpu, uint64_t cpu, double x)
     double a = bits_to_double(v->out, gpu), b = bits_to_double(v->out, cpu), bound = bound_ulp(v, x);
     if (isnan(a) && isnan(b))
         return true;
-    /* .ftz forms: subnormal results, and results of subnormal operands */
+    /* forms with .ftz may flush subnormal results and operands */
     bool tiny = fabs(b) < 0x1p-126 || (fabs(x) < 0x1p-126 && x != 0),
          flushes = v->out == DT_f32 || v->out == DT_bf16;
     return bound > 0 && (fabs(a - b) <= bound * ulp_of(v->out, b) ||
