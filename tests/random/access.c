@@ -1,5 +1,4 @@
-/* access.c: generates accesses to memory: loads by pointers, block pointers and descriptors, masks, stores,
- * atomics. */
+/* access.c: generates memory accesses: loads by pointers, block pointers and descriptors, masks, stores, atomics. */
 #include "tests/random/generate.h"
 
 #include <stdio.h>
@@ -25,7 +24,8 @@ struct buffer *buffer_new(struct gen *g, enum role role, enum elem e, int log_co
     return b;
 }
 
-/* Which numbers: all of the range, with as many bits as the type has. */
+/* Chooses the formula for the contents of an input: numbers over the whole range, with as many bits as the type
+ * has. */
 static void fill_formula(struct gen *g, struct buffer *b)
 {
     const struct elem_info *e = &elem_info[b->elem];
@@ -74,7 +74,8 @@ struct buffer *input_for(struct gen *g, enum elem e, struct range r)
     if (!b)
         return NULL;
     b->range = r;
-    if ((info->class & (FLOAT | SMALL)) && r.least != ANY_LEAST) { /* small numbers, which more can use */
+    /* small numbers, so that more expressions can use the input */
+    if ((info->class & (FLOAT | SMALL)) && r.least != ANY_LEAST) {
         int bits = info->precision < 3 ? info->precision : 3;
         if (r.most - r.least > bits && chance(g, 70)) {
             b->range.least = r.least < -2 && r.most > bits - 2 ? -2 : r.least;
@@ -110,7 +111,7 @@ void buffer_needs(struct gen *g, struct buffer *b, int64_t count)
 
 /* -- indices -- */
 
-/* x + y; or x | y or x ^ y, which are no larger, of numbers that are 0 at least. */
+/* x + y, or x | y or x ^ y, which are at most x + y; x and y are at least 0. */
 static struct node *add_index(struct gen *g, struct node *x, struct node *y)
 {
     if (!x || !y)
@@ -125,8 +126,8 @@ static struct node *add_index(struct gen *g, struct node *x, struct node *y)
     return node_binary(g, chance(g, 80) ? NODE_add : chance(g, 70) ? NODE_or : NODE_xor, t, x, y);
 }
 
-/* Index computations that are common for wrapped, grouped, strided and clamped rows; the result is not
- * larger. x is below 2^log. */
+/* Applies an op that is common for wrapped, grouped, strided or clamped rows to index x. x is below 2^log, and so is
+ * the result. */
 static struct node *index_turned(struct gen *g, struct node *x, int log)
 {
     static const enum node_kind kinds[] = {NODE_rem, NODE_div, NODE_minimum, NODE_and, NODE_shr};
@@ -145,7 +146,7 @@ static struct node *index_turned(struct gen *g, struct node *x, int log)
     return node_binary(g, kind, t, x, by);
 }
 
-/* An index along an axis, mostly as it is. */
+/* An index along an axis, mostly a plain range. */
 static struct node *index_along(struct gen *g, const struct shape *s, int axis)
 {
     struct node *n = node_arange(g, s, axis);
@@ -163,7 +164,7 @@ static void shuffle(struct gen *g, int *order, int n)
     }
 }
 
-/* Where a tile begins: at the program's place, at an offset, both, or 0 (NULL). */
+/* The start of a tile: an offset that depends on the program, a constant offset, both, or NULL for 0. */
 static struct node *index_start(struct gen *g, const struct shape *s, int64_t *bound)
 {
     struct extent whole = {shape_symbols(s), 1, 0};
@@ -186,8 +187,8 @@ static struct node *index_start(struct gen *g, const struct shape *s, int64_t *b
     return start;
 }
 
-/* Sum of strides times indices: rows in some order, perhaps with a gap, perhaps from an offset. *bound: no
- * index is that large. */
+/* The sum of strides times indices, for some order of dimensions, perhaps with padding or an offset. All indices are
+ * below *bound. */
 static struct node *index_linear(struct gen *g, const struct shape *s, int64_t *bound)
 {
     int order[RANK_LIMIT], pad = 0;
@@ -242,7 +243,7 @@ static struct node *address(struct gen *g, struct buffer *b, struct node *index)
 
 /* -- masks -- */
 
-/* index < bound along one or more axes, as people write it. */
+/* index < bound along one or more axes, in the forms that users write. */
 static struct node *mask_bounds(struct gen *g, const struct shape *s)
 {
     struct node *all = NULL;
@@ -311,7 +312,7 @@ static struct node *make_load(struct gen *g, const struct vtype *t, int depth)
     if (chance(g, depth > 0 ? 30 : 8)) {
         bool grows = n->type.shape.rank == t->shape.rank || n->type.shape.rank == 0;
         if (n->type.shape.rank > 0 && grows)
-            n->type.shape = t->shape; /* the mask's shape may be larger than the address's */
+            n->type.shape = t->shape; /* the mask may have a larger shape than the address */
         n->arg[1] = mask_for(g, &n->type.shape, depth - 1);
         struct vtype other = n->type;
         n->arg[2] = chance(g, 70) ? node_zero(g, other) : leaf(g, other);
@@ -329,7 +330,7 @@ static struct node *make_load(struct gen *g, const struct vtype *t, int depth)
     return node_unary(g, NODE_broadcast_to, whole, n);
 }
 
-/* A block of a matrix that is partly outside. */
+/* A load through a block pointer or descriptor, whose block may be partly outside of the matrix. */
 static struct node *make_block_load(struct gen *g, const struct vtype *t, int depth)
 {
     (void)depth;
@@ -346,7 +347,7 @@ static struct node *make_block_load(struct gen *g, const struct vtype *t, int de
     n->nargs = s->rank;
     shuffle(g, n->perm, s->rank);
     int64_t bound = 1;
-    for (int i = 0; i < s->rank; i++) { /* order names dimensions from the fastest */
+    for (int i = 0; i < s->rank; i++) { /* `order` lists the dimensions, fastest first */
         int axis = s->rank - 1 - n->perm[i];
         n->perm[i] = axis;
         n->strides[axis] = stride;
@@ -367,7 +368,8 @@ static struct node *make_block_load(struct gen *g, const struct vtype *t, int de
     return load;
 }
 
-/* What the program has stored, perhaps as another shape, whose elements other threads stored. */
+/* A load of what the program has stored, perhaps in another shape, so that threads load elements that other threads
+ * stored. */
 static struct node *make_reload(struct gen *g, const struct vtype *t, int depth)
 {
     (void)depth;
@@ -458,8 +460,8 @@ struct stmt *region_statement(struct gen *g, struct node *v, bool again)
 
 /* -- atomics -- */
 
-/* An atomic on elements of its own: its old values are known, and checked. It must be executed in place,
- * once. */
+/* An atomic on elements that no other op accesses: its old values are known, and checked. It must execute exactly
+ * once, where it is written. */
 struct node *fetch_node(struct gen *g, struct vtype t, int depth)
 {
     static const char *const ints[] = {"add", "max", "min", "and", "or", "xor", "xchg", "add"},
@@ -484,8 +486,8 @@ struct node *fetch_node(struct gen *g, struct vtype t, int depth)
     return n;
 }
 
-/* An atomic on few elements that all programs share, by functions whose order does not matter; its old values
- * are not checked. */
+/* An atomic on a few elements that all programs share, with a function for which the order does not matter; its old
+ * values are not checked. */
 struct stmt *atomic_statement(struct gen *g, int depth)
 {
     static const char *const words[] = {"add", "max", "min", "and", "or", "xor", "add", "add"};

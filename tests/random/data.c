@@ -1,5 +1,5 @@
-/* data.c: the contents of memory before and after a program. No other file here uses the compiler's ir.h,
- * which is needed for the conversion of numbers to bits. */
+/* data.c: fills memory before a launch and compares it afterwards. It is the only file of this folder that includes
+ * the compiler's ir.h, whose functions convert numbers to bits. */
 #include "ir/ir.h"
 #include "tests/random/random.h"
 
@@ -101,7 +101,7 @@ bool program_compare(const struct program *p, const unsigned char *want, const u
         snprintf(text + strlen(text), room - strlen(text), " (and %d more)", ndiffer - 1);
     if (ndiffer)
         return false;
-    for (int64_t i = 0; i < bytes; i++) { /* what lies between buffers */
+    for (int64_t i = 0; i < bytes; i++) { /* fills the gaps between buffers */
         bool inside = false;
         for (int k = 0; k < p->nbuffers && want[i] != got[i]; k++) {
             const struct buffer *b = p->buffers[k];

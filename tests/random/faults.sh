@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# tests/random/faults.sh [NAME...]: does the generator find faults? Each one below (or those named) is put into a
-# copy of the compiler, alone, and random kernels are run until one fails that does not fail without the fault, 2,000 at
-# most. By hand: it takes half an hour of one core. FIRST is the first seed, N how many, ARGS more arguments of random_kernels,
-# JOBS how many faults are looked for at once (each on one core).
+# tests/random/faults.sh [NAME...]: tests that random kernels find faults in the compiler. The script inserts
+# each fault below (or those named) into a copy of the compiler, and runs random kernels until one fails that does not
+# fail without the fault, or until N kernels (2,000) have run. It is run by hand and takes half an hour of one core.
+# FIRST is the first seed, ARGS are additional arguments of random_kernels, JOBS is the number of faults tested at once,
+# each on one core.
 # The last line is `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/../.." || exit 2

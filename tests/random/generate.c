@@ -23,7 +23,7 @@ const char *const node_texts[NODE_count] = {
 #undef N
 };
 
-/* -- chance -- */
+/* -- random choices -- */
 
 static uint64_t bits_next(struct gen *g)
 {
@@ -221,7 +221,7 @@ static void add_assign(struct gen *g, struct stmt ***at, int depth)
     } else {
         struct vtype t = type_any(g);
         bool mutable = chance(g, 60);
-        if (is_float(t.elem) && chance(g, 60)) { /* exact, so that it can be summed */
+        if (is_float(t.elem) && chance(g, 60)) { /* exact values, so that they can be summed */
             int bits = elem_info[t.elem].precision < 12 ? elem_info[t.elem].precision : 12;
             t.range.least = -bits / 2;
             t.range.most = t.range.least + bits;
@@ -258,7 +258,7 @@ static struct var *load_back(struct gen *g, struct stmt ***at, const struct stmt
     return s->var;
 }
 
-/* Loads from a place, stores to it, and loads from it once more, here or in a loop around. */
+/* Adds a load from a region, a store to it, and another load from it, directly or in a loop. */
 static void add_exchange(struct gen *g, struct stmt ***at, int depth)
 {
     struct vtype t = vtype_of(elem_any(g, INTS | FLOAT), chance(g, 30) ? (struct shape){0} : shape_any(g));
@@ -273,7 +273,7 @@ static void add_exchange(struct gen *g, struct stmt ***at, int depth)
     append(at, store_statement(g, node_var(g, after), NULL));
 }
 
-/* A condition on a whole tile, which warps exchange through shared memory. */
+/* A condition that depends on a reduction of a whole tile, for which warps exchange data through shared memory. */
 static struct node *condition_of_tile(struct gen *g)
 {
     static const enum node_kind kinds[] = {NODE_max, NODE_min, NODE_sum};
@@ -332,8 +332,8 @@ static struct node *small_int(struct gen *g, int x)
     return n;
 }
 
-/* Stores the counter itself at a place that does not depend on it: the counter stays live behind the
- * statements in between. */
+/* Stores the loop counter, at an address that does not depend on it, so that the counter stays live across the
+ * preceding statements. */
 static void store_counter(struct gen *g, struct stmt **list, struct var *counter)
 {
     struct node *round = g->round;
@@ -344,7 +344,7 @@ static void store_counter(struct gen *g, struct stmt **list, struct var *counter
     g->round = round;
 }
 
-/* A loop's body: statements, and often its counter before and behind them. */
+/* Adds a loop's body: statements, and often stores of the counter before and after them. */
 static void loop_body(struct gen *g, struct stmt *s, int n, int depth)
 {
     struct node *round = g->round;
@@ -371,12 +371,12 @@ static void add_for(struct gen *g, struct stmt ***at, int depth)
     s->e[1] = small_int(g, from + trips * step);
     s->e[2] =
         step == 1 && chance(g, 80) ? NULL : node_int(g, vtype_ranged(EL_i32, (struct shape){0}, 3, 0), step);
-    if (chance(g, 15)) { /* downwards */
+    if (chance(g, 15)) { /* with a negative step */
         struct node *swap = s->e[0];
         s->e[0] = s->e[1];
         s->e[1] = swap;
         s->e[2] = node_int(g, vtype_of(EL_i32, (struct shape){0}), -step);
-    } else if (chance(g, 25)) { /* as often as memory says */
+    } else if (chance(g, 25)) { /* with a number of iterations that is loaded from memory */
         struct vtype t = vtype_ranged(EL_i32, (struct shape){0}, 2, 0);
         s->e[1] = value(g, t, 2);
     }
@@ -394,7 +394,7 @@ static void add_for(struct gen *g, struct stmt ***at, int depth)
     append(at, s);
 }
 
-/* while counter < n [and something]: ...; counter += 1 */
+/* Adds while counter < n [and condition]: ...; counter += 1 */
 static void add_while(struct gen *g, struct stmt ***at, int depth)
 {
     struct vtype t = vtype_ranged(EL_i32, (struct shape){0}, 4, 0);
@@ -467,7 +467,7 @@ static void add_function(struct gen *g)
     struct vtype part = f->type;
     if (is_float(part.elem))
         part.range.most--;
-    if (chance(g, 50)) { /* a name, or an early return */
+    if (chance(g, 50)) { /* the result has a name, or there is an early return */
         struct stmt *s = stmt_new(g, STMT_assign);
         s->e[0] = value(g, part, 2);
         s->var = var_new(g, part, false);
@@ -488,7 +488,7 @@ static void add_function(struct gen *g)
     g->p->functions[g->p->nfunctions++] = f;
 }
 
-/* -- the whole -- */
+/* -- programs -- */
 
 static void choose_shapes(struct gen *g)
 {
@@ -529,7 +529,8 @@ static bool has_effect(const struct stmt *s)
     return false;
 }
 
-/* Usually few programs; sometimes more than an emulated or a real GPU runs at once, then with small tiles. */
+/* Chooses the grid: usually few programs; sometimes more, with small tiles, than a GPU or the emulator runs at
+ * once. */
 static void choose_grid(struct gen *g)
 {
     int what = below(g, 100);
@@ -579,7 +580,7 @@ struct program *program_generate(struct arena *a, uint64_t seed, const bool *avo
     }
     statements(&g, &at, n, 3);
     g.round = NULL;
-    for (int i = 0; i < g.nscope && i < 6; i++) /* what was computed is seen */
+    for (int i = 0; i < g.nscope && i < 6; i++) /* stores variables, so that they are compared */
         if (g.scope[i]->type.kind == KIND_value && g.scope[i]->mutable)
             append(&at, store_statement(&g, node_var(&g, g.scope[i]), NULL));
     if (!has_effect(p->body))

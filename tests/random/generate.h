@@ -1,4 +1,4 @@
-/* generate.h: the functions that the files of the generator share. */
+/* generate.h: functions that the files of the generator share. */
 #ifndef NESO_TESTS_GENERATE_H
 #define NESO_TESTS_GENERATE_H
 
@@ -10,21 +10,23 @@ struct gen {
     struct program *p;
     struct arena *arena;
     uint64_t state;
-    struct var *scope[SCOPE]; /* what can be read here */
+    struct var *scope[SCOPE]; /* the variables in scope */
     int nscope;
-    int nodes;                /* made for this statement; past `nodes_most` only leaves are */
+    /* the number of nodes in the current statement; after `nodes_most` of them only leaves are generated */
+    int nodes;
     int nodes_most;
-    int tile_log;             /* elements of a tile, at most */
+    int tile_log;             /* binary logarithm of the maximum number of elements of a tile */
     int ndots;
     int depth_of_loops;
-    bool in_function;         /* parameters only: no memory, no program */
-    struct shape shapes[6];   /* that statements prefer */
+    bool in_function;         /* expressions may use only the function's parameters, no memory and no program id */
+    struct shape shapes[6];   /* shapes that statements prefer */
     int nshapes;
-    const bool *avoid;        /* kinds of nodes; NULL: none */
+    const bool *avoid;        /* kinds of nodes that are not generated; NULL: none */
     struct region *regions[6]; /* the regions that the program may load from */
     int nregions;
     struct node *round;       /* a scalar that differs in each iteration of the loop; NULL: no loop */
-    int columns;              /* of a plain product: the number of tiles side by side; 0: not a plain product */
+    /* for a plain product: the number of tiles in a row of the result; 0: not a plain product */
+    int columns;
     bool is_large;            /* the product's tiles are large */
 };
 
@@ -40,13 +42,13 @@ struct scalar *scalar_new(struct gen *g, struct extent value);
 struct shape shape_any(struct gen *g);
 int shape_log(const struct gen *g, const struct shape *s);
 dims shape_symbols(const struct shape *s);
-bool shape_is_plain(const struct shape *s); /* no symbol twice */
+bool shape_is_plain(const struct shape *s); /* does no symbol occur twice? */
 
-struct vtype vtype_of(enum elem e, struct shape s);              /* the widest range */
+struct vtype vtype_of(enum elem e, struct shape s);              /* with the widest range */
 struct vtype vtype_ranged(enum elem e, struct shape s, int most, int least);
 struct range range_full(enum elem e);
 bool range_within(enum elem e, struct range inner, struct range outer);
-/* Integers that are known to have at most range.most bits, and to be 0 at least. */
+/* Is t a type of integers that are at least 0 and have at most range.most bits? */
 bool is_limited(const struct vtype *t);
 enum elem elem_any(struct gen *g, int classes);
 
@@ -58,40 +60,41 @@ struct node *node_binary(struct gen *g, enum node_kind kind, struct vtype t, str
 struct node *node_int(struct gen *g, struct vtype t, int64_t x);
 struct node *node_float(struct gen *g, struct vtype t, double x);
 struct node *node_zero(struct gen *g, struct vtype t);
-struct node *node_extent(struct gen *g, dims of, int times, int plus); /* an i32 scalar */
+struct node *node_extent(struct gen *g, dims of, int times, int plus); /* the extent as an i32 scalar */
 struct node *node_var(struct gen *g, struct var *v);
 struct node *node_pid(struct gen *g);
-struct node *node_arange(struct gen *g, const struct shape *s, int axis); /* i32, of size 1 along the others */
+/* an i32 range along `axis`, of size 1 along the other axes */
+struct node *node_arange(struct gen *g, const struct shape *s, int axis);
 struct node *node_cast(struct gen *g, struct node *x, struct vtype t);
-/* Converts x, of an arithmetic type, to t's elements and range. */
+/* Converts x, of an arithmetic type, to the element type and range of t. */
 struct node *node_fit(struct gen *g, struct node *x, struct vtype t);
 
 struct node *value(struct gen *g, struct vtype t, int depth);
 struct node *leaf(struct gen *g, struct vtype t);
-/* A value of t's shape, or of one that broadcasts to it; *full: at least one operand of each group must have
- * the whole shape. */
+/* A value of t's shape, or of a shape that broadcasts to it. *full: has an operand of the group the full shape? At
+ * least one must. */
 struct node *value_broadcast(struct gen *g, struct vtype t, int depth);
 
-/* A way to make a value; NULL: not possible for this type. */
+/* A production: a function that generates an expression of type t; it returns NULL if it cannot. */
 typedef struct node *production(struct gen *g, const struct vtype *t, int depth);
 struct choice {
-    int classes, rank, weight; /* classes of elements; smallest rank */
+    int classes, rank, weight; /* classes of elements and the smallest rank for which the production is possible */
     production *make;
 };
 
-/* -- shapes.c, access_pattern.c, products.c: ways to make a value, the last with make NULL -- */
+/* -- tables of productions in shapes.c, access.c and products.c; they end with an entry whose `make` is NULL -- */
 
 extern const struct choice shape_choices[], access_choices[], product_choices[];
 
-/* -- access_pattern.c -- */
+/* -- access.c -- */
 
 struct buffer *buffer_new(struct gen *g, enum role role, enum elem e, int log_count);
-/* An input of elements e within the range; NULL: there are too many. */
+/* An input buffer with elements e within range r; NULL: there are too many buffers. */
 struct buffer *input_for(struct gen *g, enum elem e, struct range r);
 struct node *buffer_node(struct gen *g, struct buffer *b);
 void buffer_needs(struct gen *g, struct buffer *b, int64_t count);
 struct stmt *store_statement(struct gen *g, struct node *v, struct node *mask);
-/* A store that others can load from; NULL: there are too many. */
+/* A store to a region from which later expressions can load; NULL: there are too many regions. */
 struct stmt *region_statement(struct gen *g, struct node *v, bool again);
 struct node *fetch_node(struct gen *g, struct vtype t, int depth);
 struct stmt *atomic_statement(struct gen *g, int depth);
@@ -101,20 +104,20 @@ struct region *region_new(struct gen *g, enum elem e, const struct shape *s);
 
 /* -- products.c -- */
 
-/* Appends a loop of dots, and what it needs. */
+/* Appends a loop of dots, and the statements that it needs. */
 void product_loop(struct gen *g, struct stmt ***at);
 void attention_loop(struct gen *g, struct stmt ***at);
 struct node *i32_binary(struct gen *g, enum node_kind kind, struct node *x, struct node *y);
-struct node *extent_node(struct gen *g, struct extent e); /* perhaps a parameter */
+struct node *extent_node(struct gen *g, struct extent e); /* the extent as a constant or a parameter */
 
-/* -- plain.c: kernels that are one thing, as most that people write -- */
+/* -- plain.c: kernels with a single purpose, like most kernels of users -- */
 
-/* The program's row or column among `columns` side by side. */
+/* The row or column of the program's tile in a matrix that is `columns` tiles wide. */
 struct node *tile_row(struct gen *g);
 struct node *tile_column(struct gen *g);
-/* A store of the program's tile of a matrix; NULL: there are too many outputs. */
+/* A store of the program's tile of an output matrix; NULL: there are too many outputs. */
 struct stmt *tile_statement(struct gen *g, struct node *v);
-/* Chooses warps and the grid, and appends the kernel's statements. */
+/* These functions choose warps and grid, and append the kernel's statements. */
 void plain_product(struct gen *g, struct stmt ***at);
 void plain_rows(struct gen *g, struct stmt ***at);
 

@@ -1,5 +1,5 @@
-/* judge.c: does a program compute the same on the interpreter and, compiled in some way, on the emulator or a
- * GPU; and does ptxas accept its PTX? */
+/* judge.c: compares the results of a program on the interpreter with those of the compiled program on the emulator
+ * or a GPU, and checks that ptxas accepts its PTX. */
 #include "runtime/neso.h"
 #include "tests/random/random.h"
 
@@ -14,8 +14,8 @@ enum { MEMORY = 16 << 20 };
 
 struct device {
     neso_context *context;
-    uint64_t
-        memory; /* a GPU's: one piece for all tensors; on a CPU each has its own, whose bounds are watched */
+    /* on a GPU one allocation for all tensors; on a CPU each tensor has its own, so that bounds are checked */
+    uint64_t memory;
 };
 
 struct judge {
@@ -28,7 +28,7 @@ static const char *const device_names[DEVICES] = {"interpreter", "emulator", "cu
 static const char *const targets[] = {"sm_90a", "sm_80", "sm_86", "sm_89", "sm_100a", "sm_120a"};
 enum { TARGETS = sizeof targets / sizeof *targets };
 
-/* Passes without which there is still a kernel. */
+/* The passes that can be skipped. */
 static const char *const passes[] = {"fold",
                                      "cse",
                                      "licm",
@@ -102,12 +102,13 @@ void config_print(const struct config *c, char *out, size_t room)
 
 /* -- verdicts -- */
 
-/* The part of a message that is equal for one cause: without numbers and names of values. */
+/* Sets the kind of a failure: the message without numbers and names of values, which should be equal for failures
+ * with the same cause. */
 static void set_kind(struct verdict *v, const char *what, const char *message)
 {
     size_t n = (size_t)snprintf(v->kind, sizeof v->kind, "%s: ", what);
     bool quoted = false;
-    int inside = 0; /* a type: its shape and layout differ from one failure to the next */
+    int inside = 0; /* skips the shape and layout of a type, which differ from failure to failure */
     for (const char *s = message; *s && *s != '\n' && n + 2 < sizeof v->kind; s++) {
         quoted ^= *s == '\'';
         inside += *s == '<';
@@ -124,7 +125,7 @@ static void set_kind(struct verdict *v, const char *what, const char *message)
     v->kind[n] = 0;
 }
 
-/* Refusals that are right: their tags, and what stands in them. */
+/* Diagnostics that are not failures: their tags, and parts of their messages. */
 static const struct {
     const char *tag, *part;
 } honest[] = {
@@ -238,7 +239,7 @@ static bool launch(struct device *d, const struct program *p, neso_kernel *kerne
     fetch(d, p, memory, bytes, at);
     if (ok)
         return true;
-    /* Without tensor maps it takes more shared memory. */
+    /* Without tensor maps a kernel takes more shared memory. */
     v->what = strstr(error.message, "does not fit the GPU") ? REFUSED : FAILED;
     set_kind(v, "launch", error.message);
     snprintf(v->text, sizeof v->text, "%s", error.message);
@@ -285,7 +286,7 @@ bool judge_has_ptxas(void)
     return system("ptxas --version >/dev/null 2>&1") == 0;
 }
 
-/* -- beside the interpreter -- */
+/* -- comparing a configuration with the interpreter -- */
 
 struct texts {
     struct text source, signature;
@@ -353,7 +354,7 @@ void judge_one(struct judge *j, struct program *p, const struct config *c, struc
         try_config(j, p, &t, c, v, x);
 }
 
-/* -- ways to compile -- */
+/* -- configurations -- */
 
 static uint64_t mix(uint64_t *state)
 {
@@ -389,7 +390,7 @@ static int choose_configs(const struct judge *j, const struct program *p, struct
             }
             if (j->cuda && i) {
                 c[n].device = DEVICE_cuda;
-                c[n].target = targets[0]; /* the GPU's own */
+                c[n].target = targets[0]; /* the target of the GPU */
             }
         }
         n++;
@@ -401,7 +402,7 @@ static int choose_configs(const struct judge *j, const struct program *p, struct
     return n;
 }
 
-/* fp8e4nv came with sm_89. */
+/* Has the target all types of the program? fp8e4nv needs sm_89. */
 static bool has_types(const struct program *p, const struct config *c)
 {
     return !p->has_small4 || (strcmp(c->target, "sm_80") != 0 && strcmp(c->target, "sm_86") != 0);

@@ -1,14 +1,14 @@
 /* main.c: generates random kernels and judges them; kernels that fail are shrunk, printed, and written as
  * programs.
  *
- *     random_kernels [N] [SEED] [OPTION...]    N kernels (500) from SEED on (the time)
- *         cuda          on the GPU too              jobs=N       so many processes
- *         ptxas[=N]     assemble one in N (20)      out=DIR      where programs that fail go (build/random)
- *         quick         make nothing small          each=N       make so many differences small (4)
- *         first         up to the first failure     ignore=KIND  of which such are none
- *         avoid=NODE    without such nodes (random.h), to look past what is known
- *         seconds=N     for making failures small, all together (60 for each)
- *     random_kernels show SEED                 the program of a seed
+ *     random_kernels [N] [SEED] [OPTION...]    N kernels (default 500) from SEED on (default: the time)
+ *         cuda          also run on the GPU         jobs=N       run N processes
+ *         ptxas[=N]     assemble one in N (20)      out=DIR      folder for failing programs (build/random)
+ *         quick         do not shrink               each=N       shrink N differences (4)
+ *         first         stop at the first failure   ignore=KIND  ignore failures of a kind
+ *         avoid=NODE    do not generate such nodes (random.h), to avoid known failures
+ *         seconds=N     shrink for N seconds in total (60 for each failure)
+ *     random_kernels show SEED                 print the program of a seed
  *
  * Workers run in processes of their own, so that a crash, a hang or a GPU's broken context costs one kernel.
  * The last line is "N passed, N failed". */
@@ -63,7 +63,7 @@ static void pool_init(struct arena *a)
     arena_init(a, &memory, 0, no_memory, NULL);
 }
 
-/* -- what workers share -- */
+/* -- state that workers share -- */
 
 struct failure {
     uint64_t seed;
@@ -75,9 +75,10 @@ struct reason {
     int times;
 };
 
-/* A worker writes its own part only; the parent reads when it has ended. */
+/* The state of a worker in shared memory: only the worker writes it, and the parent process reads it after the
+ * worker has ended. */
 struct worker {
-    uint64_t next; /* the kernel that it is at; those before are done */
+    uint64_t next; /* the seed of the current kernel; those before are done */
     int passed, nfailures, nreasons;
     struct failure failures[FAILURES];
     struct reason reasons[REASONS];
@@ -85,11 +86,11 @@ struct worker {
 
 struct run {
     uint64_t first;
-    int count, jobs, each;        /* each: differences that are made small */
-    double small_until;           /* when no more is made small; 0: never */
-    int small_seconds;            /* 0: not limited */
-    bool cuda, quick, first_only; /* the last: up to the first failure */
-    const char *ignore[IGNORED];  /* how kinds of failures begin that do not count */
+    int count, jobs, each;        /* each: the number of differences to shrink */
+    double small_until;           /* the time at which shrinking ends; 0: no limit */
+    int small_seconds;            /* the limit of shrinking in seconds; 0: no limit */
+    bool cuda, quick, first_only; /* first_only: stop at the first failure */
+    const char *ignore[IGNORED];  /* prefixes of the kinds of failures to ignore */
     int nignore;
     const char *out;
     bool avoid[NODE_count];
@@ -111,7 +112,7 @@ static void count_reason(void *user, const char *text)
 
 static void limit_time(void)
 {
-    alarm(6 * SECONDS_MOST); /* of a clock, where others work too */
+    alarm(6 * SECONDS_MOST); /* wall-clock time, because other processes share the cores */
     struct rlimit r = {SECONDS_MOST, SECONDS_MOST + 1}, now = {0, 0};
     struct rusage used;
     getrlimit(RLIMIT_CPU, &now);
@@ -151,7 +152,7 @@ static _Noreturn void work(const struct run *r, int index)
             w->failures[w->nfailures++] = (struct failure){seed, v};
         w->next += (uint64_t)r->jobs;
         if (v.what == FAILED && r->cuda && strncmp(v.kind, "launch", 6) == 0)
-            _exit(4); /* the context may be lost */
+            _exit(4); /* the GPU's context may be lost */
     }
     judge_close(j);
     arena_free(&a);
@@ -204,7 +205,7 @@ static void run_workers(const struct run *r)
     }
 }
 
-/* -- smaller -- */
+/* -- shrinking -- */
 
 struct attempt {
     struct verdict verdict;
@@ -212,7 +213,7 @@ struct attempt {
     bool done;
 };
 
-/* Judges in a separate process. */
+/* Judges a program in a separate process. */
 static void attempt(struct program *p, const struct config *c, bool cuda, struct attempt *shared)
 {
     memset(shared, 0, sizeof *shared);
@@ -261,7 +262,7 @@ static bool simpler_config(struct config *c, int number)
     }
 }
 
-/* Tries edits in order, repeatedly, until none leaves a program that fails in the same way. */
+/* Applies edits as long as one of them yields a program that fails in the same way. */
 static struct program *shrink(struct program *p, struct config *c, const char *kind, bool cuda,
                               struct attempt *shared, double seconds)
 {
@@ -341,7 +342,7 @@ static double seconds_left(const struct run *r)
     return left < SECONDS_EACH ? left : SECONDS_EACH;
 }
 
-/* Shrinks and reports one failure of each kind; further ones are only counted. */
+/* Shrinks and reports one failure of each kind; counts the others. */
 static void report(const struct run *r, struct attempt *shared)
 {
     struct {
@@ -362,7 +363,8 @@ static void report(const struct run *r, struct attempt *shared)
             }
             char config[200];
             config_print(&f->verdict.config, config, sizeof config);
-            bool is_vague = strcmp(f->verdict.kind, "difference") == 0; /* the causes may differ */
+            /* differences may have several causes, so several are shrunk */
+            bool is_vague = strcmp(f->verdict.kind, "difference") == 0;
             if ((kinds[at].times == 0 || (is_vague && kinds[at].times < r->each)) && nchosen < FAILURES)
                 chosen[nchosen++] = f;
             if (kinds[at].times++ < SHOWN)

@@ -1,7 +1,7 @@
-/* plain.c: generates kernels with one purpose, as most kernels of users: a product of two matrices, one tile
- * for each program; rows that are read in blocks, once for each number that is computed from them and once
- * more to write results. In the mixed kernels of generate.c, passes that transform whole kernels find little
- * to do. */
+/* plain.c: generates kernels with a single purpose, like most kernels of users: a product of two matrices, one tile
+ * for each program; and kernels over rows, which read each row in blocks, once for each number that is computed from
+ * the row and once more to write results. Passes that transform whole kernels apply to these kernels, but rarely to
+ * the mixed kernels of generate.c. */
 #include "tests/random/generate.h"
 
 /* -- tiles of a matrix -- */
@@ -20,7 +20,8 @@ struct node *tile_column(struct gen *g)
     return i32_binary(g, NODE_rem, node_pid(g), extent_node(g, (struct extent){0, 0, g->columns}));
 }
 
-/* A matrix of all programs' tiles, with a gap behind each row, and perhaps a bit less to be written. */
+/* A matrix that consists of all programs' tiles, with padding after each row; stores may exclude the last rows and
+ * columns. */
 struct matrix {
     struct region *region;
     struct shape tile;
@@ -133,7 +134,7 @@ void plain_product(struct gen *g, struct stmt ***at)
     g->is_large = chance(g, 45);
     p->warps = chance(g, 60) ? 4 : 8;
     p->stages = 1 + below(g, 4);
-    if (g->is_large) { /* a CTA fills an SM, and runs several */
+    if (g->is_large) { /* a CTA that fills an SM and runs several programs */
         p->warps = 8;
         p->stages = 3 + below(g, 2);
         p->grid = 3 + below(g, 8);
@@ -147,15 +148,15 @@ void plain_product(struct gen *g, struct stmt ***at)
 /* -- rows in blocks -- */
 
 struct rows {
-    struct shape tile, row; /* a block of rows, and what is found of each */
-    int axis;               /* the last */
+    struct shape tile, row; /* the shape of a block of rows, and of a number for each row */
+    int axis;               /* the last axis, along which the rows extend */
     struct extent length, pitch;
     int trips;
     bool in_loop;
     struct buffer *in;
-    enum elem elem; /* that is computed with */
+    enum elem elem; /* the element type of computations */
     struct var *found[4];
-    bool is_extreme[4]; /* not a sum */
+    bool is_extreme[4]; /* is the number a maximum or minimum instead of a sum? */
     int nfound;
 };
 
@@ -168,14 +169,14 @@ static void assign(struct gen *g, struct stmt ***at, struct var *v, struct node 
     *at = &s->next;
 }
 
-/* Where in their row the block's elements are. */
+/* The column indices of the block's elements. */
 static struct node *columns_of(struct gen *g, const struct rows *r, struct node *from)
 {
     struct node *n = node_arange(g, &r->tile, r->axis);
     return from ? i32_binary(g, NODE_add, from, n) : n;
 }
 
-/* The block's addresses, from `base` on: rows first, or indices. */
+/* The addresses of the block's elements from `base` on: adds the rows' offsets first, or the columns. */
 static struct node *addresses(struct gen *g, const struct rows *r, struct node *base, struct node *from)
 {
     struct node *row = node_pid(g);
@@ -200,7 +201,7 @@ static struct node *mask_of(struct gen *g, const struct rows *r, struct node *fr
     return r->axis ? node_unary(g, NODE_broadcast_to, vtype_of(EL_i1, r->tile), n) : n;
 }
 
-/* The block, as it is computed with. */
+/* Loads the block and converts it to the type of computations. */
 static struct var *load_block(struct gen *g, const struct rows *r, struct node *from, struct stmt ***at)
 {
     struct vtype t = vtype_of(r->in->elem, r->tile), number = t;
@@ -217,7 +218,7 @@ static struct var *load_block(struct gen *g, const struct rows *r, struct node *
     return v;
 }
 
-/* A number that was found of each row, as one of each element. */
+/* Broadcasts the i-th number of each row to the row's elements. */
 static struct node *spread(struct gen *g, const struct rows *r, int i)
 {
     struct node *n = node_var(g, r->found[i]);
@@ -230,7 +231,7 @@ static struct node *spread(struct gen *g, const struct rows *r, int i)
     return n;
 }
 
-/* Something of x and of what has been found; no larger than twice x. */
+/* An expression of element x and of the rows' numbers, whose absolute value is at most twice that of x. */
 static struct node *of_element(struct gen *g, const struct rows *r, struct var *v)
 {
     struct node *x = node_var(g, v);
@@ -263,7 +264,7 @@ static struct node *over_row(struct gen *g, const struct rows *r, enum node_kind
     return n;
 }
 
-/* for from in range(0, length, BLOCK): or once, without a loop. */
+/* Opens a loop `for from in range(0, length, BLOCK)`, or adds a single iteration without a loop. */
 static struct stmt **open_blocks(struct gen *g, const struct rows *r, struct node **from, struct stmt ***at)
 {
     *from = NULL;
@@ -287,7 +288,8 @@ static void close_blocks(const struct rows *r, struct stmt **end, struct stmt **
         *at = end;
 }
 
-/* One more number of each row: the largest, smallest, or sum; summed up by elements, or at once. */
+/* Computes another number of each row: its maximum, minimum or sum, accumulated element by element or block by
+ * block. */
 static void find(struct gen *g, struct rows *r, struct stmt ***at)
 {
     static const enum node_kind reductions[] = {NODE_sum, NODE_max, NODE_min},
@@ -295,7 +297,7 @@ static void find(struct gen *g, struct rows *r, struct stmt ***at)
     int what = below(g, 3);
     bool by_elements = chance(g, 50);
     struct vtype t = vtype_of(r->elem, by_elements ? r->tile : r->row);
-    if (is_float(r->elem)) /* 2^15 elements */
+    if (is_float(r->elem)) /* a row has up to 2^15 elements */
         t.range = (struct range){r->in->range.most + (what ? 1 : 16), r->in->range.least};
     struct var *sum = var_new(g, t, false);
     assign(g, at, sum, node_zero(g, t));
@@ -349,7 +351,7 @@ static bool choose_rows(struct gen *g, struct rows *r)
     static const enum elem kinds[] = {EL_f32, EL_f16, EL_bf16, EL_f32, EL_i32, EL_f64, EL_i8};
     enum elem e = kinds[below(g, 7)];
     int log_rows = chance(g, 30) ? 1 + below(g, 3) : 0, log = 4 + below(g, 6 - log_rows);
-    if (!log_rows && chance(g, 25)) /* which a thread keeps a good part of */
+    if (!log_rows && chance(g, 25)) /* so that each thread holds many elements of the row */
         log = 10 + below(g, 4);
     dims block = (dims)1 << symbol_new(g, log, 0);
     if (log_rows) {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* -- where outputs lie -- */
+/* -- placement of outputs -- */
 
 static void place_region(const struct program *p, struct region *r)
 {
@@ -87,7 +87,7 @@ int program_statements(const struct program *p)
     return n;
 }
 
-/* -- what is used -- */
+/* -- which variables are used -- */
 
 enum { COMBINES = 10 };
 
@@ -213,7 +213,7 @@ static void typed_literal(const struct printer *q, const struct node *n)
 
 static void expression(const struct printer *q, const struct node *n);
 
-/* May operand i of n stand as a bare number? */
+/* May operand i of n be a number without a cast? */
 static bool stands_bare(const struct node *n, int i)
 {
     const struct node *x = n->arg[i];
@@ -285,7 +285,7 @@ static void extents(const struct printer *q, const struct extent *e, int n)
         text_printf(q->out, "%s%" PRId64, i ? ", " : "", at_least_one(q->p, &e[i]));
 }
 
-/* Of a buffer, or of a place in it. */
+/* Prints the base address of a buffer, or of a region in it. */
 static void beginning(const struct printer *q, const struct node *n)
 {
     text_str(q->out, n->region ? n->region->buffer->name : n->buffer->name);
@@ -327,7 +327,7 @@ static void descriptor(const struct printer *q, const struct node *n)
     text_char(q->out, ')');
 }
 
-/* A function that gives wider integers or floats than it takes. */
+/* Prints a cast to the element type, if the function returns wider integers or floats than its operand. */
 static void cast_back(const struct printer *q, const struct node *n)
 {
     if (elem_info[n->type.elem].bits < 32 || n->type.elem == EL_u32)
@@ -357,7 +357,7 @@ static const char *number_of_program(const struct program *p)
     return forms[p->grid_form];
 }
 
-/* Row-major indices of a shape, in the order given; nothing for a scalar. */
+/* Prints the row-major indices of a shape, with its dimensions permuted; nothing for a scalar. */
 static void linear(const struct printer *q, const struct shape *shape, const int *perm)
 {
     int order[RANK_LIMIT], n = 0;
@@ -399,7 +399,7 @@ static void placeholder(const struct printer *q, const struct node *n, char c)
     case 'N': text_str(q->out, number_of_program(q->p)); break;
     case 'W': text_str(q->out, n->word ? n->word : "?"); break;
     case 'Q':
-    case 'O': /* behind a load's mask and other: how it is cached */
+    case 'O': /* cache attributes, after a load's mask and other */
         if (n->kind == NODE_load)
             keyword(q, "other", n, 2);
         text_str(q->out, n->word ? n->word : "");
@@ -426,7 +426,7 @@ static void expression(const struct printer *q, const struct node *n)
         else
             literal(q, n);
         return;
-    case NODE_scalar: /* an i32 that is 1 is a constant */
+    case NODE_scalar: /* an i32 argument that is 1 becomes a constant */
         text_printf(q->out, n->scalar->is_float ? "%s" : "tl.cast(%s, tl.int32)", n->scalar->name);
         return;
     case NODE_var: text_str(q->out, n->var->name); return;
@@ -453,7 +453,7 @@ static void indent(const struct printer *q, int depth)
         text_str(q->out, "    ");
 }
 
-/* The first element of the place of a store: one for each program and round. */
+/* Prints the offset of the first element of a store, which is different for each program and round. */
 static void store_base(const struct printer *q, const struct stmt *s)
 {
     int64_t slot = shape_size(q->p, &s->e[0]->type.shape), base = s->region ? s->region->base : s->base;
@@ -493,7 +493,7 @@ static void zeros(const struct printer *q, int n)
         text_str(q->out, i ? ", 0" : "0");
 }
 
-/* Through a block pointer or descriptor, whose last rows and columns may be outside. */
+/* Prints a store through a block pointer or descriptor, whose last rows and columns may be outside of the matrix. */
 static void store_box(const struct printer *q, const struct stmt *s)
 {
     const struct shape *shape = &s->e[0]->type.shape;
@@ -541,7 +541,7 @@ static bool takes_box(const struct printer *q, const struct stmt *s)
            size_of(q->p, shape->dim[shape->rank - 1]) * elem_bytes(s->buffer->elem) >= 16;
 }
 
-/* Where pointers, a block pointer, or a descriptor says. */
+/* Prints a store to pointers, a block pointer or a descriptor that the statement names. */
 static void store_at(const struct printer *q, const struct stmt *s)
 {
     const struct node *to = s->e[3];
@@ -608,7 +608,7 @@ static void loop(const struct printer *q, const struct stmt *s, int depth)
     if (s->unroll && s->form == FORM_tl_range)
         text_printf(q->out, ", loop_unroll_factor=%d", s->unroll);
     text_str(q->out, "):\n");
-    if (s->form == FORM_static) { /* a value like any other */
+    if (s->form == FORM_static) { /* a variable like any other */
         indent(q, depth + 1);
         text_printf(q->out, "%s = i%s\n", s->var->name, s->var->name);
     }

@@ -1,11 +1,11 @@
-/* products.c: generates dots in expressions, and loops of dots in the style of users: by computed pointers,
- * pointers that advance, block pointers, descriptors; transposed, masked, computed operands; several dots,
- * chained or independent; epilogues. */
+/* products.c: generates dots in expressions, and loops of dots like those of users: operands loaded by computed
+ * pointers, advancing pointers, block pointers or descriptors; transposed, masked or computed operands; several
+ * dots, chained or independent; epilogues. */
 #include "tests/random/generate.h"
 
 struct product_kind {
     enum elem in, other, out;
-    const char *words[4]; /* of which one is chosen */
+    const char *words[4]; /* alternatives, one of which is chosen */
     int least_k;
 };
 
@@ -27,7 +27,7 @@ static const struct product_kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Numbers of so few bits that sums of 2^10 products are exact, also where fp8 is summed in 14 bits. */
+/* A type with so few bits that sums of 2^10 products are exact, even if fp8 is summed in 14 bits. */
 static struct vtype operand_type(const struct product_kind *k, enum elem e, struct shape s)
 {
     if (e == EL_i8)
@@ -110,7 +110,7 @@ static struct node *make_dot(struct gen *g, const struct vtype *t, int depth)
     n->arg[1] = value(g, operand_type(k, k->other, b), depth - 1);
     if (chance(g, 30)) {
         struct vtype acc = *t;
-        if (is_float(t->elem)) { /* so small that the sum is exact */
+        if (is_float(t->elem)) { /* operands so small that the sum is exact */
             acc.range.least = r.least;
             acc.range.most = r.least + elem_info[t->elem].precision - 2;
             acc.range.most = acc.range.most > t->range.most - 1 ? t->range.most - 1 : acc.range.most;
@@ -133,21 +133,22 @@ enum way { BY_INDEX, BY_POINTER, BY_BLOCK, BY_BLOCK_AT, BY_DESCRIPTOR };
 
 struct loop {
     const struct product_kind *kind;
-    int m, n, k, trips, rest; /* symbols; the sum goes over k trips - rest */
+    int m, n, k, trips, rest; /* symbols of the sizes; the sum is over k * trips - rest elements */
     struct var *counter;
-    bool counts_steps;   /* the counter counts trips, not elements */
-    struct node *length; /* of the sum */
+    bool counts_steps;   /* the counter counts iterations, not elements */
+    struct node *length; /* the number of elements of the sum */
 };
 
 struct operand {
-    enum elem elem, loaded; /* what the dot takes, what memory has */
-    struct vtype type;      /* the dot's operand's */
-    struct shape tile;      /* as loaded */
-    int sum;                /* the tile's axis that the loop goes along */
+    enum elem elem, loaded; /* element types of the dot's operand and of the memory */
+    struct vtype type;      /* the type of the dot's operand */
+    struct shape tile;      /* the shape of the loaded tile */
+    int sum;                /* the axis of the tile along which the loop advances */
     bool turned, masked,
-        moves;  /* transposed behind the load; with a mask; its other axis begins at the program's place */
-    bool first; /* of the dot's operands */
-    int wrap;   /* by pointers: its other axis begins anew after so many rows; 0: it does not */
+        /* transposed after the load; masked; its other axis starts at an offset that depends on the program */
+        moves;
+    bool first; /* is it operand a? */
+    int wrap;   /* for pointers: indices along the other axis are modulo this number; 0: they are not */
     int inner;  /* the contiguous axis */
     enum way way;
     struct buffer *buffer;
@@ -176,7 +177,7 @@ struct node *i32_binary(struct gen *g, enum node_kind kind, struct node *x, stru
     return node_binary(g, kind, vtype_of(EL_i32, s), x, y);
 }
 
-/* Where the loop stands, in elements of the sum. */
+/* The position of the current iteration, in elements of the sum. */
 static struct node *position(struct gen *g, const struct loop *l)
 {
     struct node *n = node_var(g, l->counter);
@@ -191,20 +192,21 @@ static struct node *start_of(struct gen *g, const struct operand *o)
     return i32_binary(g, NODE_mul, at, node_extent(g, o->tile.dim[1 - o->sum], 1, 0));
 }
 
-/* Indices along an axis: from `start` on, if there is one. */
+/* The indices along an axis, from `start` on (NULL: from 0). */
 static struct node *along(struct gen *g, const struct operand *o, int axis, struct node *start)
 {
     struct node *n = node_arange(g, &o->tile, axis);
     return start ? i32_binary(g, NODE_add, start, n) : n;
 }
 
-/* Rows modulo their number, a common replacement for a mask. */
+/* Row indices modulo the number of rows, a common replacement for a mask. */
 static struct node *wrapped(struct gen *g, const struct operand *o, struct node *rows)
 {
     if (!o->wrap)
         return rows;
     struct node *n = i32_binary(g, NODE_rem, rows, extent_node(g, (struct extent){0, 0, o->wrap}));
-    n->type.range = (struct range){10, 0}; /* the rows themselves do not fit in its place */
+    /* the range is larger than that of the rows, so that shrinking does not replace the remainder by its operand */
+    n->type.range = (struct range){10, 0};
     return n;
 }
 
@@ -375,13 +377,13 @@ static struct node *operand_load(struct gen *g, const struct loop *l, const stru
     return n;
 }
 
-/* The operand as the dot takes it. */
+/* The value that is the dot's operand. */
 static struct node *operand_value(struct gen *g, const struct loop *l, const struct operand *o,
                                   struct stmt ***at)
 {
     struct node *n = operand_load(g, l, o);
     struct vtype t = n->type;
-    if (chance(g, 50)) { /* a name, which others can use */
+    if (chance(g, 50)) { /* assigned to a variable, which later expressions can use */
         struct var *v = var_new(g, t, false);
         assign(g, at, v, n);
         n = node_var(g, v);
@@ -445,7 +447,7 @@ static struct node *dot_node(struct gen *g, const struct loop *l, struct node *a
     return n;
 }
 
-/* The loop's head: its counter and length. */
+/* Builds the loop with its counter and number of iterations. */
 static struct stmt *open_loop(struct gen *g, struct loop *l)
 {
     struct extent length = {(dims)1 << l->k, l->trips, -l->rest};
@@ -460,7 +462,7 @@ static struct stmt *open_loop(struct gen *g, struct loop *l)
     s->e[0] = node_int(g, i32_scalar(1), 0);
     s->e[1] = l->counts_steps ? extent_node(g, (struct extent){0, 0, l->trips}) : l->length;
     s->e[2] = l->counts_steps ? NULL : node_extent(g, (dims)1 << l->k, 1, 0);
-    if (chance(g, 8)) { /* as long as memory says */
+    if (chance(g, 8)) { /* a number of iterations that is loaded from memory */
         struct buffer *b = input_for(g, EL_i32, (struct range){2, 0});
         if (b && l->counts_steps) {
             struct vtype t = i32_scalar(2);
@@ -482,7 +484,7 @@ static void early_return(struct gen *g, struct stmt ***at)
     *at = &s->next;
 }
 
-/* acc, or something made of it, is stored. */
+/* Appends a store of acc, or of an expression of acc. */
 static void epilogue(struct gen *g, struct var *acc, struct stmt ***at)
 {
     struct node *v = node_var(g, acc);
@@ -507,7 +509,7 @@ static void epilogue(struct gen *g, struct var *acc, struct stmt ***at)
     }
 }
 
-/* The second dot of a chain: of the first one's result, scaled down, and another tile of memory. */
+/* The second dot of a chain: its operands are the first dot's result, scaled down, and a tile from memory. */
 static void chained(struct gen *g, const struct loop *l, struct node *first, struct var *acc,
                     struct stmt ***at)
 {
@@ -527,7 +529,7 @@ static void chained(struct gen *g, const struct loop *l, struct node *first, str
     assign(g, at, acc, n);
 }
 
-/* Some elements are another operand's, which its own dot takes as it is. */
+/* Replaces some elements by those of another dot's operand, which that dot uses unchanged. */
 static struct node *with_other(struct gen *g, struct node *x, struct node *other)
 {
     if (elem_info[x->type.elem].class == SMALL || !chance(g, 30))
@@ -576,7 +578,8 @@ static bool choose_loop(struct gen *g, struct loop *l)
         g->p->log_size[l->n] = 5 + below(g, 3);
         g->p->log_size[l->k] = 5 + below(g, 2);
     }
-    if (g->columns && elem_info[l->kind->in].bits <= 16 && chance(g, 70)) { /* such as fill an SM */
+    /* tiles so large that a CTA fills an SM */
+    if (g->columns && elem_info[l->kind->in].bits <= 16 && chance(g, 70)) {
         g->p->log_size[l->m] = 6 + below(g, 2);
         g->p->log_size[l->n] = 6 + below(g, chance(g, 50) ? 2 : 3);
         g->p->log_size[l->k] = 5 + below(g, 2);
@@ -619,7 +622,7 @@ void product_loop(struct gen *g, struct stmt ***at)
         struct vtype begin = t;
         begin.range.most -= is_float(t.elem);
         acc[i] = var_new(g, t, true);
-        g->nscope--; /* not before it has a value */
+        g->nscope--; /* the variable is not in scope before it has a value */
         assign(g, at, acc[i], chance(g, 75) ? node_zero(g, t) : value(g, begin, 2));
         g->scope[g->nscope++] = acc[i];
     }
@@ -644,7 +647,7 @@ void product_loop(struct gen *g, struct stmt ***at)
 
 struct attention {
     const struct product_kind *kind;
-    struct shape md, nd, mn, m; /* shapes of Q, of K and V, of the scores, of a row's numbers */
+    struct shape md, nd, mn, m; /* shapes: of Q, of K and V, of the scores, and of one number for each row */
     int trips;
     struct var *q, *max, *sum, *acc, *counter;
     struct buffer *in[3];
@@ -666,7 +669,7 @@ static struct node *f32_node(struct gen *g, enum node_kind kind, struct shape s,
     return node_binary(g, kind, vtype_ranged(EL_f32, s, 20, -12), x, y);
 }
 
-/* Rows from `start` on of a matrix with d columns, as they lie or transposed. */
+/* Loads rows from `start` on of a matrix with d columns, perhaps transposed. */
 static struct node *rows_of(struct gen *g, struct buffer *b, const struct shape *s, struct node *start,
                             bool turned)
 {
@@ -708,7 +711,7 @@ static struct var *named(struct gen *g, struct stmt ***at, struct node *n)
     return v;
 }
 
-/* Scores of positions behind the row's own are left out. */
+/* Masks the scores of positions after that of the row. */
 static struct node *causal(struct gen *g, const struct attention *a, struct node *scores)
 {
     struct node *rows = node_arange(g, &a->mn, 0), *columns = node_arange(g, &a->mn, 1),
@@ -788,8 +791,9 @@ static bool choose_attention(struct gen *g, struct attention *a)
     return true;
 }
 
-/* Row by row, the largest score so far, sums scaled as it grows, and two dots, the second of what the first
- * gave. Powers of two stand for exponentials, so that all is exact. */
+/* Generates a loop like that of attention: the running maximum of each row's scores, sums that are rescaled when the
+ * maximum grows, and two chained dots. It uses powers of two instead of exponentials, so that all results are
+ * exact. */
 void attention_loop(struct gen *g, struct stmt ***at)
 {
     struct attention a;

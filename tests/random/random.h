@@ -1,13 +1,13 @@
-/* random.h: random Triton kernels, and the functions that the files of this folder share.
+/* random.h: the representation of random Triton kernels, and functions that the files of this folder share.
  *
  *     seed ─► generate.c (values.c, shapes.c, access.c, products.c) ─► program ─► print.c ─► text of a .py file
  *                                                                        │
- *                            shrink.c: a smaller one that fails alike ◄──┴─► judge.c: interpreter, emulator, GPU, ptxas
+ *                            shrink.c: a smaller one, same failure ◄──┴─► judge.c: interpreter, emulator, GPU, ptxas
  *
- * A program is typed when it is made: each node knows its element type, its shape, and of floats a range,
- * such that every result is exact in whatever order it is computed, and devices can be compared bit by bit.
- * Sizes are products of symbols whose values stand apart, so that a smaller program is well typed again. The
- * generator shares no code with the compiler but arenas, texts, and the conversion of numbers to bits. */
+ * Programs are typed: each node has an element type, a shape, and a range of values. Ranges are chosen such that
+ * every result is exact in any order of computation, so that devices can be compared bit by bit. Sizes are products
+ * of symbols; a program stores the values of the symbols separately, so that it stays well typed if sizes are
+ * reduced. The generator shares with the compiler only arenas, texts, and the conversion of numbers to bits. */
 #ifndef NESO_TESTS_RANDOM_H
 #define NESO_TESTS_RANDOM_H
 
@@ -18,8 +18,7 @@
 
 /* -- elements -- */
 
-/*   word   kind      bits  bits of a significand, largest exponent, smallest; tl's name; of a signature;
- * torch's */
+/*   word   class     bits  bits of the significand, largest and smallest exponent, names in tl, signatures, torch */
 #define ELEMENTS(E) \
     E(i1,   BOOL,      1,  1,  0,    0, "int1", "i1", "bool") \
     E(i8,   SIGNED,    8,  7,  7,    0, "int8", "i8", "int8") \
@@ -37,7 +36,7 @@
     E(f8e4, SMALL,     8,  4,  8,   -6, "float8e4nv", "fp8e4nv", "float8_e4m3fn") \
     E(f8e5, SMALL,     8,  3, 15,  -14, "float8e5", "fp8e5", "float8_e5m2")
 
-/* SMALL: floats that can be loaded, stored, moved, cast and multiplied by tl.dot only. */
+/* SMALL: floats that can only be loaded, stored, moved, cast, and multiplied by tl.dot. */
 enum class { BOOL = 1, SIGNED = 2, UNSIGNED = 4, FLOAT = 8, SMALL = 16, INTS = SIGNED | UNSIGNED };
 
 enum elem {
@@ -71,20 +70,20 @@ static inline bool is_float(enum elem e)
 
 enum { SYMBOLS = 24, RANK_LIMIT = 5, TWO = 0, OTHER_TWO = 1, FIRST_SYMBOL = 2 };
 
-/* A dimension: the set of symbols whose sizes are multiplied; none: size 1. */
+/* The size of a dimension, as a set of symbols whose sizes are multiplied; the empty set is size 1. */
 typedef uint32_t dims;
 
 struct shape {
-    int rank; /* 0: a scalar */
+    int rank; /* the number of dimensions; 0: a scalar */
     dims dim[RANK_LIMIT];
 };
 
-/* Of floats: multiples of 2^least, at most 2^most in size; of integers: at most 2^most (or the type's
- * width), and 0 at least where that is fewer bits than the type has. */
+/* The range of a value. Floats are multiples of 2^least with absolute values of at most 2^most. Integers are below
+ * 2^most, and at least 0 if `most` is less than the type's width. */
 struct range {
     int most, least;
 };
-enum { ANY_LEAST = -2000 }; /* rounded as the type rounds: sums would depend on their order */
+enum { ANY_LEAST = -2000 }; /* floats with any rounding errors: their sums would depend on the order */
 
 enum kind { KIND_value, KIND_pointer, KIND_block, KIND_descriptor };
 
@@ -97,9 +96,9 @@ struct vtype {
 
 /* -- nodes -- */
 
-/* An expression's kinds, with how they are printed: $0 to $5 operands, $* all of them, $S shape, $T element
- * type, $A axis, $B other axis, $P permutation, $W a word, $C cast to the element type where the function
- * may widen, $N the program's number. */
+/* The kinds of nodes and their text: $0 to $5 are operands, $* all operands, $S the shape, $T the element type, $A
+ * the axis, $B the other axis, $P the permutation, $W a word, $C a cast to the element type if the function may
+ * return a wider type, $N the program's number. */
 #define NODES(N) \
     N(number, "")            N(var, "")              N(extent, "")          N(arange, "") \
     N(pid, "$N") N(scalar, "") \
@@ -146,7 +145,7 @@ extern const char *const node_words[NODE_count], *const node_texts[NODE_count];
 
 enum { OPERANDS = 10 };
 
-/* A number that depends on sizes: the product of `of` times `times`, and `plus`. */
+/* A number that depends on sizes: the product of the sizes of symbols `of`, times `times`, plus `plus`. */
 struct extent {
     dims of;
     int times, plus;
@@ -156,18 +155,20 @@ struct node {
     enum node_kind kind;
     struct vtype type;
     int nargs;
-    struct node *arg[OPERANDS]; /* NULL: left out (a mask, other) */
-    int axis, other;            /* of a reduction, scan, ...; `other`: element of a pair, a flag */
-    bool flag;                  /* keep_dims, reverse, descending */
+    struct node *arg[OPERANDS]; /* the operands; NULL: an absent mask or other */
+    int axis, other;            /* axis of a reduction, scan, ...; other: index of a pair's element, or a flag */
+    bool flag;                  /* the flag keep_dims, reverse or descending */
     int perm[RANK_LIMIT];
-    dims end;                   /* histogram's bins, topk's k, arange's start is extent.plus */
-    double number;              /* of floats; integers: bits */
+    /* the bins of a histogram, k of topk, or the end of an arange, whose start is extent.plus */
+    dims end;
+    double number;              /* the value of a float constant; `bits` is that of an integer */
     int64_t bits;
     struct extent extent;
-    struct extent rows[RANK_LIMIT], strides[RANK_LIMIT]; /* of a block pointer or descriptor */
+    struct extent rows[RANK_LIMIT], strides[RANK_LIMIT]; /* for a block pointer or descriptor */
     struct scalar *scalar;
     struct buffer *buffer;
-    struct region *region;      /* reload, fetch, place; block pointers and descriptors to store by */
+    /* the region of a reload, fetch, place, or of a block pointer or descriptor for stores */
+    struct region *region;
     struct var *var;
     const char *word;
 };
@@ -186,16 +187,17 @@ struct buffer {
     enum role role;
     char name[12];
     enum elem elem;
-    struct range range;   /* of an input's elements */
-    int log_count;        /* input, atomic: elements; outputs: see stmt */
+    struct range range;   /* the range of an input's elements */
+    /* for inputs and atomics: binary logarithm of the number of elements; for outputs see stmt */
+    int log_count;
     int64_t a, b, c, modulus, minus; /* element i is ((i a + b) % 65521 c % modulus - minus) 2^scale */
     int scale;
-    const char *word;     /* atomic: the one function that is used on it */
-    int64_t offset, count; /* as laid out: bytes, elements */
-    int skew;             /* elements left out at the beginning: then it is not aligned */
+    const char *word;     /* for atomics: the only function that is applied to the buffer */
+    int64_t offset, count; /* placement in memory: offset in bytes, number of elements */
+    int skew;             /* the number of elements by which the buffer is misaligned */
 };
 
-/* A parameter: an i32, or an f32. */
+/* A scalar parameter: an i32 or an f32. */
 struct scalar {
     char name[12];
     struct extent value;
@@ -203,13 +205,14 @@ struct scalar {
     double number;
 };
 
-/* A place in an output: of each program, which stores to it and loads from it; or of all programs, which
- * share it. */
+/* A part of an output buffer to which programs store and from which they load; either each program has a part of its
+ * own, or all share one. */
 struct region {
     struct buffer *buffer;
     struct shape shape;
-    struct extent whole; /* elements of all programs; times 0: of each its shape */
-    int64_t base; /* of the first program's, as laid out */
+    /* the number of elements of a shared region; times 0: each program has a region of this shape */
+    struct extent whole;
+    int64_t base; /* offset of the first program's region, set by program_layout */
     bool placed;
 };
 
@@ -223,19 +226,22 @@ enum store_form { STORE_pointers, STORE_block, STORE_descriptor, STORE_at };
 struct stmt {
     enum stmt_kind kind;
     struct stmt *next;
-    struct var *var;         /* assign, for, while */
-    struct node *e[4];       /* value; store: value, mask, slot's index, with STORE_at the place; if: condition;
-                              * for: from, to, step */
+    struct var *var;         /* the variable of assign, for and while */
+    struct node *e[4];       /* assign: value; store: value, mask, index of the slot, and with STORE_at the address;
+                              * if: condition; for: from, to, step */
     struct stmt *body, *alternative;
-    struct buffer *buffer;   /* store: an output */
-    dims slot;               /* store: elements of a program's slot, times `rounds` */
-    int rounds;              /* store: iterations that store apart */
-    struct region *region;   /* store: where others load; with barriers around it. NULL: a place of its own */
-    int form;                /* for: enum form, with its num_stages in `stages`; store: enum store_form */
-    int stages, unroll;      /* for: in tl.range; 0: not said */
-    int perm[RANK_LIMIT];    /* store: order of dimensions in memory */
+    struct buffer *buffer;   /* store: the output buffer */
+    /* store: the number of elements of a program's slot is that of these symbols, times `rounds` */
+    dims slot;
+    int rounds;              /* store: the number of iterations that store to different slots */
+    /* store: the region, with barriers before and after the store, from which other statements load; NULL: a slot
+     * that no other statement accesses */
+    struct region *region;
+    int form;                /* for: enum form; store: enum store_form */
+    int stages, unroll;      /* for: num_stages and loop_unroll_factor of tl.range; 0: absent */
+    int perm[RANK_LIMIT];    /* store: the order of dimensions in memory */
     const char *word;
-    int64_t base;            /* store: first element of the slot, as laid out */
+    int64_t base;            /* store: the first element of the slot, set by program_layout */
 };
 
 struct function {
@@ -262,10 +268,10 @@ struct program {
     int nfunctions;
     int nvars;
     struct stmt *body;
-    int grid, warps, stages; /* grid: programs, */
-    enum { GRID_x, GRID_y, GRID_xy } grid_form; /* along these axes */
+    int grid, warps, stages; /* grid: the number of programs */
+    enum { GRID_x, GRID_y, GRID_xy } grid_form; /* the axes of the grid */
     bool no_fusion;
-    bool has_dot, has_small4; /* an fp8e4nv is in it: not for sm_80 */
+    bool has_dot, has_small4; /* has_small4: the program has fp8e4nv values, so it cannot run on sm_80 */
 };
 
 static inline int64_t size_of(const struct program *p, dims d)
@@ -284,9 +290,9 @@ bool shape_equal(const struct shape *a, const struct shape *b);
 
 /* -- print.c -- */
 
-/* The places and sizes of buffers, which depend on the program's current sizes; returns the bytes in all. */
+/* Computes offsets and sizes of buffers from the program's current sizes; returns the total number of bytes. */
 int64_t program_layout(struct program *p);
-/* What some elements of outputs are to be. */
+/* The expected values of some elements of an output. */
 struct expectation {
     int n;
     struct {
@@ -295,13 +301,13 @@ struct expectation {
         double number;
     } at[64];
 };
-/* The kernel and its functions; `whole`: and the host code, which checks what is expected (NULL: nothing).
- * `why` stands above as a comment. */
+/* Prints the kernel and its functions; with `whole` also the host code, which checks expectation x (NULL: none).
+ * `why` is printed above as a comment. */
 void program_print(const struct program *p, bool whole, const struct expectation *x, const char *why, struct text *out);
-/* As neso_kernel_compile wants it. */
+/* Prints the signature for neso_kernel_compile. */
 void program_signature(const struct program *p, struct text *out);
-/* What a launch gets, in order: a buffer, or a number; their number. Those that are 1 are in the signature
- * too. */
+/* An argument of a launch: a buffer, or a number. program_arguments sets the arguments in order and returns their
+ * number; numbers that are 1 are also in the signature. */
 struct argument {
     const struct buffer *buffer;
     uint64_t bits;
@@ -313,16 +319,16 @@ void program_grid(const struct program *p, uint32_t grid[3]);
 
 /* -- generate.c -- */
 
-/* `avoid` (may be NULL): kinds of nodes that are left out, and those that are shaped by them, to look past
- * what is known. */
+/* Generates the program of a seed. `avoid` (may be NULL): the kinds of nodes that are not generated, to avoid known
+ * failures. */
 struct program *program_generate(struct arena *a, uint64_t seed, const bool *avoid);
 
 /* -- data.c -- */
 
-/* What memory holds before a launch, as program_layout has placed it. */
+/* Fills memory for a launch, with the placement by program_layout. */
 void program_fill(const struct program *p, unsigned char *memory);
-/* Which bytes differ that should not: false, and `expected` says some of what should be there, `text` one of
- * them in words. */
+/* Compares memory after a launch. Returns false if outputs differ; sets the expectation to some of the right values,
+ * and describes a difference in the text. */
 bool program_compare(const struct program *p, const unsigned char *want, const unsigned char *got, int64_t bytes,
                      struct expectation *x, char *text, size_t room);
 
@@ -334,34 +340,36 @@ struct config {
     int device;
     const char *target;
     int warps, stages;
-    char skip[128]; /* three passes at most, with commas between */
-    bool ptxas;    /* assemble, rather than run */
+    char skip[128]; /* up to three passes to skip, separated by commas */
+    bool ptxas;    /* assemble the PTX instead of running it */
 };
 
-/* What became of a program. */
+/* The result of judging a program. */
 struct verdict {
     enum { PASSED, REFUSED, FAILED } what;
-    char kind[120]; /* that failures with one cause share */
+    char kind[120]; /* a text that failures with the same cause share */
     char text[1200];
     struct config config;
 };
 
-struct judge; /* contexts of devices, opened when first needed */
+struct judge; /* contexts of devices, opened on first use */
 struct judge *judge_open(bool cuda);
 void judge_close(struct judge *j);
-/* One way to compile and run a program, beside the interpreter; `x` (may be NULL): what was expected where
- * it differs. */
+/* Compiles and runs a program in one configuration, and compares it with the interpreter. Sets `x` (may be NULL) to
+ * the expected values if results differ. */
 void judge_one(struct judge *j, struct program *p, const struct config *c, struct verdict *v, struct expectation *x);
-/* All the ways that the seed chooses, until one fails. reasons: for each refusal, called. */
+/* Judges a program in all configurations that the seed chooses, until one fails. Calls `refused` with the reason of
+ * each expected refusal. */
 void judge_all(struct judge *j, struct program *p, struct verdict *v, void (*refused)(void *, const char *), void *user);
-/* Is there a ptxas to be asked? */
+/* Is ptxas installed? */
 bool judge_has_ptxas(void);
-/* "sm_90a, 4 warps, 3 stages, without cse" */
+/* Prints a configuration: "sm_90a, 4 warps, 3 stages, without cse". */
 void config_print(const struct config *c, char *out, size_t room);
 
 /* -- shrink.c -- */
 
-/* Applies the edit of this number; 0: there is none any more; -1: it cannot be; 1: done. */
+/* Applies the edit with this number. Returns 1 if it was applied, -1 if it is impossible, 0 if there are no more
+ * edits. */
 int program_edit(struct program *p, int number);
 struct program *program_copy(const struct program *p, struct arena *a);
 

@@ -1,5 +1,5 @@
-/* shapes.c: generates expressions whose operands have another shape: broadcasts, reshapes, transposes, joins,
- * reductions, scans, sorts, gathers, histograms. */
+/* shapes.c: generates expressions whose operands have other shapes than the result: broadcasts, reshapes,
+ * transposes, joins, reductions, scans, sorts, gathers, histograms. */
 #include "tests/random/generate.h"
 
 static struct vtype shaped(const struct vtype *t, struct shape s)
@@ -14,7 +14,7 @@ static bool fits(const struct gen *g, const struct shape *s)
     return s->rank <= RANK_LIMIT && shape_is_plain(s) && shape_log(g, s) <= g->tile_log;
 }
 
-/* A symbol that the shape has not, with room for it; 0: none. */
+/* A symbol that is not in the shape and by which the shape can grow; 0: there is none. */
 static dims other_symbol(struct gen *g, const struct shape *s)
 {
     int room = g->tile_log - shape_log(g, s), n = g->p->nsymbols - FIRST_SYMBOL;
@@ -44,7 +44,7 @@ static struct shape without_dim(struct shape s, int at)
     return s;
 }
 
-/* -- the same elements elsewhere -- */
+/* -- changes of shape and order -- */
 
 static struct node *make_broadcast(struct gen *g, const struct vtype *t, int depth)
 {
@@ -165,7 +165,7 @@ static struct node *make_doubled(struct gen *g, const struct vtype *t, int depth
 static struct node *make_flip(struct gen *g, const struct vtype *t, int depth)
 {
     int axis = below(g, t->shape.rank);
-    if (size_of(g->p, t->shape.dim[axis]) == 1) /* Triton 3.9 takes none */
+    if (size_of(g->p, t->shape.dim[axis]) == 1) /* Triton 3.9 does not accept size 1 */
         return NULL;
     struct node *n = node_unary(g, NODE_flip, *t, value(g, *t, depth - 1));
     n->axis = axis;
@@ -174,7 +174,8 @@ static struct node *make_flip(struct gen *g, const struct vtype *t, int depth)
 
 /* -- reductions -- */
 
-/* Operand's shape: t's with one more dimension, or, with keep_dims, with one dimension of more than 1. */
+/* Chooses the operand's shape and axis: t's shape with an additional dimension or, with keep_dims, with a dimension
+ * of size 1 enlarged. */
 static bool choose_axis(struct gen *g, const struct vtype *t, struct shape *s, struct node *n)
 {
     *s = t->shape;
@@ -191,7 +192,7 @@ static bool choose_axis(struct gen *g, const struct vtype *t, struct shape *s, s
         return false;
     }
     n->axis = at;
-    if (t->shape.rank == 0 && !n->flag && chance(g, 30)) { /* all axes */
+    if (t->shape.rank == 0 && !n->flag && chance(g, 30)) { /* reduces all axes */
         dims more = other_symbol(g, s);
         if (more)
             *s = with_dim(*s, below(g, 2), more);
@@ -246,7 +247,7 @@ static struct node *make_reduced(struct gen *g, const struct vtype *t, int depth
     return n;
 }
 
-/* Associative functions: one of the elements' type, and of a pair of integers. */
+/* A reduction by an associative function of one operand. */
 static struct node *make_reduce(struct gen *g, const struct vtype *t, int depth)
 {
     static const char *const ints[] = {"f_add", "f_mul", "f_xor", "f_max", "f_and", "f_min"},
@@ -264,7 +265,8 @@ static struct node *make_reduce(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* The larger value, and of equal ones the smaller number: associative and commutative. */
+/* A reduction of pairs that returns the larger value and its index, of equal values the smaller index; the function
+ * is associative and commutative. */
 static struct node *make_reduce_pair(struct gen *g, const struct vtype *t, int depth)
 {
     struct node *n = node_new(g, NODE_reduce_pair, *t);
@@ -331,7 +333,7 @@ static struct node *make_scan(struct gen *g, const struct vtype *t, int depth)
     n->axis = below(g, t->shape.rank);
     n->flag = chance(g, 30);
     n->nargs = 1;
-    if (is_int(t->elem) && !is_limited(t) && chance(g, 35)) { /* x -> a x + b, one after the other */
+    if (is_int(t->elem) && !is_limited(t) && chance(g, 35)) { /* composition of functions x -> a x + b */
         n->kind = NODE_scan_pair;
         n->word = "f_linear";
         n->other = below(g, 2);
@@ -346,14 +348,14 @@ static struct node *make_scan(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* -- by index -- */
+/* -- gathers and histograms -- */
 
-/* A number below the size of d, of any shape s; for a histogram, of 32 bits, and some are not below. */
+/* Indices of shape s that are below the size of d; for a histogram, of 32 bits, and some are out of range. */
 static struct node *index_below(struct gen *g, struct shape s, dims d, bool for_histogram, int depth)
 {
     static const enum elem kinds[] = {EL_i32, EL_u32, EL_i32, EL_i32, EL_i64, EL_i16};
     struct vtype i = vtype_of(kinds[below(g, for_histogram ? 3 : 6)], s);
-    int times = for_histogram && chance(g, 50) ? 2 : 1; /* what no bin is for is not counted */
+    int times = for_histogram && chance(g, 50) ? 2 : 1; /* indices out of range are not counted */
     struct node *n = node_new(g, NODE_and, i), *last = node_extent(g, d, times, -1);
     n->nargs = 2;
     n->arg[0] = value(g, i, depth);

@@ -1,7 +1,6 @@
-/* shrink.c: smaller programs. An edit has a number; editing program_copy(p) by 0, 1, 2, ... tries them all:
- * fewer programs, smaller sizes, a statement less, a block in place of the statement that contains it, an
- * operand in place of an expression, 0 in place of an expression. Afterwards names that nothing defines
- * become 0. */
+/* shrink.c: makes programs smaller by edits. Applying edit 0, 1, 2, ... to program_copy(p) tries all edits: fewer
+ * programs, smaller sizes, a removed statement, a statement replaced by its body, an expression replaced by one of
+ * its operands or by 0. After an edit, undefined names are replaced by 0. */
 #include "tests/random/random.h"
 
 #include <string.h>
@@ -36,7 +35,7 @@ static struct stmt *copy_statements(const struct stmt *s, struct arena *a)
     return first;
 }
 
-/* Variables, buffers and parameters are shared: edits do not touch them. */
+/* The copy shares variables, buffers and parameters, which edits do not change. */
 struct program *program_copy(const struct program *p, struct arena *a)
 {
     struct program *q = NEW(a, struct program);
@@ -57,11 +56,11 @@ struct program *program_copy(const struct program *p, struct arena *a)
 
 struct edit {
     struct program *p;
-    int left;   /* edits to pass by */
-    int result; /* 0: not yet */
+    int left;   /* the number of edits to skip */
+    int result; /* the result of program_edit; 0: no edit was applied yet */
 };
 
-/* Is it this edit's turn? */
+/* Is the current edit the requested one? */
 static bool turn(struct edit *e)
 {
     return e->result == 0 && e->left-- == 0;
@@ -77,7 +76,7 @@ static bool same_type(const struct vtype *x, const struct vtype *y)
     return true;
 }
 
-/* Does x fit where y stands: of its type, and of no larger range? */
+/* May x replace y: has it the same type, and no larger range? */
 static bool may_replace(const struct node *x, const struct node *y)
 {
     int class = (int)elem_info[y->type.elem].class, bits = elem_info[y->type.elem].bits - (class == SIGNED);
@@ -98,7 +97,7 @@ static struct node *zero(struct edit *e, const struct node *n)
     return z;
 }
 
-/* The k-th node below `at` that may stand for it. */
+/* The k-th node in the subtree `below` that may replace `at`. */
 static struct node *stand_in(struct node *at, struct node *below, int *k, int depth)
 {
     for (int i = 0; i < below->nargs && depth < 4; i++) {
@@ -167,8 +166,9 @@ static void edit_node(struct edit *e, struct node **at, bool may_vanish)
             n->scalar = NULL;
         bool was = n->flag;
         n->flag = false;
-        e->result =
-            was && n->kind <= NODE_reduce_pair && n->kind >= NODE_sum ? -1 : 1; /* keep_dims: another shape */
+        e->result = was && n->kind <= NODE_reduce_pair && n->kind >= NODE_sum
+                        ? -1
+                        : 1; /* keep_dims changes the shape */
         return;
     }
     for (int i = 0; i < n->nargs; i++)
@@ -225,7 +225,8 @@ static void edit_expressions(struct edit *e, struct stmt *s)
     for (; s && !e->result; s = s->next) {
         for (int i = 0; i < 4; i++) {
             bool may_vanish = (s->kind == STMT_store && i > 0) || (s->kind == STMT_for && i == 2);
-            if (s->e[i] && !(s->kind == STMT_store && i == 3)) /* where programs store apart */
+            /* the address of STORE_at stays: programs store to different elements */
+            if (s->e[i] && !(s->kind == STMT_store && i == 3))
                 edit_node(e, &s->e[i], may_vanish);
             if (s->kind == STMT_store && i == 2 && !s->e[2])
                 s->rounds = 1;
@@ -262,7 +263,7 @@ static void edit_sizes(struct edit *e)
     }
 }
 
-/* -- names that nothing defines -- */
+/* -- undefined names -- */
 
 enum { NAMES = 256 };
 
@@ -270,7 +271,7 @@ struct names {
     struct program *p;
     const struct var *defined[NAMES];
     int n;
-    bool bad; /* a pointer is missing */
+    bool bad; /* a pointer is undefined, so the edit is impossible */
 };
 
 static bool is_defined(const struct names *s, const struct var *v)

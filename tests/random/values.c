@@ -1,5 +1,5 @@
-/* values.c: generates expressions of a given type: arithmetic, comparisons, casts, constants. Ranges keep
- * floats exact: a request for multiples of 2^least up to 2^most is met by operands with suitable ranges. */
+/* values.c: generates expressions of a given type: arithmetic, comparisons, casts, constants. Ranges keep floats
+ * exact: for a result with multiples of 2^least up to 2^most, the operands get suitable ranges. */
 #include "tests/random/generate.h"
 
 /* -- nodes -- */
@@ -127,7 +127,7 @@ struct node *node_fit(struct gen *g, struct node *x, struct vtype t)
     if (bits > 20 || t.range.least == ANY_LEAST)
         bits = 4, t.range.least = t.range.most - 4;
     struct node *n = x;
-    if (is_float(x->type.elem)) { /* as a whole number that an i32 holds */
+    if (is_float(x->type.elem)) { /* rounded to an integer that fits into an i32 */
         if (x->type.range.most > 28)
             n = node_binary(g, NODE_compare, vtype_of(EL_i1, t.shape), x, node_zero(g, x->type)),
             n->word = ">";
@@ -187,7 +187,7 @@ static struct node *leaf_number(struct gen *g, const struct vtype *t)
     return node_int(g, *t, x);
 }
 
-/* A number along an axis, or the program's, or a parameter. */
+/* An index along an axis, the program id, or a parameter. */
 static struct node *leaf_index(struct gen *g, const struct vtype *t)
 {
     if (!is_int(t->elem) && !is_float(t->elem))
@@ -233,13 +233,13 @@ struct node *leaf(struct gen *g, struct vtype t)
 
 /* -- arithmetic -- */
 
-/* An operand of t's shape, or of one that broadcasts to it. */
+/* An operand of t's shape, or of a shape that broadcasts to it. */
 struct node *value_broadcast(struct gen *g, struct vtype t, int depth)
 {
     if (t.shape.rank > 0 && chance(g, 25)) {
         if (chance(g, 40)) {
             t.shape = (struct shape){0};
-        } else if (chance(g, 50) && t.shape.rank > 1) { /* fewer dimensions, the last ones */
+        } else if (chance(g, 50) && t.shape.rank > 1) { /* drops the first dimensions */
             int drop = 1 + below(g, t.shape.rank - 1);
             for (int i = 0; i + drop < t.shape.rank; i++)
                 t.shape.dim[i] = t.shape.dim[i + drop];
@@ -273,7 +273,7 @@ static struct node *make_add(struct gen *g, const struct vtype *t, int depth)
     if (chance(g, 30))
         n->kind = NODE_sub;
     operands(g, n, part, depth);
-    /* A dot that takes the sum in as its accumulator would round after every product. */
+    /* If a pass made the sum the accumulator of a dot, the dot would round after every product. */
     g->p->no_fusion |= is_float(t->elem) && t->range.least == ANY_LEAST && g->p->has_dot;
     return n;
 }
@@ -333,7 +333,7 @@ static struct node *make_shift(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* By a constant, or an odd number, so that it is not 0. */
+/* A division by a constant or by an odd number, so that the divisor is not 0. */
 static struct node *make_division(struct gen *g, const struct vtype *t, int depth)
 {
     struct node *n = node_new(g, chance(g, 50) ? NODE_div : NODE_rem, *t);
@@ -452,7 +452,7 @@ static struct node *make_umulhi(struct gen *g, const struct vtype *t, int depth)
     return node_binary(g, NODE_umulhi, *t, value(g, *t, depth - 1), value(g, *t, depth - 1));
 }
 
-/* x & (2^n - 1), to limit what is not. */
+/* x & (2^n - 1), which limits the range of any x. */
 static struct node *make_limited(struct gen *g, const struct vtype *t, int depth)
 {
     if (!is_limited(t))
@@ -511,7 +511,7 @@ static struct node *cast_to_float(struct gen *g, const struct vtype *t, int dept
             return NULL;
         return node_cast(g, value(g, x, depth - 1), *t);
     }
-    x.range = t->range; /* rounding, where any number will do, is done once */
+    x.range = t->range; /* if the range allows rounding errors, the operand has the same range */
     if (of->most - 3 < x.range.most)
         x.range.most = of->most - 3;
     if (x.range.least != ANY_LEAST && x.range.most < x.range.least)
@@ -528,7 +528,7 @@ static struct node *make_cast(struct gen *g, const struct vtype *t, int depth)
     return is_float(t->elem) ? cast_to_float(g, t, depth) : cast_to_int(g, t, depth);
 }
 
-/* To 8 bits: of a float that is rounded, or exact. */
+/* A cast to an 8-bit float: of a float that is rounded, or exact. */
 static struct node *make_small(struct gen *g, const struct vtype *t, int depth)
 {
     static const enum elem wide[] = {EL_f32, EL_f16, EL_bf16};
@@ -547,7 +547,7 @@ static struct node *make_bitcast(struct gen *g, const struct vtype *t, int depth
     if (elem_info[from].bits != elem_info[t->elem].bits || from == t->elem)
         return NULL;
     struct node *x = value(g, with_elem(*t, from), depth - 1);
-    if (is_float(from)) /* of two zeros one */
+    if (is_float(from)) /* + 0 turns -0 into +0: ops may return either zero */
         x = node_binary(g, NODE_add, x->type, x, node_float(g, x->type, 0));
     return node_unary(g, NODE_bitcast, *t, x);
 }
