@@ -264,8 +264,8 @@ struct writes {
     const struct affine_table *t;
     const struct op *from, *load;
     bool begun, passed; /* whether the walk has reached `from`, and whether it has reached the load */
-    bool
-        unknown; /* an op other than a store, or more stores than the table holds, may write to any address */
+    /* an op other than a store, or more stores than the table holds, may write to any address */
+    bool unknown;
     const struct op *stores[GUARDS_MOST];
     int n;
 };

@@ -28,8 +28,8 @@ struct decoder {
     VEC(int) written;
     int granule;
     bool waits, in_order;
-    int64_t
-        region_width; /* the number of elements computed at once in a reduction's region; 0 outside of one */
+    /* the number of elements computed at once in a reduction's region; 0 outside of one */
+    int64_t region_width;
 };
 
 static size_t slot_of(struct decoder *d, const struct value *v)
