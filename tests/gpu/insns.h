@@ -54,7 +54,7 @@ void trial_run(struct bench *b, struct trial *t);
 /* Records that no trial tests a row, and why. */
 void bench_untested(struct bench *b, enum insn_code code, const char *why);
 
-/* How many tiles the trials of sums take; 0: few. */
+/* The number of random tiles that the trials of sums compute; 0: few. */
 int bench_tiles(const struct bench *b);
 
 uint64_t random_bits(void);

@@ -1,10 +1,12 @@
-/* insns_sums.c: do mma.sync and wgmma add and round as runtime/devices/emulator/sums.c says? Tiles of random floats: of every
- * exponent, of equal ones, with few products that are not 0, with products that cancel, subnormal, infinite, near the largest.
+/* insns_sums.c: tests that mma.sync and wgmma add and round by the rule of runtime/devices/emulator/sums.c, on tiles
+ * of random floats: with all exponents, with equal exponents, with few nonzero products, with products that cancel,
+ * subnormal, infinite, near the largest number.
  *
- *     few tiles (the default)    the expected result is computed here, from the rule, in integers
- *     build/gpu_insns cuda sums TILES [SEED]      so many tiles of each type: the GPU beside the emulator
+ *     few tiles (the default)    the test computes expected results by the rule, in integers
+ *     build/gpu_insns cuda sums TILES [SEED]      TILES tiles of each type: compares the GPU with the emulator
  *
- * A warp multiplies a tile of 16 x k by one of k x 8; a warpgroup four such tiles by the same one of k x 8. */
+ * A warp multiplies a tile of 16 x k by a tile of k x 8; a warpgroup multiplies four tiles of 16 x k by the same
+ * tile of k x 8. */
 #include "tests/gpu/insns.h"
 
 #include <string.h>
@@ -43,7 +45,8 @@ static const struct dot_insn products[] = {
 /* -- random floats -- */
 
 struct format {
-    int exponent_bits, fraction_bits, unused_bits; /* unused: the low bits of a tf32 */
+    /* unused_bits: the low bits of a tf32, which the tensor core ignores */
+    int exponent_bits, fraction_bits, unused_bits;
 };
 
 static struct format format_of(enum ptype t, bool is_tf32)
@@ -62,13 +65,13 @@ static int below(int n)
     return (int)(random_bits() >> 33) % n;
 }
 
-/* Of a stored exponent from `least` to `most`, clipped to those of finite numbers. */
+/* A random float whose stored exponent is between `least` and `most`, clamped to exponents of finite numbers. */
 static uint32_t random_float(enum ptype t, struct format f, int least, int most)
 {
     int top = (1 << f.exponent_bits) - (t == PT_e4m3x2 ? 1 : 2), e = least + below(most - least + 1);
     uint32_t fraction = (uint32_t)random_bits() >> (32 - f.fraction_bits), sign = (uint32_t)below(2);
     e = e < 0 ? 0 : e > top ? top : e;
-    if (t == PT_e4m3x2 && e == 15 && fraction == 7) /* the NaN */
+    if (t == PT_e4m3x2 && e == 15 && fraction == 7) /* avoids NaN */
         fraction = 6;
     return ((sign << f.exponent_bits | (uint32_t)e) << f.fraction_bits | fraction) << f.unused_bits;
 }
@@ -112,7 +115,7 @@ static uint32_t random_addend(enum ptype d, int mode)
     return random_float(d, f, center - spans[mode], center + spans[mode]);
 }
 
-/* a 16 x k and c 16 x 8 of `x`; b, which several tiles may share, of `shared`. */
+/* Fills a (16 x k) and c (16 x 8) of `x`, and b of `shared`, which several tiles may share. */
 static void make_tile(const struct dot_insn *p, int mode, struct tile *x, struct tile *shared)
 {
     struct format fb = format_of(p->b, true);
@@ -195,7 +198,7 @@ static struct real added(const struct term *x, int n, int fraction)
     return r;
 }
 
-/* What becomes 0 is +0. */
+/* Rounds the sum to type d; a zero result is +0. */
 static uint32_t finished(enum ptype d, struct real r, enum mod how)
 {
     uint32_t sign = d == PT_f16 ? 0x8000 : 0x80000000;
@@ -213,7 +216,7 @@ static int highest_bit(wide m)
     return n;
 }
 
-/* Toward zero to f32, where a sum that is too large becomes infinite. */
+/* Rounds toward zero to f32; a sum that is too large becomes infinite. */
 static uint32_t cut_off(struct real r)
 {
     uint32_t bits = finished(PT_f32, r, MOD_rz);
@@ -221,7 +224,7 @@ static uint32_t cut_off(struct real r)
     return is_large ? (bits & 0x80000000) | 0x7f800000 : bits;
 }
 
-/* An fp8 converted to f16: few of them are subnormal there. */
+/* The term of an fp8 that is converted to f16, where most subnormal fp8 are normal. */
 static struct term as_f16(struct term x)
 {
     int top = x.e + highest_bit((wide)x.m);
@@ -269,7 +272,8 @@ static int bytes_of(enum ptype t)
     return t == PT_f32 ? 4 : t == PT_e4m3x2 || t == PT_e5m2x2 ? 1 : 2;
 }
 
-/* Of each thread 4 words of A, 2 of B (for wgmma a thread writes the first to shared memory), and those of C. */
+/* The input of each thread: 4 words of A, 2 words of B (for wgmma, the thread copies the first to shared memory),
+ * and the words of C. */
 enum { A_WORDS = 4, B_WORDS = 2, C_AT = (A_WORDS + B_WORDS) * WORD, THREAD_BYTES = 40, B_BYTES = 256 };
 
 static void print_words(struct text *p, const char *prefix, int first, int n)
@@ -340,7 +344,7 @@ static uint32_t word_of_b(const struct dot_insn *p, const struct tile *x, int la
     return word;
 }
 
-/* Word of B's image: 8 columns of 16 bytes along k, then the next 16 bytes of each. */
+/* A word of B in shared memory, which has 8 columns of 16 bytes along k, then the next 16 bytes of each column. */
 static uint32_t word_of_image(const struct dot_insn *p, const struct tile *x, int word)
 {
     int bytes = bytes_of(p->b), per = WORD / bytes, column = word / 4 % COLUMNS;
@@ -351,7 +355,7 @@ static uint32_t word_of_image(const struct dot_insn *p, const struct tile *x, in
     return bits;
 }
 
-/* Fills one warp's input and, where `judged`, its expected output. */
+/* Fills one warp's input and, if `judged`, its expected output. */
 static void put_tile(struct trial *t, const struct dot_insn *p, const struct tile *x, int warp, int nd,
                      bool judged)
 {

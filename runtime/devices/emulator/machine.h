@@ -15,7 +15,7 @@
  *     tensor.c     mma, ldmatrix, stmatrix                async.c      asynchronous copies: cp.async
  *     mbarrier.c   mbarriers and fences                   tma.c        bulk copies, with tensor maps
  *     wgmma.c      wgmma, and accesses to its registers   device.c     the device `emulator`
- *     sums.c       how tensor cores add and round
+ *     sums.c       sums of tensor cores
  *     counts.c     what launches cost                     live.c       how many registers are live
  *     overflow.c   addresses that overflowed 32 bits      operands.c   do operands fit the instruction's row?
  *     words.c      do the words behind a mnemonic make one of its forms? */
@@ -487,14 +487,14 @@ void emu_check_end(struct emu_cluster *c);
 
 enum { EMU_DEPTH_MOST = 32, EMU_ROWS = 16, EMU_COLUMNS_MOST = 256 };
 
-/* c = a b + c for a warp's 16 rows. Element types: f16, bf16, f32 (tf32), s8, u8, or a pair of fp8; of c: f32,
- * f16 or s32. */
+/* The operands of c = a b + c for a warp's 16 rows. The element types of a and b are f16, bf16, f32 (for tf32), s8,
+ * u8, or a pair of fp8; those of c are f32, f16 or s32. */
 struct emu_dot {
     enum ptype a_type, b_type, c_type;
     int depth, columns;
     double a[EMU_DEPTH_MOST][EMU_ROWS], b[EMU_DEPTH_MOST][EMU_COLUMNS_MOST], c[EMU_ROWS][EMU_COLUMNS_MOST];
 };
-/* Computes c as one instruction of an H200 does. The operands may change. */
+/* Computes c with the rounding of one instruction on an H200. Overwrites operands that are not finite. */
 void emu_sum(struct emu_dot *m);
 
 /* -- wgmma.c -- */

@@ -1,27 +1,30 @@
-/* sums.c: how the tensor cores of an H200 add, bit for bit. NVIDIA documents it nowhere: README.md says which probes show it,
- * and tests/gpu/insns_sums.c compares a million tiles of each type.
+/* sums.c: adds and rounds as the tensor cores of an H200 do, bit for bit. NVIDIA does not document the rule:
+ * README.md describes the probes that found it, and tests/gpu/insns_sums.c compares random tiles of each type with a
+ * GPU.
  *
- *     d = a[0] b[0] + a[1] b[1] + ... + a[k-1] b[k-1] + c         all k products of one instruction, and c, in one step:
+ *     d = a[0] b[0] + a[1] b[1] + ... + a[k-1] b[k-1] + c         all k products of an instruction, and c, in one step:
  *
- *     1. The exponent of a product is the sum of its factors' exponents; that of a subnormal number is its type's least.
- *     2. Each product, and c, is cut off toward zero at FRACTION bits below the largest exponent of those that are not 0.
- *     3. What remains is added exactly.
- *     4. The sum is rounded to the type of d: to f32 toward zero, to f16 to nearest even. Sums of fp8 in f32 are cut off to
- *        14 significant bits. What becomes 0 is +0.
+ *     1. The exponent of a product is the sum of its factors' exponents; a subnormal factor has the least exponent
+ *     of its type.
+ *     2. Each product, and c, is truncated at FRACTION bits below the largest exponent of the nonzero ones.
+ *     3. The truncated numbers are added exactly.
+ *     4. The sum is rounded to the type of d: to f32 toward zero, to f16 to nearest even. Sums of fp8 in f32 are
+ *        truncated to 14 significant bits. A zero result is +0.
  *
- * Infinities and NaNs among the operands give what IEEE 754 says. Sums of integers are exact; the caller wraps them. */
+ * Infinities and NaNs among the operands give results according to IEEE 754. Sums of integers are exact; the caller
+ * wraps them. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    NO_EXPONENT = -8192, /* of a zero: less than any sum of two exponents */
+    NO_EXPONENT = -8192, /* the exponent of zero, which is less than any sum of two exponents */
     DOUBLE_BIAS = 1023,
     DOUBLE_FRACTION = 52,
-    FRACTION = 25,     /* bits that products keep below the largest exponent */
-    FRACTION_FP8 = 13, /* of fp8 in wgmma; an f32 result keeps as many below its own exponent */
-    BLOCK = 8          /* divides the number of columns of every instruction */
+    FRACTION = 25,     /* the number of bits below the largest exponent that are added */
+    FRACTION_FP8 = 13, /* the same for fp8 in wgmma; also the number of fraction bits of its f32 results */
+    BLOCK = 8          /* number of columns computed together, which divides that of every instruction */
 };
 
 static uint64_t bits_of_double(double x)
@@ -48,7 +51,7 @@ static bool is_fp8(enum ptype t)
     return t == PT_e4m3x2 || t == PT_e5m2x2;
 }
 
-/* Of normal numbers of the type. */
+/* The least exponent of normal numbers of the type. */
 static int least_exponent(enum ptype t)
 {
     return t == PT_f16 || t == PT_e5m2x2 ? -14 : t == PT_e4m3x2 ? -6 : -126;
@@ -65,7 +68,7 @@ static double with_fraction(double x, int bits)
     return double_of_bits(bits_of_double(x) & ~UINT64_C(0) << (DOUBLE_FRACTION - bits));
 }
 
-/* To f32, toward zero. */
+/* Rounds x toward zero to an f32. */
 static double toward_zero(double x)
 {
     enum { F32_FRACTION = 23 };
@@ -95,7 +98,8 @@ static void find_exponents(const struct emu_dot *m, struct exponents *e)
     }
 }
 
-/* Columns [at, at + BLOCK) of a row: a constant number of columns, so that compilers use vector instructions. */
+/* Computes columns [at, at + BLOCK) of a row. The number of columns is constant, so that the C compiler uses vector
+ * instructions. */
 static void sum_block(struct emu_dot *m, const struct exponents *e, int row, int at)
 {
     int fraction = is_fp8(m->a_type) ? FRACTION_FP8 : FRACTION;
@@ -114,7 +118,7 @@ static void sum_block(struct emu_dot *m, const struct exponents *e, int row, int
     }
     for (int k = 0; k < m->depth; k++) {
         double a = m->a[k][row];
-        for (int j = 0; j < BLOCK; j++) /* below 2^27, and the conversion cuts off */
+        for (int j = 0; j < BLOCK; j++) /* the numbers are below 2^27, and the conversion truncates */
             total[j] += (double)(int32_t)(a * m->b[k][at + j] * scale[j]);
     }
     for (int j = 0; j < BLOCK; j++)
@@ -131,7 +135,7 @@ static void clear_special(double *x, int n)
 
 static bool has_special(const struct emu_dot *m)
 {
-    double sum = 0; /* of zeros, and NaN as soon as one is no finite number */
+    double sum = 0; /* zero, unless an operand is infinite or NaN; then NaN */
     for (int k = 0; k < m->depth; k++) {
         for (int i = 0; i < EMU_ROWS; i++)
             sum += 0 * m->a[k][i];
@@ -144,7 +148,8 @@ static bool has_special(const struct emu_dot *m)
     return sum != 0;
 }
 
-/* The sums that are no finite numbers stand in `special`, others are 0 there; the operands become finite. */
+/* Sets `special` to the sums that are infinite or NaN, and to 0 for other sums; replaces operands that are not
+ * finite. */
 static void take_special(struct emu_dot *m, double special[EMU_ROWS][EMU_COLUMNS_MOST])
 {
     for (int i = 0; i < EMU_ROWS; i++)

@@ -161,8 +161,9 @@ static uint32_t result(const struct shape *s, double sum)
     return x == x ? bits : 0x7fffffff;
 }
 
-/* What ptxas makes of an mma.sync of fp8 for Hopper, which has none: of each word the two low elements are converted to f16 and
- * multiplied, then the two high ones are multiplied and added to that; c is added last, as an f32. */
+/* Computes mma.sync of fp8 as the code that ptxas generates for Hopper, which has no such instruction: converts the
+ * elements to f16, multiplies the two low elements of each word, then multiplies and adds the two high ones, and
+ * adds c last, as an f32. */
 static void multiply_fp8(const struct emu_dot *m, struct emu_dot *halves)
 {
     enum { PER_WORD = 4, LOW = 2 };
