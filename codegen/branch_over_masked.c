@@ -9,9 +9,9 @@
  *                                                 L: d = add a, 1
  *
  * If a tile is wider than its row, the mask is false for all elements of the last vectors in some threads, and often
- * in whole warps: a layer norm of 5120 columns in a tile of 8192 columns computed 37 percent of its results and then
- * discarded them. The branches also make ptxas place each computation directly before its store; without branches,
- * ptxas interleaves the computations of all stores.
+ * in whole warps: a layer norm of 5120 columns in a tile of 8192 columns discarded 37 percent of the results that it
+ * computed. The branches also make ptxas place each computation directly before its store; without branches, ptxas
+ * interleaves the computations of all stores.
  *
  * The instructions are pure, in the store's block, and only the store uses their results. They move down to the
  * store, so no instruction in between may change a register that they read. Threads of a warp may diverge at the

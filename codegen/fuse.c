@@ -69,7 +69,7 @@ static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in
     } else {
         mul = p->m->func->fp_fusion ? only_for(p, b, product, INSN_mul) : NULL;
         bool nearest = (form.mods[0] == MOD_none || form.mods[0] == MOD_rn) &&
-                       !form.mods[1]; /* flushes no subnormals: only libdevice does */
+                       !form.mods[1]; /* without .ftz, which only libdevice uses */
         if (!mul || !nearest || mul->form.type != form.type ||
             memcmp(mul->form.mods, form.mods, sizeof form.mods))
             return false;

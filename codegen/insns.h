@@ -22,7 +22,7 @@
  *              (memory), EFFECT (is not moved), TERMINATOR (leaves the block), and WARP (all lanes of the warp
  *              take part: it stays in its block), TIED (it also reads its results, unless it is `fresh`), PINNED (no
  *              instruction moves past it), ASYNC (it starts, groups, orders or awaits asynchronous work)
- *   ptx        first version of PTX that has it, on targets that have it: 70 is 7.0
+ *   ptx        first PTX version with the instruction, on targets that support it: 70 is 7.0
  *   latency    row of LATENCIES (ir/target/target.h); a target says how many cycles each takes
  *   counts     the emulator's counter for it, a word of INSN_COUNTS (mir.h)
  *   overflow   how the emulator follows a number from which an address is computed: none (the result is no longer part

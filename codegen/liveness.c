@@ -1,4 +1,4 @@
-/* liveness.c: where is each virtual register live, and where are most registers live (see mir.h)?
+/* liveness.c: where is each virtual register live, and at which position are the most registers live (see mir.h)?
  *
  * A backward dataflow analysis over the blocks runs until nothing changes; a last pass then records segments.
  * A guarded definition keeps the old value in threads whose guard is false, so it also counts as a use. */

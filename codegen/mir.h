@@ -53,8 +53,8 @@ enum insn_code {
 
 enum ptype_kind { KIND_none, KIND_pred, KIND_bits, KIND_unsigned, KIND_signed, KIND_float };
 
-/* The emulator's counters, one for each kind of instruction. It splits the count `access` further by operation and
- * state space, and `arithmetic` by type. */
+/* The emulator's counters, one for each kind of instruction. The emulator splits the count `access` further by
+ * operation and state space, and `arithmetic` by type. */
 #define INSN_COUNTS(X) \
     X(arithmetic) X(conversions) X(moves) X(special) X(access) X(shared) X(copies) X(tensor) X(warp) X(barriers) \
     X(waits) X(synchronization) X(control)

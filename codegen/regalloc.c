@@ -251,9 +251,10 @@ static bool may_have(const struct allocator *a, const struct allocation *alloc, 
     return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].index]] == n + 1;
 }
 
-/* The preferred number of a tuple's register, or -1. If another register of the tuple has taken its number over from
- * an older tuple, it is the number at the same index of that older tuple; otherwise the number of a tuple register
- * from which the first value is computed. */
+/* The preferred number of a tuple's register; -1: none. A tuple reuses the numbers of an older tuple as a whole:
+ * once one of its registers has the number of an older tuple's register, each other register prefers the number at
+ * the same index of the older tuple. Otherwise, a register prefers the number of the tuple register from which its
+ * first value is computed. */
 static int wanted_number(struct allocator *a, const struct allocation *alloc, const struct span *s)
 {
     const struct web *w = &a->webs[s->reg];

@@ -78,7 +78,7 @@ int resources_ctas(const struct mir *m, int regs)
     return target_ctas(m->func->target, m->nthreads, regs, 0);
 }
 
-/* The number of CTAs of a kernel with dots that fit on an SM by registers. ptxas compiles two chained dots with
+/* The number of CTAs whose registers fit on an SM, for a kernel with dots. ptxas compiles two chained dots with
  * fewer registers than are counted, unless the kernel distributes registers among warp roles by setmaxnreg. */
 static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_wgmma)
 {
@@ -132,8 +132,8 @@ static void drop_setmaxnreg(struct mir *m)
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     m->ctas = choose_ctas(m, live, info);
-    /* If several CTAs share an SM, each has too few registers to raise a role's share by setmaxnreg, but needs none:
-     * the number of CTAs was chosen so that every thread has enough. */
+    /* If several CTAs share an SM, there are too few registers for setmaxnreg to give a role more, and no role needs
+     * more: the number of CTAs was chosen so that every thread has enough. */
     if (m->ctas > 1)
         drop_setmaxnreg(m);
 }

@@ -10,8 +10,8 @@
  * So a pass that provides a property must precede the passes that need the property, if it is in the list; and if
  * the pass has already run (the IR was printed and read back), the list need not contain it again.
  *
- * If a property of kind `must` is missing, that is an error. If a property of kind `order` is missing, the passes
- * that need it only optimise less.
+ * It is an error if a property of kind `must` is missing. If a property of kind `order` is missing, the passes that
+ * need it only optimise less.
  *
  * In debug builds, and under --verify-each, the verifier searches after each pass for ops that contradict a claimed
  * property. */

@@ -87,8 +87,8 @@ PASS(pack_programs, P(scheduled) | P(offsets) | P(barriers), 0, 0, "run several 
 
 struct opt_options {
     const char *passes;      /* comma-separated names of the passes to run; NULL: the default list */
-    const char *stop_after;  /* name of the last pass to run, or NULL */
-    const char *skip;        /* names of passes that do not run, or NULL */
+    const char *stop_after;  /* name of the last pass to run; NULL: run all */
+    const char *skip;        /* names of passes to skip, or NULL */
     const char *print_after; /* names or "all", or NULL */
     const char *explain;     /* names or "all", or NULL */
     /* Limits that stepdown.c sets if shared memory is short; 0: no limit. stages_most limits the stages of every

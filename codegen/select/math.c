@@ -387,7 +387,7 @@ static struct opnd log_f64(struct select *s, struct opnd x, bool to_base_2)
     struct opnd q =
         emit2(s, form1(INSN_div, PT_f64, MOD_rn), f, emit2(s, form1(INSN_add, PT_f64, MOD_rn), f, f64(2)));
     struct opnd z = times_f64(s, q, q), rest = times_f64(s, z, polynomial_f64(s, 10, series, z));
-    /* the error of f, which is too large by this amount */
+    /* the difference between f and the logarithm of 1 + f */
     rest = times_f64(s, q, emit2(s, form1(INSN_sub, PT_f64, MOD_rn), f, rest));
     struct opnd sum;
     if (to_base_2) {

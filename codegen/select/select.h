@@ -99,7 +99,7 @@ bool is_lost_where_tiny(const struct value *v); /* may a subnormal v be flushed 
 enum ptype dtype_ptype(enum dtype dt, enum reading r); /* for floats: the float type, or untyped bits */
 enum reg_class dtype_class(enum dtype dt);
 
-/* reads special register `special` + `number`; number: the axis, for those that exist for each axis */
+/* reads a special register; `number` selects the axis, for registers that exist for each axis */
 struct opnd emit_special(struct select *s, int number);
 
 /* Selects the ops of a region into the current block and returns the region's terminator; the caller has set the

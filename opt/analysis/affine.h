@@ -159,8 +159,8 @@ bool base_expr(struct affine_table *t, const struct access *a, struct expr *out)
 /* sets *out to the dimension's extent, computed from its bounds */
 bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out);
 
-/* Conditions on a launch, each an expression that must be at least 0, beyond those under which its tensor maps can be
- * made. */
+/* Conditions on a launch, each an expression that must be at least 0, in addition to the conditions for encoding its
+ * tensor maps. */
 enum { GUARDS_OF_ACCESS_MOST = 4 * GUARDS_MOST };
 struct guards {
     struct expr at[GUARDS_OF_ACCESS_MOST];

@@ -65,7 +65,8 @@ static int log_size(const struct type *t, int d)
     return t->rank ? log2_floor(t->shape[d]) : 0;
 }
 
-/* The exponent of the step between neighbours of a run: 1 for integers, the element's size for pointers. */
+/* The binary logarithm of the step between neighbours of a run; the step is 1 for integers and the element's size
+ * for pointers. */
 static int log_step(const struct type *t)
 {
     return type_is_ptr(t) ? log2_floor(type_elem_bytes(type_elem(t)->elem)) : 0;

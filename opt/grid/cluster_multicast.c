@@ -394,7 +394,7 @@ static void note_wait(struct op *o, void *ctx)
     VEC_PUSH(p->arena, &p->users, o);
 }
 
-/* The value, after all loops, of v, which the loop that contains `wait` carries. */
+/* Returns the final value, after all loops, of v, a value carried by the loop that contains `wait`. */
 static struct value *after_loops(const struct pairing *p, const struct op *wait, struct value *v)
 {
     const struct block *role = p->roles->regions[1];

@@ -1,4 +1,4 @@
-/* persistent_grid.c: launches few CTAs, each of which loops over many programs.
+/* persistent_grid.c: launches only as many CTAs as run at once, each of which loops over many programs.
  *
  *     kernel {                                 kernel {
  *       %m = program_id axis=0                   for %t = cta_id to num_programs 0 * 1 * 2 step cta_count {

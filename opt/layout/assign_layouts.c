@@ -584,8 +584,8 @@ static const struct layout *layout_widen(struct assign *a, const struct op *o, c
 
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason);
 
-/* The layout that a class without accesses inherits: that of the largest tile from which shape ops compute the
- * class's tile, if vector loads load it. NULL: there is none. */
+/* The layout that a class without accesses inherits: the layout of the largest tile that is loaded by vector loads
+ * and from which shape ops compute the class's tile. NULL: there is none. */
 static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
 {
     const struct layout *best = NULL;

@@ -94,8 +94,8 @@ const struct layout *scan_layout(const struct op *o)
     return layout_intern(f->module, &l);
 }
 
-/* The numbers of axis bits in registers, lanes and warps; axis_share_of returns false if the bits are not in that
- * order, or if a register, lane or warp bit changes several coordinate bits. */
+/* The numbers of axis bits in registers, lanes and warps; share_of returns false if the bits are not in that order,
+ * or if a register, lane or warp bit changes several coordinate bits. */
 struct axis_share {
     int n[IN_offset];
 };

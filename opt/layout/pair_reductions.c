@@ -4,9 +4,10 @@
  *     %pairs = reshape %x : tile<4x2x128xi32>      of the 1024 elements of %x, those whose coordinates
  *     %xor = reduce %pairs axis=1 {...}            differ in bit 7 are combined: one crossing of bit 7
  *
- * Sorts and other butterfly algorithms consist of such reductions. If the bit is a register bit, the reduction moves
- * no data; if it is a lane bit, it takes a shuffle; if it is a warp bit, it takes a barrier and shared memory. A
- * bitonic sort crosses bit b of n bits n - b times, so warps should hold the highest bits. */
+ * Sorts and other butterfly algorithms consist of such reductions. If registers hold the combined bit, the reduction
+ * moves no data; if lanes hold it, the reduction takes a shuffle; if warps hold it, the reduction takes a barrier
+ * and shared memory. In a bitonic sort of 2^n elements, n - b reductions combine bit b, so warps should hold the
+ * highest bits. */
 #include "opt/layout/layouts.h"
 
 static void count(struct op *o, void *ctx)

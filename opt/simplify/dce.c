@@ -50,7 +50,7 @@ struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value 
         replace(&old->results[i], &loop->results[kept++]);
         replace(from->args.at[i + 1], to->args.at[kept]);
     }
-    kept = 0; /* the arguments were replaced above, so a terminator may yield them */
+    kept = 0; /* counts again from 0, now that the arguments above are replaced */
     for (int i = 0; i < old->nresults; i++)
         if (!keep || keep[i])
             init[kept++] = op_opnd(yield, i);

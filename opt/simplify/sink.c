@@ -143,7 +143,7 @@ static bool waits_for_others(struct op *loop)
     return waits;
 }
 
-/* The op before which o moves: after the last loop before `user`. */
+/* The op before which o moves: `user` or, for scalars, the first wait for a dot between the last loop and `user`. */
 static struct op *place_of(const struct op *o, struct op *user)
 {
     struct op *at = user;

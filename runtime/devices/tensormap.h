@@ -6,8 +6,8 @@
  *
  * Dimension 0 is contiguous. The limits are those of cuTensorMapEncodeTiled: rank 1 to 5, extents up to 2^31 (it
  * accepts 2^32, but copies then trap on an H200), base a multiple of 16, strides multiples of 16 below 2^40, boxes
- * up to 256 elements, the box's size along dimension 0 a multiple of 16 bytes and, with a swizzle, not larger than
- * the swizzle width. */
+ * up to 256 elements, the box's size along dimension 0 a multiple of 16 bytes and, with a swizzle, at most the
+ * swizzle's width. */
 #ifndef NESO_RUNTIME_TENSORMAP_H
 #define NESO_RUNTIME_TENSORMAP_H
 

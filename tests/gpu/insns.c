@@ -253,7 +253,7 @@ static enum error run_emulator(struct trial *t, uint8_t *out)
     return r.error;
 }
 
-/* Encodes an emulator's tensor map by the driver. */
+/* Encodes the tensor map of a trial by the driver. */
 static bool encode_map(struct bench *b, const struct packed_map *m, uint64_t in, uint64_t out, void *map,
                        struct fault *f)
 {

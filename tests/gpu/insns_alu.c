@@ -207,8 +207,8 @@ static uint64_t want_comparison(struct form f, const uint64_t *bits)
     }
 }
 
-/* Converts to an integer, clamped to its range. A NaN gives 0; if a type has 64 bits, it gives the highest bit
- * alone. */
+/* Converts to an integer, clamped to its range. The result for NaN is 0 or, if one of the types has 64 bits, the
+ * highest bit alone. */
 static uint64_t whole_of(enum ptype t, enum ptype from, struct real x)
 {
     int width = ptype_info[t].bits, digits = width - holds_sign(t);

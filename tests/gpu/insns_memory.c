@@ -161,7 +161,7 @@ static void try_hints(struct bench *b, enum insn_code code, const uint8_t (*hint
                 for (int i = 0; i < THREADS; i++)
                     memcpy(t->want + number * BLOCK + i * 4 * SLOT, t->in + i * OWN,
                            (size_t)(n * ptype_info[*type].bits / 8));
-                for (int k = 0; k < 4; k++) /* the bytes after it stay unchanged */
+                for (int k = 0; k < 4; k++) /* also checks that the bytes after the store stay unchanged */
                     trial_check(t, code, (size_t)(number * BLOCK + k * SLOT), THREADS, 4 * SLOT, SLOT, "%s",
                                 spelled);
                 number++;
@@ -225,7 +225,7 @@ static void try_copies(struct bench *b)
     struct trial *t = begin(b);
     int number = 0;
     for (int bytes = 4; bytes <= OWN; bytes *= 2)
-        /* reads all or some bytes; with ca or cg */
+        /* a copy that reads all or some bytes, with cache operator ca or cg */
         for (int how = 0; how < (bytes == OWN ? 4 : 2); how++, number++) {
             bool part = how & 1, cg = how & 2;
             const char *cache = cg ? "cg" : "ca";

@@ -61,8 +61,8 @@ static struct packed_map map_of(enum map_type type, int rank, enum map_swizzle s
     return m;
 }
 
-/* A map for loads, whose rows may have any length. For stores, rows end at multiples of 16 bytes, because an H200
- * writes up to the next multiple. */
+/* A map whose rows may have any length, only for loads: an H200 would store beyond the end of such rows, up to the
+ * next multiple of 16 bytes. */
 static struct packed_map ragged(struct packed_map m)
 {
     m.extent[0] = (uint64_t)m.box[0] + 3;

@@ -24,8 +24,7 @@ struct buffer *buffer_new(struct gen *g, enum role role, enum elem e, int log_co
     return b;
 }
 
-/* Chooses the formula for the contents of an input: numbers over the whole range, with as many bits as the type
- * has. */
+/* Chooses the formula for the contents of an input buffer, whose numbers cover its range. */
 static void fill_formula(struct gen *g, struct buffer *b)
 {
     const struct elem_info *e = &elem_info[b->elem];

@@ -332,8 +332,8 @@ static struct node *small_int(struct gen *g, int x)
     return n;
 }
 
-/* Stores the loop counter, at an address that does not depend on it, so that the counter stays live across the
- * preceding statements. */
+/* Adds a store of the loop counter at an address that does not depend on it, so that the counter is live until this
+ * store. */
 static void store_counter(struct gen *g, struct stmt **list, struct var *counter)
 {
     struct node *round = g->round;
@@ -580,7 +580,8 @@ struct program *program_generate(struct arena *a, uint64_t seed, const bool *avo
     }
     statements(&g, &at, n, 3);
     g.round = NULL;
-    for (int i = 0; i < g.nscope && i < 6; i++) /* stores variables, so that they are compared */
+    /* stores the values of variables, so that the devices' results are compared */
+    for (int i = 0; i < g.nscope && i < 6; i++)
         if (g.scope[i]->type.kind == KIND_value && g.scope[i]->mutable)
             append(&at, store_statement(&g, node_var(&g, g.scope[i]), NULL));
     if (!has_effect(p->body))

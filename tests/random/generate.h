@@ -71,8 +71,8 @@ struct node *node_fit(struct gen *g, struct node *x, struct vtype t);
 
 struct node *value(struct gen *g, struct vtype t, int depth);
 struct node *leaf(struct gen *g, struct vtype t);
-/* A value of t's shape, or of a shape that broadcasts to it. *full: has an operand of the group the full shape? At
- * least one must. */
+/* A value of t's shape, or of a shape that broadcasts to it. *full: has an operand already the full shape of the
+ * group? At least one must have it. */
 struct node *value_broadcast(struct gen *g, struct vtype t, int depth);
 
 /* A production: a function that generates an expression of type t; it returns NULL if it cannot. */

@@ -10,8 +10,8 @@
  *         seconds=N     shrink for N seconds in total (60 for each failure)
  *     random_kernels show SEED                 print the program of a seed
  *
- * Workers run in processes of their own, so that a crash, a hang or a GPU's broken context costs one kernel.
- * The last line is "N passed, N failed". */
+ * Workers run in separate processes, so that a crash, a hang or a broken GPU context affects only one kernel. The
+ * last line is "N passed, N failed". */
 #include "tests/random/random.h"
 
 #include <fcntl.h>
@@ -152,7 +152,7 @@ static _Noreturn void work(const struct run *r, int index)
             w->failures[w->nfailures++] = (struct failure){seed, v};
         w->next += (uint64_t)r->jobs;
         if (v.what == FAILED && r->cuda && strncmp(v.kind, "launch", 6) == 0)
-            _exit(4); /* the GPU's context may be lost */
+            _exit(4); /* ends the process, because the failure may have broken the GPU's context */
     }
     judge_close(j);
     arena_free(&a);

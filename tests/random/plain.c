@@ -176,7 +176,7 @@ static struct node *columns_of(struct gen *g, const struct rows *r, struct node 
     return from ? i32_binary(g, NODE_add, from, n) : n;
 }
 
-/* The addresses of the block's elements from `base` on: adds the rows' offsets first, or the columns. */
+/* The addresses of the block's elements: adds the offsets of rows and columns to `base`, in either order. */
 static struct node *addresses(struct gen *g, const struct rows *r, struct node *base, struct node *from)
 {
     struct node *row = node_pid(g);

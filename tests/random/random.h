@@ -83,7 +83,7 @@ struct shape {
 struct range {
     int most, least;
 };
-enum { ANY_LEAST = -2000 }; /* floats with any rounding errors: their sums would depend on the order */
+enum { ANY_LEAST = -2000 }; /* the float may have rounding errors, so that sums would depend on the order */
 
 enum kind { KIND_value, KIND_pointer, KIND_block, KIND_descriptor };
 
@@ -210,7 +210,8 @@ struct scalar {
 struct region {
     struct buffer *buffer;
     struct shape shape;
-    /* the number of elements of a shared region; times 0: each program has a region of this shape */
+    /* the number of elements of a region that all programs share; if whole.times is 0, each program has a region of
+     * its own */
     struct extent whole;
     int64_t base; /* offset of the first program's region, set by program_layout */
     bool placed;
@@ -231,7 +232,8 @@ struct stmt {
                               * if: condition; for: from, to, step */
     struct stmt *body, *alternative;
     struct buffer *buffer;   /* store: the output buffer */
-    /* store: the number of elements of a program's slot is that of these symbols, times `rounds` */
+    /* store: the slot is the part of the output that a program writes; its size is that of these symbols, times
+     * `rounds` */
     dims slot;
     int rounds;              /* store: the number of iterations that store to different slots */
     /* store: the region, with barriers before and after the store, from which other statements load; NULL: a slot

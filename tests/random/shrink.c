@@ -76,7 +76,7 @@ static bool same_type(const struct vtype *x, const struct vtype *y)
     return true;
 }
 
-/* May x replace y: has it the same type, and no larger range? */
+/* May x replace y? It may if its type is the same and its range is not larger. */
 static bool may_replace(const struct node *x, const struct node *y)
 {
     int class = (int)elem_info[y->type.elem].class, bits = elem_info[y->type.elem].bits - (class == SIGNED);

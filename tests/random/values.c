@@ -511,7 +511,7 @@ static struct node *cast_to_float(struct gen *g, const struct vtype *t, int dept
             return NULL;
         return node_cast(g, value(g, x, depth - 1), *t);
     }
-    x.range = t->range; /* if the range allows rounding errors, the operand has the same range */
+    x.range = t->range; /* without a narrower precision, the operand has the same range as the result */
     if (of->most - 3 < x.range.most)
         x.range.most = of->most - 3;
     if (x.range.least != ANY_LEAST && x.range.most < x.range.least)

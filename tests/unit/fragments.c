@@ -55,8 +55,9 @@ TEST(one_instruction)
     }
 }
 
-/* In layouts of whole tiles, the register, lane and warp bits that determine a row of A or a column of B are the
- * same as for the accumulator, for every k. So mma finds the operands in the right threads. */
+/* In layouts of whole tiles, the thread that holds element (m, n) of the accumulator must also hold row m of A and
+ * column n of B for mma. So the bits of the place that determine m in A, and n in B, must be those of the
+ * accumulator. */
 TEST(whole_tiles)
 {
     enum { K = 64 };

@@ -177,8 +177,8 @@ TEST(wrong_names_and_degrees_are_errors)
     CHECK(reports(&w, ERR_pass_between));
     CHECK_INT(w.m.funcs.at[0]->degree, DEGREE_traced);
     world_free(&w);
-    run(&w, (struct opt_options){
-                .passes = "dedup_loads,cse"}); /* legal without fold: cse only finds fewer equal ops */
+    run(&w, (struct opt_options){/* this order is legal without fold, but cse then finds fewer equal ops */
+                                 .passes = "dedup_loads,cse"});
     CHECK_INT(w.diag.nerrors, 0);
     world_free(&w);
 }

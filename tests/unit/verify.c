@@ -1,4 +1,4 @@
-/* verify.c: tests which IR the verifier accepts, and its reports for invalid IR. */
+/* verify.c: tests that the verifier accepts valid IR and reports invalid IR. */
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 

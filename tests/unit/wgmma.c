@@ -125,7 +125,7 @@ TEST(other_buffers_are_not)
     CHECK(!wgmma_view(&v, &l, 2, 0, 64, 16));
     layout_wgmma_operand(&l, (int[]){64, 64}, 1, 0); /* one-byte elements contiguous along m */
     CHECK(!wgmma_view(&v, &l, 1, 0, 64, 32));
-    layout_wgmma_operand(&l, (int[]){64, 64}, 2, 1); /* the whole tile has an offset */
+    layout_wgmma_operand(&l, (int[]){64, 64}, 2, 1); /* a layout with a nonzero offset (flip) */
     l.flip = 1;
     CHECK(!wgmma_view(&v, &l, 2, 0, 64, 16));
 }

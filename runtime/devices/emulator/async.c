@@ -157,7 +157,7 @@ void emu_run_cp_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t o
     w->copy_times[w->copy_groups++ % GROUPS_KNOWN] = w->cta->cluster->time++;
 }
 
-/* Completes all groups but the last `running`. */
+/* Completes all groups of copies but the last `running` ones. */
 void emu_run_cp_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cluster *c = w->cta->cluster;

@@ -139,8 +139,9 @@ static void tally_wait(struct emu_warp *w, uint32_t ready)
     t->lanes += (uint64_t)__builtin_popcount(ready);
 }
 
-/* Executes mbarrier.try_wait. On hardware it may return false after a time limit; in the emulator every second one
- * does. While instructions are counted it never does, so that the counts do not depend on the length of a wait. */
+/* Executes mbarrier.try_wait. On hardware it may return false after a time limit; in the emulator it returns false
+ * at random half of the time. While instructions are counted, it never does, so that counts do not depend on the
+ * length of a wait. */
 static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     bool counts = w->cta->cluster->tallies;
@@ -160,8 +161,8 @@ enum { WARPGROUP = 4 };
 
 /* Releases the warps of a warpgroup that wait for wgmmas. A group of wgmmas is complete when all four warps have
  * committed it, and the wait then orders their earlier accesses. Kernels rely on this if a single thread arrives at
- * an mbarrier for the warpgroup. The wait orders neither accesses for which only another warp has waited, nor
- * another warp's accesses after the group. */
+ * an mbarrier for the warpgroup. The wait does not order asynchronous accesses for which only another warp has
+ * waited, nor another warp's accesses after its commit of the group. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++) {

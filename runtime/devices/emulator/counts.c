@@ -5,8 +5,8 @@
  *
  * During a launch, each instruction has a tally. After the launch, counts.c adds the tallies to those of the kernel;
  * a query sums them into counters, for the kernel and for each line of its source. The counts do not depend on time
- * or on the number of threads: CTAs are independent, or, if a kernel has atomics, run in a fixed order; asynchronous
- * work has a seed.
+ * or on the number of threads: CTAs are independent, or, if a kernel has atomics, run in a fixed order; the order of
+ * asynchronous operations depends only on a seed.
  *
  * Sectors are the 32-byte units that a warp accesses; global_sectors_least is the number of sectors that its
  * distinct bytes would fill. A wavefront is one access to the 32 banks of shared memory, which are 4 bytes wide. An
@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* counter               meaning; only those up to occupancy_percent are for kernels only */
+/* counter, meaning; the counters up to occupancy_percent exist for kernels, all others also for lines */
 #define COUNTERS(X)                                                                                          \
     X(launches, "launches")                                                                                  \
     X(programs, "program instances that ran")                                                                \

@@ -73,8 +73,8 @@ void emu_park(struct emu_warp *w, int pc, uint32_t mask, int waits)
     w->waiting[w->nwaiting++] = (struct emu_group){pc, mask, waits};
 }
 
-/* Makes the group of lanes that is first in text order and can run the current one; false: all lanes wait or have
- * exited. */
+/* Selects the group of lanes to run next: of the groups that do not wait, the one with the lowest pc. False: all
+ * lanes wait or have exited. */
 static bool resume(struct emu_warp *w)
 {
     int first = -1;

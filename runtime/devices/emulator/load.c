@@ -414,7 +414,8 @@ static struct emu_opnd symbol_opnd(struct loader *l, int address)
     return (struct emu_opnd){.reg = reg, .cls = CLASS_b32, .at = c->regs.at[reg].at};
 }
 
-/* May the code run in a cluster? It may if it declares one or reads its rank. */
+/* May the code run in a cluster? It may if it declares the size of a cluster or reads the rank of the CTA in its
+ * cluster. */
 static bool is_cluster(const struct loader *l)
 {
     const int *c = l->code->cluster;

@@ -407,7 +407,8 @@ enum emu_actor {
     ACTOR_fenced,  /* not an actor, but the time of the warp's last proxy fence */
     ACTOR_copies,  /* the warp's cp.async */
     ACTOR_stores,  /* the warp's bulk stores, which read shared memory */
-    /* reads of shared memory by wgmma; its times are the cluster's begin plus the number of the wgmma group */
+    /* reads of shared memory by wgmma; the time of a read is the cluster's start time plus the number of the wgmma
+     * group */
     ACTOR_warpgroup,
     ACTOR_mbarrier /* bulk loads that an mbarrier counts */
 };
@@ -507,7 +508,7 @@ emu_run emu_run_wgmma, emu_run_wgmma_fence, emu_run_wgmma_commit;
 int emu_first_registers(const struct emu_code *c); /* the registers per thread before any setmaxnreg */
 /* Executes setmaxnreg; returns false if the registers are not available yet. */
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* Executes wgmma.wait_group: waits for all groups but the last n, n an operand. */
+/* Executes wgmma.wait_group n, which waits for all groups but the last n. */
 void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Checks that an instruction does not access registers that a wgmma in flight uses. */
 void emu_wgmma_watch(struct emu_warp *w, const struct emu_insn *in);

@@ -4,9 +4,9 @@
  *     mul.wide.s32 %rd2, %r3, 4;       widens the wrong number, so the result is definitely wrong
  *     @%p1 ld.global.b32 ...           an error if an enabled lane has such an address
  *
- * The loader searches backwards from global addresses through sums, products, shifts and signed widening for the
- * registers from which they are computed. The search ends at other instructions, so hashes may wrap. At run time,
- * the emulator also stores the exact result of each lane whose arithmetic overflowed. */
+ * The loader marks the instructions from which a global address is computed: it searches backwards through sums,
+ * products, shifts and signed widening, and stops at other instructions, so hashes may wrap. At run time, the
+ * emulator also stores the exact result of each lane whose arithmetic overflowed. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  *     d = a[0] b[0] + a[1] b[1] + ... + a[k-1] b[k-1] + c         all k products of an instruction, and c, in one step:
  *
  *     1. The exponent of a product is the sum of its factors' exponents; a subnormal factor has the least exponent
- *     of its type.
+ *        of its type.
  *     2. Each product, and c, is truncated at FRACTION bits below the largest exponent of the nonzero ones.
  *     3. The truncated numbers are added exactly.
  *     4. The sum is rounded to the type of d: to f32 toward zero, to f16 to nearest even. Sums of fp8 in f32 are

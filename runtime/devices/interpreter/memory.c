@@ -3,7 +3,7 @@
  *     x_ptr + offsets  ─► decoding finds that the origin is parameter x_ptr  ─► must be inside x_ptr's tensor,
  *                                                                                 even if another tensor is there
  *
- * If a pointer may be computed from several parameters, or from a loaded number, it must be inside one of all
+ * If a pointer may be computed from several parameters, or from a loaded number, it must be inside any of the
  * tensors. */
 #include "runtime/devices/interpreter/interpreter.h"
 
@@ -366,7 +366,7 @@ static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, c
     }
 }
 
-/* Does the atomic's memory order require synchronization: is it neither relaxed nor `but`? */
+/* Does the atomic's memory order require a synchronization? It does unless the order is relaxed or `but`. */
 static bool orders(const struct frame *f, const struct step *s, enum sem but)
 {
     enum sem sem = (enum sem)op_int(s->op, ATTR_sem);

@@ -22,8 +22,8 @@
 enum { CELLS_AT_ONCE = 1 << 14, EPOCHS_MOST = 1 << 30, CHUNKS_MOST = 1 << 16 };
 #define ATOMIC_FLAG 0x80000000u
 
-/* The epochs of the last write, of the last read, and of the last read by another program than that; and the ops of
- * these accesses. */
+/* The epochs of the last write, of the last read, and of the last read by a program other than the last reader; and
+ * the ops of these accesses. */
 struct cell {
     uint32_t write, read, other_read;
     uint16_t writer, reader;
@@ -234,8 +234,8 @@ static void note_read(const struct race *r, const struct frame *f, struct cell *
     c->reader = s->place;
 }
 
-/* Records an access to the leading cells, of n, that no other program has accessed in this launch, and returns their
- * number. This is the common case. */
+/* Of n cells, records an access to the leading ones that no other program has accessed in this launch, and returns
+ * their number. This is the common case. */
 static uint64_t take_untouched(const struct race *r, const struct frame *f, const struct step *s,
                                struct cell *c, uint64_t n, bool writes)
 {
