@@ -168,7 +168,7 @@ static void put_loc(const struct emitter *e, const struct insn *in)
     text_char(e->out, '\n');
 }
 
-/* Prints a call. PTX needs a declaration of the called function next to it; the call itself lists results and
+/* Prints a call. PTX requires a declaration of the called function before the call, which lists results and
  * arguments. */
 static void put_call(const struct emitter *e, const struct insn *in)
 {

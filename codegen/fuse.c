@@ -5,7 +5,7 @@
  *     setp q, x < y; not d, q          =>     setp d, x >= y         integers
  *     ld x; add t, x, y; selp d, t, x, p  =>  ld d; @p add d, d, y
  *
- * It also replaces multiplications and divisions by powers of two that were not fused. */
+ * Multiplications and divisions by powers of two that are not fused become shifts. */
 #include "codegen/peephole.h"
 
 #include <string.h>

@@ -235,8 +235,7 @@ static bool is_of_sum(const struct allocator *a, int reg)
     return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
 }
 
-/* May reg get the free number n? A register of a tuple may take a number over from another tuple only if it has the
- * same index there. */
+/* May reg get the free number n? A tuple's register may reuse a number of another tuple only at the same index. */
 static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
                      int reg)
 {

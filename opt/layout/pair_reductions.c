@@ -1,12 +1,12 @@
-/* pair_reductions.c: which coordinate bits of a tile do pairwise reductions combine, so that warps should not hold
- * these bits?
+/* pair_reductions.c: along which coordinate bits of a tile do pairwise reductions combine elements? Warps should not
+ * hold these bits.
  *
  *     %pairs = reshape %x : tile<4x2x128xi32>      of the 1024 elements of %x, those whose coordinates
  *     %xor = reduce %pairs axis=1 {...}            differ in bit 7 are combined: one crossing of bit 7
  *
- * Sorts and other butterfly algorithms consist of such reductions. If registers hold the combined bit, the reduction
- * moves no data; if lanes hold it, the reduction takes a shuffle; if warps hold it, the reduction takes a barrier
- * and shared memory. In a bitonic sort of 2^n elements, n - b reductions combine bit b, so warps should hold the
+ * Sorts and other butterfly algorithms consist of such reductions. If registers hold the bit, the reduction moves no
+ * data; if lanes hold the bit, it takes a shuffle; if warps hold the bit, it takes a barrier and shared memory. In a
+ * bitonic sort of 2^n elements, n - b reductions combine elements that differ in bit b, so warps should hold the
  * highest bits. */
 #include "opt/layout/layouts.h"
 

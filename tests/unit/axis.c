@@ -97,7 +97,7 @@ static int64_t element(const struct op *o, int64_t x, int64_t y, int64_t z, int 
     }
 }
 
-/* The row-major index in the operand of the element that the result has at an index. */
+/* The row-major index in the operand of the result's element i. */
 static int64_t source_index(const struct op *o, int64_t i)
 {
     const struct type *t = op_result(o)->type, *x = op_opnd(o, 0)->type;

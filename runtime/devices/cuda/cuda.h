@@ -82,7 +82,7 @@ enum {
     /* JIT options */
     CU_INFO_LOG = 3, CU_INFO_LOG_BYTES = 4, CU_ERROR_LOG = 5, CU_ERROR_LOG_BYTES = 6, CU_LINE_INFO = 13,
     CU_CLUSTER_DIMENSION = 4,
-    /* constants of tensor maps; for types, swizzles and fills the driver has the numbers of tensormap.h */
+    /* constants of tensor maps; for types, swizzles and fills the driver uses the same numbers as tensormap.h */
     CU_NO_INTERLEAVE = 0, CU_PROMOTE_128 = 2
 };
 

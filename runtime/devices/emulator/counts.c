@@ -23,16 +23,16 @@
 #define COUNTERS(X)                                                                                          \
     X(launches, "launches")                                                                                  \
     X(programs, "program instances that ran")                                                                \
-    X(grid_programs, "program instances of the grids: more than ran, with --sample")                         \
-    X(threads, "of a program instance")                                                                      \
+    X(grid_programs, "program instances of the grids; with --sample, more than ran")                         \
+    X(threads, "threads of a program instance")                                                              \
     X(shared_bytes, "shared memory of a program instance")                                                   \
-    X(live_registers, "most 32-bit registers of a thread live at once, in the PTX")                          \
+    X(live_registers, "maximum of the 32-bit registers live in a thread of the PTX")                         \
     X(occupancy_percent,                                                                                     \
       "threads that a multiprocessor can hold at once, estimated from the previous three")                   \
     X(instructions, "instructions that warps executed")                                                      \
-    X(lane_instructions, "the same, counted for each enabled lane")                                          \
-    X(integer, "instructions: integers, bits, comparisons")                                                  \
-    X(floating, "floats")                                                                                    \
+    X(lane_instructions, "instructions, counted once for each active lane")                                  \
+    X(integer, "instructions on integers and bits, comparisons")                                             \
+    X(floating, "instructions on floats")                                                                    \
     X(conversions, "cvt")                                                                                    \
     X(moves, "mov, selp, parameters, addresses")                                                             \
     X(special, "approximations: ex2, lg2, rcp, sqrt, rsqrt")                                                 \
@@ -48,14 +48,14 @@
     X(synchronization, "fences, groups, arrivals at mbarriers")                                              \
     X(control, "branches")                                                                                   \
     X(global_bytes, "bytes of global memory that lanes and copies access")                                   \
-    X(global_sectors, "sectors of 32 bytes that their accesses touch")                                       \
+    X(global_sectors, "sectors of 32 bytes that these accesses touch")                                       \
     X(global_sectors_least, "sectors that the same bytes would fill if contiguous")                          \
     X(load_sectors, "global_sectors of ld and cp.async")                                                     \
     X(store_sectors, "global_sectors of st")                                                                 \
     X(atomic_sectors, "global_sectors of atom, red")                                                         \
     X(copy_sectors, "global_sectors of bulk copies")                                                         \
-    X(shared_wavefronts, "passes over the banks of shared memory")                                           \
-    X(shared_conflicts, "passes that bank conflicts cost")                                                   \
+    X(shared_wavefronts, "wavefronts: passes over the banks of shared memory")                               \
+    X(shared_conflicts, "wavefronts that bank conflicts add")                                                \
     X(shared_load_wavefronts, "shared_wavefronts of ld, ldmatrix")                                           \
     X(stmatrix_wavefronts, "shared_wavefronts of stmatrix")                                                  \
     X(tensor_operations, "multiplications and additions of mma and wgmma")

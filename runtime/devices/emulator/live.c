@@ -7,7 +7,7 @@
  * predicates do not count.
  *
  * An assembler keeps values that are computed only from parameters and constants, and so are equal in all lanes, in
- * uniform registers, or rematerializes them. The lower bound on needed registers (`surely`) excludes them. */
+ * uniform registers, or rematerializes them. The lower bound on needed registers (`surely`) excludes these values. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>

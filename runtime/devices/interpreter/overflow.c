@@ -124,7 +124,7 @@ static wide read_elem(const struct frame *f, const struct value *v, int64_t i)
     return type_elem_bits(v->type) == 1 ? x : (int64_t)((uint64_t)x << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 
-/* The index, in the operand, of the element that a FREE op (a change of shape) returns as element i. */
+/* For a change of shape (trait FREE): the index in the operand of the result's element i. */
 static int64_t strided_source(const struct op *o, int64_t i)
 {
     const struct type *from = op_opnd(o, 0)->type, *to = o->results[0].type;
@@ -141,7 +141,7 @@ static int64_t strided_source(const struct op *o, int64_t i)
     return at;
 }
 
-/* The index, in operand *opnd, of the element from which element i of v is computed. */
+/* The index in operand *opnd of the element from which element i of v is computed. */
 static int64_t source(const struct value *v, int64_t i, int *opnd)
 {
     const struct op *o = v->def;

@@ -42,7 +42,7 @@ struct worker {
     bool has_token;
     const struct step *spins_at;
     unsigned rounds;
-    long long generation; /* the generation of memory for which the following fields are valid */
+    long long generation; /* the value of interp_shared.generation for which the following fields are valid */
     int patience_used;
     bool in_vain;
 };
@@ -60,7 +60,7 @@ struct interp_shared {
     struct worker *workers, *first_waiting, *last_waiting;
     int nworkers, nthreads;
     pthread_t threads[THREADS_MOST];
-    long long generation; /* the generation of memory, which increases when a program changes memory */
+    long long generation; /* a counter that increases when a program changes memory */
     int nin_vain, confirmations;
 };
 
