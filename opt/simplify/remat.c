@@ -6,12 +6,13 @@
  *     %y = mul %x, %r                                %x.1 = fext %h.1
  *                                                    %y = mul %x.1, %r
  *
- * A value that is used before and after the reduction of a row stays in registers meanwhile. If a few cheap ops
- * compute it from 16-bit floats, keeping the 16-bit floats takes half the registers, so more programs fit on an SM
- * and hide the latency of memory. `opaque` keeps ptxas from merging the two computations. The pass changes nothing
- * where the programs that fit without it already have enough bytes of their rows in flight: rematerialization costs
- * instructions. Nor does it where no more programs would fit. A program loads nothing during a reduction, so the number of bytes
- * that must be in flight grows with the number of reductions. Reductions of small tiles do not count. Needs: layouts. Leaves: the same values. */
+ * A value that is used before and after the reduction of a row is live during the reduction. If a few cheap ops
+ * compute it from 16-bit floats, keeping only the 16-bit floats live takes half the registers, so more programs fit
+ * on an SM and hide the latency of memory. `opaque` keeps ptxas from merging the two computations. Rematerialization
+ * costs instructions, so the pass changes nothing if the programs that fit on an SM without it already have enough
+ * bytes in flight, nor if no more programs would fit. A program loads nothing during a reduction, so the number of
+ * bytes that must be in flight grows with the number of reductions. Reductions of small tiles do not count. Needs:
+ * layouts. Leaves: the same values. */
 #include "opt/passes.h"
 
 enum { NARROW_BITS = 16, WIDE_BITS = 32, BYTE_BITS = 8 };
@@ -172,8 +173,7 @@ static bool is_kept_over(const struct remat *a, const struct value *v, int part)
     return false;
 }
 
-/* The number of bytes that the programs on an SM have in flight, if nothing is rematerialized and the number of
- * programs is limited by the values live across the end of this part. */
+/* What each thread keeps live across the end of a part. */
 struct kept {
     int bits, row_bits; /* the values, and the 16-bit floats that are enough for some of them */
     int least_bits;     /* the values, if those are rematerialized from the 16-bit floats */
