@@ -197,6 +197,8 @@ PARAM(select_mask_uses, 200, 1, 10000, "uses",
 PARAM(select_sum_run, 8, 1, 256, "elements",
       "a sum of products becomes chains of so many fma, and a tree adds the chains",
       "RMS norm of 8192 columns: 283 instructions became 271")
+PARAM(select_turns_percent, 60, 0, 100, "percent of the shuffles", "lanes share the reductions of many results if so few shuffles remain, since each then needs two selections",
+      "not measured")
 
 /* -- peephole, branch_over_masked, remat of machine IR -- */
 PARAM(peephole_pair_depth, 8, 0, 100, "instructions",

@@ -51,7 +51,7 @@ struct opnd shuffle(struct select *s, enum mod mode, struct opnd x, struct opnd 
 
 /* -- conversions -- */
 
-static struct opnd thread_bit(struct select *s, int bit)
+struct opnd thread_bit(struct select *s, int bit)
 {
     struct opnd x = emit2(s, form0(INSN_and, PT_b32), s->thread, opnd_int(CLASS_b32, INT64_C(1) << bit));
     return emit2(s, form1(INSN_setp, PT_s32, MOD_ne), x, opnd_int(CLASS_b32, 0));

@@ -5,7 +5,13 @@
  *     lanes        a butterfly: for each lane bit of the axis, combine with the value of the lane whose bit differs
  *
  * Afterwards all lanes along the axis hold the result. Registers and lanes that only hold replicas are skipped.
- * Combinations of i32 use the GPU's warp-wide instruction (redux) if it has one for them. */
+ * Combinations of i32 use the GPU's warp-wide instruction (redux) if it has one for them.
+ *
+ * If a thread holds many results, lanes share them, which takes fewer shuffles: a lane combines one result of a pair and
+ * sends its value of the other; in the end the lanes send each other the results. Lane 0 has a0, b0, and lane 1 has a1, b1:
+ *
+ *     lane 0    sends b0, combines a = a0 + a1    sends a, receives b
+ *     lane 1    sends a1, combines b = b1 + b0    sends b, receives a */
 #include "codegen/select/select.h"
 
 #include "ir/families.h"
@@ -187,25 +193,127 @@ static void reduce_lanes(struct select *s, const struct reduction *r, struct opn
     }
 }
 
+/* -- lanes that share results -- */
+
+/* `count` results, n values each, of which `steps` lane bits halve the number that a lane holds. */
+struct sharing {
+    const struct reduction *r;
+    struct opnd *values;
+    int count, steps;
+};
+
+/* How many lane bits to share over; 0: none. */
+static int sharing_steps(const struct select *s, const struct reduction *r, int count)
+{
+    enum { PERCENT = 100 };
+    int lanes = __builtin_popcount(r->lane_mask), steps = 0;
+    while (steps < lanes && count >> steps > 1)
+        steps++;
+    int last = count >> steps, shuffles = 2 * (count - last) + (lanes - steps) * last;
+    for (int i = 0; i < r->n; i++)
+        if (class_info[dtype_class(elem_dtype(op_opnd(r->op, i)->type))].bits != 32)
+            return 0;
+    bool pays = shuffles * PERCENT <= op_params(r->op)->select_turns_percent * count * lanes;
+    return pays && redux_form(s, r).code != INSN_redux ? steps : 0;
+}
+
+static struct opnd either(struct select *s, struct opnd condition, struct opnd x, struct opnd y)
+{
+    return emit3(s, form0(INSN_selp, x.cls == CLASS_f32 ? PT_f32 : PT_b32), in_reg(s, x), in_reg(s, y),
+                 condition);
+}
+
+/* A pair of results becomes one, which is the second in lanes whose bit is 1. */
+static void combine_either(struct select *s, const struct reduction *r, int bit, struct opnd *first,
+                           const struct opnd *second)
+{
+    struct opnd is_second = thread_bit(s, bit), other[VALUES_MOST];
+    for (int i = 0; i < r->n; i++) {
+        struct opnd sent = either(s, is_second, first[i], second[i]);
+        first[i] = either(s, is_second, second[i], first[i]);
+        other[i] = shuffle(s, MOD_bfly, sent, opnd_int(CLASS_b32, INT64_C(1) << bit));
+    }
+    select_combine(s, r->op, first, other);
+}
+
+/* The reverse: both results, of which a lane holds one. */
+static void send_either(struct select *s, const struct reduction *r, int bit, struct opnd *first,
+                        struct opnd *second)
+{
+    struct opnd has_second = thread_bit(s, bit);
+    for (int i = 0; i < r->n; i++) {
+        struct opnd own = in_reg(s, first[i]),
+                    other = shuffle(s, MOD_bfly, own, opnd_int(CLASS_b32, INT64_C(1) << bit));
+        first[i] = either(s, has_second, other, own);
+        second[i] = either(s, has_second, own, other);
+    }
+}
+
+/* The lane bits of the axis, the highest first; returns how many. */
+static int bits_of_lanes(const struct reduction *r, int *bits)
+{
+    int n = 0;
+    for (int bit = LANE_BITS - 1; bit >= 0; bit--)
+        if (r->lane_mask >> bit & 1)
+            bits[n++] = bit;
+    return n;
+}
+
+static void reduce_shared(struct select *s, const struct sharing *h)
+{
+    const struct reduction *r = h->r;
+    int bits[LANE_BITS], nbits = bits_of_lanes(r, bits), held = h->count;
+    struct reduction rest = *r;
+    for (int i = 0; i < h->steps; i++, held /= 2) {
+        rest.lane_mask &= ~(UINT32_C(1) << bits[i]);
+        for (int k = 0; k < held / 2; k++)
+            combine_either(s, r, bits[i], h->values + k * r->n, h->values + (k + held / 2) * r->n);
+    }
+    for (int k = 0; k < held && h->steps < nbits; k++)
+        reduce_lanes(s, &rest, h->values + k * r->n);
+    for (int i = h->steps - 1; i >= 0; i--, held *= 2)
+        for (int k = 0; k < held; k++)
+            send_either(s, r, bits[i], h->values + k * r->n, h->values + (k + held) * r->n);
+}
+
 /* -- the op -- */
 
-static void reduce_to(struct select *s, const struct reduction *r, const struct type *t, int reg,
-                      struct opnd *const *results)
+/* The values of the result in register `reg` that the lanes then combine. */
+static void reduce_in_thread(struct select *s, const struct reduction *r, const struct layout *to, int reg,
+                             struct opnd *result)
 {
-    struct layout scalar;
-    const struct layout *to = tile_layout(s, t, &scalar);
-    uint32_t free_bits = layout_free_bits(to, IN_reg), owner = (uint32_t)reg & ~free_bits;
-    if ((uint32_t)reg != owner) {
-        for (int i = 0; i < r->n; i++)
-            results[i][reg] = results[i][owner];
-        return;
-    }
     struct opnd *values = NEW_ARRAY(s->m->arena, r->n << r->layout->nbits[IN_reg], struct opnd);
     int count = gather(s, r, layout_apply(to, (uint32_t)reg, 0, 0, 0), values);
     reduce_registers(s, r, count, values);
-    reduce_lanes(s, r, values);
     for (int i = 0; i < r->n; i++)
-        results[i][reg] = values[i];
+        result[i] = values[i];
+}
+
+static void reduce_all(struct select *s, const struct reduction *r, const struct type *t,
+                       struct opnd *const *results)
+{
+    struct layout scalar;
+    const struct layout *to = tile_layout(s, t, &scalar);
+    int free_bits = (int)layout_free_bits(to, IN_reg), count = 0, nregs = tile_nregs(t);
+    struct sharing h = {.r = r, .values = NEW_ARRAY(s->m->arena, r->n * nregs, struct opnd)};
+    h.count = nregs >> __builtin_popcount((unsigned)free_bits);
+    h.steps = sharing_steps(s, r, h.count);
+    for (int k = 0; k < nregs; k++) {
+        if (k & free_bits)
+            continue;
+        reduce_in_thread(s, r, to, k, h.values + count * r->n);
+        if (!h.steps)
+            reduce_lanes(s, r, h.values + count * r->n);
+        count++;
+    }
+    if (h.steps)
+        reduce_shared(s, &h);
+    count = 0;
+    for (int k = 0; k < nregs; k++) {
+        for (int i = 0; i < r->n; i++)
+            results[i][k] = k & free_bits ? results[i][k & ~free_bits] : h.values[count * r->n + i];
+        count += !(k & free_bits);
+    }
 }
 
 /* Selects the region's ops once for each element that a thread holds. */
@@ -242,9 +350,7 @@ static void select_reduction(struct select *s, const struct op *o)
     struct opnd *results[VALUES_MOST];
     for (int i = 0; i < r.n; i++)
         results[i] = tile_new(s, &o->results[i]);
-    const struct type *t = o->results[0].type;
-    for (int k = 0; k < tile_nregs(t); k++)
-        reduce_to(s, &r, t, k, results);
+    reduce_all(s, &r, o->results[0].type, results);
 }
 
 void select_reduce(struct select *s, const struct op *o)

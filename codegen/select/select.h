@@ -86,6 +86,8 @@ struct opnd emit_is_owner(struct select *s, const struct layout *l);
 /* either may be OPND_none, which means true */
 struct opnd pred_and(struct select *s, struct opnd x, struct opnd y);
 
+struct opnd thread_bit(struct select *s, int bit); /* a predicate: a bit of the thread's number */
+
 void emit_barrier(struct select *s); /* a barrier for all threads of the role */
 
 struct opnd *tile_of(struct select *s, const struct value *v); /* the registers of v */
