@@ -33,22 +33,26 @@ struct bencher {
     bool *times_launches; /* by program: it times nothing itself */
     size_t nmeasured;     /* number of timed calls */
     bool measures;        /* it measures times, not only costs */
+    struct progress progress;
+    int round;
 };
 
 /* -- callbacks of a running program -- */
 
 static void write_verbose(void *user, const char *text, size_t length, int to_stderr)
 {
-    const struct bencher *b = user;
+    struct bencher *b = user;
     (void)to_stderr;
-    if (b->given->options[OPTION_verbose])
+    if (b->given->options[OPTION_verbose]) {
+        progress_clear(&b->progress);
         fwrite(text, 1, length, stderr);
+    }
 }
 
 static const char *get_variable(void *user, const char *name)
 {
-    (void)user;
-    return getenv(name);
+    const struct bencher *b = user;
+    return strcmp(name, "NESO_DEVICE") == 0 ? neso_context_device(b->ctx) : getenv(name);
 }
 
 static const char *find_module(void *user, const char *module, size_t *length)
@@ -113,14 +117,20 @@ static struct bench_row *add_kernel(struct bencher *b, neso_kernel *kernel)
         cost_kernel(r, kernel, ptx, !b->has_gpu && r->ncosts == 0);
     } else {
         complain("no PTX for kernel %s", neso_kernel_name(kernel));
-        fputs(neso_error_text(b->ctx), stderr);
+        print_messages(b->given, neso_error_text(b->ctx));
     }
     return r;
+}
+
+static void show_progress(struct bencher *b, const char *kernel)
+{
+    progress_show(&b->progress, "round %d, %s: %s", b->round + 1, b->path, kernel);
 }
 
 static void compiled(void *user, neso_kernel *kernel)
 {
     struct bencher *b = user;
+    show_progress(b, neso_kernel_name(kernel));
     add_kernel(b, kernel);
     keep_texts(b->given, b->ctx, kernel);
 }
@@ -130,6 +140,7 @@ static void measured(void *user, const neso_measurement *m)
     struct bencher *b = user;
     uint64_t key = 0;
     b->nmeasured++;
+    show_progress(b, m->name ? m->name : neso_kernel_name(m->kernels[0]));
     if (!b->measures)
         return;
     for (size_t i = 0; i < m->kernel_count; i++) {
@@ -253,9 +264,10 @@ static int run_file(struct bencher *b, const char *path, bool *times_launches)
     return result;
 }
 
-static int run_round(struct bencher *b)
+static int run_round(struct bencher *b, int round)
 {
     int result = GOOD;
+    b->round = round;
     set_begin_round(&b->set);
     for (int i = 0; i < b->given->argc && result == GOOD; i++)
         result = run_file(b, b->given->argv[i], &b->times_launches[i]);
@@ -375,7 +387,9 @@ static int run_rounds(struct bencher *b, struct bench_set *base, struct judgemen
     bool against = g->options[OPTION_against] != NULL, has_base = against || g->options[OPTION_baseline];
     int result = GOOD;
     for (int i = 0; i < 3 * rounds && result == GOOD; i++) {
-        result = against ? call_both(b, base, i) : run_round(b);
+        progress_show(&b->progress, "round %d", i + 1);
+        result = against ? call_both(b, base, i) : run_round(b, i);
+        progress_clear(&b->progress);
         if (result == GOOD && i == 0 && !against && has_base)
             result = read_baseline(b, base);
         if (result == GOOD)
@@ -432,6 +446,7 @@ int bench_command(const struct given *g)
     struct bencher b = {.given = g};
     if (keep_folders(g) != GOOD)
         return BAD;
+    progress_begin(&b.progress);
     b.times_launches = grow(NULL, (size_t)g->argc * sizeof *b.times_launches);
     memset(b.times_launches, 0, (size_t)g->argc * sizeof *b.times_launches);
     int result = bench(&b, &base, &j);

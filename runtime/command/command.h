@@ -67,6 +67,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(explain,       0,    "explain",       "NAMES",   COMPILE,       "explain the decisions of these passes, or of `all`") \
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
     X(json,          0,    "json",          NULL,      RUN | COMPILE | VARIANTS, "messages as JSON") \
+    X(color,         0,    "color",         "WHEN",    RUN | COMPILE | VARIANTS | INSPECT | DIFF | BENCH, "colours in messages: always, never, or auto (the default): on a terminal, if NO_COLOR is not set") \
     X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE | BENCH, "neither read nor write the cache") \
     X(variants,      0,    "variants",      NULL,      COMPILE,       "--emit c: all specializations that launches can make; see `neso variants`") \
     X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile the specializations into the cache, and assemble them if there is a GPU") \
@@ -137,6 +138,26 @@ bool is_switched_on(const char *variable);
 /* The whole file, with a terminator; NULL: errno has the reason. The caller frees it. */
 char *read_file(const char *path, size_t *length);
 int write_file(const char *path, const void *bytes, size_t length);
+
+/* -- terminal.c -- */
+/* Are there colours on this stream? */
+bool has_colours(const struct given *g, FILE *to);
+/* Returns false after a message if --color is wrong. */
+bool check_colour(const struct given *g);
+/* Prints messages on standard error, coloured if --color or the terminal says so. */
+void print_messages(const struct given *g, const char *text);
+/* A line on standard error that says how far work is that has lasted a second; nothing if that is no terminal. */
+struct progress {
+    double started, shown; /* seconds */
+    bool is_on, is_shown;
+};
+void progress_begin(struct progress *p);
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void progress_show(struct progress *p, const char *format, ...);
+/* Erases the line: before other output, and at the end. */
+void progress_clear(struct progress *p);
 
 /* -- compile.c -- */
 int compile_command(const struct given *g);

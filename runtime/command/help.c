@@ -50,7 +50,7 @@ const char environment_text[] =
     "chooses the interpreter, also if the program sets it, unless --device is given. TRITON_DEBUG=1\n"
     "checks the assertions of kernels. NESO_CACHE_DIR is the folder of compiled kernels (default: neso\n"
     "in XDG_CACHE_HOME or ~/.cache); NESO_CACHE=off keeps none; with NESO_CACHE=strict a kernel that\n"
-    "the cache lacks is an error.\n"
+    "the cache lacks is an error. NO_COLOR turns the colours of messages off.\n"
     "Exit status: 0 success; 1 the program failed, reached a limit or is slower; 2 bad usage or input;\n"
     "3 bench is undecided; 4 bench did not measure everything in the base.\n";
 

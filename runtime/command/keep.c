@@ -46,7 +46,7 @@ static void keep_text(const struct given *g, neso_context *ctx, neso_kernel *ker
         return;
     if (neso_kernel_text(kernel, k->text, &text, &length) != NESO_OK) {
         complain("no %s for kernel %s", k->what, neso_kernel_name(kernel));
-        fputs(neso_error_text(ctx), stderr);
+        print_messages(g, neso_error_text(ctx));
         return;
     }
     snprintf(path, sizeof path, "%s/%s.%s", folder, neso_kernel_id(kernel), k->ending);

@@ -61,7 +61,7 @@ int report(const struct given *g, neso_context *ctx, neso_status status)
     const char *text = g->options[OPTION_json] ? neso_diagnostics_json(ctx) : neso_error_text(ctx);
     fflush(stdout);
     if (neso_diagnostic_count(ctx) > 0 || status != NESO_OK)
-        fputs(text, stderr);
+        print_messages(g, text);
     return status == NESO_OK ? GOOD : status == NESO_FAILED ? FAILED : BAD;
 }
 
@@ -314,6 +314,8 @@ static int dispatch(int argc, char **argv)
     if (!c)
         return unknown_command(word);
     int result = parse(c, argc - 2, argv + 2, &g);
+    if (result == GOOD && !check_colour(&g))
+        result = BAD;
     return result < 0 ? GOOD : result ? result : c->run(&g);
 }
 

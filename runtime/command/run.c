@@ -18,11 +18,13 @@ struct session {
     struct beside beside;
     char *loaded;    /* the file loaded last */
     char line[4096]; /* the user's last line */
+    struct progress progress;
+    int nkernels; /* compiled so far */
 };
 
 static void write_program(void *user, const char *text, size_t length, int to_stderr)
 {
-    (void)user;
+    progress_clear(&((struct session *)user)->progress);
     if (to_stderr)
         fflush(stdout);
     fwrite(text, 1, length, to_stderr ? stderr : stdout);
@@ -87,13 +89,18 @@ static const char *load_file(void *user, const char *path, size_t *length)
 static void compiled(void *user, neso_kernel *kernel)
 {
     struct session *s = user;
-    keep_texts(s->given, s->ctx, kernel);
+    if (keeps_texts(s->given)) {
+        progress_clear(&s->progress);
+        keep_texts(s->given, s->ctx, kernel);
+    }
+    progress_show(&s->progress, "%d kernels compiled, %s the last", ++s->nkernels, neso_kernel_name(kernel));
 }
 
 /* Reads a line of standard input. */
 static const char *ask(void *user, const char *prompt)
 {
     struct session *s = user;
+    progress_clear(&s->progress);
     fputs(prompt, stdout);
     fflush(stdout);
     if (!fgets(s->line, sizeof s->line, stdin)) {
@@ -129,11 +136,12 @@ static bool choose_races(const struct given *g, int *out)
 static int run_program(struct session *s, const char *path, const char *text, size_t length)
 {
     const struct given *g = s->given;
+    progress_begin(&s->progress);
     neso_run_options o = {.size = sizeof o, .argc = g->argc, .argv = (const char *const *)g->argv};
     o.write = write_program;
     o.getenv = get_variable;
     o.find = find_module;
-    o.compiled = keeps_texts(g) ? compiled : NULL;
+    o.compiled = keeps_texts(g) || s->progress.is_on ? compiled : NULL;
     o.user = s;
     o.save = save_file;
     o.load = load_file;
@@ -155,6 +163,7 @@ static int run_program(struct session *s, const char *path, const char *text, si
     if (g->options[OPTION_verbose])
         fprintf(stderr, "neso: running %s on %s\n", path, neso_context_device_text(s->ctx));
     status = neso_program_run(s->ctx, path, text, length, &o);
+    progress_clear(&s->progress);
     int result = report(g, s->ctx, status);
     if (status == NESO_OUT_OF_MEMORY)
         result = FAILED; /* the program reached a limit, which is not bad input */

@@ -130,11 +130,27 @@ static bool any_failure(const struct run *r)
     return false;
 }
 
+/* On a terminal, a line a second that says how far all workers are. */
+static void show_progress(const struct run *r, time_t *last)
+{
+    time_t now = time(NULL);
+    int passed = 0, failed = 0;
+    if (now == *last || !isatty(STDERR_FILENO))
+        return;
+    for (int i = 0; i < r->jobs; i++) {
+        passed += r->workers[i].passed;
+        failed += r->workers[i].nfailures;
+    }
+    fprintf(stderr, "\r\033[K%d of %d random kernels, %d failed", passed + failed, r->count, failed);
+    *last = now;
+}
+
 static _Noreturn void work(const struct run *r, int index)
 {
     struct worker *w = &r->workers[index];
     struct judge *j = judge_open(r->cuda);
     struct arena a;
+    time_t last = time(NULL);
     pool_init(&a);
     while (w->next < (uint64_t)r->count && !(r->first_only && any_failure(r))) {
         struct verdict v;
@@ -151,6 +167,8 @@ static _Noreturn void work(const struct run *r, int index)
         if (v.what == FAILED && w->nfailures < FAILURES)
             w->failures[w->nfailures++] = (struct failure){seed, v};
         w->next += (uint64_t)r->jobs;
+        if (index == 0)
+            show_progress(r, &last);
         if (v.what == FAILED && r->cuda && strncmp(v.kind, "launch", 6) == 0)
             _exit(4); /* ends the process, because the failure may have broken the GPU's context */
     }
@@ -195,7 +213,8 @@ static void run_workers(const struct run *r)
         if (i == r->jobs)
             continue;
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-            left--;
+            if (--left == 0 && isatty(STDERR_FILENO))
+                fputs("\r\033[K", stderr);
             continue;
         }
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 4)
