@@ -31,9 +31,10 @@ struct host {
     void *ctx;
     /* execute only what kernels need, as without a host, but import files from the program's folder */
     bool definitions_only;
-    /* Imports a module by its dotted name ("torch", "triton.testing", "os"); returns NULL if the host does not
-     * have the module. Before this call the frontend has searched triton's own modules (builtins_module); after
-     * it, it searches the modules of Python's library (library.c). */
+    bool assertions_hold; /* whatever their conditions are: kernels do not run */
+    /* Imports a module by its dotted name ("torch", "triton.testing", "os"); NULL: unknown. The frontend asks
+     * builtins_module for triton's own modules before, and library.c for modules of Python's library
+     * afterwards. */
     struct obj *(*import)(void *ctx, struct eval *e, const char *name, struct loc at);
     /* Returns the text of a user's file that a program imports (`import helpers` reads helpers.py in the
      * program's folder), or NULL. */

@@ -742,6 +742,34 @@ int neso_kernel_param(const neso_kernel *kernel, size_t index, neso_param *out)
     return 1;
 }
 
+static void print_signature(void *arg)
+{
+    struct neso_kernel *k = arg;
+    struct text out;
+    text_init(&out, &k->arena);
+    text_str(&out, "");
+    k->options.signature = signature_print(k, &out) ? out.s : NULL;
+}
+
+neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out)
+{
+    const struct spec *s = &kernel->spec;
+    if (out->size != sizeof *out)
+        return NESO_INVALID;
+    report_enter(kernel->module);
+    neso_status status = guard(kernel->module, print_signature, kernel);
+    report_leave(kernel->module, status);
+    *out = (neso_compile_options){.size = sizeof *out,
+                                  .signature = kernel->options.signature,
+                                  .target = s->target ? s->target->name : NULL,
+                                  .num_warps = s->num_warps,
+                                  .num_stages = s->num_stages,
+                                  .max_registers = s->maxnreg,
+                                  .no_fp_fusion = !s->fp_fusion,
+                                  .debug = s->debug};
+    return status;
+}
+
 neso_status neso_kernel_resources(neso_kernel *kernel, neso_resources *out)
 {
     neso_resources r = {.size = sizeof r, .registers = -1, .local_bytes = -1};

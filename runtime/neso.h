@@ -236,6 +236,11 @@ NESO_API neso_status neso_module_variants(neso_module *module, const char *name,
                                           const char **text);
 NESO_API void neso_kernel_release(neso_kernel *kernel);
 
+/* How a launch compiled the kernel, so that neso_kernel_compile does the same: signature, target, num_warps, num_stages,
+ * max_registers, no_fp_fusion and debug; everything else is 0. The caller sets `out->size`. `out->signature` is NULL if an
+ * argument cannot be written in one: a named tuple, a descriptor, a function. */
+NESO_API neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out);
+
 NESO_API const char *neso_kernel_name(const neso_kernel *kernel);
 /* Returns a name of this specialization that is suitable for files: the kernel's name, and 16 hexadecimal
  * digits of a digest of the source, signature and options. */
@@ -411,8 +416,11 @@ typedef struct neso_run_options {
     neso_timing timing;
     /* neso calls this function for each timed call that launched a kernel. May be NULL. */
     void (*measured)(void *user, const neso_measurement *m);
-    const char *skip; /* skip these passes when compiling kernels; see `neso help passes` */
-    const char *params; /* params of neso_compile_options, for all kernels */
+    const char *skip; /* passes to leave out when compiling kernels; see `neso help passes` */
+    const char *params; /* as in neso_compile_options, for all kernels */
+    /* 1: launches compile their kernels (`compiled` gets them) and execute nothing; assertions of the host hold, and the program
+     * goes on after a kernel that does not compile. */
+    int compile_only;
 } neso_run_options;
 
 /* Runs a program, host code and kernels, on the context's device. Returns NESO_FAILED if the program raised an

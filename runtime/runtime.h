@@ -147,6 +147,8 @@ bool signature_read(struct neso_kernel *k, const char *signature);
 /* Lists, one on each line, every signature that a launch can make of the given one by promises for its
  * arguments: 1, or a multiple of 16. */
 bool signature_variants(struct neso_kernel *k, const char *signature, struct text *out);
+/* Prints the signature of k's specialization; false: there is none. */
+bool signature_print(struct neso_kernel *k, struct text *out);
 /* Sets k->params and k->id from the spec; for a kernel of an IR file, from f. */
 void kernel_describe(struct neso_kernel *k, const struct func *f);
 /* -- written.c -- */
@@ -311,8 +313,8 @@ struct program {
     uint64_t products;  /* matrix products computed so far by the device's library */
     bool debug;         /* TRITON_DEBUG is set: kernels' assertions are checked */
     bool is_timing;     /* a benchmark is running */
-    bool is_dry;        /* the running benchmark only compiles its kernels */
-    const char *line;   /* the line of a report that is being measured, or NULL */
+    bool is_dry;        /* that benchmark, or the program, only compiles its kernels */
+    const char *line;   /* the line of a report that is being measured; NULL: none */
     struct bench_notes *notes; /* NULL: launches are not recorded */
     struct clock *clock; /* the running benchmark's state, private to bench.c */
     struct timed_launch *timed; /* list of the launches that were timed, private to bench.c */

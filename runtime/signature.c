@@ -854,6 +854,60 @@ void spec_print(struct neso_kernel *k, struct text *out)
 }
 
 /* Prints the text that distinguishes this specialization from the kernel's others. */
+
+/* A value that a signature can contain: what repr shows, which is an expression but for types and functions. */
+static bool put_constant(struct neso_kernel *k, struct obj *x, struct text *out)
+{
+    bool is_type = x->kind == OBJ_type;
+    if (x->kind > OBJ_tuple && !is_type)
+        return false;
+    text_str(out, is_type ? "tl.dtype('" : "");
+    obj_print(&k->module->eval, x, out, true);
+    text_str(out, is_type ? "')" : "");
+    return !x->class_of || x->kind != OBJ_tuple;
+}
+
+static bool put_argument(struct neso_kernel *k, const struct spec_arg *a, struct text *out)
+{
+    if (a->is_const && !a->equals_one)
+        return put_constant(k, a->value, out);
+    type_text(a->type, out);
+    text_str(out, a->equals_one ? ":1" : a->divisible == 16 ? ":16" : "");
+    return true;
+}
+
+/* `tree`: the tuple that was passed; NULL: a single argument. */
+static bool put_arguments(struct neso_kernel *k, const struct obj *tree, int *at, struct text *out)
+{
+    if (!tree || tree->kind != OBJ_tuple)
+        return *at < k->spec.nargs && put_argument(k, &k->spec.args[(*at)++], out);
+    bool good = !tree->class_of;
+    text_char(out, '(');
+    for (int i = 0; i < tree->seq.n && good; i++) {
+        text_str(out, i ? ", " : "");
+        good = put_arguments(k, tree->seq.at[i], at, out);
+    }
+    text_str(out, tree->seq.n == 1 ? ",)" : ")");
+    return good;
+}
+
+bool signature_print(struct neso_kernel *k, struct text *out)
+{
+    const struct spec *s = &k->spec;
+    bool good = k->jit != NULL;
+    int at = 0;
+    for (int i = 0; at < s->nargs && good; i++) {
+        text_str(out, i ? ", " : "");
+        good = put_arguments(k, s->parts ? s->parts[i] : NULL, &at, out);
+    }
+    for (int i = 0; i < s->nmeta && good; i++) {
+        text_printf(out, "%s%s=", s->nargs || i ? ", " : "", s->meta_names[i]);
+        good = put_constant(k, s->meta_values[i], out);
+    }
+    return good;
+}
+
+/* The text that distinguishes this specialization from the kernel's others. */
 static void key_text(struct neso_kernel *k, struct text *out)
 {
     const struct spec *s = &k->spec;

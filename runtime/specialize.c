@@ -452,6 +452,8 @@ static void compile(struct call *c, void **slot)
     if (e->diag->nerrors > nerrors) {
         *slot = NULL;
         kernel_drop(k);
+        if (p->options.compile_only && !e->handler->outer) /* nobody catches it: the program goes on */
+            return;
         eval_raise(e, c->loc, "CompilationError", ERR_launch_compile, kernel_name(c));
     }
     if (p->options.compiled)
@@ -606,12 +608,16 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
     bind(&c, args);
     c.spec.debug |= p->debug;
     specialize(&c);
-    if (how.warmup)
-        return compiled_obj(e, find_kernel(&c));
+    if (how.warmup) {
+        struct neso_kernel *k = find_kernel(&c);
+        return k ? compiled_obj(e, k) : obj_none;
+    }
     set_grid(&c, grid);
     if (c.launch.grid[0] == 0 || c.launch.grid[1] == 0 || c.launch.grid[2] == 0)
         return obj_none;
     struct neso_kernel *k = find_kernel(&c);
+    if (!k) /* it does not compile, and the program goes on */
+        return obj_none;
     if (p->notes)
         bench_note(p->notes, k);
     p->launches++;

@@ -14,7 +14,7 @@
 /* Exit status: success, the program failed, bad usage or bad input. */
 enum { GOOD, FAILED, BAD };
 
-enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128, COMPLETION = 256 };
+enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128, COMPLETION = 256, CHECK = 512 };
 
 /*    option         short word            argument    where          meaning */
 #define OPTIONS(X) \
@@ -42,6 +42,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(svg,           0,    "svg",           "OUT",     BENCH,         "write a figure of the changes with their intervals") \
     X(annotate,      0,    "annotate",      NULL,      BENCH,         "warnings that GitHub shows beside the source; the default if GITHUB_ACTIONS=true") \
     X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS | INSPECT | DIFF, "one entry for each parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
+    X(launch,        0,    "launch",        "N",       COMPILE | INSPECT | DIFF, "without --signature: as the program's Nth launch that differs compiles the kernel") \
     X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS | INSPECT | DIFF, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS | INSPECT | DIFF, "depth of software pipelines; 3 is the default") \
     X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "registers a thread may have") \
@@ -66,8 +67,8 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "dump only after passes that changed something") \
     X(explain,       0,    "explain",       "NAMES",   COMPILE,       "explain the decisions of these passes, or of `all`") \
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
-    X(json,          0,    "json",          NULL,      RUN | COMPILE | VARIANTS, "messages as JSON") \
-    X(color,         0,    "color",         "WHEN",    RUN | COMPILE | VARIANTS | INSPECT | DIFF | BENCH, "colours in messages: always, never, or auto (the default): on a terminal, if NO_COLOR is not set") \
+    X(json,          0,    "json",          NULL,      RUN | COMPILE | VARIANTS | CHECK, "messages as JSON") \
+    X(color,         0,    "color",         "WHEN",    RUN | COMPILE | VARIANTS | INSPECT | DIFF | BENCH | CHECK, "colours in messages: always, never, or auto (the default): on a terminal, if NO_COLOR is not set") \
     X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE | BENCH, "neither read nor write the cache") \
     X(variants,      0,    "variants",      NULL,      COMPILE,       "--emit c: all specializations that launches can make; see `neso variants`") \
     X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile the specializations into the cache, and assemble them if there is a GPU") \
@@ -243,6 +244,28 @@ void keep_texts(const struct given *g, neso_context *ctx, neso_kernel *kernel);
 int save_below(const char *folder, const char *path, const char *text, size_t length);
 /* Likewise for choices of autotuning, which go into the folder of the cache (NULL: there is none). */
 int save_choice(const char *cache, const char *path, const char *text, size_t length);
+
+/* -- launches.c: the specializations that a program's launches make -- */
+struct launched {
+    char *kernel, *signature; /* signature NULL: it cannot be written */
+    neso_compile_options options;
+};
+struct launches {
+    int n;
+    struct launched *at; /* in order, each once */
+};
+/* Runs the host part of a program, launches nothing, and lists what its launches compile. Messages stay in *ctx, which the caller
+ * releases (it may be NULL). */
+neso_status launches_find(const struct given *g, const char *path, const char *text, size_t length, neso_context **ctx,
+                          struct launches *out);
+void launches_free(struct launches *l);
+/* Without --signature: fills *options and *kernel (NULL: any) from the program's launches. Returns GOOD, also if there is
+ * none, or BAD after a list of several. What it fills lives as long as *l. */
+int launches_choose(const struct given *g, const char *path, const char *text, size_t length, struct launches *l,
+                    const char **kernel, neso_compile_options *options);
+
+/* -- check.c -- */
+int check_command(const struct given *g);
 
 /* -- run.c -- */
 int run_command(const struct given *g);

@@ -162,8 +162,9 @@ static int compile_module(const struct given *g, neso_context *ctx, neso_module 
     return result;
 }
 
-static int compile_file(const struct given *g, const char *path, const struct order *order)
+static int compile_file(const struct given *g, const char *path, struct order *order)
 {
+    struct launches launches = {.n = 0};
     neso_context *ctx;
     neso_module *module;
     char tool[PATH_MAX];
@@ -171,7 +172,9 @@ static int compile_file(const struct given *g, const char *path, const struct or
     char *text = read_file(path, &length);
     if (!text)
         return complain("cannot read %s: %s", path, strerror(errno));
-    if (!context_open(g, 0, 0, &ctx)) {
+    if (launches_choose(g, path, text, length, &launches, &order->kernel, &order->options) != GOOD ||
+        !context_open(g, 0, 0, &ctx)) {
+        launches_free(&launches);
         free(text);
         return BAD;
     }
@@ -188,6 +191,7 @@ static int compile_file(const struct given *g, const char *path, const struct or
         result = compile_module(g, ctx, module, order);
         neso_module_release(module);
     }
+    launches_free(&launches);
     neso_context_release(ctx);
     return result;
 }

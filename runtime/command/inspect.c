@@ -181,6 +181,8 @@ int inspect_file(const struct given *g, char *path, const neso_compile_options *
                  int (*use)(const struct given *g, const struct build *b, void *ctx), void *ctx)
 {
     struct build b = {.kernel = NULL};
+    struct launches launches = {.n = 0};
+    neso_compile_options chosen = *options;
     neso_context *context;
     neso_module *module;
     char *colons = strstr(path, "::");
@@ -190,6 +192,11 @@ int inspect_file(const struct given *g, char *path, const neso_compile_options *
     char *text = read_file(path, &length);
     if (!text)
         return complain("cannot read %s: %s", path, strerror(errno));
+    const char *kernel = colons ? colons + 2 : NULL;
+    if (launches_choose(g, path, text, length, &launches, &kernel, &chosen) != GOOD) {
+        free(text);
+        return BAD;
+    }
     if (neso_context_create(NULL, &context) != NESO_OK) {
         free(text);
         return complain("out of memory");
@@ -203,7 +210,7 @@ int inspect_file(const struct given *g, char *path, const neso_compile_options *
         const char *slash = strrchr(path, '/');
         snprintf(b.file, sizeof b.file, "%s", slash ? slash + 1 : path);
         put_bytes(&b.source, text, length);
-        bool good = build_make(&b, g, context, module, colons ? colons + 2 : NULL, options);
+        bool good = build_make(&b, g, context, module, kernel, &chosen);
         if (good) {
             build_hints(&b, module);
             build_assemble(&b);
@@ -213,6 +220,7 @@ int inspect_file(const struct given *g, char *path, const neso_compile_options *
         neso_module_release(module);
     }
     free(text);
+    launches_free(&launches);
     neso_context_release(context);
     return result;
 }

@@ -24,7 +24,10 @@ const struct command_row command_rows[] = {
     {RUN, "run", "PROGRAM.py [ARG...]", 1, -1, run_command,
      "run a whole program: host code, and kernels on a device"},
     {COMPILE, "compile", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, compile_command,
-     "compile one kernel, and print a stage of it"},
+     "compile one kernel, and print a stage of it; without --signature as the file launches it"},
+    {CHECK, "check", "FILE.py... | -", 1, 1000, check_command,
+     "look for errors: compile what the programs launch, and the other kernels with types that fit; run "
+     "nothing"},
     {VARIANTS, "variants", "FILE.py[::KERNEL]", 1, 1, variants_command,
      "list the specializations that launches can make of a signature"},
     {INSPECT, "inspect", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, inspect_command,

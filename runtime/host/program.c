@@ -132,8 +132,10 @@ static void run(void *arg)
                             .setenv = host_setenv,
                             .seconds = host_seconds,
                             .breakpoint = call_breakpoint,
+                            .assertions_hold = p->options.compile_only,
                             .argc = p->options.argc,
                             .argv = p->options.argv};
+    p->is_dry = p->options.compile_only;
     p->debug = is_on(host_getenv(p, "TRITON_DEBUG"));
     host_open(p);
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, &p->host);

@@ -669,7 +669,7 @@ static struct obj *run_assert_close(struct eval *e, struct obj **args, const str
     if (differs)
         refuse_close(e, differs, args[7], call->loc);
     compare(e, args[0], args[1], &c, call->loc);
-    if (c.wrong)
+    if (c.wrong && !e->host->assertions_hold)
         refuse_close(e, mismatch_text(e, &a, &b, &c, call->loc), args[7], call->loc);
     return obj_none;
 }

@@ -1,0 +1,406 @@
+/* check.c: `neso check FILE...`: looks for errors without running anything.
+ *
+ * First the host part of a file runs as far as it gets, and each launch compiles its kernel for a GPU (launches.c). A kernel that the
+ * file does not launch is compiled with types that fit: pointers and numbers are guessed from the names, and a guess is
+ * changed as long as that leaves fewer errors. An error is reported if every guess has it, so that no guess makes one up. A
+ * function that other code of the file names is no such kernel: it is compiled where it is called.
+ *
+ *     def scale(X, Y, n, factor, BLOCK: tl.constexpr)        X=*fp32, Y=*fp32, n=i32, factor=i32, BLOCK=64
+ */
+#include "runtime/command/inspect.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- JSON: all files' messages as one array -- */
+
+struct checking {
+    const struct given *given;
+    const char *path, *text;
+    size_t length;
+    bool is_json, any_json; /* the array has begun */
+    int nerrors;
+};
+
+/* Adds the items of an array, "[...]". */
+static void put_items(struct checking *c, const char *array)
+{
+    const char *from = strchr(array, '['), *to = strrchr(array, ']');
+    if (!from || !to || to <= from + 1)
+        return;
+    printf("%s%.*s", c->any_json ? ",\n" : "", (int)(to - from - 1), from + 1);
+    c->any_json = true;
+}
+
+static void put_messages(struct checking *c, neso_context *ctx)
+{
+    if (c->is_json)
+        put_items(c, neso_diagnostics_json(ctx));
+    else
+        print_messages(c->given, neso_error_text(ctx));
+}
+
+static int count_errors(neso_context *ctx)
+{
+    neso_diagnostic d = {.size = sizeof d};
+    int n = 0;
+    for (size_t i = 0; neso_diagnostic_get(ctx, i, &d); i++)
+        n += d.severity == NESO_ERROR;
+    return n;
+}
+
+/* -- kernels that no launch compiles -- */
+
+enum { PARAMS_MOST = 64, ERRORS_MOST = 20 };
+enum guess { POINTER, INTEGER, FLOAT, CONSTANT, GUESSES };
+
+struct param {
+    char name[64];
+    enum guess guess;
+};
+
+struct error {
+    char tag[48];
+    uint32_t line, column;
+};
+
+struct trial {
+    int nparams;
+    struct param params[PARAMS_MOST];
+    int nerrors, ncommon; /* of the last guess; errors that all guesses had */
+    struct error errors[ERRORS_MOST], common[ERRORS_MOST];
+    bool any;             /* there was a guess */
+    const char *constant; /* the value of constexprs */
+};
+
+static void print_signature(const struct trial *t, struct buffer *out)
+{
+    const char *const words[GUESSES] = {"*fp32", "i32", "fp32", t->constant};
+    put_string(out, "");
+    for (int i = 0; i < t->nparams; i++)
+        put_format(out, "%s%s=%s", i ? ", " : "", t->params[i].name, words[t->params[i].guess]);
+}
+
+/* "X", "x_ptr", "Out": the names that people give to pointers. */
+static enum guess guess_of(const char *name)
+{
+    size_t n = strlen(name);
+    bool is_pointer = isupper((unsigned char)*name) || strstr(name, "ptr") || strstr(name, "_desc") || n == 1;
+    bool is_size = strchr("MNKnmkHBT", *name) && (n == 1 || name[1] == '_');
+    return strstr(name, "stride") || is_size || !is_pointer ? INTEGER : POINTER;
+}
+
+/* The name in quotes in a message: parameter 'X' of ... */
+static bool quoted(const char *message, char *out, size_t n)
+{
+    const char *from = strchr(message, '\''), *to = from ? strchr(from + 1, '\'') : NULL;
+    if (!to || (size_t)(to - from) > n)
+        return false;
+    snprintf(out, n, "%.*s", (int)(to - from - 1), from + 1);
+    return true;
+}
+
+static struct param *find_param(struct trial *t, const char *name)
+{
+    for (int i = 0; i < t->nparams; i++)
+        if (strcmp(t->params[i].name, name) == 0)
+            return &t->params[i];
+    return NULL;
+}
+
+/* Takes what the messages say of the parameters; true: the same kernel is to be compiled again. */
+static bool learn(struct trial *t, neso_context *ctx)
+{
+    neso_diagnostic d = {.size = sizeof d};
+    bool again = false;
+    for (size_t i = 0; neso_diagnostic_get(ctx, i, &d); i++) {
+        char name[64];
+        if (!quoted(d.message, name, sizeof name))
+            continue;
+        struct param *known = find_param(t, name);
+        if (strcmp(d.tag, "signature-missing") == 0 && !known && t->nparams < PARAMS_MOST) {
+            struct param *p = &t->params[t->nparams++];
+            snprintf(p->name, sizeof p->name, "%s", name);
+            p->guess = guess_of(name);
+            again = true;
+        } else if (strcmp(d.tag, "signature-constexpr") == 0 && known && known->guess != CONSTANT) {
+            known->guess = CONSTANT;
+            again = true;
+        }
+    }
+    return again;
+}
+
+/* A condition that a guess breaks says nothing of the program. */
+static bool is_certain(const neso_diagnostic *d)
+{
+    return d->severity == NESO_ERROR && strcmp(d->tag, "static-assert") != 0;
+}
+
+static void take_errors(struct trial *t, neso_context *ctx)
+{
+    neso_diagnostic d = {.size = sizeof d};
+    t->nerrors = 0;
+    for (size_t i = 0; neso_diagnostic_get(ctx, i, &d) && t->nerrors < ERRORS_MOST; i++)
+        if (is_certain(&d)) {
+            struct error *e = &t->errors[t->nerrors++];
+            memcpy(e->tag, d.tag, sizeof e->tag);
+            e->line = d.line;
+            e->column = d.column;
+        }
+}
+
+static bool has_error(const struct error *errors, int n, const struct error *x)
+{
+    for (int i = 0; i < n; i++)
+        if (errors[i].line == x->line && errors[i].column == x->column && strcmp(errors[i].tag, x->tag) == 0)
+            return true;
+    return false;
+}
+
+/* Keeps the errors that this guess has too. */
+static void keep_common(struct trial *t)
+{
+    int n = 0;
+    if (!t->any) {
+        memcpy(t->common, t->errors, sizeof t->common);
+        n = t->nerrors;
+    } else {
+        for (int i = 0; i < t->ncommon; i++)
+            if (has_error(t->errors, t->nerrors, &t->common[i]))
+                t->common[n++] = t->common[i];
+    }
+    t->ncommon = n;
+    t->any = true;
+}
+
+/* Compiles up to the IR with the guess; the messages stay in the context. */
+static void compile_guess(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel)
+{
+    neso_kernel *made = NULL;
+    bool again = true;
+    for (int rounds = 0; again && rounds < 8; rounds++) {
+        struct buffer signature = {0};
+        neso_compile_options o = {.size = sizeof o, .until = NESO_TEXT_IR};
+        print_signature(t, &signature);
+        o.signature = signature.s;
+        neso_status status = neso_kernel_compile(module, kernel, &o, &made);
+        buffer_free(&signature);
+        again = status != NESO_OK && learn(t, ctx);
+        if (status == NESO_OK)
+            neso_kernel_release(made);
+    }
+    take_errors(t, ctx);
+    keep_common(t);
+}
+
+/* Changes one guess at a time as long as that leaves fewer errors. */
+static void improve(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel)
+{
+    int best = t->nerrors;
+    for (int i = 0; i < t->nparams && best > 0; i++) {
+        enum guess old = t->params[i].guess, kept = old;
+        for (enum guess x = POINTER; x < CONSTANT && best > 0; x++) {
+            if (old == CONSTANT || x == old)
+                continue;
+            t->params[i].guess = x;
+            compile_guess(t, ctx, module, kernel);
+            if (t->nerrors < best) {
+                best = t->nerrors;
+                kept = x;
+            }
+        }
+        t->params[i].guess = kept;
+    }
+    t->nerrors = best;
+}
+
+static void put_line(struct buffer *out, const char *text, uint32_t line, uint32_t column, uint32_t length)
+{
+    for (uint32_t i = 1; i < line && text; i++)
+        text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL;
+    if (!text)
+        return;
+    put_format(out, "%5u | %.*s\n      | ", (unsigned)line, (int)strcspn(text, "\n"), text);
+    for (uint32_t i = 1; i < column; i++)
+        put_string(out, " ");
+    for (uint32_t i = 0; i < (length ? length : 1); i++)
+        put_string(out, i || length > 1 ? "~" : "^");
+    put_string(out, "\n");
+}
+
+/* Prints the messages of the context that all guesses had. */
+static void put_common(struct checking *c, const struct trial *t, neso_context *ctx, const char *kernel)
+{
+    neso_diagnostic d = {.size = sizeof d};
+    struct buffer out = {0};
+    put_string(&out, c->is_json ? "[" : "");
+    for (size_t i = 0, n = 0; neso_diagnostic_get(ctx, i, &d); i++) {
+        struct error e = {.line = d.line, .column = d.column};
+        memcpy(e.tag, d.tag, sizeof e.tag);
+        if (d.severity != NESO_ERROR || !has_error(t->common, t->ncommon, &e))
+            continue;
+        if (c->is_json) {
+            put_format(&out, "%s{\"severity\": \"error\", \"tag\": \"%s\", \"message\": ", n++ ? ",\n" : "",
+                       d.tag);
+            put_json(&out, d.message, strlen(d.message));
+            put_string(&out, ", \"file\": ");
+            put_json(&out, d.file ? d.file : c->path, strlen(d.file ? d.file : c->path));
+            put_format(&out, ", \"line\": %u, \"column\": %u, \"length\": %u, \"notes\": []}",
+                       (unsigned)d.line, (unsigned)d.column, (unsigned)d.length);
+        } else {
+            put_format(&out, "%s:%u:%u: error: %s [%s]\n", d.file ? d.file : c->path, (unsigned)d.line,
+                       (unsigned)d.column, d.message, d.tag);
+            put_line(&out, c->text, d.line, d.column, d.length);
+            put_format(&out, "      in %s, which this file does not launch\n", kernel);
+        }
+    }
+    put_string(&out, c->is_json ? "]" : "");
+    if (c->is_json)
+        put_items(c, out.s);
+    else
+        print_messages(c->given, out.s);
+    buffer_free(&out);
+}
+
+static void check_kernel(struct checking *c, neso_context *ctx, neso_module *module, const char *kernel)
+{
+    static const char *const constants[] = {"128", "16", "64"};
+    struct trial *t = calloc(1, sizeof *t);
+    if (!t)
+        exit(complain("out of memory"));
+    t->constant = "64";
+    compile_guess(t, ctx, module, kernel);
+    improve(t, ctx, module, kernel);
+    int nerrors = t->nerrors;
+    for (size_t i = 0; i < sizeof constants / sizeof *constants && nerrors && t->ncommon; i++) {
+        t->constant = constants[i];
+        compile_guess(t, ctx, module, kernel);
+    }
+    if (nerrors && t->ncommon) {
+        put_common(c, t, ctx, kernel);
+        c->nerrors += t->ncommon;
+    } else if (nerrors && !c->is_json) {
+        fprintf(stderr,
+                "%s: note: %s is not checked: this file does not launch it, and no types were found that "
+                "fit; give `neso "
+                "compile` a signature\n",
+                c->path, kernel);
+    }
+    free(t);
+}
+
+/* -- files -- */
+
+static bool is_launched(const struct launches *l, const char *kernel)
+{
+    for (int i = 0; i < l->n; i++)
+        if (strcmp(l->at[i].kernel, kernel) == 0)
+            return true;
+    return false;
+}
+
+/* Does the file name the function outside of its definition? */
+static bool is_named(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *s = text; (s = strstr(s, name)) != NULL; s += n) {
+        bool starts = s == text || !(isalnum((unsigned char)s[-1]) || s[-1] == '_');
+        bool ends = !(isalnum((unsigned char)s[n]) || s[n] == '_');
+        bool is_definition = s - text >= 4 && strncmp(s - 4, "def ", 4) == 0;
+        if (starts && ends && !is_definition)
+            return true;
+    }
+    return false;
+}
+
+static void check_others(struct checking *c, const struct launches *l)
+{
+    neso_context *ctx;
+    neso_module *module;
+    struct beside beside;
+    if (neso_context_create(NULL, &ctx) != NESO_OK)
+        exit(complain("out of memory"));
+    beside_open(&beside, c->path);
+    if (neso_module_from_files(ctx, c->path, c->text, c->length, beside_find, &beside, &module) == NESO_OK) {
+        for (size_t i = 0; neso_module_kernel(module, i); i++)
+            if (!is_launched(l, neso_module_kernel(module, i)) &&
+                !is_named(c->text, neso_module_kernel(module, i)))
+                check_kernel(c, ctx, module, neso_module_kernel(module, i));
+        neso_module_release(module);
+    }
+    beside_close(&beside);
+    neso_context_release(ctx);
+}
+
+/* Did a limit end the host part? That is no error of the program. */
+static bool has_reached_limit(neso_context *ctx)
+{
+    neso_diagnostic d = {.size = sizeof d};
+    bool limited = false;
+    for (size_t i = 0; neso_diagnostic_get(ctx, i, &d); i++)
+        limited |= d.severity == NESO_ERROR &&
+                   (strcmp(d.tag, "time-limit") == 0 || strcmp(d.tag, "memory-limit") == 0);
+    return limited;
+}
+
+static void check_text(struct checking *c)
+{
+    struct launches l;
+    neso_context *ctx;
+    neso_status status = launches_find(c->given, c->path, c->text, c->length, &ctx, &l);
+    if (!ctx)
+        exit(complain("out of memory"));
+    int nerrors = count_errors(ctx);
+    if (has_reached_limit(ctx) && nerrors == 1) {
+        nerrors = 0;
+        if (!c->is_json)
+            fprintf(stderr,
+                    "%s: note: the host part needs too much time or memory: what it launches later is not "
+                    "checked\n",
+                    c->path);
+    } else {
+        put_messages(c, ctx);
+        nerrors += status != NESO_OK && !nerrors;
+    }
+    c->nerrors += nerrors;
+    neso_context_release(ctx);
+    if (nerrors == 0) /* the first errors are enough: others may follow from them */
+        check_others(c, &l);
+    launches_free(&l);
+}
+
+/* All of standard input. */
+static char *read_input(size_t *length)
+{
+    struct buffer b = {0};
+    char part[4096];
+    size_t n;
+    put_string(&b, "");
+    while ((n = fread(part, 1, sizeof part, stdin)) > 0)
+        put_bytes(&b, part, n);
+    *length = b.n;
+    return b.s;
+}
+
+int check_command(const struct given *g)
+{
+    struct checking c = {.given = g, .is_json = g->options[OPTION_json] != NULL};
+    if (c.is_json)
+        printf("[");
+    for (int i = 0; i < g->argc; i++) {
+        bool is_input = strcmp(g->argv[i], "-") == 0;
+        char *text = is_input ? read_input(&c.length) : read_file(g->argv[i], &c.length);
+        if (!text)
+            return complain("cannot read %s: %s", g->argv[i], strerror(errno));
+        c.path = is_input ? "stdin.py" : g->argv[i];
+        c.text = text;
+        check_text(&c);
+        free(text);
+    }
+    if (c.is_json)
+        puts("]");
+    return c.nerrors ? FAILED : GOOD;
+}

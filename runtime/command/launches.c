@@ -1,0 +1,183 @@
+/* launches.c: which specializations does a program launch? Its host part runs on the CPU; launches compile their kernels and
+ * execute nothing, and assertions hold. So nobody has to write the signature of a kernel that a file launches:
+ *
+ *     neso compile matmul.py        =        neso compile matmul.py::matmul --signature "*fp16:16, ..., 128, 128, 64" --num-warps 8
+ */
+#include "runtime/command/inspect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SECONDS_MOST = 10 };
+
+struct finder {
+    struct launches *out;
+    struct beside beside;
+    neso_context *ctx;
+};
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_same(const struct launched *x, const char *kernel, const neso_compile_options *o)
+{
+    return strcmp(x->kernel, kernel) == 0 && is_same_text(x->signature, o->signature) &&
+           x->options.num_warps == o->num_warps && x->options.num_stages == o->num_stages &&
+           x->options.max_registers == o->max_registers && x->options.no_fp_fusion == o->no_fp_fusion &&
+           x->options.debug == o->debug;
+}
+
+static char *copy(const char *s)
+{
+    struct buffer b = {0};
+    if (s)
+        put_string(&b, s);
+    return b.s;
+}
+
+static void add(void *user, neso_kernel *kernel)
+{
+    struct launches *l = ((struct finder *)user)->out;
+    neso_compile_options o = {.size = sizeof o};
+    if (neso_kernel_options(kernel, &o) != NESO_OK)
+        return;
+    for (int i = 0; i < l->n; i++)
+        if (is_same(&l->at[i], neso_kernel_name(kernel), &o))
+            return;
+    l->at = array_grown(l->at, (size_t)l->n, sizeof *l->at);
+    l->at[l->n++] = (struct launched){copy(neso_kernel_name(kernel)), copy(o.signature), o};
+}
+
+static const char *find_module(void *user, const char *module, size_t *length)
+{
+    return beside_find(&((struct finder *)user)->beside, module, length);
+}
+
+static const char *get_variable(void *user, const char *name)
+{
+    struct finder *f = user;
+    return strcmp(name, "NESO_DEVICE") == 0 ? neso_context_device(f->ctx) : getenv(name);
+}
+
+static int save_nothing(void *user, const char *path, const char *text, size_t length)
+{
+    (void)user, (void)path, (void)text, (void)length;
+    return 0;
+}
+
+neso_status launches_find(const struct given *g, const char *path, const char *text, size_t length,
+                          neso_context **ctx, struct launches *out)
+{
+    struct finder f = {.out = out};
+    neso_context_options limits = {.size = sizeof limits, .time_limit_ms = 1000 * SECONDS_MOST};
+    const char *argv[] = {path};
+    neso_run_options o = {.size = sizeof o, .argc = 1, .argv = argv, .user = &f};
+    *out = (struct launches){.n = 0};
+    *ctx = NULL;
+    neso_status status = neso_context_create(&limits, ctx);
+    if (status == NESO_OK)
+        status = neso_context_use_device(*ctx, "emulator", NULL); /* a device that takes PTX */
+    if (status != NESO_OK)
+        return status;
+    f.ctx = *ctx;
+    o.getenv = get_variable;
+    o.find = find_module;
+    o.save = save_nothing;
+    o.compiled = add;
+    o.timing = NESO_TIMING_COMPILE;
+    o.skip = g->options[OPTION_skip];
+    o.params = g->options[OPTION_param];
+    o.compile_only = 1;
+    beside_open(&f.beside, path);
+    status = neso_program_run(*ctx, path, text, length, &o);
+    beside_close(&f.beside);
+    return status;
+}
+
+void launches_free(struct launches *l)
+{
+    for (int i = 0; i < l->n; i++) {
+        free(l->at[i].kernel);
+        free(l->at[i].signature);
+    }
+    free(l->at);
+    *l = (struct launches){.n = 0};
+}
+
+/* -- choosing -- */
+
+static void print_choice(int number, const char *path, const struct launched *x)
+{
+    fprintf(stderr, "    --launch %d    %s::%s", number, path, x->kernel);
+    if (x->signature)
+        fprintf(stderr, " --signature \"%s\"", x->signature);
+    else
+        fprintf(stderr, " (with an argument that no signature can describe)");
+    if (x->options.num_warps != 4)
+        fprintf(stderr, " --num-warps %d", x->options.num_warps);
+    if (x->options.num_stages != 3)
+        fprintf(stderr, " --num-stages %d", x->options.num_stages);
+    if (x->options.max_registers)
+        fprintf(stderr, " --maxnreg %d", x->options.max_registers);
+    if (x->options.no_fp_fusion)
+        fprintf(stderr, " --no-fp-fusion");
+    fputc('\n', stderr);
+}
+
+static void take(const struct launched *x, const char **kernel, neso_compile_options *o)
+{
+    *kernel = x->kernel;
+    o->signature = x->signature;
+    o->num_warps = o->num_warps ? o->num_warps : x->options.num_warps;
+    o->num_stages = o->num_stages ? o->num_stages : x->options.num_stages;
+    o->max_registers = o->max_registers ? o->max_registers : x->options.max_registers;
+    o->no_fp_fusion |= x->options.no_fp_fusion;
+    o->debug |= x->options.debug;
+}
+
+/* The launches of a kernel (NULL: of all), in order: the Nth, or the only one. */
+static int choose(const struct given *g, const char *path, const struct launches *l, const char **kernel,
+                  neso_compile_options *options)
+{
+    const char *wanted = *kernel;
+    int n = 0, number_given;
+    const struct launched *found = NULL;
+    if (!number(g, OPTION_launch, &number_given))
+        return BAD;
+    for (int i = 0; i < l->n; i++)
+        if ((!wanted || strcmp(l->at[i].kernel, wanted) == 0) && (++n == number_given || !number_given))
+            found = &l->at[i];
+    if (number_given && !found)
+        return complain("--launch %d: %s launches %d specialization%s%s%s", number_given, path, n,
+                        n == 1 ? "" : "s", wanted ? " of " : "", wanted ? wanted : "");
+    if (!number_given && n > 1) {
+        complain("%s launches %d specializations: choose one", path, n);
+        for (int i = 0, k = 0; i < l->n; i++)
+            if (!wanted || strcmp(l->at[i].kernel, wanted) == 0)
+                print_choice(++k, path, &l->at[i]);
+        return BAD;
+    }
+    if (found && !found->signature)
+        return complain("no signature can describe how %s launches %s: an argument is a named tuple, a "
+                        "descriptor or a function",
+                        path, found->kernel);
+    if (found)
+        take(found, kernel, options);
+    return GOOD;
+}
+
+int launches_choose(const struct given *g, const char *path, const char *text, size_t length,
+                    struct launches *l, const char **kernel, neso_compile_options *options)
+{
+    size_t n = strlen(path);
+    neso_context *ctx;
+    if (options->signature || n < 3 || strcmp(path + n - 3, ".py") != 0)
+        return GOOD;
+    launches_find(g, path, text, length, &ctx, l);
+    int result = choose(g, path, l, kernel, options);
+    if (ctx)
+        neso_context_release(ctx);
+    return result;
+}
