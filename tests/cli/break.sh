@@ -97,7 +97,7 @@ prompt 'c\nw\nc\n' --device interpreter stops.py
 grep -q '  in breakpoint_if' shown || say "where in a function of the host: $(cat shown)"
 
 prompt 'c\nc\n' --break stops.py:9999 stops.py
-grep -q 'no kernel came to the breakpoint stops.py:9999' err || say "a breakpoint that is not reached: $(cat err)"
+grep -q 'no kernel reached the breakpoint stops.py:9999' err || say "a breakpoint that is not reached: $(cat err)"
 for wrong in stops.py stops.py:x stops.py:3@ stops.py:3@1,2,3,4 :3; do
     prompt '' --break "$wrong" stops.py
     [ $status = 2 ] || say "--break $wrong: exit $status"

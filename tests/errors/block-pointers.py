@@ -45,7 +45,7 @@ kernel[(1,)](torch.zeros(64, device='cuda'), torch.zeros(64, device='cuda', dtyp
 #    13 |     p = tl.make_block_ptr(X, (n, n), (n, 1), (0, 0), (B, n), (1, 0))
 #       |                                                      ^~~~~~
 # hint: make it a tl.constexpr parameter
-# block-pointers.py:15:21: error: a block pointer takes no 'mask': what is outside is said by boundary_check and padding_option [block-pointer-mask]
+# block-pointers.py:15:21: error: a block pointer takes no 'mask': boundary_check and padding_option handle elements outside the array [block-pointer-mask]
 #    15 |     tl.load(p, mask=n > 3)
 #       |                     ^~~~~
 # block-pointers.py:16:31: error: boundary_check names dimension 2: each of 0 to 1 can be named once [boundary-dim]

@@ -48,17 +48,17 @@ def k(x):
 # global-variable.py:39:31: error: 'N' is a global variable but not a constexpr: a compiled kernel would not notice that its value changes [global]
 #    39 |     tl.store(x + tl.arange(0, N), y)
 #       |                               ^
-# hint: write `N = tl.constexpr(...)` where it is defined (annotating it does not do), or give it to the kernel as a tl.constexpr parameter
+# hint: write `N = tl.constexpr(...)` where it is defined (an annotation does not suffice), or pass it to the kernel as a tl.constexpr parameter
 # global-variable.py:40:25: error: 'ANNOTATED' is a global variable but not a constexpr: a compiled kernel would not notice that its value changes [global]
 #    40 |     tl.store(x + i, y + ANNOTATED)
 #       |                         ^~~~~~~~~
-# hint: write `ANNOTATED = tl.constexpr(...)` where it is defined (annotating it does not do), or give it to the kernel as a tl.constexpr parameter
+# hint: write `ANNOTATED = tl.constexpr(...)` where it is defined (an annotation does not suffice), or pass it to the kernel as a tl.constexpr parameter
 # global-variable.py:41:8: error: 'NAME' is a global variable but not a constexpr: a compiled kernel would not notice that its value changes [global]
 #    41 |     if NAME == "leaky":
 #       |        ^~~~
-# hint: write `NAME = tl.constexpr(...)` where it is defined (annotating it does not do), or give it to the kernel as a tl.constexpr parameter
+# hint: write `NAME = tl.constexpr(...)` where it is defined (an annotation does not suffice), or pass it to the kernel as a tl.constexpr parameter
 # global-variable.py:26:20: error: 'M' is a global variable but not a constexpr: a compiled kernel would not notice that its value changes [global]
 #    26 |         return x + M
 #       |                    ^
 #       in inner, called at global-variable.py:43:21
-# hint: write `M = tl.constexpr(...)` where it is defined (annotating it does not do), or give it to the kernel as a tl.constexpr parameter
+# hint: write `M = tl.constexpr(...)` where it is defined (an annotation does not suffice), or pass it to the kernel as a tl.constexpr parameter

@@ -32,7 +32,7 @@ def k(x):
 # inline-assembly.py:14:100: error: pack must be a power of 2 from 1 to 16, found 3 [asm-pack]
 #    14 |     tl.inline_asm_elementwise("mov.f32 $0, $1;", "=f,f", [v], dtype=tl.float32, is_pure=True, pack=3)
 #       |                                                                                                    ^
-# inline-assembly.py:15:58: error: inline assembly takes no int1: cast it to tl.int32, say [asm-type]
+# inline-assembly.py:15:58: error: inline assembly does not take int1: cast it, for example to tl.int32 [asm-type]
 #    15 |     tl.inline_asm_elementwise("mov.f32 $0, $1;", "=f,r", [v > 0], dtype=tl.float32, is_pure=True, pack=1)
 #       |                                                          ^~~~~~~
 # inline-assembly.py:16:50: error: inline assembly has 1 to 8 results, and at most 16 operands [asm-many]

@@ -26,7 +26,7 @@ def make(n):
     return made
 
 # expect: exit 2
-# kernel-behind-an-import.py:5:1: error: 'my_jit', which decorates 'decorated', comes from a module that is not found beside this file [kernel-decorator]
+# kernel-behind-an-import.py:5:1: error: 'my_jit', which decorates 'decorated', comes from a module that is not found in this file's folder [kernel-decorator]
 #     5 | from missing_helpers import my_jit, scale
 #       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # kernel-behind-an-import.py:11:1: note: 'decorated' is defined here

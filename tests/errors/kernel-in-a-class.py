@@ -26,6 +26,6 @@ def make(n):
     return made
 
 # expect: exit 2
-# kernel-in-a-class.py:18:9: error: kernel 'inside' is inside of class 'Ops': only those at the top of a file can be compiled by name [kernel-inside]
+# kernel-in-a-class.py:18:9: error: kernel 'inside' is inside class 'Ops': only kernels at the top level of a file can be compiled by name [kernel-inside]
 #    18 |     def inside(x):
 #       |         ^~~~~~

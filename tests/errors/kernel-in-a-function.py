@@ -26,6 +26,6 @@ def make(n):
     return made
 
 # expect: exit 2
-# kernel-in-a-function.py:24:9: error: kernel 'made' is inside of function 'make': only those at the top of a file can be compiled by name [kernel-inside]
+# kernel-in-a-function.py:24:9: error: kernel 'made' is inside function 'make': only kernels at the top level of a file can be compiled by name [kernel-inside]
 #    24 |     def made(x):
 #       |         ^~~~

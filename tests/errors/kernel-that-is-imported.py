@@ -26,6 +26,6 @@ def make(n):
     return made
 
 # expect: exit 2
-# kernel-that-is-imported.py:6:1: error: 'gamma' comes from a module that is not found beside this file [kernel-imported]
+# kernel-that-is-imported.py:6:1: error: 'gamma' comes from a module that is not found in this file's folder [kernel-imported]
 #     6 | from other import (alpha,
 #       | ^~~~~~~~~~~~~~~~~~~~~~~~~

@@ -61,51 +61,51 @@ def k(X, I, Y, n, N: tl.constexpr):
 #    21 |     tl.store(Y, tl.sum(x))
 #       |                 ^~~~~~~~~
 # sum-of-a-masked-load.py:20:9: note: loaded here without 'other': where the mask is False, elements may be anything
-# hint: give that load `other=0.0`, or choose before: `tl.where(mask, x, 0.0)`, with its mask
+# hint: give that load `other=0.0`, or replace the elements first: `tl.where(mask, x, 0.0)`, with the load's mask
 # sum-of-a-masked-load.py:22:17: warning: a maximum includes elements that a mask leaves undefined [masked-reduction]
 #    22 |     tl.store(Y, tl.max(x, axis=0))
 #       |                 ^~~~~~~~~~~~~~~~~
 # sum-of-a-masked-load.py:20:9: note: loaded here without 'other': where the mask is False, elements may be anything
-# hint: give that load `other=float('-inf')`, or choose before: `tl.where(mask, x, float('-inf'))`, with its mask
+# hint: give that load `other=float('-inf')`, or replace the elements first: `tl.where(mask, x, float('-inf'))`, with the load's mask
 # sum-of-a-masked-load.py:23:17: warning: a reduction includes elements that a mask leaves undefined [masked-reduction]
 #    23 |     tl.store(Y, tl.argmin(tl.load(X + i, mask=i < n), axis=0).to(tl.float32))
 #       |                 ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # sum-of-a-masked-load.py:23:27: note: loaded here without 'other': where the mask is False, elements may be anything
-# hint: give that load an `other` that changes nothing in the result, or put it there by tl.where, with its mask
+# hint: give that load an `other` that does not change the result, or replace the elements by tl.where, with the load's mask
 # sum-of-a-masked-load.py:10:12: warning: a sum includes elements that a mask leaves undefined [masked-reduction]
 #    10 |     return tl.sum(x, axis=0)
 #       |            ^~~~~~~~~~~~~~~~~
 #       in total, called at sum-of-a-masked-load.py:24:17
 # sum-of-a-masked-load.py:20:9: note: loaded here without 'other': where the mask is False, elements may be anything
-# hint: choose before: `tl.where(mask, x, 0.0)`, with that load's mask; or give the load an `other` from which that follows
+# hint: replace the elements first: `tl.where(mask, x, 0.0)`, with the load's mask; or give the load an `other` that leads to this value
 # sum-of-a-masked-load.py:10:12: warning: a sum includes elements that a mask leaves undefined [masked-reduction]
 #    10 |     return tl.sum(x, axis=0)
 #       |            ^~~~~~~~~~~~~~~~~
 #       in total, called at sum-of-a-masked-load.py:25:17
 # sum-of-a-masked-load.py:20:9: note: loaded here without 'other': where the mask is False, elements may be anything
-# hint: choose before: `tl.where(mask, x, 0.0)`, with that load's mask; or give the load an `other` from which that follows
+# hint: replace the elements first: `tl.where(mask, x, 0.0)`, with the load's mask; or give the load an `other` that leads to this value
 # sum-of-a-masked-load.py:26:17: warning: a sum includes elements that a mask leaves undefined [masked-reduction]
 #    26 |     tl.store(Y, tl.sum(tl.where(x > 0.0, 1, 0)).to(tl.float32))
 #       |                 ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # sum-of-a-masked-load.py:20:9: note: loaded here without 'other': where the mask is False, elements may be anything
-# hint: choose before: `tl.where(mask, x, 0)`, with that load's mask; or give the load an `other` from which that follows
+# hint: replace the elements first: `tl.where(mask, x, 0)`, with the load's mask; or give the load an `other` that leads to this value
 # sum-of-a-masked-load.py:28:17: warning: a minimum includes elements that a mask leaves undefined [masked-reduction]
 #    28 |     tl.store(I, tl.min(integers, axis=0))
 #       |                 ^~~~~~~~~~~~~~~~~~~~~~~~
 # sum-of-a-masked-load.py:27:16: note: loaded here without 'other': where the mask is False, elements may be anything
-# hint: give that load `other=2**31 - 1`, or choose before: `tl.where(mask, x, 2**31 - 1)`, with its mask
+# hint: give that load `other=2**31 - 1`, or replace the elements first: `tl.where(mask, x, 2**31 - 1)`, with the load's mask
 # sum-of-a-masked-load.py:30:21: warning: a sum includes elements that a mask leaves undefined [masked-reduction]
 #    30 |     tl.store(Y + i, tl.sum(both, axis=1), mask=i < n)
 #       |                     ^~~~~~~~~~~~~~~~~~~~
 # sum-of-a-masked-load.py:29:12: note: loaded here without 'other': where the mask is False, elements may be anything
-# hint: give that load `other=0.0`, or choose before: `tl.where(mask, x, 0.0)`, with its mask
+# hint: give that load `other=0.0`, or replace the elements first: `tl.where(mask, x, 0.0)`, with the load's mask
 # sum-of-a-masked-load.py:34:17: warning: a sum includes elements that a mask leaves undefined [masked-reduction]
 #    34 |     tl.store(Y, tl.sum(acc, axis=0))
 #       |                 ^~~~~~~~~~~~~~~~~~~
 # sum-of-a-masked-load.py:33:16: note: loaded here without 'other': where the mask is False, elements may be anything
-# hint: choose before: `tl.where(mask, x, 0.0)`, with that load's mask; or give the load an `other` from which that follows
+# hint: replace the elements first: `tl.where(mask, x, 0.0)`, with the load's mask; or give the load an `other` that leads to this value
 # sum-of-a-masked-load.py:37:22: warning: a dot includes elements that a mask leaves undefined [masked-reduction]
 #    37 |     tl.store(Y + at, tl.dot(a, b))
 #       |                      ^~~~~~~~~~~~
 # sum-of-a-masked-load.py:35:9: note: loaded here without 'other': where the mask is False, elements may be anything
-# hint: give that load `other=0.0`, or choose before: `tl.where(mask, x, 0.0)`, with its mask
+# hint: give that load `other=0.0`, or replace the elements first: `tl.where(mask, x, 0.0)`, with the load's mask

@@ -89,4 +89,4 @@ except RuntimeError as e:
 # assert_close: True
 # return_mode must be 'min', 'max', 'mean', 'median' or 'all', found 'best'
 # True
-# this tensor was made while a benchmark ran, and released with it
+# this tensor was created by a benchmark, and released at the benchmark's end

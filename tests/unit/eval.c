@@ -42,10 +42,10 @@ TEST(errors_are_located)
          "t.py:1:8: error: ModuleNotFoundError: No module named 'torhc' [no-module]\n"
          "    1 | import torhc\n"
          "      |        ^~~~~\n"
-         "hint: if 'torhc' is no file beside the program but a library: run the file under Python, with "
+         "hint: if 'torhc' is a library, not a file in the program's folder: run the file under Python, with "
          "Triton\n"},
-        {"2 ** 127\n", "t.py:1:3: error: OverflowError: the result needs more than the 128 bits that ints "
-                       "have here [int-overflow]\n"
+        {"2 ** 127\n", "t.py:1:3: error: OverflowError: the result needs more than the 128 bits of an "
+                       "int in neso [int-overflow]\n"
                        "    1 | 2 ** 127\n"
                        "      |   ^~\n"},
     };
@@ -249,10 +249,10 @@ TEST(kernels_refuse_what_the_language_lacks)
         {"    s: tl.constexpr = f'{n}'\n",
          "13:25 an f-string in a kernel can show constants only, except on the "
          "interpreter: use --device interpreter\n"},
-        {"    d = D\n",
-         "13:9 'torch.float32' is not known here: it comes from a module that only the program's host has\n"},
-        {"    d = torch.sin(n)\n",
-         "13:9 'torch.sin' is not known here: it comes from a module that only the program's host has\n"},
+        {"    d = D\n", "13:9 'torch.float32' is unknown: it comes from a module that does not exist when "
+                        "neso only compiles kernels\n"},
+        {"    d = torch.sin(n)\n", "13:9 'torch.sin' is unknown: it comes from a module that does not exist "
+                                   "when neso only compiles kernels\n"},
         {"    d = plain(n)\n",
          "13:9 'plain' is a plain Python function, which a kernel can call on the interpreter "
          "only: decorate it with @triton.jit, or use --device interpreter\n"},
