@@ -226,8 +226,9 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name);
 struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, struct obj *cond);
 struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x);
-/* region.c: traces a jit function (a reduction's combine function) in region `b`, on its 2n scalar arguments of
- * types[0..n-1] twice, and yields its n results. Returns false after an error, which it reports. */
+/* region.c: traces a jit function (a reduction's combine function) in region `b`, on the region's 2n scalar
+ * arguments, whose types are types[0..n-1] and again types[0..n-1], and yields the n results. Returns false
+ * after an error, which it reports. */
 bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, const struct lang_type *const *types, struct loc at);
 /* returns a builder that appends ops with this location to the current block */
 struct builder *trace_builder(struct eval *e, struct loc at);

@@ -276,9 +276,10 @@ struct op_info {
     uint64_t attrs; /* bit i: the op may carry attr_key i */
     enum family family;
     unsigned traits;
-    /* Checks operands and attributes of `o`, and sets types[i] to the required type of result i (NULL: any
-     * type; o->results[i].type is then checked where it is set). Returns NULL, or the error, in the module's
-     * arena. The builder calls the rule to infer types, the verifier to check them. */
+    /* Checks operands and attributes of `o`, and sets types[i] to the required type of result i (NULL: the rule
+     * allows several types, and checks o->results[i].type if that is set). Returns NULL if `o` is valid, else
+     * an error message in the module's arena. The builder calls the rule to infer types, the verifier to check
+     * them. */
     const char *(*rule)(struct module *m, const struct op *o, const struct type **types);
     const char *meaning;
 };

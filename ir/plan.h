@@ -57,7 +57,7 @@ struct tensor_map {
         /* The box's size in elements, at most MAP_BOX_MOST in each dimension. Once the buffer has a layout, the
          * innermost dimension also takes at most `swizzle` bytes; several boxes cover a larger tile. */
         [MAP_RANK_MAX];
-    int swizzle;        /* bytes: 0 (none), 32, 64, 128 */
+    int swizzle;        /* width of the swizzle in bytes: 0 (none), 32, 64 or 128 */
     bool nan;           /* out-of-bounds elements read as NaN instead of 0 */
 };
 

@@ -25,7 +25,7 @@ static bool is_frame(const struct op *o)
     return o->code == OP_for || o->code == OP_if || o->code == OP_yield || o->code == OP_condition;
 }
 
-/* Does the predicate `holds` hold for o and for every op in its regions? */
+/* Does the predicate `holds` return true for o and for every op in its regions? */
 static bool all_ops(const struct op *o, bool (*holds)(const struct op *o))
 {
     if (!holds(o))

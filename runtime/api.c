@@ -5,7 +5,7 @@
  *                              ▲                                      │ longjmp: a fatal diagnostic, a bug, no memory
  *                              └──────────────────────────────────────┘
  *
- * The code that guard calls owns only arenas, so unwinding leaks nothing. The messages of a call stay in the
+ * The code that guard calls owns only arena memory, so unwinding leaks nothing. The messages of a call stay in the
  * diag of its module, so the context keeps the module until the next call. */
 #include "runtime/runtime.h"
 

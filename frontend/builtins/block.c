@@ -285,7 +285,8 @@ static struct obj *is_inside(struct eval *e, struct obj *index, struct obj *size
 }
 
 /* Gives the pointers of a box, and the mask of the elements that lie inside the array in all checked dimensions
- * (NULL if no dimension is checked). An offset that is a 1-D tensor contains the indices themselves. */
+ * (NULL if no dimension is checked). If an offset is a 1-D tensor, it contains all indices of the box along its
+ * dimension. */
 static void find_box(struct eval *e, const struct obj *box, struct obj *const *offsets, unsigned checked,
                      struct loc at, struct obj **ptrs, struct obj **mask)
 {

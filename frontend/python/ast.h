@@ -71,7 +71,7 @@ struct ast_range {
     uint32_t start, end;
 };
 
-/* `loc` is the node's start, and the length of the part on its first line. A node does not include the
+/* `loc` is the start of the node, and the length of the node's part on that line. A node does not include the
  * parentheses around an expression, or the decorators of a def. */
 struct ast {
     enum ast_kind kind;

@@ -783,7 +783,7 @@ static void finish(struct lexer *l)
     VEC_PUSH(l->arena, &l->out->line_starts, l->n);
 }
 
-/* Are the bytes text: UTF-8, without zero bytes? Reports the first one that is not. */
+/* Are the bytes valid UTF-8 without zero bytes? Reports the first wrong byte. */
 static bool check_text(struct diag *d, const struct source *src)
 {
     uint32_t line = 1, line_start = 0, nbytes = 1;

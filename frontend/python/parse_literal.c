@@ -16,7 +16,7 @@ static int digit_value(char c)
     return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
 }
 
-/* x = x * base + digit; returns false on overflow. */
+/* Sets x to x * base + digit. Returns false on overflow. */
 static bool shift_in(struct ast_int *x, uint64_t base, uint64_t digit)
 {
     uint64_t low = (x->low & 0xffffffffu) * base + digit;

@@ -40,7 +40,7 @@ void scope_declare(struct scope *s, const char *name, bool global); /* `global n
 int char_bytes(const char *s, size_t left);      /* returns the length of the character at s */
 uint32_t char_code(const char *s, int n);
 int64_t str_chars(const struct obj *x);
-size_t str_offset(const struct obj *x, int64_t chars); /* byte offset of a character's index */
+size_t str_offset(const struct obj *x, int64_t chars); /* byte offset of character number `chars` */
 void show_digits(uwide u, int base, bool upper, struct text *out);
 void show_int(wide i, struct text *out);
 uwide wide_magnitude(wide i);

@@ -39,7 +39,7 @@ struct obj;
     X(module,    "module") \
     X(class,     "type")       /* a user's class or an exception class */ \
     X(instance,  "object")     /* an instance of a user class, or an exception */ \
-    X(native,    "object")     /* objects of the host: torch.Tensor, a launcher, an event */ \
+    X(native,    "object")     /* an object of the host: torch.Tensor, a launcher, an event */ \
     X(error,     "error")      /* the value of a failed statement; operations on it return it again */
 
 enum obj_kind {

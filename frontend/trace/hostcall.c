@@ -268,7 +268,7 @@ static bool is_for_host(struct eval *e, const struct obj *callee, const struct a
         return false;
     const struct obj *self = callee->method.self;
     bool is_container = self->kind == OBJ_list || self->kind == OBJ_dict || self->kind == OBJ_set;
-    const struct obj *func = callee->method.func; /* a method of str from library.py has is_constexpr set */
+    const struct obj *func = callee->method.func; /* library.py's methods of str are marked is_constexpr */
     return is_container || (func->kind == OBJ_function && !func->is_constexpr) ||
            (self->kind == OBJ_str && has_host_value(e, args, false));
 }

@@ -91,8 +91,8 @@ struct source *diag_add_source(struct diag *d, const char *name, const char *tex
 uint16_t diag_push_call(struct diag *d, struct loc at, const char *callee);
 
 /* The format verbs of the messages in errors.h: %s string, %d int, %l int64_t, %c char, %g double, %T const
- * struct type *, %V const struct value *, %L const struct layout *, %D enum dtype, %% percent. diag.c gets the
- * last four through type.c's and layout.c's text functions. */
+ * struct type *, %V const struct value *, %L const struct layout *, %D enum dtype, %% percent. diag.c formats
+ * %T, %V, %L and %D by functions of type.c and layout.c. */
 void diag_error(struct diag *d, struct loc at, enum error e, ...);
 void diag_verror(struct diag *d, struct loc at, enum error e, va_list args);
 void diag_warn(struct diag *d, struct loc at, enum error e, ...);

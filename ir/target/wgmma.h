@@ -9,10 +9,10 @@ enum {
     WGMMA_ROWS = 64,
     WGMMA_COLUMNS = 256, /* maximum of columns of one instruction */
     WGMMA_WARPS = 4,
-    STAGGER_GROUPS_MOST = 4 /* maximum of warpgroups: each pair of neighbours needs two named barriers */
+    STAGGER_GROUPS_MOST = 4 /* maximum of staggered warpgroups: each pair of neighbours needs two named barriers */
 };
 
-/* An instruction: 64 rows, up to 256 columns. */
+/* A wgmma instruction. It computes 64 rows and up to 256 columns. */
 struct wgmma {
     const char *name;  /* name of codegen's instruction: wgmma_f32_f16 */
     uint8_t a, b, acc; /* element types (enum dtype) */

@@ -1,4 +1,5 @@
-# modules.py: the modules of third parties that host programs import and that can be written in Python. Each module is a section.
+# modules.py: the modules of third parties that host programs import and that can be written in Python. Each module
+# is a section.
 
 # -- torch.more
 # Functions that are compositions of others. Floats are computed in double and rounded once, as everywhere in

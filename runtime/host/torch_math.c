@@ -15,7 +15,8 @@ struct elementwise {
     int n;
     enum result result;
     double (*on_floats)(double x, double y);
-    int64_t (*on_ints)(int64_t x, int64_t y); /* NULL: the function computes floats */
+    int64_t (*on_ints)(int64_t x,
+                       int64_t y); /* function on integers; NULL if integers are converted to floats */
 };
 
 #define UNARY(name, expression)                                                                              \
