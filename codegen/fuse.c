@@ -91,8 +91,8 @@ static bool fuse_add(struct peep *p, const struct mblock *b, struct insn *in)
                              fuse_product(p, b, in, in->opnds[2], in->opnds[1]));
 }
 
-/* setp q, x, y; not r, q => setp r with the inverse comparison. Only for integers: comparisons of floats are false
- * for NaN, and so would be their inverse. */
+/* setp q, x, y; not r, q => setp r with the inverse comparison. Only for integers: if an operand is NaN, both a
+ * comparison of floats and its inverse are false. */
 static void fuse_not(struct peep *p, const struct mblock *b, struct insn *in)
 {
     static const uint8_t contrary[MOD_count] = {[MOD_eq] = MOD_ne, [MOD_ne] = MOD_eq, [MOD_lt] = MOD_ge,

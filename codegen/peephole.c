@@ -290,8 +290,8 @@ static void note_writers(struct marker *m, struct insn *in)
     }
 }
 
-/* Marks the instructions with effects and, transitively, the definitions of their operands, and removes all others.
- * This also removes loop-carried values that only their own update uses. */
+/* Marks the instructions with effects and, transitively, the definitions of their operands, and removes all other
+ * instructions. This also removes loop-carried values that only their own update uses. */
 static void drop_unneeded(struct peep *p)
 {
     struct marker m = {.arena = p->m->arena};

@@ -4,8 +4,9 @@
  *     mov.f32 v4, v9          =>
  *
  * ptxas allocates the hardware registers; this allocation makes the PTX readable and removes moves of loop-carried
- * and yielded values. First, registers that a move joins are coalesced if their live ranges do not overlap or they
- * hold the same value; then each gets the lowest number that is free from its first definition to its last use. */
+ * and yielded values. First, the source and the destination of a move are coalesced if their live ranges do not
+ * overlap or if they hold the same value. Then each register gets the lowest number that is free from its first
+ * definition to its last use. */
 #include "codegen/mir.h"
 
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  *     resources_ctas     the number of CTAs that fit on an SM with so many registers per thread
  *     resources_choose   chooses .minnctapersm, and removes setmaxnreg where several CTAs share an SM
  *
- * schedule.c calls the first three to choose .maxnreg, since the order of instructions depends on it. The constants
- * of the estimates are rows of ir/params.h.
+ * schedule.c calls the first three functions to choose .maxnreg, because .maxnreg also determines the order of
+ * instructions. The constants of the estimates are rows of ir/params.h.
  */
 #include "codegen/mir.h"
 

@@ -86,7 +86,7 @@ static struct reg_use *reg_use(struct scheduler *s, int reg, int block)
     return r;
 }
 
-/* The latency that the instruction's row names, or the lower one of shared memory. */
+/* The latency of the instruction's row in insns.h; accesses to shared memory have a lower latency. */
 static int cycles_of(const struct target *t, const struct insn *in)
 {
     enum latency row = insn_info[in->form.code].latency;

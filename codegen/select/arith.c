@@ -283,7 +283,8 @@ static struct opnd minmax_f64_nan(struct select *s, enum insn_code code, const s
     return emit3(s, form0(INSN_selp, PT_f64), nan, least, is_nan);
 }
 
-/* bf16 before Hopper has fma only: x * 1 + y, x * y + -0 and y * -1 + x round as the op itself does. */
+/* Before Hopper, fma is the only arithmetic instruction on bf16. It computes x + y as x * 1 + y, x * y as x * y +
+ * -0, and x - y as y * -1 + x, with the same rounding. */
 static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct opnd *x)
 {
     enum { ONE = 0x3f80, MINUS_ONE = 0xbf80, MINUS_ZERO = 0x8000 };

@@ -105,8 +105,8 @@ static int divisible_any_dim(const struct view *x)
     return best;
 }
 
-/* The length of runs of integers that start at a multiple of their length: no overflow breaks them, signed or
- * unsigned. */
+/* The length of the runs of integers that start at a multiple of their length, so that neither signed nor unsigned
+ * overflow occurs within a run. */
 static int ordered(const struct view *x, int d)
 {
     if (!type_is_int(x->type))
@@ -194,7 +194,7 @@ static void rule_or(struct axis *r, const struct view *x, const struct view *y, 
     set_divisible(r, d, least(divisible_at(x, d, run), divisible_at(y, d, run)));
 }
 
-/* x & (2^k - 1) is x modulo 2^k. If y has only bits above the run's length, x & y is equal for all elements of a
+/* x & (2^k - 1) is x modulo 2^k. If y is a multiple of the length of x's runs, x & y is equal for all elements of a
  * run. */
 static void rule_and(struct axis *r, const struct view *x, const struct view *y, int d)
 {

@@ -257,8 +257,8 @@ static const struct layout *layout_after(struct assign *a, const struct op *o, c
 
 /* -- collecting classes, sites and links -- */
 
-/* Joins the classes of a value and of the loop-carried value that it becomes: they must share a layout, even if
- * their accesses prefer different ones. */
+/* Joins the classes of a value and of the region argument or result that receives it: both must share a layout, even
+ * if their accesses prefer different layouts. */
 static void unite_values(struct value *x, struct value *y)
 {
     if (class_of(x) && class_of(y))
@@ -368,8 +368,8 @@ static void add_shape_change(struct assign *a, struct op *o)
             VEC_PUSH(a->arena, &a->links, ((struct link){o, class_of(op_opnd(o, i)), to}));
 }
 
-/* Joins the class of each operand of `by`, from operand `first` on, with the class of the value that it becomes;
- * `by` may be a return. */
+/* Joins the class of each operand of terminator or loop `by`, from operand `first` on, with the class of the value
+ * (region argument or result) that receives it. */
 static void carry(const struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)
@@ -815,7 +815,8 @@ static void set_layout(struct assign *a, struct value *v)
         value_set_type(v, type_with_layout(a->m, v->type, class_of(v)->layout));
 }
 
-/* Converts the operands of `by`, from operand `first` on, to the layouts of the values that they become. */
+/* Converts the operands of terminator or loop `by`, from operand `first` on, to the layouts of the values (region
+ * arguments or results) that receive them. */
 static void demand_as(struct assign *a, struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)

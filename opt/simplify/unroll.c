@@ -10,9 +10,9 @@
  *                                                  for %i = %mid to %hi step 2 stages=1 carry(%s = %r) { ... }
  *
  * The iterations and their memory accesses keep their order. The remaining iterations, fewer than the factor, run in
- * a copy of the original loop without a pipeline, which is omitted if constant bounds show that none remain. The
- * pass runs early, so later passes treat the unrolled loop like any other: a stage of its pipeline holds the tiles
- * of one unrolled iteration. Needs: traced ops. Leaves: arithmetic for fold. */
+ * a copy of the original loop, without a pipeline. The pass omits the copy if constant bounds show that no
+ * iterations remain. The pass runs early, so later passes treat the unrolled loop like any other: a stage of its
+ * pipeline holds the tiles of one unrolled iteration. Needs: traced ops. Leaves: arithmetic for fold. */
 #include "opt/passes.h"
 
 /* Computes the number of original iterations that the unrolled loop runs and the number that remain; false: the

@@ -148,8 +148,8 @@ struct operand {
         /* transposed after the load; masked; its other axis starts at an offset that depends on the program */
         moves;
     bool first; /* is it operand a? */
-    int wrap;   /* for pointers: indices along the other axis are modulo this number; 0: they are not */
-    int inner;  /* the contiguous axis */
+    int wrap;  /* for pointers: the indices along the other axis are taken modulo this number; 0: no modulo */
+    int inner; /* the contiguous axis */
     enum way way;
     struct buffer *buffer;
     struct var *var; /* the pointer, block pointer or descriptor */

@@ -148,8 +148,8 @@ TEST(write_over_what_another_warp_reads)
     check_fault(LOAD PUT BAR OTHER GET "\t@!%p1 st.shared.b32 [%r4], 77; // HERE\n", ERR_emulator_race);
 }
 
-/* Eight warps read a word. Each four of them have a barrier of their own, which does not order the reads of the
- * other four. */
+/* Eight warps read a word. Each group of four warps has its own barrier, which does not order the reads of the other
+ * group. */
 TEST(write_over_what_warps_of_another_group_read)
 {
 #define READ                                                                                                 \

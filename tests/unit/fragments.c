@@ -1,5 +1,5 @@
-/* fragments.c: tests the layouts of tensor core operands against formulas for each register and lane, and by a
- * product that is computed through them. */
+/* fragments.c: tests the layouts of tensor core operands against formulas for each register and lane, and by
+ * computing a product with these layouts. */
 #include "ir/target/fragments.h"
 #include "tests/unit/test.h"
 

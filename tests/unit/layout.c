@@ -76,7 +76,7 @@ static int place_bits(const struct layout *l)
     return layout_first(l, IN_count);
 }
 
-/* The element at a place, given as one word of all input bits, by the definition of layouts. */
+/* Computes the element at a place by the definition of layouts; `place` is one word with all input bits. */
 static uint32_t element(const struct layout *l, uint64_t place)
 {
     uint32_t coord = l->flip;

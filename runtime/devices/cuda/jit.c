@@ -2,11 +2,10 @@
  *
  *     PTX ──module_load──► function
  *
- * jit.c loads PTX directly. It does not use the driver's linker, which would return a cubin, because the linker
- * assembles relocatable code, in which `setmaxnreg` has no effect and warp-uniform values are not in uniform
- * registers (a matmul of n = 4096 executes 1.6 times the instructions, and takes 1.5 % longer). The driver caches
- * assembled code. The assembler's messages name a line of PTX; the `.loc` before that line names the line of Python
- * from which the PTX was compiled:
+ * jit.c loads PTX directly. The driver's linker could return a cubin, but it assembles relocatable code. In such
+ * code, `setmaxnreg` has no effect and warp-uniform values are not in uniform registers: a matmul of n = 4096
+ * executes 1.6 times the instructions, and takes 1.5 % longer. The driver caches assembled code. The assembler's
+ * messages name a line of PTX; the `.loc` before that line names the line of Python from which the PTX was compiled:
  *
  *     ptxas application ptx input, line 41; error : Unknown symbol '%q3'
  *       =>  softmax.py:14:11, "line 41 of the PTX: Unknown symbol '%q3' (in `add.f32 %f1, %f2, %q3;`)" */

@@ -169,10 +169,10 @@ static void ask(struct emu_warp *w, const struct emu_insn *in)
     longjmp(c->fail, 1);
 }
 
-/* Checks that only some kernels need. If a warp has released registers by setmaxnreg, more live registers than a
- * quarter above its budget are an error, because ptxas would spill; fewer are not, because ptxas may schedule
- * differently. Warps that have acquired registers are not checked, because they may need more registers than a
- * thread can have. */
+/* Checks that only some kernels need. If a warp has released registers by setmaxnreg, it must not have more live
+ * registers than its budget plus a quarter, because ptxas would spill. The quarter is a tolerance, because ptxas may
+ * schedule differently. Warps that have acquired registers are not checked, because they may need more registers
+ * than a thread can have. */
 static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     enum { SPARED = 4 }; /* tolerance: budget / SPARED */

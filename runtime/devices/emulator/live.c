@@ -6,8 +6,9 @@
  * guarded write may keep the old value, so it does not end a live range. A 64-bit register counts as two registers;
  * predicates do not count.
  *
- * An assembler keeps values that are computed only from parameters and constants, and so are equal in all lanes, in
- * uniform registers, or rematerializes them. The lower bound on needed registers (`surely`) excludes these values. */
+ * Values that are computed only from parameters and constants are equal in all lanes. An assembler keeps such values
+ * in uniform registers, or rematerializes them. The lower bound on needed registers (`surely`) excludes these
+ * values. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>

@@ -51,9 +51,9 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
              copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
-/* Records a read. It replaces an entry that is ordered before it, or else one that is neither the oldest nor the
- * newest (the oldest is the first entry): a later write that is unordered with some readers, because they did not
- * arrive at a barrier, is usually unordered with the oldest or the newest. */
+/* Records a read. The read replaces an entry that is ordered before it, or else an entry that is neither the oldest
+ * (the first entry) nor the newest: a later write that races with some readers usually races with the oldest or the
+ * newest of them. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 1;

@@ -10,8 +10,8 @@
  * Atomics divide a program's execution into epochs. Accesses of an epoch happen before those of another program if
  * the first program has released (by an atomic that is not relaxed) after the epoch began, and the other has
  * acquired. The check ignores the addresses of the atomics, so it does not detect some races after unrelated
- * atomics, but every reported race is real. Atomics do not race with each other, and a write of the value that
- * memory already has does not race with the write of that value. Volatile loads count as atomic. */
+ * atomics, but every reported race is real. Atomics do not race with each other, and neither do two writes of the
+ * same value. Volatile loads count as atomic. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -234,8 +234,8 @@ static void note_read(const struct race *r, const struct frame *f, struct cell *
     c->reader = s->place;
 }
 
-/* Of n cells, records an access to the leading ones that no other program has accessed in this launch, and returns
- * their number. This is the common case. */
+/* Records an access to the cells before the first one (of n) that another program has accessed in this launch, and
+ * returns their number. This is the common case. */
 static uint64_t take_untouched(const struct race *r, const struct frame *f, const struct step *s,
                                struct cell *c, uint64_t n, bool writes)
 {
