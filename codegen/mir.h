@@ -287,7 +287,7 @@ struct live_range {
 };
 struct liveness {
     int npositions, nregs;
-    struct live_range *ranges; /* of each virtual register */
+    struct live_range *ranges;   /* the live range of each virtual register */
     int peak_regs;             /* the maximum number of 32-bit registers live at once */
     struct loc peak;
     int peak_halves; /* the maximum as ptxas counts it, in 16-bit halves of registers */

@@ -10,7 +10,8 @@
  *
  * The form of a value is a polynomial in which each term has at most one non-uniform variable (atom). Polynomials
  * are over the integers, not modulo 2^32: index arithmetic that overflows is an error of the program, which the
- * interpreter reports. A scalar that is not a sum or product becomes an atom; a tile that is not one has no form.
+ * interpreter reports. A scalar that is not a sum or product becomes an atom; a tile that is not a sum or product
+ * has no form.
  *
  * For a loop-carried value the analysis introduces an atom and computes the form of the yielded value. If that is
  * the atom plus a loop-invariant increment, the value is its initial value plus increment times trips. */

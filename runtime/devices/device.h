@@ -51,7 +51,7 @@ struct image {
     const struct func *func; /* otherwise the function, at the traced degree */
 };
 
-/* During which part of a launch the interpreter checks for races between programs. */
+/* The part of a launch during which the interpreter checks for races between programs. */
 enum races { RACES_start, RACES_off, RACES_all };
 
 /* The tensor that an argument points into, for reports. */

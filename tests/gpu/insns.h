@@ -58,7 +58,7 @@ void bench_untested(struct bench *b, enum insn_code code, const char *why);
 int bench_tiles(const struct bench *b);
 
 uint64_t random_bits(void);
-/* Operand i: special values of the type first, then random ones. */
+/* The bits of the i-th operand of type t: first special values of the type, then random ones. */
 uint64_t operand_bits(enum ptype t, int i, int k);
 /* Prints a form as PTX: "add.rn.f32". */
 void form_spell(struct form f, char *out, size_t room);

@@ -349,7 +349,7 @@ static void try_phases(struct bench *b)
     end(&s);
 }
 
-/* Each lane's cp.async arrives separately. */
+/* Tests that each lane's completed cp.async counts as one arrival at the mbarrier. */
 static void try_copy_arrivals(struct bench *b)
 {
     struct sheet s = begin(b, LANES, 1, "");

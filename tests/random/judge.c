@@ -102,8 +102,8 @@ void config_print(const struct config *c, char *out, size_t room)
 
 /* -- verdicts -- */
 
-/* Sets the kind of a failure: the message without numbers and names of values, which should be equal for failures
- * with the same cause. */
+/* Sets the kind of a failure: its message without numbers and names of values. Failures with the same cause should
+ * have the same kind. */
 static void set_kind(struct verdict *v, const char *what, const char *message)
 {
     size_t n = (size_t)snprintf(v->kind, sizeof v->kind, "%s: ", what);
