@@ -139,7 +139,7 @@ static void rewrite(struct insn *in, enum insn_code code, int nopnds, struct opn
     in->opnds[2] = b;
 }
 
-/* Rewrites (z + c) + y, where x is z + c, as (z + y) + c, so that constants come last. */
+/* Rewrites x + y, where x is z + c with a constant c, as (z + y) + c, so that constants come last. */
 static bool move_constant_out(struct peep *p, struct insn *in, struct opnd x, struct opnd y)
 {
     const struct insn *inner = peep_def(p, x, INSN_add);

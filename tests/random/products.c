@@ -205,7 +205,7 @@ static struct node *wrapped(struct gen *g, const struct operand *o, struct node 
     if (!o->wrap)
         return rows;
     struct node *n = i32_binary(g, NODE_rem, rows, extent_node(g, (struct extent){0, 0, o->wrap}));
-    /* the range is larger than that of the rows, so that shrinking does not replace the remainder by its operand */
+    /* a larger range than that of the rows prevents that shrinking replaces the remainder by the rows */
     n->type.range = (struct range){10, 0};
     return n;
 }
