@@ -47,8 +47,8 @@ bool dots_are_chained(struct func *f);
 /* The layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
 /* The type of the buffer in shared memory from which wgmma reads operand i, whose layout in registers is x; NULL:
- * wgmma reads it from registers. It does so if the operand was computed in registers in nearly the layout that wgmma
- * needs. */
+ * wgmma reads it from registers. It reads registers if the operand was computed in registers in nearly the layout
+ * that wgmma needs. */
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x);
 /* The layout of operand i in registers, for the accumulator's layout acc. */
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);

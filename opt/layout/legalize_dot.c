@@ -12,8 +12,8 @@
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
  * If a dot is added to another value, that value becomes the dot's accumulator; this is legal because the order in
- * which a dot adds is unspecified. Without fp_fusion the pass does not do so, because the kernel then requires two
- * roundings.
+ * which a dot adds is unspecified. Without fp_fusion the addition stays separate, because the kernel then requires
+ * two roundings.
  *
  * The kernel gets more warps than the user requested if a thread's part of an accumulator exceeds its registers, or
  * if the accumulators of two chained dots together exceed half of them. No result depends on the number of warps.

@@ -350,7 +350,8 @@ static struct node *make_scan(struct gen *g, const struct vtype *t, int depth)
 
 /* -- gathers and histograms -- */
 
-/* Indices of shape s that are below the size of d; for a histogram, of 32 bits, and some are out of range. */
+/* Indices of shape s, all below the size of d. Indices for a histogram have 32 bits, and some of them are out of
+ * range. */
 static struct node *index_below(struct gen *g, struct shape s, dims d, bool for_histogram, int depth)
 {
     static const enum elem kinds[] = {EL_i32, EL_u32, EL_i32, EL_i32, EL_i64, EL_i16};
