@@ -78,11 +78,26 @@ int resources_ctas(const struct mir *m, int regs)
     return target_ctas(m->func->target, m->nthreads, regs, 0);
 }
 
-/* The number of CTAs whose registers fit on an SM, for a kernel with dots. ptxas compiles two chained dots with
- * fewer registers than are counted, unless the kernel distributes registers among warp roles by setmaxnreg. */
+/* The number of CTAs among whose roles setmaxnreg divides an SM's registers; 0: it does not. */
+static int ctas_of_roles(const struct func *f)
+{
+    const struct op *o = f->body->first;
+    while (o && o->code != OP_warps)
+        o = o->next;
+    const struct attr *regs = o ? op_attr(o, ATTR_regs) : NULL, *warps = o ? op_attr(o, ATTR_warps) : NULL;
+    int all = 0;
+    for (int i = 0; regs && i < regs->n; i++)
+        all += 32 * warps->list[i] * regs->list[i];
+    return all ? f->target->regs_sm / all : 0;
+}
+
+/* The number of CTAs of a kernel with dots that fit on an SM by registers. ptxas compiles two chained dots with fewer
+ * registers than are counted, unless setmaxnreg divides the registers among roles. */
 static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_wgmma)
 {
     const struct params *p = m->func->module->params;
+    if (ctas_of_roles(m->func) > 1)
+        return ctas_of_roles(m->func);
     int regs = ptxas_regs(m, live, has_wgmma ? PTXAS_wgmma : PTXAS_mma);
     int ctas = resources_ctas(m, regs < p->resources_regs_least ? p->resources_regs_least : regs);
     bool has_setmaxnreg = m->func->extra_warps > 1;
@@ -132,8 +147,8 @@ static void drop_setmaxnreg(struct mir *m)
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     m->ctas = choose_ctas(m, live, info);
-    /* If several CTAs share an SM, there are too few registers for setmaxnreg to give a role more, and no role needs
-     * more: the number of CTAs was chosen so that every thread has enough. */
-    if (m->ctas > 1)
+    /* If more CTAs share an SM than the roles' limits allow for, a CTA has too few registers for setmaxnreg, and enough
+     * registers without it. */
+    if (m->ctas > 1 && m->ctas > ctas_of_roles(m->func))
         drop_setmaxnreg(m);
 }

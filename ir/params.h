@@ -81,6 +81,11 @@ PARAM(warp_specialize_consumer_warps_most, 8, 4, 8, "warps", "kernels with more 
       "not measured")
 PARAM(warp_specialize_producer_regs, 40, 24, 248, "registers",
       "setmaxnreg's limit for a thread of the producer (rounded down to a multiple of 8)", "not measured")
+PARAM(warp_specialize_producer_regs_least, 24, 24, 248, "registers",
+      "setmaxnreg's limit for a thread of the producer where two CTAs share an SM", "not measured")
+PARAM(warp_specialize_divided_permille, 850, 0, 1000, "per mille of a consumer's registers",
+      "two CTAs whose consumers get most registers fit on an SM if accumulators take at most this part of them",
+      "not measured")
 PARAM(warp_specialize_consumer_regs_most, 240, 24, 248, "registers",
       "setmaxnreg's largest limit for a thread of a consumer (rounded down to a multiple of 8)", "not measured")
 PARAM(warp_specialize_reserve_bytes, 1024, 0, 65536, "bytes",
@@ -197,7 +202,8 @@ PARAM(select_mask_uses, 200, 1, 10000, "uses",
 PARAM(select_sum_run, 8, 1, 256, "elements",
       "a sum of products becomes chains of so many fma, and a tree adds the chains",
       "RMS norm of 8192 columns: 283 instructions became 271")
-PARAM(select_turns_percent, 60, 0, 100, "percent of the shuffles", "lanes share the reductions of many results if so few shuffles remain, since each then needs two selections",
+PARAM(select_turns_percent, 60, 0, 100, "percent of the shuffles",
+      "lanes share the reductions of many results if so few shuffles remain, since each then needs two selections",
       "not measured")
 
 /* -- peephole, branch_over_masked, remat of machine IR -- */

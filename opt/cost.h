@@ -8,8 +8,10 @@
  * dots while the other stores its tile or begins its next program. Such a kernel needs no overlap between programs
  * of one CTA (persistent_grid.c), and a CTA must not take all registers of an SM (warp_specialize.c). */
 bool cost_two_ctas_fit(struct func *f);
-/* Computes the register limits for setmaxnreg, with which consumers and producer together use all registers of an
- * SM: regs[0] for a thread of each of the `groups` consumer warpgroups, regs[1] for a thread of the producer. */
-void cost_role_regs(const struct func *f, int groups, int regs[2]);
+/* Where setmaxnreg divides an SM's registers among the roles of its CTAs: the number of these CTAs; 0 where each thread
+ * has as many registers as it needs. */
+int cost_ctas_of_roles(struct func *f);
+/* Computes the limits that setmaxnreg then sets: regs[0] for a thread of a consumer, regs[1] for one of the producer. */
+void cost_role_regs(const struct func *f, int ctas, int regs[2]);
 
 #endif

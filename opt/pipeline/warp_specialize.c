@@ -47,10 +47,12 @@
 #include <string.h>
 
 /* A tile on its way through a ring. The buffer has the layout that the first to_shared needs, of the tile or of a
- * transposition of it. Every other reader sees the buffer transposed as it needs, or loads it into registers. */
+ * transposition of it, with the contiguous dimension last. So tiles that lie alike in memory have buffers of one type,
+ * and their batches can share a ring. Every reader sees the buffer transposed as it needs, or loads it into registers. */
 struct take {
     struct op *load, *put;
-    struct op *first; /* the first reader in the block, other than transpositions */
+    const struct type *type; /* the buffer's, with one stage */
+    struct op *first;        /* the first reader in the block, other than transpositions */
     struct value *buf;
     int dim[RANK_MAX];   /* buffer dimension i is the tile's dimension dim[i] */
     int order[RANK_MAX]; /* dimension i of the loaded tile is the buffer's dimension order[i] */
@@ -140,6 +142,22 @@ static struct op *loaded_by(const struct op *put, int *by)
     return o && o->code == OP_tensor_load ? o : NULL;
 }
 
+/* Sets the buffer's type, with the contiguous dimension last. */
+static void choose_type(struct specialize *w, struct take *t)
+{
+    enum { ROWS, COLUMNS };
+    const struct type *own = t->type = op_result(t->put)->type;
+    int index[RANK_MAX], shape[] = {own->shape[COLUMNS], own->shape[ROWS]}, first = t->dim[ROWS];
+    layout_split_coord(own->layout, layout_basis(own->layout, IN_offset, 0), index);
+    if (own->rank != 2 || !index[ROWS])
+        return;
+    struct layout l;
+    layout_trans(&l, own->layout, (int[]){COLUMNS, ROWS});
+    t->type = type_shared(w->func->module, type_elem(own), 2, shape, layout_intern(w->func->module, &l), 1);
+    t->dim[ROWS] = t->dim[COLUMNS];
+    t->dim[COLUMNS] = first;
+}
+
 static bool load_is_known(const struct specialize *w, const struct op *load)
 {
     for (int i = 0; i < w->batches.n; i++)
@@ -159,6 +177,7 @@ static void note_take(struct op *o, void *ctx)
     if (t.load->block != o->block || !stands_in_loops(t.load) || !slice_add_place(&w->needed, t.load))
         diag_bug(w->func->module->diag, t.load->loc, "no producer can copy %%%s", op_result(t.load)->name);
     find_first(&t, op_result(t.load));
+    choose_type(w, &t);
     const struct op *dot = dot_for(o);
     struct batch *g = NULL;
     for (int i = 0; i < w->batches.n; i++)
@@ -180,7 +199,7 @@ static bool can_share(const struct specialize *w, int i, int k)
         block_is_inside(b->block, a->block))
         return false;
     for (int j = 0; j < a->takes.n; j++)
-        if (op_result(a->takes.at[j].put)->type != op_result(b->takes.at[j].put)->type)
+        if (a->takes.at[j].type != b->takes.at[j].type)
             return false;
     return true;
 }
@@ -205,7 +224,7 @@ static void choose_rings(struct specialize *w)
             continue;
         struct ring r = {.first = k};
         for (int i = 0; i < g->takes.n; i++)
-            r.bytes += (int)buffer_bytes(op_result(g->takes.at[i].put)->type);
+            r.bytes += (int)buffer_bytes(g->takes.at[i].type);
         VEC_PUSH(w->arena, &w->rings, r);
     }
 }
@@ -318,7 +337,7 @@ static void build_rings(struct specialize *w, struct builder *b)
         struct ring *r = &w->rings.at[i];
         const struct batch *g = &w->batches.at[r->first];
         for (int k = 0; k < g->takes.n; k++) {
-            const struct type *t = op_result(g->takes.at[k].put)->type;
+            const struct type *t = g->takes.at[k].type;
             t = type_shared(w->func->module, type_elem(t), t->rank, t->shape, t->layout, r->stages);
             b->loc = g->takes.at[k].load->loc;
             g->takes.at[k].buf = build_buffer(b, t, op_result(g->takes.at[k].load)->name);
@@ -859,15 +878,13 @@ static void make_ready_to_return(struct block *b, const struct op *end)
 
 static struct op *build_warps(struct func *f, struct builder *b)
 {
-    const int consumers = f->num_warps, groups = consumers / WGMMA_WARPS;
-    const bool alone =
-        groups > 1 && !cost_two_ctas_fit(f); /* then the roles share out all registers of an SM */
-    const int producers = alone ? WGMMA_WARPS : 1;
+    const int consumers = f->num_warps, ctas = cost_ctas_of_roles(f);
+    const int producers = ctas ? WGMMA_WARPS : 1; /* setmaxnreg is for whole warpgroups */
     struct op *o = build_op(b, OP_warps, 0, NULL, 0, NULL, 2);
     op_set_list(o, ATTR_warps, 2, (int[]){consumers, producers});
-    if (alone) {
+    if (ctas) {
         int roles[2];
-        cost_role_regs(f, groups, roles);
+        cost_role_regs(f, ctas, roles);
         op_set_list(o, ATTR_regs, 2, roles);
     }
     f->extra_warps = producers;
