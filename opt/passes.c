@@ -50,6 +50,7 @@ static const char *const order[] = {
     "sink",
     "peel_first_dot",
     "dce",
+    "schedule_dots",
     "lower_layout_conversion",
     "remat",
     "vectorize",

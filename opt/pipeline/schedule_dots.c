@@ -1,0 +1,511 @@
+/* schedule_dots.c: starts each dot as soon as its operands exist, and waits for it where its result is first used.
+ *
+ *     %s = wgmma %k, %q, 0                        %s = wgmma %k, %q, 0
+ *     %s.1 = dot_wait %s                          mbar_wait %do
+ *     %p = exp2 %s.1                              %dp = wgmma %v, %do, 0
+ *     mbar_wait %do                               %s.1 = dot_wait %s pending=1
+ *     %dv = wgmma %p, %do, %sum                   %p = exp2 %s.1
+ *     %dv.1 = dot_wait %dv                   =>   %dv = wgmma %p, %do, %sum
+ *     store %at, %p                               store %at, %p
+ *     %dp = wgmma %v, %do, 0                      %dp.1 = dot_wait %dp pending=1
+ *     %dp.1 = dot_wait %dp                        %ds = mul %p, %dp.1
+ *     %ds = mul %p, %dp.1                         %dv.1, %p.1 = dot_wait %dv, %p
+ *
+ * This is list scheduling of whole ops. A segment is a run of ops of one block without loops, branches and ops that
+ * other programs or the host see. The pass takes the dots of a segment in turn: next comes the first dot that waits for
+ * no other dot, else the next one in program order. In front of a dot stand the ops that it depends on: first those that
+ * need no result of a dot in flight, then waits, each in front of the first op that needs it, with the other ops. Behind
+ * a dot stand stores and copies that no later dot needs: they execute while the dot runs. A wait leaves as many groups
+ * pending as dots have started since. An operand in registers goes through its dot's wait, so that the registers keep
+ * their values until then. Segments stay as they are if registers have no room for all accumulators and operands at
+ * once.
+ *
+ * Which order of two ops with side effects must stay is the table `keeps_order`. Waits for mbarriers keep their order
+ * with each other and with arrivals, so a producer cannot deadlock. Needs: layouts, and copies of loads in their final
+ * form. Leaves: SSA in order. */
+#include "ir/target/fragments.h"
+#include "ir/target/target.h"
+#include "ir/target/wgmma.h"
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+#include "opt/pipeline/pipeline.h"
+#include "opt/simplify/simplify.h"
+
+/* What an op does besides its results. */
+enum effect {
+    NOTHING,
+    STARTS_DOT,
+    AWAITS_DOT,
+    READS_GLOBAL,
+    WRITES_GLOBAL,
+    IN_SHARED, /* threads access a buffer */
+    COPIES,    /* cp.async, the waits for it, fences and barriers */
+    PUTS,      /* bulk stores, and the waits for them */
+    AWAITS_PHASE,
+    ARRIVES,
+    WALL /* ends a segment */
+};
+
+struct node {
+    struct op *op;
+    enum effect effect;
+    VEC(int) before; /* the nodes that must precede this one */
+    bool done;
+    bool wanted;  /* the next dot depends on it */
+    bool blocked; /* it depends on a wait for a dot that is not done */
+};
+
+struct segment {
+    struct func *func;
+    struct arena *arena;
+    VEC(struct node) nodes;
+    struct map number; /* from an op to its node's number, + 1 */
+    VEC(int) order;
+    int ndots;
+};
+
+/* -- effects -- */
+
+static enum effect effect_of_access(const struct op *o)
+{
+    switch (o->code) {
+    case OP_load: return op_int(o, ATTR_volatile) ? WALL : READS_GLOBAL;
+    case OP_store: return WRITES_GLOBAL;
+    case OP_shared_alloc: return NOTHING;
+    case OP_wgmma: return STARTS_DOT;
+    case OP_dot_wait: return AWAITS_DOT;
+    case OP_async_copy:
+    case OP_async_commit:
+    case OP_async_wait:
+    case OP_fence_async:
+    case OP_barrier: return COPIES;
+    case OP_tensor_put:
+    case OP_bulk_wait: return PUTS;
+    case OP_mbar_wait: return AWAITS_PHASE;
+    case OP_mbar_arrive: return ARRIVES;
+    default: return op_info[o->code].family == FAMILY_layout ? IN_SHARED : WALL;
+    }
+}
+
+static enum effect effect_of(const struct op *o)
+{
+    if (op_has(o, TERMINATOR))
+        return WALL;
+    if (o->code == OP_to_shared && op_opnd(o, 1))
+        return IN_SHARED;
+    return is_pure(o) ? NOTHING : effect_of_access(o);
+}
+
+static bool writes_shared(const struct op *o)
+{
+    return o->code == OP_to_shared || op_has(o, WRITES);
+}
+
+/* The buffer that operand i of o lies in; NULL: none. */
+static const struct op *buffer_at(const struct op *o, int i)
+{
+    const struct value *v = op_opnd(o, i);
+    return v && v->type->kind == TY_shared ? buffer_alloc(v, NULL) : NULL;
+}
+
+static bool share_buffer(const struct op *a, const struct op *b)
+{
+    for (int i = 0; i < a->nopnds; i++)
+        for (int k = 0; k < b->nopnds; k++)
+            if (buffer_at(a, i) && buffer_at(a, i) == buffer_at(b, k))
+                return true;
+    return false;
+}
+
+struct filling {
+    const struct op *bar, *reader;
+    bool fills,
+        known; /* a copy that the barrier counts fills a buffer of the reader; there are such copies */
+};
+
+static void note_filling(struct op *o, void *ctx)
+{
+    struct filling *x = ctx;
+    if (o->code != OP_tensor_copy || buffer_at(o, 1) != x->bar)
+        return;
+    x->known = true;
+    for (int i = 0; i < x->reader->nopnds; i++)
+        x->fills |= buffer_at(x->reader, i) == buffer_at(o, 0);
+}
+
+/* Does the reader need the phase for which `wait` waits? */
+static bool needs_phase(const struct op *wait, const struct op *reader)
+{
+    struct filling x = {.bar = buffer_at(wait, 0), .reader = reader};
+    block_walk(wait->block->func->body, note_filling, &x);
+    return x.fills || !x.known;
+}
+
+/* -- the dependence graph -- */
+
+/* Must a, which precedes b, stay in front of it, though b uses no result of a? */
+static bool keeps_order(const struct node *a, const struct node *b)
+{
+    switch (a->effect) {
+    case STARTS_DOT: return b->effect == COPIES;
+    case AWAITS_DOT:
+        return b->effect == COPIES || b->effect == ARRIVES ||
+               (b->effect == IN_SHARED && writes_shared(b->op));
+    case READS_GLOBAL:
+        return b->effect == COPIES ||
+               ((b->effect == WRITES_GLOBAL || b->effect == PUTS) && !op_int(a->op, ATTR_invariant));
+    case WRITES_GLOBAL:
+        return b->effect == WRITES_GLOBAL || b->effect == COPIES || b->effect == PUTS ||
+               (b->effect == READS_GLOBAL && !op_int(b->op, ATTR_invariant));
+    case IN_SHARED:
+        if (b->effect == IN_SHARED || b->effect == STARTS_DOT)
+            return (writes_shared(a->op) || writes_shared(b->op)) && share_buffer(a->op, b->op);
+        return b->effect == COPIES || b->effect == PUTS || b->effect == ARRIVES;
+    case COPIES: return b->effect != NOTHING && b->effect != AWAITS_DOT && b->effect != AWAITS_PHASE;
+    case PUTS:
+        return b->effect == PUTS || b->effect == IN_SHARED || b->effect == COPIES ||
+               b->effect == WRITES_GLOBAL || (b->effect == READS_GLOBAL && !op_int(b->op, ATTR_invariant));
+    case AWAITS_PHASE:
+        if (b->effect == STARTS_DOT || b->effect == IN_SHARED)
+            return needs_phase(a->op, b->op);
+        return b->effect == AWAITS_PHASE || b->effect == ARRIVES;
+    case ARRIVES: return b->effect == AWAITS_PHASE || b->effect == ARRIVES;
+    case NOTHING:
+    case WALL: break;
+    }
+    return false;
+}
+
+static int number_of(const struct segment *s, const struct op *o)
+{
+    void **at = map_get_ptr(&s->number, o);
+    return at ? (int)(intptr_t)*at - 1 : -1;
+}
+
+static void add_node(struct segment *s, struct op *o, enum effect effect)
+{
+    struct node n = {.op = o, .effect = effect};
+    for (int i = 0; i < o->nopnds; i++) {
+        const struct value *v = op_opnd(o, i);
+        int def = v && v->def ? number_of(s, v->def) : -1;
+        if (def >= 0)
+            VEC_PUSH(s->arena, &n.before, def);
+    }
+    for (int i = 0; i < s->nodes.n && effect != NOTHING; i++)
+        if (keeps_order(&s->nodes.at[i], &n))
+            VEC_PUSH(s->arena, &n.before, i);
+    VEC_PUSH(s->arena, &s->nodes, n);
+    *map_at_ptr(&s->number, o) = (void *)(intptr_t)s->nodes.n;
+    s->ndots += effect == STARTS_DOT;
+}
+
+/* The wait for a dot, if the dot has no other user and the wait leaves nothing pending. */
+static struct op *wait_of(const struct op *dot)
+{
+    const struct value *v = op_result(dot);
+    struct op *wait = value_nuses(v) == 1 ? v->uses->user : NULL;
+    return wait && wait->code == OP_dot_wait && wait->nopnds == 1 && op_int(wait, ATTR_pending) == 0 ? wait
+                                                                                                     : NULL;
+}
+
+/* Is each dot of the segment waited for in the segment, and does each wait belong to one of its dots? */
+static bool is_closed(const struct segment *s)
+{
+    int nwaits = 0;
+    for (int i = 0; i < s->nodes.n; i++) {
+        const struct node *n = &s->nodes.at[i];
+        nwaits += n->effect == AWAITS_DOT;
+        if (n->effect != STARTS_DOT)
+            continue;
+        const struct op *wait = wait_of(n->op);
+        if (!wait || number_of(s, wait) < 0)
+            return false;
+    }
+    return s->ndots > 0 && nwaits == s->ndots;
+}
+
+/* -- registers -- */
+
+static int regs_of(const struct segment *s, const struct value *v)
+{
+    return tile_regs(v->type, s->func->num_warps, 0);
+}
+
+/* Does v take registers through the segment, beside accumulators? Addresses of tiles do not: they are computed where
+ * they are used. */
+static bool takes_registers(const struct value *v)
+{
+    const struct op *o = v->def;
+    return v->type->kind != TY_shared && type_elem_bits(v->type) > 1 &&
+           (!type_is_tile(v->type) || type_is_float(type_elem(v->type))) &&
+           !(o && (o->code == OP_const || o->code == OP_splat || op_has(o, FREE)));
+}
+
+/* Do ops of `rest`, of block b, use v, other than as the first value that `around` carries? */
+static bool has_user_in(const struct map *rest, const struct value *v, const struct op *around)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        while (o->block != around->block)
+            o = o->block->parent;
+        if (u->user != around && map_get_ptr(rest, o))
+            return true;
+    }
+    return false;
+}
+
+/* The registers of the results of ops in front of `around` that it or the code behind it uses. */
+static int regs_through(const struct segment *s, const struct op *around)
+{
+    int regs = 0;
+    struct map rest;
+    map_init(&rest, s->arena);
+    for (const struct op *o = around; o; o = o->next)
+        *map_at_ptr(&rest, o) = (void *)(uintptr_t)o;
+    for (const struct op *o = around->prev; o; o = o->prev)
+        for (int i = 0; i < o->nresults; i++)
+            if (takes_registers(&o->results[i]) && has_user_in(&rest, &o->results[i], around))
+                regs += regs_of(s, &o->results[i]);
+    return regs;
+}
+
+/* The registers of what the loops around the segment carry, and of values that live through these loops. */
+static int live_regs(const struct segment *s)
+{
+    int regs = 0;
+    for (const struct block *b = s->nodes.at[0].op->block; b; b = b->parent ? b->parent->block : NULL) {
+        for (int i = 0; i < b->args.n; i++)
+            regs += takes_registers(b->args.at[i]) ? regs_of(s, b->args.at[i]) : 0;
+        regs += b->parent ? regs_through(s, b->parent) : 0;
+    }
+    return regs;
+}
+
+/* Does the dot's accumulator take registers that nothing had before? */
+static bool starts_from_zero(const struct op *dot)
+{
+    const struct value *acc = op_opnd(dot, DOT_acc);
+    return acc->def && (acc->def->code == OP_const || acc->def->code == OP_splat);
+}
+
+/* Do registers have room for the accumulators and operands of all dots of the segment together? A few registers too
+ * many cost less than tensor cores that wait for arithmetic, unless other warpgroups of the CTA use these meanwhile. */
+static bool has_room(const struct segment *s)
+{
+    const struct func *f = s->func;
+    const struct params *params = f->module->params;
+    const struct op *roles = func_roles(f);
+    const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
+    int regs = live_regs(s), operand = 0;
+    int most = given ? given->list[0] : func_regs(f, 32 * (f->num_warps + f->extra_warps), true);
+    for (int i = 0; i < s->nodes.n; i++) {
+        const struct op *o = s->nodes.at[i].op;
+        if (o->code != OP_wgmma)
+            continue;
+        const struct value *a = op_opnd(o, DOT_a);
+        int own = a->type->kind == TY_tile ? regs_of(s, a) : 0;
+        operand = own > operand ? own : operand;
+        regs += starts_from_zero(o) ? regs_of(s, op_result(o)) : 0;
+    }
+    return regs + operand <= most + (f->num_warps > WGMMA_WARPS ? 0 : params->schedule_dots_spilled_regs);
+}
+
+/* -- the order -- */
+
+static void place(struct segment *s, int i)
+{
+    struct node *n = &s->nodes.at[i];
+    if (n->done)
+        return;
+    for (int k = 0; k < n->before.n; k++)
+        place(s, n->before.at[k]);
+    n->done = true;
+    VEC_PUSH(s->arena, &s->order, i);
+}
+
+/* Marks the nodes that depend on a wait that is not done. */
+static void mark_blocked(struct segment *s)
+{
+    for (int i = 0; i < s->nodes.n; i++) {
+        struct node *n = &s->nodes.at[i];
+        n->blocked = !n->done && n->effect == AWAITS_DOT;
+        for (int k = 0; k < n->before.n && !n->done; k++)
+            n->blocked |= s->nodes.at[n->before.at[k]].blocked;
+    }
+}
+
+/* Marks the nodes that must precede node `last`. `last` may be the number of nodes: then those that any dot to come
+ * depends on. */
+static void mark_wanted(struct segment *s, int last)
+{
+    for (int i = s->nodes.n - 1; i >= 0; i--) {
+        struct node *n = &s->nodes.at[i];
+        n->wanted = i == last || (last == s->nodes.n && n->effect == STARTS_DOT);
+    }
+    for (int i = s->nodes.n - 1; i >= 0; i--) {
+        const struct node *n = &s->nodes.at[i];
+        for (int k = 0; k < n->before.n && n->wanted && !n->done; k++)
+            s->nodes.at[n->before.at[k]].wanted = true;
+    }
+}
+
+static bool is_dot_to_come(const struct segment *s, int i)
+{
+    return s->nodes.at[i].effect == STARTS_DOT && !s->nodes.at[i].done;
+}
+
+/* The dot to start next; -1: none is left. */
+static int next_dot(struct segment *s)
+{
+    int first = -1;
+    mark_blocked(s);
+    for (int i = 0; i < s->nodes.n; i++) {
+        if (!is_dot_to_come(s, i))
+            continue;
+        first = first < 0 ? i : first;
+        if (!s->nodes.at[i].blocked)
+            return i;
+    }
+    return first;
+}
+
+/* Places what the dot needs, and the dot. First come ops that wait for no dot, then the rest. The accumulator is
+ * computed with the rest: where another dot is in flight, ptxas inserts a wait in front of arithmetic on registers that
+ * a wgmma has written (C7517). */
+static void start_dot(struct segment *s, int dot)
+{
+    const struct op *acc = op_opnd(s->nodes.at[dot].op, DOT_acc)->def;
+    mark_wanted(s, dot);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < dot; i++) {
+            const struct node *n = &s->nodes.at[i];
+            if (n->wanted && n->effect != AWAITS_DOT && (pass > 0 || (!n->blocked && n->op != acc)))
+                place(s, i);
+        }
+    place(s, dot);
+}
+
+/* Places ops with effects that no dot to come needs and that need no wait. */
+static void place_under_dot(struct segment *s)
+{
+    mark_blocked(s);
+    mark_wanted(s, s->nodes.n);
+    for (int i = 0; i < s->nodes.n; i++) {
+        const struct node *n = &s->nodes.at[i];
+        if (n->effect != NOTHING && n->effect != AWAITS_DOT && !n->wanted && !n->blocked)
+            place(s, i);
+    }
+}
+
+static void find_order(struct segment *s)
+{
+    for (int dot; (dot = next_dot(s)) >= 0;) {
+        start_dot(s, dot);
+        place_under_dot(s);
+    }
+    for (int pass = 0; pass < 2; pass++) /* waits that only the next segment needs come last */
+        for (int i = 0; i < s->nodes.n; i++)
+            if (pass > 0 || s->nodes.at[i].effect != AWAITS_DOT)
+                place(s, i);
+}
+
+/* -- the rewrite -- */
+
+/* Sets how many dots each wait leaves in flight. */
+static void set_pending(struct segment *s)
+{
+    for (int i = 0; i < s->order.n; i++) {
+        const struct op *dot = s->nodes.at[s->order.at[i]].op;
+        if (dot->code != OP_wgmma)
+            continue;
+        struct op *wait = wait_of(dot);
+        int newer = 0;
+        for (int k = i + 1; s->nodes.at[s->order.at[k]].op != wait; k++)
+            newer += s->nodes.at[s->order.at[k]].effect == STARTS_DOT;
+        if (newer)
+            op_set_int(wait, ATTR_pending, newer);
+    }
+}
+
+/* Makes the dot's wait take the dot's operand in registers too. */
+static void keep_operand(struct op *dot)
+{
+    struct value *a = op_opnd(dot, DOT_a), *sum = op_result(dot);
+    struct op *old = sum->uses->user;
+    if (a->type->kind != TY_tile || old->prev == dot)
+        return;
+    struct builder b = build_before(old);
+    struct op *wait = build_op(&b, OP_dot_wait, 2, (struct value *[]){sum, a}, 2,
+                               (const struct type *[]){sum->type, a->type}, 0);
+    if (op_int(old, ATTR_pending))
+        op_set_int(wait, ATTR_pending, op_int(old, ATTR_pending));
+    value_replace(op_result(old), op_result(wait));
+    value_take_name(op_result(wait), op_result(old));
+    op_erase(old);
+}
+
+static bool is_changed(const struct segment *s)
+{
+    for (int i = 0; i < s->order.n; i++)
+        if (s->order.at[i] != i)
+            return true;
+    return false;
+}
+
+static void rewrite(struct segment *s)
+{
+    struct op *last = s->nodes.at[s->nodes.n - 1].op->next;
+    set_pending(s);
+    for (int i = 0; i < s->order.n; i++)
+        op_move_before(s->nodes.at[s->order.at[i]].op, last);
+    for (int i = 0; i < s->nodes.n; i++) {
+        struct op *o = s->nodes.at[i].op;
+        if (s->nodes.at[i].effect != STARTS_DOT)
+            continue;
+        const struct op *wait = wait_of(o) ? wait_of(o) : op_result(o)->uses->user;
+        opt_explain(s->func,
+                    (struct explanation){DECISION_dot_scheduled, .at = o, .values = {op_result(wait)},
+                                         .numbers = {(int)op_int(wait, ATTR_pending)}});
+        keep_operand(o);
+    }
+}
+
+static void end_segment(struct segment *s)
+{
+    if (is_closed(s) && has_room(s)) {
+        find_order(s);
+        if (is_changed(s))
+            rewrite(s);
+    }
+    s->nodes.n = s->order.n = s->ndots = 0;
+    map_init(&s->number, s->arena);
+}
+
+static void visit(struct func *f, struct block *b)
+{
+    struct segment s = {.func = f, .arena = f->module->scratch};
+    map_init(&s.number, s.arena);
+    for (struct op *next, *o = b->first; o; o = next) {
+        next = o->next;
+        enum effect effect = effect_of(o);
+        if (effect == WALL)
+            end_segment(&s);
+        else
+            add_node(&s, o, effect);
+        for (int i = 0; i < o->nregions; i++)
+            visit(f, o->regions[i]);
+    }
+}
+
+static void look_for_dot(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= o->code == OP_wgmma;
+}
+
+void opt_schedule_dots(struct func *f)
+{
+    bool any = false;
+    func_walk(f, look_for_dot, &any);
+    if (any)
+        visit(f, f->body);
+}
