@@ -74,8 +74,9 @@ struct assign {
     VEC(struct class *) classes;
     VEC(struct site *) sites;
     VEC(struct link) links;
-    struct map site_of; /* maps an op to its site */
-    bool rows_first;    /* do warps partition the rows of dots before the columns? */
+    VEC(struct op *) stores; /* stores in loops, which join classes when those are complete */
+    struct map site_of;      /* op to its site */
+    bool rows_first;         /* do warps split dots by rows first? */
     struct pair_reductions pairs;
 };
 
@@ -421,7 +422,9 @@ static void gather_op(struct assign *a, struct op *o)
         carry_all(a, o);
     if (cheap || !has_tiles(o))
         return;
-    if (op_info[o->code].family == FAMILY_memory)
+    if (o->code == OP_store && o->block->parent)
+        VEC_PUSH(a->arena, &a->stores, o);
+    else if (op_info[o->code].family == FAMILY_memory)
         add_access(a, o);
     else if (o->code == OP_reduce)
         add_reduce(a, o);
@@ -1000,6 +1003,10 @@ void opt_assign_layouts(struct func *f)
     a.rows_first = dots_are_chained(f);
     count_pair_reductions(&a.pairs, f);
     gather_block(&a, f->body);
+    /* A tile that a loop carries may be a dot's result, which the class shows at the end of the loop. Then the store
+     * keeps a layout of its own, as behind a dot. */
+    for (int i = 0; i < a.stores.n; i++)
+        add_access(&a, a.stores.at[i]);
     if (a.m->diag->nerrors)
         return;
     decide(&a);
