@@ -5,6 +5,7 @@
  * from the rings, operands and accumulators that the kernel will have. Consecutive loops share a ring where they load tiles of
  * the same types, and they share the registers of accumulators. */
 #include "opt/cost.h"
+#include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "ir/target/wgmma.h"
 
@@ -14,6 +15,7 @@ struct room {
     const struct func *func;
     VEC(const struct op *) loads;
     int64_t ring_bytes;
+    int64_t early_bytes; /* of those, tiles that only dots in front of the loops read */
 };
 
 /* Do both loads read tiles of the same elements and extents, in one order or the other? Such tiles may lie alike in
@@ -47,6 +49,18 @@ static bool shares_ring(const struct room *r, const struct op *o)
     return false;
 }
 
+/* Do only ops of its own block, outside of loops, read the tile? */
+static bool is_read_early(const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        const bool passes = o->code == OP_to_shared || o->code == OP_trans || o->code == OP_convert;
+        if (o->block != v->block || (passes && !is_read_early(op_result(o))))
+            return false;
+    }
+    return true;
+}
+
 static void take(struct op *o, void *ctx)
 {
     struct room *r = ctx;
@@ -55,69 +69,117 @@ static void take(struct op *o, void *ctx)
         return;
     const struct type *t = op_result(o)->type;
     int stages = loop && loop->code == OP_for ? opt_stages(r->func, loop) : 1;
-    if (!shares_ring(r, o))
-        r->ring_bytes += type_elems(t) * type_elem_bytes(t) * stages;
+    if (!shares_ring(r, o)) {
+        int64_t bytes = type_elems(t) * type_elem_bytes(t) * stages;
+        r->ring_bytes += bytes;
+        r->early_bytes += loop || !is_read_early(op_result(o)) ? 0 : bytes;
+    }
     VEC_PUSH(r->func->module->scratch, &r->loads, o);
 }
 
-/* The number of registers of a thread that hold the accumulators of dots in loops. */
-static int64_t sums(const struct block *b)
+/* What a loop with dots takes beside the rings of its copies by tensor maps. */
+struct needs {
+    int64_t regs;  /* of a thread: accumulators, other tiles that the loop carries, and operands that it computes */
+    int64_t bytes; /* operands that stay in shared memory, and the rings of tiles that threads copy */
+    bool idles;    /* tensor cores wait for arithmetic: between dots, on an operand or on a dot's result */
+};
+
+static bool is_dot(const struct op *o)
 {
-    enum { REGISTER_BITS = 32 };
-    const bool in_loop = b->parent && b->parent->code == OP_for;
-    int64_t own = 0, most = 0;
-    for (const struct op *o = b->first; o; o = o->next) {
-        if (in_loop && (o->code == OP_dot || o->code == OP_wgmma))
-            own += tile_regs(op_result(o)->type, b->func->num_warps, REGISTER_BITS);
-        for (int i = 0; i < o->nregions; i++) {
-            int64_t inner = sums(o->regions[i]);
-            most = inner > most ? inner : most;
-        }
-    }
-    return own + most;
+    return o->code == OP_dot || o->code == OP_wgmma;
 }
 
-/* Does a copy by a tensor map fill v? */
-static bool is_copied(const struct value *v)
+/* The op that makes v, behind conversions and transpositions; NULL: v is an argument. */
+static const struct op *source_of(const struct value *v)
 {
     const struct op *o = v->def;
     while (o && (o->code == OP_to_shared || o->code == OP_trans || o->code == OP_convert))
         o = op_opnd(o, 0)->def;
-    return o && o->code == OP_tensor_load;
+    return o;
 }
 
-/* The bytes of the operands that dots of a loop read from shared memory in each iteration, and that threads store there
- * in front of the loop. */
-static int64_t kept_operands(const struct block *b)
+static int64_t regs_of(const struct value *v)
 {
-    const bool in_loop = b->parent && b->parent->code == OP_for;
-    int64_t own = 0, most = 0;
-    for (const struct op *o = b->first; o; o = o->next) {
-        for (int i = 0; i < 2 && in_loop && (o->code == OP_dot || o->code == OP_wgmma); i++) {
-            const struct value *v = op_opnd(o, i);
-            if (value_is_outside(v, b->parent) && !is_copied(v))
-                own += type_elems(v->type) * type_elem_bytes(v->type);
-        }
-        for (int i = 0; i < o->nregions; i++) {
-            int64_t inner = kept_operands(o->regions[i]);
-            most = inner > most ? inner : most;
-        }
-    }
-    return own > most ? own : most;
+    enum { REGISTER_BITS = 32 };
+    return tile_regs(v->type, v->block->func->num_warps, REGISTER_BITS);
 }
 
-/* The most dots that stand in one loop. */
-static int dots_together(const struct block *b)
+/* Is v computed from a matrix of floats that the loop loads? A tile that follows from a dot's result or from a carried one
+ * takes its registers. */
+static bool comes_of_load(const struct value *v, int depth)
 {
-    int own = 0, most = 0;
-    for (const struct op *o = b->first; o; o = o->next) {
-        own += b->parent && (o->code == OP_dot || o->code == OP_wgmma);
-        for (int i = 0; i < o->nregions; i++) {
-            int inner = dots_together(o->regions[i]);
-            most = inner > most ? inner : most;
-        }
+    const struct op *o = v->def;
+    if (!o || !type_is_float(type_elem(v->type)))
+        return false;
+    bool comes = (o->code == OP_tensor_load || o->code == OP_load) && v->type->rank > 1;
+    for (int i = 0; i < o->nopnds && depth > 0 && op_has(o, PURE) && !is_dot(o) && !comes; i++)
+        comes = op_opnd(o, i) && comes_of_load(op_opnd(o, i), depth - 1);
+    return comes;
+}
+
+static void need_operand(struct needs *n, const struct op *loop, const struct value *v)
+{
+    enum { DEPTH = 8 };
+    const struct op *o = source_of(v);
+    const bool is_load = o && (o->code == OP_tensor_load || o->code == OP_load);
+    if (value_is_outside(v, loop)) {
+        if (!o || o->code != OP_tensor_load)
+            n->bytes += type_elems(v->type) * type_elem_bytes(v->type);
+    } else if (!is_load) {
+        n->idles = true;
+        n->regs += o && comes_of_load(op_result(o), DEPTH) ? regs_of(op_result(o)) : 0;
     }
-    return own > most ? own : most;
+}
+
+static void need_dot(struct needs *n, const struct op *loop, const struct op *dot)
+{
+    const struct value *acc = op_opnd(dot, 2);
+    need_operand(n, loop, op_opnd(dot, 0));
+    need_operand(n, loop, op_opnd(dot, 1));
+    if (acc->def && (acc->def->code == OP_const || acc->def->code == OP_splat)) {
+        n->idles = true;
+        n->regs += regs_of(acc);
+    }
+}
+
+static struct needs needs_of_loop(const struct op *loop)
+{
+    const struct func *f = loop->block->func;
+    const struct block *b = loop->regions[0];
+    struct needs n = {0};
+    int ndots = 0;
+    for (const struct op *o = b->first; o; o = o->next) {
+        const struct type *t = o->code == OP_load ? op_result(o)->type : NULL;
+        if (t && type_is_tile(t) && t->rank > 1 && !type_is_ptr(t))
+            n.bytes += type_elems(t) * type_elem_bytes(t) * opt_stages(f, loop);
+        if (is_dot(o))
+            need_dot(&n, loop, o);
+        ndots += is_dot(o);
+    }
+    for (int i = 0; i < b->args.n; i++) {
+        const struct type *t = b->args.at[i]->type;
+        n.regs += type_is_tile(t) && type_is_float(type_elem(t)) ? regs_of(b->args.at[i]) : 0;
+    }
+    n.idles |= ndots > 1;
+    return ndots ? n : (struct needs){0};
+}
+
+/* The most that any loop of the block needs. */
+static struct needs needs_of(const struct block *b)
+{
+    struct needs most = {0};
+    for (const struct op *o = b->first; o; o = o->next)
+        for (int i = 0; i < o->nregions; i++) {
+            struct needs n = needs_of(o->regions[i]), own = {0};
+            if (o->code == OP_for)
+                own = needs_of_loop(o);
+            n.regs += own.regs;
+            n.bytes += own.bytes;
+            most.regs = n.regs > most.regs ? n.regs : most.regs;
+            most.bytes = n.bytes > most.bytes ? n.bytes : most.bytes;
+            most.idles |= n.idles || own.idles;
+        }
+    return most;
 }
 
 enum { PRODUCER_WARPS = 1, PERMILLE = 1000, THREADS_WARPGROUP = 32 * WGMMA_WARPS };
@@ -126,7 +188,9 @@ static bool fit_by_memory(struct func *f)
 {
     struct room r = {.func = f};
     func_walk(f, take, &r);
-    int64_t bytes = r.ring_bytes + kept_operands(f->body) + f->module->params->persistent_grid_barrier_bytes;
+    /* The bytes of tiles that are read early serve a loop's other buffers later. */
+    int64_t own = needs_of(f->body).bytes, later = own > r.early_bytes ? own - r.early_bytes : 0;
+    int64_t bytes = r.ring_bytes + later + f->module->params->persistent_grid_barrier_bytes;
     return target_ctas(f->target, 0, 0, bytes) >= 2;
 }
 
@@ -134,19 +198,20 @@ static bool fit_by_memory(struct func *f)
 static bool fit_by_equal_registers(const struct func *f)
 {
     int regs = target_regs(f->target, 2 * 32 * (f->num_warps + PRODUCER_WARPS));
-    return sums(f->body) <= regs * f->module->params->persistent_grid_sums_permille / PERMILLE;
+    return needs_of(f->body).regs <= regs * f->module->params->persistent_grid_sums_permille / PERMILLE;
 }
 
-/* Do two CTAs fit by registers, if setmaxnreg gives most of them to one consumer warpgroup? Where a loop has one dot,
- * which the producer alone keeps busy, the consumer does better with all registers (overlap_epilogue.c). */
+/* Do two CTAs fit by registers, if setmaxnreg gives most of them to one consumer warpgroup? That pays where tensor cores
+ * wait for arithmetic; otherwise one CTA does better with all registers (overlap_epilogue.c). */
 static bool fit_by_divided_registers(const struct func *f)
 {
     const struct params *params = f->module->params;
+    const struct needs n = needs_of(f->body);
     int regs[2];
-    if (f->num_warps != WGMMA_WARPS || dots_together(f->body) < 2)
+    if (f->num_warps != WGMMA_WARPS || !n.idles)
         return false;
     cost_role_regs(f, 2, regs);
-    return sums(f->body) <= regs[0] * params->warp_specialize_divided_permille / PERMILLE;
+    return n.regs <= regs[0] * params->warp_specialize_divided_permille / PERMILLE;
 }
 
 bool cost_two_ctas_fit(struct func *f)
