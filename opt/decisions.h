@@ -60,7 +60,6 @@ DECISION(pipeline_loops, loaded_ahead, 0, "%v is loaded an iteration ahead")
 DECISION(overlap_epilogue, stored_under_dots, 0, "the store overlaps the dots of the next program, in %d pieces")
 DECISION(overlap_epilogue, stored_before_dots, 0,
          "stored before the next dots start: a thread has too few registers to keep the tile")
-DECISION(peel_first_dot, peeled, 0, "the first iteration is peeled: its dot starts the accumulator")
 DECISION(schedule_dots, dot_scheduled, 0, "%v is waited for at its first use, which leaves %d dots in flight")
 DECISION(lower_layout_conversion, converted_in_halves, 0, "%v is converted in halves")
 DECISION(lower_layout_conversion, converted_over_third, 0, "%v is converted by way of a third layout")

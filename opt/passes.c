@@ -48,8 +48,6 @@ static const char *const order[] = {
     "overlap_epilogue",
     "dce",
     "sink",
-    "peel_first_dot",
-    "dce",
     "schedule_dots",
     "lower_layout_conversion",
     "remat",

@@ -59,11 +59,9 @@ PASS(pipeline_loops, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(uniqu
      "pipeline loops: copy to shared memory iterations ahead of the dots")
 PASS(overlap_epilogue, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barriers),
      "overlap the store of a program's tile with the dots of the next program")
-PASS(peel_first_dot, P(laid_out) | P(tensor_loads_lowered) | P(sunk), 0, P(tidy) | P(barriers),
-     "peel a loop's first dot, which then starts the accumulator instead of adding to zeros")
 PASS(schedule_dots, P(laid_out) | P(tensor_loads_lowered) | P(unique), 0, P(barriers),
      "start each dot as soon as its operands exist, and wait for it where its result is first used")
-PASS(sink, P(laid_out) | P(tidy), P(sunk), 0, "sink values out of a loop that only the code behind the loop uses")
+PASS(sink, P(laid_out) | P(tidy), 0, 0, "sink values out of a loop that only the code behind the loop uses")
 PASS(cluster_multicast, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barriers),
      "multicast tiles that both CTAs of a cluster load")
 PASS(lower_layout_conversion,

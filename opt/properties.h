@@ -27,7 +27,6 @@ PROPERTY(tensor_stores_lowered, must, tensor_store,
 PROPERTY(tensor_loads_lowered, must, tensor_load,
          "no tensor_load is left: a producer warp copies the tiles to shared memory")
 PROPERTY(unique, order, nothing, "cse has merged the copies of an op that passes made per layout or per iteration")
-PROPERTY(sunk, order, nothing, "a value that only the code behind a loop uses is computed there")
 PROPERTY(vectorized, order, nothing, "loads and stores have their vector widths")
 PROPERTY(offsets, must, unplaced_buffer,
          "every shared_alloc has an offset")

@@ -25,7 +25,6 @@ MATMUL = {
     "no clusters": {"skip": "cluster_multicast"},
     "no persistent CTAs": {"skip": "persistent_grid"},
     "stored before the next dots begin": {"skip": "overlap_epilogue"},
-    "sums begin with zeros": {"skip": "peel_first_dot"},
     "stores not by TMA": {"skip": "raise_tma_store"},
     "nothing moved behind the loop": {"skip": "modulo_contiguity,sink"},
     "loads by cp.async, no producer warp": {"skip": "raise_tma_load"},

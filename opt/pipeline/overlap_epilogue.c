@@ -20,8 +20,8 @@
  *
  * Tensor cores idle between the last dot of one tile and the first dot of the next, so little work may stand there.
  * The pass leaves only the rounding of the accumulator there. The rounded tile stays in registers, two elements in
- * each. The iterations of the next program store it piece by piece while their dots run. The first iteration stores
- * no piece: its dots start the accumulator and stand in front of the loop (peel_first_dot.c).
+ * each. The iterations of the next program store it piece by piece while their dots run; the first iteration stores
+ * no piece.
  *
  * Pieces alternate between two stages of a buffer. Each piece waits until the copy of the piece before has read its
  * stage, so the barrier in front of the piece's own copy also shows all threads that the next piece's stage is free:
