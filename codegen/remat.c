@@ -18,6 +18,7 @@ struct remat_reg {
     const struct op *first,
         *copy_for; /* the tile op that used it first; the last tile op for which it was copied */
     int copy;
+    bool kept; /* a dot in flight reads it until a wait, so no other register may take its place */
 };
 
 struct remat {
@@ -33,6 +34,9 @@ static void note_defs(struct remat *r)
     for (int b = 0; b < r->m->blocks.n; b++)
         for (int i = 0; i < r->m->blocks.at[b]->insns.n; i++) {
             struct insn *in = r->m->blocks.at[b]->insns.at[i];
+            for (int k = 0; k < in->nopnds && in->form.code == INSN_wgmma_wait; k++)
+                if (in->opnds[k].kind == OPND_reg)
+                    r->regs[in->opnds[k].n].kept = true;
             for (int k = 0; k < in->ndefs; k++) {
                 struct remat_reg *x = &r->regs[in->opnds[k].n];
                 x->def = in;
@@ -60,8 +64,8 @@ static int reg_for(struct remat *r, int reg, int depth)
     if (reg >= r->nregs)
         return reg;
     struct remat_reg *x = &r->regs[reg];
-    if (x->ndefs != 1 || x->block != r->b->index || depth == r->m->func->module->params->remat_insns_depth ||
-        !is_cheap(r, x->def))
+    if (x->kept || x->ndefs != 1 || x->block != r->b->index ||
+        depth == r->m->func->module->params->remat_insns_depth || !is_cheap(r, x->def))
         return reg;
     if (!x->first)
         x->first = r->op;

@@ -377,6 +377,7 @@ struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info)
 {
     struct select s = {
         .m = mir_new(f, a), .f = f, .target = f->target, .diag = f->module->diag, .info = info};
+    map_init(&s.words, a);
     block_clear_notes(f->body);
     s.b = mir_block(s.m, -1, 0);
     select_params(&s, info);

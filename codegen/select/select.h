@@ -26,9 +26,9 @@ struct select {
     struct opnd leader;   /* the number of the warp's first thread, uniform in the warp */
     /* in a warp role: byte distance from this CTA's shared memory to that of the pair's other CTA */
     struct opnd to_peer;
-    /* number of the warp role whose code is selected, from 1; 0: all threads execute the code */
-    int role;
-    /* predicate in the producer's warp, until its other threads exit: is this the elected thread? */
+    int role;             /* 0: all threads execute this; else the number of the role, from 1 */
+    struct map words; /* from a wgmma to the registers of its first operand: struct matrix */
+    /* in the producer's warp, before its other threads exit: is this the elected thread? */
     struct opnd elected;
 };
 

@@ -158,8 +158,16 @@ static struct matrix words_of(struct select *s, const struct value *a, const str
     return words;
 }
 
-/* The number of columns of one instruction: all columns of the warpgroup, or as many as a thread has accumulator
- * registers for. */
+/* Notes the registers of A for the wait for the dot. */
+static struct matrix keep_words(struct select *s, const struct op *dot, struct matrix words)
+{
+    struct matrix *kept = NEW(s->m->arena, struct matrix);
+    *kept = words;
+    *map_at_ptr(&s->words, dot) = kept;
+    return words;
+}
+
+/* Columns of an instruction: all of a warpgroup's, or as many as a thread has registers for. */
 static int columns_of(struct select *s, const struct op *o, int columns, bool a_in_regs)
 {
     enum { COLUMNS_LEAST = 8 };
@@ -192,7 +200,7 @@ static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
     d.nsum = columns / 2;
     d.b = operand_of(s, o, DOT_b, columns, d.g->k);
     if (d.a_in_regs)
-        d.words = words_of(s, a, d.g->fragment);
+        d.words = keep_words(s, o, words_of(s, a, d.g->fragment));
     else
         d.a = operand_of(s, o, DOT_a, WGMMA_ROWS, d.g->k);
     return d;
@@ -256,7 +264,8 @@ void select_wgmma_wait(struct select *s, const struct op *o)
         if (!dot)
             continue;
         const struct fragment *g = wgmma_for(dot, NULL)->fragment;
-        const struct matrix words = words_of(s, op_opnd(o, i), g);
+        void **kept = map_get_ptr(&s->words, dot);
+        const struct matrix words = kept ? *(const struct matrix *)*kept : words_of(s, op_opnd(o, i), g);
         for (int k = 0; k < words.n / g->word_elems && n < UINT8_MAX; k++)
             x[n++] = words.x[k];
     }
