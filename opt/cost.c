@@ -79,7 +79,8 @@ static void take(struct op *o, void *ctx)
 
 /* What a loop with dots takes beside the rings of its copies by tensor maps. */
 struct needs {
-    int64_t regs;  /* of a thread: accumulators, other tiles that the loop carries, and operands that it computes */
+    int64_t
+        regs; /* of a thread: accumulators, other tiles that the loop carries, and operands that it computes */
     int64_t bytes; /* operands that stay in shared memory, and the rings of tiles that threads copy */
     bool idles;    /* tensor cores wait for arithmetic: between dots, on an operand or on a dot's result */
 };

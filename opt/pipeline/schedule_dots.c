@@ -39,7 +39,8 @@ enum effect {
     READS_GLOBAL,
     WRITES_GLOBAL,
     IN_SHARED, /* threads access a buffer */
-    COPIES,    /* cp.async, the waits for it, fences and barriers */
+    COPIES,    /* cp.async */
+    ORDERS,    /* waits for cp.async, fences and barriers */
     PUTS,      /* bulk stores, and the waits for them */
     AWAITS_PHASE,
     ARRIVES,
@@ -75,10 +76,10 @@ static enum effect effect_of_access(const struct op *o)
     case OP_wgmma: return STARTS_DOT;
     case OP_dot_wait: return AWAITS_DOT;
     case OP_async_copy:
-    case OP_async_commit:
+    case OP_async_commit: return COPIES;
     case OP_async_wait:
     case OP_fence_async:
-    case OP_barrier: return COPIES;
+    case OP_barrier: return ORDERS;
     case OP_tensor_put:
     case OP_bulk_wait: return PUTS;
     case OP_mbar_wait: return AWAITS_PHASE;
@@ -143,28 +144,40 @@ static bool needs_phase(const struct op *wait, const struct op *reader)
 
 /* -- the dependence graph -- */
 
+static bool orders_copies(enum effect e)
+{
+    return e == COPIES || e == ORDERS;
+}
+
+static bool may_change(const struct op *load)
+{
+    return !op_int(load, ATTR_invariant);
+}
+
 /* Must a, which precedes b, stay in front of it, though b uses no result of a? */
 static bool keeps_order(const struct node *a, const struct node *b)
 {
     switch (a->effect) {
-    case STARTS_DOT: return b->effect == COPIES;
+    case STARTS_DOT: return orders_copies(b->effect);
     case AWAITS_DOT:
-        return b->effect == COPIES || b->effect == ARRIVES ||
+        return orders_copies(b->effect) || b->effect == ARRIVES ||
                (b->effect == IN_SHARED && writes_shared(b->op));
     case READS_GLOBAL:
-        return b->effect == COPIES ||
-               ((b->effect == WRITES_GLOBAL || b->effect == PUTS) && !op_int(a->op, ATTR_invariant));
+        return orders_copies(b->effect) ||
+               ((b->effect == WRITES_GLOBAL || b->effect == PUTS) && may_change(a->op));
     case WRITES_GLOBAL:
-        return b->effect == WRITES_GLOBAL || b->effect == COPIES || b->effect == PUTS ||
-               (b->effect == READS_GLOBAL && !op_int(b->op, ATTR_invariant));
+    case PUTS:
+        return b->effect == WRITES_GLOBAL || orders_copies(b->effect) || b->effect == PUTS ||
+               (b->effect == READS_GLOBAL && may_change(b->op)) ||
+               (a->effect == PUTS && b->effect == IN_SHARED);
     case IN_SHARED:
         if (b->effect == IN_SHARED || b->effect == STARTS_DOT)
             return (writes_shared(a->op) || writes_shared(b->op)) && share_buffer(a->op, b->op);
-        return b->effect == COPIES || b->effect == PUTS || b->effect == ARRIVES;
-    case COPIES: return b->effect != NOTHING && b->effect != AWAITS_DOT && b->effect != AWAITS_PHASE;
-    case PUTS:
-        return b->effect == PUTS || b->effect == IN_SHARED || b->effect == COPIES ||
-               b->effect == WRITES_GLOBAL || (b->effect == READS_GLOBAL && !op_int(b->op, ATTR_invariant));
+        return orders_copies(b->effect) || b->effect == PUTS || b->effect == ARRIVES;
+    case COPIES: /* a dot that reads what is copied here stands behind a wait */
+    case ORDERS:
+        return b->effect != NOTHING && b->effect != AWAITS_DOT && b->effect != AWAITS_PHASE &&
+               !(a->effect == COPIES && b->effect == STARTS_DOT);
     case AWAITS_PHASE:
         if (b->effect == STARTS_DOT || b->effect == IN_SHARED)
             return needs_phase(a->op, b->op);
