@@ -26,6 +26,7 @@
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "ir/target/wgmma.h"
+#include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
@@ -62,7 +63,7 @@ struct segment {
     VEC(struct node) nodes;
     struct map number; /* from an op to its node's number, + 1 */
     VEC(int) order;
-    int ndots;
+    int ndots, most_regs;
 };
 
 /* -- effects -- */
@@ -301,16 +302,32 @@ static bool starts_from_zero(const struct op *dot)
     return acc->def && (acc->def->code == OP_const || acc->def->code == OP_splat);
 }
 
+static int64_t bytes_of(const struct op *o, void *ctx)
+{
+    (void)ctx;
+    if (o->code == OP_shared_alloc || (o->code == OP_to_shared && !op_opnd(o, 1)))
+        return buffer_bytes(op_result(o)->type);
+    return convert_is_shared(o) ? type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type) : 0;
+}
+
+/* The registers of a thread: those of its role, or those that leave room for a second CTA on the SM, if shared memory
+ * has room for one. */
+static int most_regs(const struct func *f)
+{
+    const struct op *roles = func_roles(f);
+    const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
+    const int threads = 32 * (f->num_warps + f->extra_warps);
+    const bool shares = target_ctas(f->target, 0, 0, shared_pressure(f->body, bytes_of, NULL)) > 1;
+    return given ? given->list[0] : func_regs(f, shares ? 2 * threads : threads, true);
+}
+
 /* Do registers have room for the accumulators and operands of all dots of the segment together? A few registers too
  * many cost less than tensor cores that wait for arithmetic, unless other warpgroups of the CTA use these meanwhile. */
 static bool has_room(const struct segment *s)
 {
     const struct func *f = s->func;
     const struct params *params = f->module->params;
-    const struct op *roles = func_roles(f);
-    const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
     int regs = live_regs(s), operand = 0;
-    int most = given ? given->list[0] : func_regs(f, 32 * (f->num_warps + f->extra_warps), true);
     for (int i = 0; i < s->nodes.n; i++) {
         const struct op *o = s->nodes.at[i].op;
         if (o->code != OP_wgmma)
@@ -320,7 +337,8 @@ static bool has_room(const struct segment *s)
         operand = own > operand ? own : operand;
         regs += starts_from_zero(o) ? regs_of(s, op_result(o)) : 0;
     }
-    return regs + operand <= most + (f->num_warps > WGMMA_WARPS ? 0 : params->schedule_dots_spilled_regs);
+    return regs + operand <=
+           s->most_regs + (f->num_warps > WGMMA_WARPS ? 0 : params->schedule_dots_spilled_regs);
 }
 
 /* -- the order -- */
@@ -494,9 +512,9 @@ static void end_segment(struct segment *s)
     map_init(&s->number, s->arena);
 }
 
-static void visit(struct func *f, struct block *b)
+static void visit(struct func *f, struct block *b, int regs)
 {
-    struct segment s = {.func = f, .arena = f->module->scratch};
+    struct segment s = {.func = f, .arena = f->module->scratch, .most_regs = regs};
     map_init(&s.number, s.arena);
     for (struct op *next, *o = b->first; o; o = next) {
         next = o->next;
@@ -506,7 +524,7 @@ static void visit(struct func *f, struct block *b)
         else
             add_node(&s, o, effect);
         for (int i = 0; i < o->nregions; i++)
-            visit(f, o->regions[i]);
+            visit(f, o->regions[i], regs);
     }
 }
 
@@ -520,5 +538,5 @@ void opt_schedule_dots(struct func *f)
     bool any = false;
     func_walk(f, look_for_dot, &any);
     if (any)
-        visit(f, f->body);
+        visit(f, f->body, most_regs(f));
 }
