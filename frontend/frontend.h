@@ -269,8 +269,8 @@ void tensor_promote(struct eval *e, struct obj **a, struct obj **b, bool is_divi
 /* Converts a condition x to a scalar i1. */
 struct value *tensor_condition(struct eval *e, struct obj *x, struct loc at);
 struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
-struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at); /* NULL if there is no
-                                                                                             * such attribute */
+/* Returns an attribute of a tensor; NULL if there is no such attribute. */
+struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at);
 
 /* -- block.c -- */
 bool is_box(const struct obj *x); /* a block pointer or a tensor descriptor */

@@ -1,11 +1,11 @@
-/* families.h: one enumeration for each family of ops. A switch over such an enumeration without `default` must
- * have a case for every op of the family; the compiler rejects it otherwise (-Wswitch):
+/* families.h: defines one enumeration for each family of ops. A switch over such an enumeration without
+ * `default` must have a case for every op of the family; the compiler rejects it otherwise (-Wswitch):
  *
  *     switch ((enum cast_op)o->code) {
  *     case CAST_OP_sext: ...
  *
- * Each enumeration expands from the rows of ops.h. While it does, the macro KIND_family of its own family
- * expands to its arguments, and the KIND_ macros of all other families expand to nothing. */
+ * Each enumeration is made from the rows of ops.h. For the enumeration of a family, the family's macro
+ * KIND_family expands to its arguments, and the KIND_ macros of all other families expand to nothing. */
 #ifndef NESO_IR_FAMILIES_H
 #define NESO_IR_FAMILIES_H
 

@@ -1,5 +1,5 @@
-/* ir.h: the tile IR: types, values, ops, functions and modules. The header first defines every structure, and
- * then declares every function under the name of the file that defines the function.
+/* ir.h: defines the tile IR: types, values, ops, functions and modules. The header first defines every
+ * structure, and then declares every function under the name of the file that defines the function.
  *
  * SSA with structured control flow: an op has operands, results, attributes, a source location, and regions; a
  * region is one block, and blocks have arguments. There is no phi and no jump. A function has one of three
@@ -9,7 +9,7 @@
  *     laid_out    every tile has a layout, conversions are explicit
  *     scheduled   shared memory, barriers and vector widths are explicit; codegen accepts only this degree
  *
- * The module's arena holds everything; opt resets its scratch arena after each pass.
+ * The module's arena holds everything; opt's driver resets the scratch arena after each pass.
  *
  * The files of ir/ in reading order: ops.h (the table of ops), type.c (types and tables), build.c (making and
  * changing ops), walk.c (questions about uses, dominance and effects), rules.c and verify.c (which IR is
@@ -96,7 +96,7 @@ struct use {
 
 struct value {
     const struct type *type;
-    const char *name; /* without '%', unique in the function; the user's variable if there is one */
+    const char *name; /* without '%'; unique in the function; taken from the user's variable if possible */
     struct op *def;      /* the op that defines the value; NULL: the value is a block argument */
     struct block *block; /* the block that defines the value */
     int index;           /* of the result or argument */
@@ -180,7 +180,7 @@ static inline enum rounding round_mode(enum rounding r)
 struct attr {
     enum attr_key key;
     int n;           /* of a list: its length; of a str: its bytes */
-    int64_t i;       /* of an int, word or bits (integers sign-extended; floats as their bits, zero-extended) */
+    int64_t i;       /* value of an int, word or bits (integers are sign-extended, bits of floats zero-extended) */
     const int *list;
     const char *s;
 };
@@ -245,7 +245,7 @@ struct func {
     VEC(struct tensor_map) maps; /* maps and guards are the launch plan (plan.h) */
     VEC(struct expr) guards;
     struct loc loc;   /* location of the kernel's `def` */
-    struct map names; /* names of values that are in use */
+    struct map names; /* maps the base of a value's name to the next free number */
 };
 
 struct module {
@@ -383,17 +383,12 @@ struct value *build_fma(struct builder *b, struct value *x, struct value *y, str
 struct value *build_cmp(struct builder *b, enum pred pred, struct value *x, struct value *y);
 struct value *build_select(struct builder *b, struct value *c, struct value *x, struct value *y);
 struct value *build_addptr(struct builder *b, struct value *p, struct value *i);
-struct value *build_cast(struct builder *b, enum opcode code, struct value *x, const struct type *elem); /* to x's
-                                                                                                          * shape
-                                                                                                          * with
-                                                                                                          * elements
-                                                                                                          * of
-                                                                                                          * type
-                                                                                                          * el */
-struct value *build_const_int(struct builder *b, const struct type *t, int64_t i);    /* t: a scalar or tile of
-                                                                                       * integers */
-struct value *build_const_float(struct builder *b, const struct type *t, double x);   /* x is rounded to t's element
-                                                                                       * type */
+/* Casts x to elements of type `elem`, in x's shape. */
+struct value *build_cast(struct builder *b, enum opcode code, struct value *x, const struct type *elem);
+/* Builds a constant of type t, a scalar or tile of integers. */
+struct value *build_const_int(struct builder *b, const struct type *t, int64_t i);
+/* Builds a constant of type t; rounds x to t's element type. */
+struct value *build_const_float(struct builder *b, const struct type *t, double x);
 struct value *build_const_bits(struct builder *b, const struct type *t, uint64_t bits);
 struct value *build_const_i32(struct builder *b, int64_t i);
 /* Builds an op without operands whose result is an i32: cta_count, cluster_rank, ... */
@@ -511,8 +506,8 @@ double bits_to_double(enum dtype dtype, uint64_t bits);
 /* -- print.c, parse.c: the text form; parse(print(x)) prints the same, byte for byte -- */
 void func_print(const struct func *f, struct text *out);
 void module_print(const struct module *m, struct text *out);
-void op_print(const struct op *o, struct text *out); /* prints one line for a message, without the bodies of
-                                                      * regions */
+/* Prints one line for a message, without the bodies of regions. */
+void op_print(const struct op *o, struct text *out);
 /* Adds the text's functions to m. Reports errors to m->diag at places in `src`, and returns false if there are
  * any. */
 bool module_parse(struct module *m, const struct source *src);

@@ -6,7 +6,8 @@
  *                              └─► a fallback: the same kernel, compiled without maps for stores, or, if that does
  *                                  not suffice, without any maps; it is compiled when first needed
  *
- * Another fallback, whose CTAs run one program each, is for a grid whose programs all fit on the GPU at once.
+ * If all programs of a grid fit on the GPU at once, the launcher uses another fallback, in which each CTA runs
+ * one program.
  *
  * Launches do not wait for each other: the maps of recent launches are in slots that threads read without a
  * lock. Each slot has a sequence count, which is odd while a thread writes to the slot:

@@ -175,10 +175,12 @@ typedef struct neso_note {
     const char *pass;     /* the pass, or "registers" for code generation */
     const char *decision; /* a name (see `neso help decisions`); for "registers", "line_registers" */
     int file, line, column; /* source location; line 0: none; file 0: the module's source */
-    int grade;            /* Of two decisions of one pass at one location, the one with the larger grade is
-                           * better. 0: the pass has no choice; -1: the decision only simplifies the IR. */
-    long long number;     /* The first number in the text. For "line_registers": the maximum of live 32-bit
-                           * registers in the source line. */
+    /* Of two decisions of one pass at one location, the one with the larger grade is better. 0: the pass has no
+     * choice; -1: the decision only simplifies the IR. */
+    int grade;
+    /* The first number in the text. For "line_registers": the maximum of live 32-bit registers in the source
+     * line. */
+    long long number;
     const char *text;     /* all strings of this struct live until the callback returns */
 } neso_note;
 

@@ -41,8 +41,8 @@ struct neso_context {
     int64_t run_step_limit; /* the user's limit of steps; 0: none */
     struct disk_cache cache;
     struct device device;
-    void (*write)(void *user, const char *text, size_t length); /* gets the output of kernels; NULL: the output is
-                                                                 * discarded */
+    /* Gets the output of kernels; NULL: the output is discarded. */
+    void (*write)(void *user, const char *text, size_t length);
     void *write_user;
     /* The results of the last call. */
     neso_status status;
@@ -61,8 +61,8 @@ struct neso_module {
     struct interner strings;
     struct eval eval;
     const struct source *source;
-    /* The signature of the kernel being compiled. It is always source 1, so that the numbers of other files do
-     * not depend on it. */
+    /* The signature of the kernel being compiled. The signature is always source 1, so that the numbers of
+     * other sources do not depend on its presence. */
     struct source *signature;
     bool is_ir;
     struct obj *object; /* the Python module; NULL for an IR file */
@@ -110,8 +110,8 @@ struct neso_kernel {
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg);
 struct neso_module *module_new(struct neso_context *c); /* NULL if there is no memory */
 void module_drop(struct neso_module *m);
-void module_arena(struct neso_module *m, struct arena *a); /* initializes another arena under the module's memory
-                                                            * limit */
+/* Initializes another arena under the module's memory limit. */
+void module_arena(struct neso_module *m, struct arena *a);
 bool module_add_source(struct neso_module *m, const char *name, const char *text, size_t length);
 /* the module's kernel number `index`; NULL past the end */
 struct obj *module_jit(const struct neso_module *m, size_t index);
@@ -124,8 +124,8 @@ bool options_read(void *to, size_t bytes, const void *from);
 void report_begin(struct neso_context *c);
 void report_enter(struct neso_module *m);
 neso_status report_leave(struct neso_module *m, neso_status status);
-void report_add_fault(struct neso_module *m, const struct fault *f);   /* to be called between report_enter and
-                                                                        * report_leave */
+/* To be called between report_enter and report_leave. */
+void report_add_fault(struct neso_module *m, const struct fault *f);
 /* Calls report_enter, report_add_fault and report_leave. */
 neso_status report_fault(struct neso_context *c, const struct fault *f);
 
@@ -144,8 +144,8 @@ void kernel_make(struct neso_kernel *k, neso_text which);
 
 /* Sets k->spec's arguments from a signature. */
 bool signature_read(struct neso_kernel *k, const char *signature);
-/* Lists, one on each line, every signature that a launch can make of the given one by promises for its
- * arguments: 1, or a multiple of 16. */
+/* Lists, one on each line, every signature that a launch can derive from the given one by promising that
+ * arguments are 1 or a multiple of 16. */
 bool signature_variants(struct neso_kernel *k, const char *signature, struct text *out);
 /* Prints the signature of k's specialization; false: there is none. */
 bool signature_print(struct neso_kernel *k, struct text *out);

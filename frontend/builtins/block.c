@@ -1,5 +1,5 @@
-/* block.c: block pointers, tensor descriptors, and accesses through them. Both are called boxes: blocks that
- * move over an array.
+/* block.c: implements block pointers, tensor descriptors, and accesses through them. Both are called boxes:
+ * blocks that move over an array.
  *
  *     p = tl.make_block_ptr(A, (M, K), (sm, 1), (m, 0), (64, 32), (1, 0))    the tuple (A, (M, K), (sm, 1), (64, 32), (m, 0))
  *     tl.load(p, boundary_check=(0,))        the pointers A + m sm + 0 + i0 sm + i1, the mask 0 <= m + i0 < M

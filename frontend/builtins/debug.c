@@ -316,7 +316,7 @@ static int items_of(struct obj **x, struct obj ***items)
     return n;
 }
 
-/* Gives the operands, broadcast to one shape, and returns their number; -1 after an error, which it reports. */
+/* Broadcasts the operands to one shape and returns their number; -1 after an error, which it reports. */
 static int asm_operands(struct eval *e, struct obj **items, const struct args *call, struct obj **x)
 {
     struct loc at = arg_loc(call, 2, "args");

@@ -325,7 +325,7 @@ struct obj *builtin_atomic_rmw(struct eval *e, struct obj **args, const struct a
     return atomic_update(e, args, call, false);
 }
 
-/* Checks that cmp or val has the pointee's type; a number is converted to it. */
+/* Checks that cmp or val has the pointee's type; a number is converted to that type. */
 static struct obj *arg_compared(struct eval *e, struct obj *x, const struct obj *p, const struct args *call,
                                 int i, const char *name)
 {

@@ -324,8 +324,8 @@ struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct a
 
 /* -- sorting -- */
 
-/* Checks that the argument is a block and that the dimension to sort is its last one; NULL after an error,
- * which it reports. */
+/* Checks that the argument is a block, and that the dimension to sort is the block's last one. Returns NULL
+ * after an error, which it reports. */
 static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct args *call, int at)
 {
     struct obj *x = arg_block(e, args[0], call, 0, "x");

@@ -445,8 +445,8 @@ static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step,
     return with_pairs(e, join(e, a, b, at), false, at);
 }
 
-/* Returns the operands in one shape, split for a function that takes `pack` elements of each; NULL after an
- * error, which it reports. */
+/* Broadcasts the operands to one shape, and splits each for a function that takes `pack` elements at a time;
+ * NULL after an error, which it reports. */
 static struct obj **mapped_operands(struct eval *e, struct obj *list, int64_t pack, const struct args *call)
 {
     int n = list->seq.n;

@@ -5,8 +5,8 @@
 
 /* -- attributes -- */
 
-/* Searches a module for a name, in this order: the names that it has, the names that its `find` can make, and
- * its submodules. */
+/* Searches a module for a name, in this order: among the names of the module's scope, among those that the
+ * module's `find` can make, and among the submodules. */
 static struct obj *module_attribute(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *found = scope_get(x->module.scope, name);

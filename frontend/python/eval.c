@@ -10,8 +10,9 @@
 
 enum {
     DEPTH_MOST =
-        9000, /* limit of e->depth: a call adds 8, an expression 1; this allows about 1000 nested calls, as
-               * Python does */
+        /* Limit of e->depth: a call adds 8, an expression 1; this allows about 1000 nested calls, as Python
+         * does. */
+    9000,
     STEPS_OF_STATEMENT =
         /* step limit of one top-level statement, if a file is loaded only for its kernels */
     1 << 17,

@@ -15,7 +15,7 @@ enum { WIDTH_MOST = 1 << 20, PRECISION_MOST = 1100 };
 struct field {
     const char *fill;
     int fill_bytes;
-    char align;     /* < > ^ =; 0: the default for the value's type */
+    char align;     /* '<', '>', '^' or '='; 0: the default of the value's type */
     char sign;      /* '+', '-' or ' ' */
     bool alternate; /* the format contains `#` */
     bool zero;

@@ -722,7 +722,7 @@ static bool begins_statement(const struct lexer *l, uint32_t i)
     }
 }
 
-/* Does the line have tokens? A line may consist of nothing but a continuation. */
+/* Does the line have tokens? A line may consist only of a line continuation (a backslash). */
 static bool line_has_tokens(const struct lexer *l)
 {
     enum token_kind last = l->out->all.n > 0 ? l->out->all.at[l->out->all.n - 1].kind : TOK_newline;

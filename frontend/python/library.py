@@ -178,7 +178,7 @@ def reduce(function, iterable, *initial):
         total = function(total, x)
     return total
 
-# Decorators without effect, applied directly or called with options first.
+# Decorators without effect. A program applies them directly, or first calls them with options.
 def cached_property(function, /):
     return function
 total_ordering = cached_property

@@ -33,14 +33,12 @@ NODE(while,       while_,      EXPR(test) BODY(body) BODY(orelse))
 NODE(with,        with,        FLAG(is_async) LIST(items) BODY(body)) /* items are with_item nodes */
 NODE(with_item,   with_item,   EXPR(context) EXPR(target))
 NODE(try,         try_,        BODY(body) LIST(handlers) BODY(orelse) BODY(final)) /* handlers are except nodes */
-NODE(except,      except,      FLAG(is_group) EXPR(type) NAME(name) BODY(body)) /* is_group: the clause is
-                                                                                 * `except*` */
+NODE(except,      except,      FLAG(is_group) EXPR(type) NAME(name) BODY(body)) /* is_group: `except*` */
 NODE(raise,       raise,       EXPR(value) EXPR(cause))
 NODE(assert,      assert_,     EXPR(test) EXPR(message))
 NODE(del,         del,         LIST(targets))
 NODE(import,      import,      LIST(names))                      /* names are alias nodes */
-NODE(import_from, import_from, NUMBER(level) WORD(module) LIST(names)) /* level: number of leading dots; module may be
-                                                                        * NULL */
+NODE(import_from, import_from, NUMBER(level) WORD(module) LIST(names)) /* level: leading dots; module may be NULL */
 NODE(alias,       alias,       WORD(name) NAME(as))              /* name may be dotted, or "*" */
 NODE(global,      global,      LIST(names))                      /* names are name nodes */
 NODE(nonlocal,    nonlocal,    LIST(names))
@@ -66,16 +64,14 @@ NODE(imaginary,   imaginary,   REAL(value))
 NODE(str,         str,         BYTES(value))                     /* in UTF-8; adjacent literals are joined */
 NODE(bytes,       bytes,       BYTES(value))
 NODE(fstring,     fstring,     LIST(parts))                      /* parts are str and field nodes */
-NODE(field,       field,       EXPR(value) NUMBER(conversion) EXPR(spec)) /* conversion is 0, 'r', 's' or 'a'; spec is
-                                                                           * an fstring node */
+NODE(field,       field,       EXPR(value) NUMBER(conversion) EXPR(spec)) /* conversion: 0, 'r', 's', 'a'; spec: fstring */
 NODE(tuple,       tuple,       LIST(items))
 NODE(list,        list,        LIST(items))
 NODE(set,         set,         LIST(items))
 NODE(dict,        dict,        LIST(items))                      /* items are pair nodes */
 NODE(pair,        pair,        EXPR(key) EXPR(value))            /* key is NULL for **value */
 NODE(comprehension, comprehension, FORM(form) EXPR(element) LIST(clauses)) /* of a dict, element is a pair node */
-NODE(clause,      clause,      FLAG(is_async) EXPR(target) EXPR(iter) LIST(tests)) /* for target in iter if tests[0]
-                                                                                    * if tests[1] ... */
+NODE(clause,      clause,      FLAG(is_async) EXPR(target) EXPR(iter) LIST(tests)) /* for target in iter if ... */
 NODE(lambda,      lambda,      LIST(params) EXPR(body))
 NODE(conditional, conditional, EXPR(then) EXPR(test) EXPR(orelse))
 NODE(boolean,     boolean,     OPER(op) LIST(operands))          /* `a and b and c` is one node */
@@ -84,8 +80,7 @@ NODE(link,        link,        OPER(op) EXPR(right))
 NODE(binary,      binary,      EXPR(left) OPER(op) EXPR(right))
 NODE(unary,       unary,       OPER(op) EXPR(operand))
 NODE(walrus,      walrus,      EXPR(target) EXPR(value))         /* target is a name node */
-NODE(call,        call,        EXPR(func) LIST(args))            /* args are expressions, starred and keyword nodes,
-                                                                  * in source order */
+NODE(call,        call,        EXPR(func) LIST(args))            /* args: expressions, starred, keyword nodes */
 NODE(attribute,   attribute,   EXPR(value) NAME(name))
 NODE(subscript,   subscript,   EXPR(value) EXPR(index))          /* index may be a slice, or a tuple with slices */
 NODE(slice,       slice,       EXPR(lower) EXPR(upper) EXPR(step))

@@ -673,7 +673,8 @@ static void leave_body(struct parser *p, struct context outer)
     p->in_loop = outer.in_loop;
 }
 
-/* 'async'? 'def' NAME '(' parameters ')' ('->' expression)? block; `def` is next, `head` the first token */
+/* 'async'? 'def' NAME '(' parameters ')' ('->' expression)? block; the next token is `def`; `head` is the
+ * statement's first token */
 static struct ast *function_def(struct parser *p, const struct token *head, struct ast_list decorators)
 {
     struct ast *n = parse_new(p, AST_def, head);

@@ -61,8 +61,8 @@ bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at);
 struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 
 /* -- attribute.c -- */
-struct obj *find_attribute(struct eval *e, struct obj *x, const char *name, struct loc at); /* NULL if there is
-                                                                                             * none */
+/* Returns an attribute of x; NULL if there is none. */
+struct obj *find_attribute(struct eval *e, struct obj *x, const char *name, struct loc at);
 void eval_setattr(struct eval *e, struct obj *x, const char *name, struct obj *value, struct loc at);
 struct obj *eval_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
 void eval_setitem(struct eval *e, struct obj *x, struct obj *index, struct obj *value, struct loc at);
@@ -110,8 +110,8 @@ extern const struct native_class native_property, native_static, native_classmet
 /* Gives a class fields by name (for a named tuple or dataclass), which define its construction, comparison
  * and text. */
 void class_set_fields(struct eval *e, struct obj *class, struct obj *names, bool is_tuple);
-struct obj *class_fields(struct eval *e, const struct obj *class, bool *is_tuple); /* the tuple of names; NULL if the
-                                                                                    * class has no fields */
+/* Returns the names of the class's fields as a tuple; NULL if the class has no fields. */
+struct obj *class_fields(struct eval *e, const struct obj *class, bool *is_tuple);
 
 /* -- eval.c -- */
 struct note {
@@ -164,12 +164,11 @@ struct builtin_table {
 };
 void builtins_define(struct eval *e);
 bool obj_is_builtin_type(const struct obj *x);                         /* is x int, str, list, ...? */
-struct obj *sort_list(struct eval *e, struct obj *list, struct obj *key, bool reverse, struct loc at); /* a stable
-                                                                                                        * sort in
-                                                                                                        * place */
+/* Sorts the list in place, by a stable sort. */
+struct obj *sort_list(struct eval *e, struct obj *list, struct obj *key, bool reverse, struct loc at);
 struct obj *dict_items(struct eval *e, const struct dict *d);          /* returns a list of (key, value) pairs */
-void dict_update(struct eval *e, struct obj *dict, struct obj *from, struct loc at); /* `from` is a mapping, or (key,
-                                                                                      * value) pairs */
+/* Adds the items of `from`, a mapping or (key, value) pairs. */
+void dict_update(struct eval *e, struct obj *dict, struct obj *from, struct loc at);
 struct obj *instance_names(struct eval *e, struct obj *x);             /* returns x.__dict__ */
 int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* returns the value of an int argument */
 struct obj *arg_str(struct eval *e, struct obj *x, struct loc at);     /* returns x, which must be a str */
@@ -177,8 +176,8 @@ struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* return
 /* Returns the position of `part` in s[from, to), searched from the left or the right; -1 if `part` is not there. */
 int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const struct obj *part, bool from_right);
 struct obj *seq_reverse(struct obj *x);                                 /* an iterator in reverse order */
-struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name); /* a method of str, list, dict, ...;
-                                                                                * NULL if there is none */
+/* Returns a method of str, list, dict, ...; NULL if there is none. */
+struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name);
 struct obj *library_module(struct eval *e, const char *name);          /* math, os, ...; NULL if there is none */
 void fill_math(struct eval *e, struct obj *module);
 void define_builtins(struct eval *e, struct scope *into, const struct builtin *rows, int n);

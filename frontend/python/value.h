@@ -57,7 +57,7 @@ struct value;
 struct dict_entry {
     struct obj *key, *value; /* key is NULL if the entry is deleted */
 };
-/* Insertion-ordered; keys compare and hash by Python's rules. */
+/* A dict in order of insertion. Keys compare and hash by Python's rules. */
 struct dict {
     VEC(struct dict_entry) entries;
     int nlive;
@@ -117,7 +117,7 @@ struct builtin {
     const char *name;    /* name for messages: "tl.load" */
     const char *params;
     struct obj *(*run)(struct eval *e, struct obj **args, const struct args *call);
-    const void *data;    /* distinguishes the rows of one handler: an opcode, for example */
+    const void *data;    /* data for the handler, for example an opcode */
 };
 
 /* Evaluates an operator of the syntax tree; if `reflected`, self is the right operand. Returns NULL if self
@@ -209,7 +209,7 @@ struct obj {
 };
 
 /* -- value.c: creating objects -- */
-extern struct obj *const obj_none; /* constant objects, of which each exists once */
+extern struct obj *const obj_none; /* constants; there is only one object of each */
 extern struct obj *const obj_true, *const obj_false, *const obj_ellipsis, *const obj_error;
 struct obj *obj_bool(bool b);
 struct obj *obj_int(struct eval *e, wide i);

@@ -116,8 +116,8 @@ static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
     if (x->kind != OBJ_tuple)
         return x;
     struct obj *out = x->was_list ? obj_list(r->e, 0, NULL) : obj_tuple(r->e, 0, NULL);
-    out->class_of = is_box(x) ? NULL : x->class_of; /* methods of block pointers and descriptors only work in
-                                                     * kernels */
+    /* Methods of block pointers and descriptors only work in kernels. */
+    out->class_of = is_box(x) ? NULL : x->class_of;
     for (int i = 0; i < x->seq.n; i++) {
         struct obj *item = rebuild(r, x->seq.at[i], true);
         VEC_PUSH(r->e->arena, &out->seq, item);

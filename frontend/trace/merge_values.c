@@ -380,7 +380,8 @@ static struct obj *join_name(struct eval *e, const char *name, struct obj *old, 
     return x[0];
 }
 
-/* If one branch always returns, it does not define names; gives it placeholders of the other branch's types. */
+/* If one branch always returns, it defines no values for the names. Gives such a branch placeholders with the
+ * types of the other branch's values. */
 static void dummy_for(struct eval *e, const struct branch *br, struct obj **x, struct loc at)
 {
     for (int i = 0; i < 2; i++) {

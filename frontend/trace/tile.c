@@ -1,4 +1,4 @@
-/* tile.c: values of a running kernel as host objects. They print as numpy arrays, and support indexing,
+/* tile.c: represents values of a running kernel as host objects. They print as numpy arrays, and support indexing,
  * operators and comparisons element by element, by Python's rules for numbers.
  *
  *     offs       [0 1 2 3]          offs * 2 > 3   [False False  True  True]          offs[1]   1 */

@@ -9,9 +9,9 @@
  *     reg 0      0        2           reg 0      0        1
  *     reg 1      1        3           reg 1      2        3
  *
- * In a shuffle every lane offers one register and reads the register that one lane offers. To fill B's
- * registers one after the other is impossible: for register 0, lane 0 would have to offer both its elements, 0
- * and 1. Instead, in round k lane l fills its register l ^ k:
+ * In a shuffle every lane offers one register and reads the register that one lane offers. A round that fills
+ * the same register of B in every lane is impossible: for register 0, lane 0 would have to offer both of its
+ * elements, 0 and 1. Instead, in round k lane l fills its register l ^ k:
  *
  *     round 0: lane 0 fills reg 0 with its own element 0, lane 1 fills reg 1 with its own element 3  (no shuffle)
  *     round 1: lane 0 fills reg 1 with element 2 of lane 1, lane 1 fills reg 0 with element 1 of lane 0

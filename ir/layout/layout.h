@@ -1,8 +1,8 @@
-/* layout.h: layouts as linear maps over GF(2): which register of which thread, or which offset in shared
- * memory, holds each element of a tile. The head of layout.c introduces the idea by an example. The files of
- * this folder in reading order: layout.c (making layouts and the algebra), shared.c (shared memory without
- * bank conflicts), matrix.c (ldmatrix), tensor.c (boxes of TMA copies), conversion.c (conversions between
- * layouts).
+/* layout.h: declares layouts as linear maps over GF(2): a layout maps each register of each thread, or each
+ * offset in shared memory, to the element of a tile that it holds. The head of layout.c introduces the idea by
+ * an example. The files of this folder in reading order: layout.c (making layouts and the algebra), shared.c
+ * (shared memory without bank conflicts), matrix.c (ldmatrix), tensor.c (boxes of TMA copies), conversion.c
+ * (conversions between layouts).
  *
  * A coordinate is the row-major index of an element in its tile, as a bit string (the last dimension's bits are
  * lowest). All sizes are powers of two, so the XOR of two coordinates is the XOR of their indices in each
@@ -11,7 +11,7 @@
  *
  *     coordinate = flip ^ XOR of basis[i] over the input bits i that are set
  *
- * The map is surjective: every element is in at least one place, that is, one register of one thread, or one
+ * The map is surjective: every element is in at least one place. A place is a register of a thread, or an
  * offset. An input bit whose basis vector is zero, or depends linearly on earlier vectors, replicates elements:
  * it is a replicated bit. The owner of an element is its place whose replicated bits are all zero. */
 #ifndef NESO_IR_LAYOUT_H

@@ -1,7 +1,7 @@
 /* matrix.c: decides whether ldmatrix can load a tile of a given layout from shared memory, and with which row
  * addresses.
  *
- * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8, 16 bytes, of matrix
+ * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8 (16 bytes) of matrix
  * l / 8; register i of lane l then holds the 32-bit word l mod 4 of row l / 4 of matrix i. The bits of a place
  * are therefore:
  *

@@ -27,12 +27,8 @@
 
 #include <stddef.h>
 
-enum {
-    BANKS_BITS = 5,
-    WORD_BITS = 2,
-    ACCESS_BITS = 4
-}; /* log2 of: 32 banks; 4 bytes of a word; 16 bytes of an
-                                                          * access */
+/* log2 of: 32 banks; 4 bytes of a word; 16 bytes of an access. */
+enum { BANKS_BITS = 5, WORD_BITS = 2, ACCESS_BITS = 4 };
 
 /* -- vectors -- */
 
@@ -151,9 +147,9 @@ static void add_vector_bits(struct vector_bits *v, const struct layout *l, const
 }
 
 /* Gives the span of a phase's words that R may intersect only in zero. The bits of `ignored` number elements of
- * one word or vector, so their vectors are left out. A vector with one of the bits `elsewhere`, which belong to
- * the other layout's vector, already reaches another bank: the result is the part of the span without these
- * bits, which are therefore eliminated first. */
+ * one word or vector, so their vectors are left out. The bits of `elsewhere` belong to the vector of the other
+ * layout: a word address with one of these bits is already in another bank. The result is therefore the part of
+ * the span without these bits, which are eliminated first. */
 static void phase_span(struct basis *out, const struct layout *l, int nlanes, uint32_t ignored,
                        uint32_t elsewhere, int most)
 {
@@ -222,9 +218,9 @@ static void add_cost(struct cost *c, const struct layout *shared, const struct l
     c->accesses += count_accesses(l, vector);
 }
 
-/* Bits that both layouts have in common never cause conflicts, so V contains them all. A bit of one layout only
- * leaves fewer banks for the accesses of the other layout, so every number of such bits is tried for each
- * layout. */
+/* Bits that both layouts have in common never cause conflicts, so V contains them all. A bit that only one
+ * layout has leaves fewer banks for the accesses of the other layout, so the function tries every number of
+ * such bits for each layout. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to, int elem_bytes)
 {
     int elem_bits = log2_floor(elem_bytes), most = ACCESS_BITS - elem_bits;

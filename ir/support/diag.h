@@ -1,4 +1,4 @@
-/* diag.h: diagnostics as data: errors, warnings, notes and hints with their places in the source.
+/* diag.h: represents diagnostics as data: errors, warnings, notes and hints with their source locations.
  *
  *     softmax.py:14:11: error: shapes do not broadcast: 1024 against 512 [shape-broadcast]
  *        14 |     z = x + m

@@ -1,5 +1,5 @@
-/* span.h: subspaces of bit vectors under XOR (GF(2)), in echelon form, and the solution of linear equations in
- * them.
+/* span.h: represents subspaces of bit vectors under XOR (over GF(2)) in echelon form, and solves linear
+ * equations in them.
  *
  * Each added vector has a word, its `combo`. Whenever two vectors are XORed, their combos are XORed too. If
  * vector i is added with the combo 1 << i, the combo of any vector in the span shows which added vectors XOR to

@@ -1,4 +1,5 @@
-/* text.c: string buffers, conversion of floats to text and back in any locale, interned strings (see text.h).
+/* text.c: implements string buffers, conversion of floats to text and back in any locale, and interned strings
+ * (see text.h).
  *
  * The C library prints and reads the decimal point of the locale. These functions therefore pass it only
  * numbers without a decimal point: digits and an exponent, such as 1234e-3. */

@@ -1,4 +1,4 @@
-/* text.h: a string buffer in an arena, and interned strings. */
+/* text.h: declares string buffers in an arena, and interned strings. */
 #ifndef NESO_IR_TEXT_H
 #define NESO_IR_TEXT_H
 

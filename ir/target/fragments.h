@@ -8,7 +8,7 @@
 /* The operands of `dot a b acc`, in order; the result has the accumulator's layout. */
 enum dot_role { DOT_a, DOT_b, DOT_acc, DOT_count };
 
-/* One matrix of an instruction: rows x columns, as a layout of registers and lanes. */
+/* One matrix of an mma instruction: its rows and columns, and its layout in registers and lanes. */
 struct fragment_part {
     int rows, columns;
     int nregs; /* log2 of the elements that a lane holds */
@@ -17,7 +17,7 @@ struct fragment_part {
     } reg[4], lane[LANE_BITS];
 };
 
-/* An mma instruction: M x N x K. */
+/* An mma instruction of shape M x N x K. */
 struct fragment {
     const char *name; /* name of codegen's instruction: m16n8k16_f16 */
     enum dtype dtype; /* types of operands a and b */

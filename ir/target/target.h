@@ -68,8 +68,8 @@ const struct target *target_by_name(const char *name);
 /* Returns the best target for a device of this compute capability; NULL if there is none. */
 const struct target *target_for_capability(int major, int minor);
 bool target_has(const struct target *t, enum feature f);
-/* Returns how many CTAs fit on an SM at once. Limits are the CTAs' threads, each thread's registers, which are
- * allocated in multiples of REGS_UNIT, and shared memory, of which the system reserves a part for each CTA.
+/* Returns how many CTAs fit on an SM at once. The limits are threads, registers (the hardware allocates a
+ * thread's registers in multiples of REGS_UNIT), and shared memory (the system reserves a part for each CTA).
  * With `threads` 0, only shared memory limits the CTAs; with `smem_bytes` 0, shared memory does not. */
 enum { REGS_UNIT = 8 };
 int target_ctas(const struct target *t, int threads, int regs, int64_t smem_bytes);

@@ -484,7 +484,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
         _refuse('ValueError', 'return_mode', "'min', 'max', 'mean', 'median' or 'all'", repr(return_mode))
     return _quantile(ordered, {'min': 0.0, 'max': 1.0, 'median': 0.5}[return_mode])
 
-# There are no CUDA graphs: makes the same calls one after the other.
+# neso has no CUDA graphs, so this function makes the same calls one after the other.
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode='mean'):
     return do_bench(fn, 0, rep, grad_to_none, quantiles, return_mode)
 
@@ -513,8 +513,8 @@ class Benchmark:
         self.y_log = y_log
         self.styles = styles
 
-# The results of a benchmark. columns: those of the xs, then those of the lines, with None for an absent value;
-# bands: (low, high) of each row and line.
+# The results of a benchmark. `columns` has a column for each x, then one for each line, with None for an absent
+# value. `bands` has (low, high) for each row and line.
 class _Table:
     def __init__(self, b, fn, extra):
         self.nx = len(b.x_names)

@@ -1,6 +1,6 @@
-/* properties.c: the properties of the device for torch.cuda and triton.runtime.driver: the GPU's driver
- * supplies them. If kernels run on the CPU, they are those of an H200, so that a program makes the same choices
- * as on that GPU. */
+/* properties.c: implements the device properties of torch.cuda and triton.runtime.driver. The GPU's driver
+ * supplies the properties. If kernels run on the CPU, they are those of an H200, so that a program makes the
+ * same choices as on that GPU. */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 #include "runtime/host/torch.h"

@@ -1,5 +1,5 @@
-/* tensor.c: arrays of host programs (tensor.h): storage on host and device, element access, maps over
- * broadcast shapes, products, random numbers. */
+/* tensor.c: implements the arrays of host programs (tensor.h): storage on host and device, element access, maps
+ * over broadcast shapes, products, random numbers. */
 #include "runtime/host/tensor.h"
 
 #include <math.h>

@@ -122,8 +122,8 @@ struct number {
     double f;
     int64_t i;
 };
-struct number tensor_get(const char *host, const struct tensor *t, int64_t linear); /* reads the element with a
-                                                                                     * row-major index */
+/* Reads the element with a row-major index. */
+struct number tensor_get(const char *host, const struct tensor *t, int64_t linear);
 void tensor_set(char *host, const struct tensor *t, int64_t linear, struct number x);
 
 /* tensor_map computes out[i] = f(x..., ctx). It broadcasts operands to out's shape, and converts between dtypes. */

@@ -1,4 +1,4 @@
-/* torch_math.c: arithmetic on the tensors of host programs: elementwise functions with broadcasting,
+/* torch_math.c: implements arithmetic on the tensors of host programs: elementwise functions with broadcasting,
  * reductions, softmax, comparisons of whole tensors. All results are computed in double precision (integers in
  * 64 bits) and rounded once. */
 #include "runtime/host/torch.h"
@@ -15,8 +15,8 @@ struct elementwise {
     int n;
     enum result result;
     double (*on_floats)(double x, double y);
-    int64_t (*on_ints)(int64_t x,
-                       int64_t y); /* function on integers; NULL if integers are converted to floats */
+    /* The function on integers; NULL if integers are converted to floats. */
+    int64_t (*on_ints)(int64_t x, int64_t y);
 };
 
 #define UNARY(name, expression)                                                                              \

@@ -1,4 +1,4 @@
-/* torch_pick.c: indexing by tensors, and concatenation: x[mask], x[:, indices], x[mask] = 0, cat, stack.
+/* torch_pick.c: implements indexing by tensors, and concatenation: x[mask], x[:, indices], x[mask] = 0, cat, stack.
  *
  * One of the indices may be a tensor. The other indices first select a view, in which the tensor's dimension
  * (for a mask: its dimensions) is whole. Each position that the tensor selects is then a smaller view of this
