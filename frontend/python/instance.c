@@ -158,8 +158,8 @@ struct obj *class_call(struct eval *e, struct obj *class, const struct args *arg
     } else if (args->n + args->nkw > 0) {
         eval_raise(e, args->loc, "TypeError", ERR_no_arguments, class->class.name);
     }
-    return e->trace && names && is_tuple ? argument_parts(e, x)
-                                         : x; /* in a kernel, a named tuple becomes a tuple */
+    /* In a kernel, a named tuple becomes a tuple. */
+    return e->trace && names && is_tuple ? argument_parts(e, x) : x;
 }
 
 struct obj *instance_special(struct eval *e, struct obj *x, const char *name, int n, struct obj *const *args,

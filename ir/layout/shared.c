@@ -180,8 +180,8 @@ static void swizzle(struct layout *out, const struct layout *from, const struct 
     uint32_t low = mask_of(vector->bit, vector->n);
     for (int i = 0; i < vector->n; i++)
         layout_add(out, IN_offset, UINT32_C(1) << vector->bit[i]);
-    for (int bit = 0; bit < nbits && out->nbits[IN_offset] < word_bits;
-         bit++) /* V has at least the bits of a word */
+    /* V has at least the bits of a word. */
+    for (int bit = 0; bit < nbits && out->nbits[IN_offset] < word_bits; bit++)
         if (!(low >> bit & 1)) {
             low |= UINT32_C(1) << bit;
             layout_add(out, IN_offset, UINT32_C(1) << bit);
