@@ -86,9 +86,9 @@ refused 'pass insert_barriers cannot be left out: code generation needs barriers
 compile --passes $needed,insert_barriers --emit ptx || say "the passes that are needed: $(cat out)"
 compile --passes ${needed/vectorize,allocate_shared/allocate_shared,vectorize},insert_barriers --emit ptx || say "an order that is as good: $(cat out)"
 refused 'pass insert_barriers needs offsets (' --passes ${needed/allocate_shared/insert_barriers,allocate_shared} --emit ptx
-refused 'which pass allocate_shared ends: let pass insert_barriers run between the two' --passes $needed,insert_barriers,allocate_shared --emit ptx
+refused 'which pass allocate_shared breaks: run pass insert_barriers between the two' --passes $needed,insert_barriers,allocate_shared --emit ptx
 refused 'cannot be left out: code generation needs scheduled' --passes legalize_dot --emit ptx
-refused 'pass assign_layouts needs traced (no tile has a layout), which pass assign_layouts ends' --passes assign_layouts,assign_layouts --emit opt
+refused 'pass assign_layouts needs traced (no tile has a layout), which pass assign_layouts breaks' --passes assign_layouts,assign_layouts --emit opt
 compile --stop-after lower_layout_conversion --emit ptx && say "PTX of part of the list"
 compile --stop-after lower_layout_conversion --emit opt || say "--stop-after"
 # A kernel that names no target gets one for PTX, and none for IR.

@@ -75,7 +75,7 @@ expect 2 'none.py has no kernel' compile none.py
 expect 2 "there is no kernel 'sub'" compile k.py::sub
 expect 2 'the kernels here: add, copy' compile k.py::sub
 expect 2 'several kernels: choose one of add, copy' compile k.py
-expect 2 "nothing for parameter 'X'" compile k.py::add
+expect 2 "no entry for parameter 'X'" compile k.py::add
 expect 2 'signature:1:8: error: unknown type' compile k.py::add --signature '*fp32, *fp31, *fp32, i32, 16'
 expect 2 'expected :16' compile k.py::add --signature '*fp32:8, *fp32, *fp32, i32, 16'
 expect 2 "parameter 'BLOCK' is a constexpr" compile k.py::add --signature '*fp32, *fp32, *fp32, i32, i32'
