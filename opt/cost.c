@@ -79,8 +79,9 @@ static void take(struct op *o, void *ctx)
 
 /* What a loop with dots takes beside the rings of its copies by tensor maps. */
 struct needs {
+    int64_t sums; /* the registers of a thread that dots' results take */
     int64_t
-        regs; /* of a thread: accumulators, other tiles that the loop carries, and operands that it computes */
+        regs; /* its registers for accumulators, other tiles that the loop carries, and operands that it computes */
     int64_t bytes; /* operands that stay in shared memory, and the rings of tiles that threads copy */
     bool idles;    /* tensor cores wait for arithmetic: between dots, on an operand or on a dot's result */
 };
@@ -155,6 +156,7 @@ static struct needs needs_of_loop(const struct op *loop)
             n.bytes += type_elems(t) * type_elem_bytes(t) * opt_stages(f, loop);
         if (is_dot(o))
             need_dot(&n, loop, o);
+        n.sums += is_dot(o) ? regs_of(op_result(o)) : 0;
         ndots += is_dot(o);
     }
     for (int i = 0; i < b->args.n; i++) {
@@ -174,8 +176,10 @@ static struct needs needs_of(const struct block *b)
             struct needs n = needs_of(o->regions[i]), own = {0};
             if (o->code == OP_for)
                 own = needs_of_loop(o);
+            n.sums += own.sums;
             n.regs += own.regs;
             n.bytes += own.bytes;
+            most.sums = n.sums > most.sums ? n.sums : most.sums;
             most.regs = n.regs > most.regs ? n.regs : most.regs;
             most.bytes = n.bytes > most.bytes ? n.bytes : most.bytes;
             most.idles |= n.idles || own.idles;
@@ -185,39 +189,38 @@ static struct needs needs_of(const struct block *b)
 
 enum { PRODUCER_WARPS = 1, PERMILLE = 1000, THREADS_WARPGROUP = 32 * WGMMA_WARPS };
 
-static bool fit_by_memory(struct func *f)
-{
-    struct room r = {.func = f};
-    func_walk(f, take, &r);
-    /* The bytes of tiles that are read early serve a loop's other buffers later. */
-    int64_t own = needs_of(f->body).bytes, later = own > r.early_bytes ? own - r.early_bytes : 0;
-    int64_t bytes = r.ring_bytes + later + f->module->params->persistent_grid_barrier_bytes;
-    return target_ctas(f->target, 0, 0, bytes) >= 2;
-}
-
-/* Do two CTAs fit by registers, if each thread has as many? */
-static bool fit_by_equal_registers(const struct func *f)
+/* The accumulators that two CTAs may have, if each thread has as many registers. */
+static int64_t equal_share(const struct func *f)
 {
     int regs = target_regs(f->target, 2 * 32 * (f->num_warps + PRODUCER_WARPS));
-    return needs_of(f->body).regs <= regs * f->module->params->persistent_grid_sums_permille / PERMILLE;
+    return (int64_t)regs * f->module->params->persistent_grid_sums_permille / PERMILLE;
 }
 
-/* Do two CTAs fit by registers, if setmaxnreg gives most of them to one consumer warpgroup? That pays where tensor cores
- * wait for arithmetic; otherwise one CTA does better with all registers (overlap_epilogue.c). */
-static bool fit_by_divided_registers(const struct func *f)
+static bool fit_by_memory(const struct func *f, int64_t bytes)
 {
-    const struct params *params = f->module->params;
+    return target_ctas(f->target, 0, 0, bytes + f->module->params->persistent_grid_barrier_bytes) >= 2;
+}
+
+/* Do two CTAs of one consumer warpgroup fit if setmaxnreg gives it most registers, and only then? That pays where tensor
+ * cores wait for arithmetic; otherwise one CTA does better with all registers (overlap_epilogue.c). The bytes of tiles
+ * that are read early serve a loop's other buffers later. */
+static bool divides(const struct func *f, const struct room *r)
+{
     const struct needs n = needs_of(f->body);
+    const int64_t later = n.bytes > r->early_bytes ? n.bytes - r->early_bytes : 0;
     int regs[2];
-    if (f->num_warps != WGMMA_WARPS || !n.idles)
+    if (f->num_warps != WGMMA_WARPS || !n.idles || n.regs <= equal_share(f))
         return false;
     cost_role_regs(f, 2, regs);
-    return n.regs <= regs[0] * params->warp_specialize_divided_permille / PERMILLE;
+    return fit_by_memory(f, r->ring_bytes + later) &&
+           n.regs <= (int64_t)regs[0] * f->module->params->warp_specialize_divided_permille / PERMILLE;
 }
 
 bool cost_two_ctas_fit(struct func *f)
 {
-    return fit_by_memory(f) && (fit_by_equal_registers(f) || fit_by_divided_registers(f));
+    struct room r = {.func = f};
+    func_walk(f, take, &r);
+    return fit_by_memory(f, r.ring_bytes) && (needs_of(f->body).sums <= equal_share(f) || divides(f, &r));
 }
 
 /* -- registers of roles -- */
@@ -238,5 +241,7 @@ int cost_ctas_of_roles(struct func *f)
 {
     if (f->num_warps > WGMMA_WARPS)
         return cost_two_ctas_fit(f) ? 0 : 1;
-    return fit_by_memory(f) && !fit_by_equal_registers(f) && fit_by_divided_registers(f) ? 2 : 0;
+    struct room r = {.func = f};
+    func_walk(f, take, &r);
+    return divides(f, &r) ? 2 : 0;
 }
