@@ -97,11 +97,14 @@ PARAM(warp_specialize_vector_bytes, 1024, 0, 65536, "bytes",
 PARAM(overlap_dots_arithmetic_regs, 56, 0, 255, "registers",
       "registers that a thread needs between two chained dots, beyond both accumulators and the operand",
       "attention D=128, 128 x 128, 8 warps, with the overlap: 240 us became 216")
-PARAM(schedule_dots_spilled_regs, 28, 0, 255, "registers", "registers beyond a thread's that a loop of several dots in one warpgroup may need for all dots at once",
-      "attention backward D=64, 32 x 128, 4 warps, 27 too many: 1056 us became 919; causal D=128, 64 x 128, 8 warps: 433 became 459")
-PARAM(overlap_epilogue_step_regs, 3, 0, 100, "registers", "registers that the descriptors of a wgmma's operands take for one step of K", "not measured")
-PARAM(overlap_epilogue_other_regs, 26, 0, 255, "registers", "registers for the counters and addresses of a loop, beyond accumulator, tile and descriptors",
-      "not measured")
+PARAM(schedule_dots_spilled_regs, 28, 0, 255, "registers",
+      "registers beyond a thread's that a loop of several dots in one warpgroup may need for all dots at once",
+      "attention backward D=64, 32 x 128, 4 warps, 27 too many: 1056 us became 919; causal D=128, 64 x 128, 8 "
+      "warps: 433 became 459")
+PARAM(overlap_epilogue_step_regs, 3, 0, 100, "registers",
+      "registers that the descriptors of a wgmma's operands take for one step of K", "not measured")
+PARAM(overlap_epilogue_other_regs, 26, 0, 255, "registers",
+      "registers for the counters and addresses of a loop, beyond accumulator, tile and descriptors", "not measured")
 
 /* -- pipeline_loops -- */
 PARAM(pipeline_loops_depth, 12, 1, 1000, "ops",
