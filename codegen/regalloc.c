@@ -245,7 +245,7 @@ static bool may_have(const struct allocator *a, const struct allocation *alloc, 
         return false;
     if (!t || x->tuple < 0)
         return true;
-    if (t->begun)
+    if (t->begun || t->is_sum)
         return false;
     const struct tuple *old = &a->tuples.at[x->tuple];
     return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].index]] == n + 1;
@@ -278,8 +278,9 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
  *  - it serializes wgmmas if a register has different indices in the tuples of two wgmmas (warning C7511);
  *  - it silently generates wrong code if a register of an accumulator holds another value earlier or later: it
  *    merges distinct shuffles into one, or computes a wrong sum where it spills (ptxas 13.0, driver 580;
- *    tests/programs/sums_apart.py). So accumulators share their numbers with no other values. Register operands may
- *    share theirs. */
+ *    tests/programs/sums_apart.py). So accumulators share their numbers with no other values, and with each other only
+ *    if one starts with the value of the other: where a product of the accumulator follows each of two dots into the
+ *    same tuple, ptxas keeps the first product only. Register operands may share their numbers. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};
