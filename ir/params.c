@@ -11,8 +11,7 @@ const struct params params_default = {
 };
 
 const struct param_info param_info[] = {
-#define PARAM(name, dflt, least, most, unit, meaning, measured)                                              \
-    {#name, dflt, least, most, unit, meaning, measured},
+#define PARAM(name, dflt, least, most, unit, meaning, measured) {#name, dflt, least, most, unit},
 #include "ir/params.h"
 #undef PARAM
 };

@@ -4,9 +4,11 @@
  *   PARAM(name, default, least, most, unit, meaning, measured)
  *
  *   name       begins with the pass or stage that uses it (a pass of opt/passes.h, or schedule, select, launch, ...)
- *   least      the smallest and `most` the largest value that --param accepts; the code is correct with each value between
+ *   least      the smallest and `most` the largest value that --param accepts; the code is correct with each of them
  *   unit       what the value counts; "one part in" means the fraction 1/value; "log2 ..." means an exponent of 2
- *   measured   the measurement that set the default, on an H200 unless it says otherwise, or "not measured", perhaps with a reason
+ *   measured   the measurement that set the default, on an H200 unless it says otherwise; or how many of 456 kernels (a
+ *              quarter of those in tests/ and bench/, for sm_90a) get other PTX at half and at double the default; or
+ *              "not measured"
  *
  * The length of a fixed array (TERMS_MOST of affine.h, ...) is not in the table, because --param cannot change
  * it. A module has its own values (module.params). `neso help params` prints the table, `--param NAME=VALUE`
@@ -14,27 +16,30 @@
 #ifdef PARAM
 
 /* -- analyses: limits of their searches -- */
-PARAM(affine_depth, 200, 1, 1000, "ops", "affine.c follows a chain of definitions this far", "not measured")
+PARAM(affine_depth, 200, 1, 1000, "ops", "affine.c follows a chain of definitions this far",
+      "456 kernels have the same PTX at 100 and 400")
 PARAM(access_pattern_depth, 40, 1, 1000, "ops", "access_pattern.c follows a chain of definitions this far from a mask",
-      "not measured")
+      "456 kernels have the same PTX at 20 and 80")
 PARAM(axis_info_rounds, 8, 1, 100, "iterations",
       "axis_info.c analyses a loop's body at most so many times; values that still change then count as unknown",
-      "not measured")
-PARAM(value_range_ops, 64, 1, 1000, "ops", "definitions that the computation of one value range visits", "not measured")
+      "456 kernels have the same PTX at 4 and 16")
+PARAM(value_range_ops, 64, 1, 1000, "ops", "definitions that the computation of one value range visits",
+      "456 kernels have the same PTX at 32 and 128")
 PARAM(depends_ops, 64, 1, 1000, "ops", "definitions that the search for what one scalar depends on visits",
-      "not measured")
+      "456 kernels have the same PTX at 32 and 128")
 PARAM(dot_chain_ops, 256, 1, 10000, "ops", "definitions that the search for the dot behind one tile visits",
-      "not measured")
+      "456 kernels have the same PTX at 128 and 512")
 
 /* -- single_trip_loops -- */
 PARAM(single_trip_loops_ops, 200, 1, 10000, "ops", "definitions that one comparison of two values visits",
-      "not measured")
+      "456 kernels have the same PTX at 100 and 400")
 PARAM(single_trip_loops_kept_percent, 25, 0, 100, "percent of a thread's registers",
       "tiles kept in registers from one loop to the next take at most this part",
-      "not measured: the code between works on two more tiles of that size, and a spill costs more than a second "
-      "load from a cache")
+      "456 kernels have the same PTX at 12 and 50; the code between works on two more tiles of that size, and a "
+      "spill costs more than a second load from a cache")
 PARAM(single_trip_loops_read_percent, 75, 0, 100, "percent of a thread's registers",
-      "tiles loaded before the loops, together with the kept ones, take at most this part", "not measured")
+      "tiles loaded before the loops, together with the kept ones, take at most this part",
+      "456 kernels have the same PTX at 37 and 100")
 
 /* -- legalize_dot -- */
 PARAM(legalize_dot_warps_most, 8, 1, 32, "warps",
@@ -49,36 +54,43 @@ PARAM(raise_tma_store_staged_bytes, 32768, 1024, 262144, "bytes",
       "a larger tile is stored in parts; two parts fit in so many bytes",
       "128 x 256 f32 took 128 KB and left room for 2 stages; in parts 64 KB, and 3 stages")
 PARAM(raise_tma_store_row_bytes, 128, 16, 1024, "bytes", "the rows of a part have at least so many bytes",
-      "not measured")
+      "of 456 kernels, other PTX: 3 at 64, 8 at 256")
 
 /* -- persistent_grid -- */
 PARAM(persistent_grid_ops, 64, 1, 1000, "ops",
-      "definitions that the search for a loop length that depends on the program visits", "not measured")
+      "definitions that the search for a loop length that depends on the program visits",
+      "456 kernels have the same PTX at 32 and 128")
 PARAM(persistent_grid_sums_permille, 667, 0, 1000, "per mille of a thread's registers",
       "two CTAs fit on an SM if accumulators take at most this part of the registers that a thread has then",
-      "not measured: two CTAs of five warps leave a thread 168 registers")
+      "of 456 kernels, other PTX: 18 at 333, 6 at 1000; two CTAs of five warps leave a thread 168 registers")
 PARAM(persistent_grid_barrier_bytes, 1024, 0, 16384, "bytes",
-      "shared memory that a CTA takes beside its rings, in the estimate whether two CTAs fit on an SM", "not measured")
+      "shared memory that a CTA takes beside its rings, in the estimate whether two CTAs fit on an SM",
+      "456 kernels have the same PTX at 512 and 2048")
 
 /* -- assign_layouts -- */
 PARAM(assign_layouts_inherit_depth, 4, 0, 100, "ops",
-      "a tile that no access reads or writes inherits a layout through up to so many shape ops", "not measured")
+      "a tile that no access reads or writes inherits a layout through up to so many shape ops",
+      "456 kernels have the same PTX at 2 and 8")
 
 /* -- lower_layout_conversion, and ir/layout/conversion.c -- */
 PARAM(lower_layout_conversion_shared_slots, 32, 0, 10000, "issue slots of a warp",
-      "the cost of barrier and latency of a conversion through shared memory", "not measured: an estimate")
+      "the cost of barrier and latency of a conversion through shared memory",
+      "of 456 kernels, other PTX: 6 at 16, 1 at 64; an estimate")
 PARAM(lower_layout_conversion_register_slots, 2, 0, 100, "issue slots of a warp",
-      "the cost of one register's store and load in a conversion through shared memory", "not measured: an estimate")
+      "the cost of one register's store and load in a conversion through shared memory",
+      "of 456 kernels, other PTX: 3 at 1, 5 at 4; an estimate")
 
 /* -- lower_scan, lower_reduce -- */
 PARAM(lower_scan_own_log2, 2, 0, 5, "log2 elements",
-      "neighbours along the contiguous axis that one thread scans in its registers", "not measured")
+      "neighbours along the contiguous axis that one thread scans in its registers",
+      "of 456 kernels, other PTX: 3 at 1, 3 at 4")
 PARAM(lower_reduce_parts_log2, 2, 0, 5, "log2 values",
-      "partial results of warps that one thread reduces in registers; lanes reduce the rest", "not measured")
+      "partial results of warps that one thread reduces in registers; lanes reduce the rest",
+      "of 456 kernels, other PTX: 28 at 1, 6 at 4")
 
 /* -- warp_specialize -- */
 PARAM(warp_specialize_consumer_warps_most, 8, 4, 8, "warps", "kernels with more warps get no producer warp",
-      "not measured")
+      "of 456 kernels, other PTX: 32 at 4")
 PARAM(warp_specialize_producer_regs, 40, 24, 248, "registers",
       "setmaxnreg's limit for a thread of the producer (rounded down to a multiple of 8)", "not measured")
 PARAM(warp_specialize_producer_regs_least, 24, 24, 248, "registers",
@@ -89,9 +101,10 @@ PARAM(warp_specialize_divided_permille, 850, 0, 1000, "per mille of a consumer's
 PARAM(warp_specialize_consumer_regs_most, 240, 24, 248, "registers",
       "setmaxnreg's largest limit for a thread of a consumer (rounded down to a multiple of 8)", "not measured")
 PARAM(warp_specialize_reserve_bytes, 1024, 0, 65536, "bytes",
-      "shared memory that rings leave free for barriers and alignment", "not measured")
+      "shared memory that rings leave free for barriers and alignment", "456 kernels have the same PTX at 512 and 2048")
 PARAM(warp_specialize_vector_bytes, 1024, 0, 65536, "bytes",
-      "a one-dimensional tile of at most so many bytes that a loop of dots loads gets a ring", "not measured")
+      "a one-dimensional tile of at most so many bytes that a loop of dots loads gets a ring",
+      "456 kernels have the same PTX at 512 and 2048")
 
 /* -- overlap_dots, overlap_epilogue -- */
 PARAM(overlap_dots_arithmetic_regs, 56, 0, 255, "registers",
@@ -102,37 +115,47 @@ PARAM(schedule_dots_spilled_regs, 28, 0, 255, "registers",
       "attention backward D=64, 32 x 128, 4 warps, 27 too many: 1056 us became 919; causal D=128, 64 x 128, 8 "
       "warps: 433 became 459")
 PARAM(overlap_epilogue_step_regs, 3, 0, 100, "registers",
-      "registers that the descriptors of a wgmma's operands take for one step of K", "not measured")
+      "registers that the descriptors of a wgmma's operands take for one step of K",
+      "of 456 kernels, other PTX: none at 1, 2 at 6")
 PARAM(overlap_epilogue_other_regs, 26, 0, 255, "registers",
-      "registers for the counters and addresses of a loop, beyond accumulator, tile and descriptors", "not measured")
+      "registers for the counters and addresses of a loop, beyond accumulator, tile and descriptors",
+      "of 456 kernels, other PTX: none at 13, 4 at 52")
 
 /* -- pipeline_loops -- */
 PARAM(pipeline_loops_depth, 12, 1, 1000, "ops",
-      "the search from a load to the dots that read it follows this many uses", "not measured")
+      "the search from a load to the dots that read it follows this many uses",
+      "of 456 kernels, other PTX: 6 at 6, none at 24")
 PARAM(pipeline_loops_shared_percent, 50, 0, 100, "percent of a CTA's shared memory",
-      "rings take at most this part, so that two CTAs fit on an SM, unless other buffers prevent that", "not measured")
+      "rings take at most this part, so that two CTAs fit on an SM, unless other buffers prevent that",
+      "456 kernels have the same PTX at 25 and 100")
 PARAM(pipeline_loops_reserve_part, 16, 1, 1000, "one part in",
-      "the part of shared memory that rings leave free where two CTAs do not fit", "not measured")
+      "the part of shared memory that rings leave free where two CTAs do not fit",
+      "456 kernels have the same PTX at 8 and 32")
 PARAM(pipeline_loops_meet_depth, 8, 1, 1000, "ops",
       "the search from a load to arithmetic with a dot's result, and from there back to the dot, follows this many "
-      "ops", "not measured")
+      "ops", "456 kernels have the same PTX at 4 and 16")
 PARAM(rotate_loads_depth, 32, 1, 1000, "ops",
       "the search through the address of a load that moves to the iteration before follows this many ops",
-      "not measured")
+      "456 kernels have the same PTX at 16 and 64")
 PARAM(rotate_loads_regs_most, 4, 1, 255, "registers",
-      "an index tile that takes at most so many registers of a thread is loaded an iteration ahead", "not measured")
+      "an index tile that takes at most so many registers of a thread is loaded an iteration ahead",
+      "456 kernels have the same PTX at 2 and 8")
 PARAM(alias_largest_depth, 8, 1, 1000, "definitions",
-      "the computation of an index's largest value follows a chain of definitions this far", "not measured")
+      "the computation of an index's largest value follows a chain of definitions this far",
+      "456 kernels have the same PTX at 4 and 16")
 PARAM(pipeline_loops_small_bytes, 4096, 0, 262144, "bytes",
-      "a ring of at most so many bytes may use the part that rings otherwise leave free", "not measured")
+      "a ring of at most so many bytes may use the part that rings otherwise leave free",
+      "456 kernels have the same PTX at 2048 and 8192")
 
 /* -- cluster_multicast -- */
 PARAM(cluster_multicast_stride_most, 64, 1, 1024, "programs",
-      "the two programs of a pair are at most this far apart along axis 0", "not measured")
+      "the two programs of a pair are at most this far apart along axis 0",
+      "456 kernels have the same PTX at 32 and 128")
 PARAM(cluster_multicast_samples, 96, 1, 10000, "programs",
-      "sample programs whose coordinates are compared for each stride", "not measured")
+      "sample programs whose coordinates are compared for each stride", "456 kernels have the same PTX at 48 and 192")
 PARAM(cluster_multicast_disagree_part, 8, 1, 10000, "one part in",
-      "the part of the sample programs that may load other tiles than their partners", "not measured")
+      "the part of the sample programs that may load other tiles than their partners",
+      "456 kernels have the same PTX at 4 and 16")
 PARAM(cluster_multicast_bytes_per_cycle, 80, 0, 100000, "bytes a cycle of an SM",
       "dots that load more wait for L2; pairs then pay even where a CTA runs one program",
       "64 x 128 tiles (96 bytes a cycle) gain a third, 128 x 128 lose 3 to 8 percent, 128 x 256 gain nothing")
@@ -140,21 +163,26 @@ PARAM(cluster_multicast_persistent_bytes_per_cycle, 40, 0, 100000, "bytes a cycl
       "the same threshold where a CTA loops over many programs",
       "128 x 256 x 64 tiles (48 bytes a cycle) gain 3 percent at 4096 and 8192")
 PARAM(cluster_multicast_share_part, 4, 1, 1000, "one part in",
-      "the part of the loaded bytes that a pair must share where dots wait for L2", "not measured")
+      "the part of the loaded bytes that a pair must share where dots wait for L2",
+      "of 456 kernels, other PTX: 7 at 2, 6 at 8")
 PARAM(cluster_multicast_persistent_share_part, 2, 1, 1000, "one part in",
       "the part that a pair must share where dots do not wait for L2 and a CTA loops over many programs",
       "128 x 256 x 64 (48 bytes a cycle) gains 3 percent where two thirds are shared, loses 1 to 3 where one third is")
 
 /* -- remat -- */
 PARAM(remat_tile_elems, 16, 1, 1024, "elements of a thread",
-      "smaller tiles are kept, and reductions of them do not count as reductions", "not measured")
-PARAM(remat_ops, 5, 0, 100, "ops", "a tile that takes more ops to recompute is kept", "not measured")
+      "smaller tiles are kept, and reductions of them do not count as reductions",
+      "of 456 kernels, other PTX: 5 at 8, 2 at 32")
+PARAM(remat_ops, 5, 0, 100, "ops", "a tile that takes more ops to recompute is kept",
+      "of 456 kernels, other PTX: 2 at 2, none at 10")
 PARAM(remat_small_part, 4, 1, 1024, "one part in",
-      "a broadcast operand of at most this part of the tile counts as available everywhere", "not measured")
+      "a broadcast operand of at most this part of the tile counts as available everywhere",
+      "456 kernels have the same PTX at 2 and 8")
 PARAM(remat_exp_part, 2, 1, 1024, "one part in",
-      "the part of a thread's registers above which the exponentials of a tile are recomputed", "not measured")
+      "the part of a thread's registers above which the exponentials of a tile are recomputed",
+      "of 456 kernels, other PTX: none at 1, 1 at 4")
 PARAM(remat_other_regs, 14, 0, 255, "registers", "registers that a thread needs beyond the kept tiles",
-      "not measured")
+      "456 kernels have the same PTX at 7 and 28")
 PARAM(remat_enough_bytes, 24576, 0, 1048576, "bytes",
       "if the loads in flight on an SM cover so many bytes, every value is kept",
       "RMS norm fp16 of 4096 to 15872 columns: 0.95 to 0.99 of Triton with remat, 0.99 to 1.02 without; 64 KiB in "
@@ -177,32 +205,38 @@ PARAM(l2_prefetch_long_elems, 8192, 1, 1048576, "elements",
       "a row whose product is larger is prefetched over the long distance",
       "where many programs share an SM it cost up to 9 percent (softmax of 4096 and 8192 columns)")
 PARAM(l2_prefetch_filled_percent, 75, 0, 100, "percent of a tile",
-      "a row that fills a smaller part of its tile is prefetched over a longer distance", "not measured")
+      "a row that fills a smaller part of its tile is prefetched over a longer distance",
+      "of 456 kernels, other PTX: 3 at 37, 3 at 100")
 PARAM(l2_prefetch_further_part, 3, 1, 1000, "one part in",
-      "the part of the distance that is added for rows that do not fill their tiles", "not measured")
+      "the part of the distance that is added for rows that do not fill their tiles",
+      "of 456 kernels, other PTX: 3 at 1, 3 at 6")
 
 /* -- allocate_shared, insert_barriers, pack_programs -- */
 PARAM(allocate_shared_cheap_bytes, 4096, 0, 262144, "bytes",
       "buffers that together take no more bytes do not share addresses, because sharing costs a barrier",
-      "not measured")
+      "of 456 kernels, other PTX: 4 at 2048, 6 at 8192")
 PARAM(insert_barriers_depth, 4, 0, 100, "ops",
-      "the comparison of two stage numbers follows a chain of definitions this far", "not measured")
+      "the comparison of two stage numbers follows a chain of definitions this far",
+      "456 kernels have the same PTX at 2 and 8")
 PARAM(pack_programs_most, 4, 1, 32, "programs", "programs of one warp that share a CTA",
       "4096 rows of 1 KB: 6.9 us with one program per CTA; a copy of the same bytes takes 6.35 us")
 
 /* -- stepdown -- */
 PARAM(stepdown_conversion_bytes, 32768, 1024, 262144, "bytes",
-      "the size of the pieces into which conversions are split at the first attempt", "not measured")
+      "the size of the pieces into which conversions are split at the first attempt",
+      "of 456 kernels, other PTX: 1 at 16384, 1 at 65536")
 PARAM(stepdown_conversion_bytes_least, 8192, 1024, 262144, "bytes",
-      "the size of the pieces if the first attempt does not fit", "not measured")
+      "the size of the pieces if the first attempt does not fit", "of 456 kernels, other PTX: 1 at 4096, 1 at 16384")
 PARAM(stepdown_registers_over, 4, 1, 1000, "times an SM's registers", "a kernel with a larger tile is refused at once",
-      "not measured")
+      "of 456 kernels, other PTX: 1 at 2, none at 8")
 PARAM(stepdown_shared_percent, 50, 0, 100, "percent of a CTA's shared memory",
-      "a kernel without dots whose tiles together take less is not copied for a second attempt", "not measured")
+      "a kernel without dots whose tiles together take less is not copied for a second attempt",
+      "456 kernels have the same PTX at 25 and 100")
 
 /* -- select -- */
 PARAM(select_mask_uses, 200, 1, 10000, "uses",
-      "uses that the search for readers of a masked load's disabled elements visits", "not measured")
+      "uses that the search for readers of a masked load's disabled elements visits",
+      "456 kernels have the same PTX at 100 and 400")
 PARAM(select_sum_run, 8, 1, 256, "elements",
       "a sum of products becomes chains of so many fma, and a tree adds the chains",
       "RMS norm of 8192 columns: 283 instructions became 271")
@@ -212,33 +246,41 @@ PARAM(select_turns_percent, 60, 0, 100, "percent of the shuffles",
 
 /* -- peephole, branch_over_masked, remat of machine IR -- */
 PARAM(peephole_pair_depth, 8, 0, 100, "instructions",
-      "the pairing of halves of a register follows a chain of instructions this far", "not measured")
+      "the pairing of halves of a register follows a chain of instructions this far",
+      "456 kernels have the same PTX at 4 and 16")
 PARAM(branch_over_masked_insns, 48, 1, 100000, "instructions",
       "a masked store gets no branch if the branch would skip fewer instructions",
       "layer norm f16 of 5120 in 8192 27.6 to 25.5 us; RMS norm (about 36) gained nothing, rows of 8192 lost 1 "
       "percent")
 PARAM(branch_over_masked_distance, 2048, 1, 1000000, "instructions",
-      "instructions before a store that the search for those that only the store needs visits", "not measured")
+      "instructions before a store that the search for those that only the store needs visits",
+      "456 kernels have the same PTX at 1024 and 4096")
 PARAM(branch_over_masked_regs_percent, 75, 0, 100, "percent of a thread's registers",
       "kernels with more live registers get no branches over masked stores",
       "where registers are nearly used up ptxas spilled")
 PARAM(remat_insns_depth, 12, 0, 100, "instructions",
-      "where registers are short, chains of up to so many instructions are rematerialized for each use", "not measured")
+      "where registers are short, chains of up to so many instructions are rematerialized for each use",
+      "456 kernels have the same PTX at 6 and 24")
 
 /* -- schedule -- */
 PARAM(schedule_ready_most, 32, 1, 10000, "instructions",
-      "ready instructions that the scheduler compares where registers are short", "not measured")
+      "ready instructions that the scheduler compares where registers are short",
+      "of 456 kernels, other PTX: 9 at 16, 6 at 64")
 PARAM(schedule_regs_percent, 75, 0, 100, "percent of a thread's registers",
-      "with more registers live, instructions that free registers go first", "not measured")
+      "with more registers live, instructions that free registers go first",
+      "of 456 kernels, other PTX: 70 at 37, 31 at 100")
 PARAM(schedule_pipeline_spare_regs, 2, 0, 255, "registers",
-      "a pipelined block keeps its order if so many registers remain for ptxas", "not measured")
+      "a pipelined block keeps its order if so many registers remain for ptxas",
+      "456 kernels have the same PTX at 1 and 4")
 PARAM(schedule_gain_part, 8, 1, 1000, "one part in",
       "the gain in CTAs on an SM for which the order with few registers is chosen",
       "layer norm of 16384 in 16 warps: 2 programs on an SM instead of 1; of 8192 in 8 warps: 4 instead of 3")
 PARAM(schedule_steps, 8, 1, 100, "steps",
-      "register limits that the search for the order with the most loads in flight tries", "not measured")
+      "register limits that the search for the order with the most loads in flight tries",
+      "of 456 kernels, other PTX: 1 at 4, 1 at 16")
 PARAM(schedule_preds_most, 12, 0, 1000, "predicates",
-      "an order with more live predicates is rejected, because ptxas keeps some of them in registers", "not measured")
+      "an order with more live predicates is rejected, because ptxas keeps some of them in registers",
+      "of 456 kernels, other PTX: 3 at 6, 6 at 24")
 PARAM(schedule_carried_regs, 64, 1, 1024, "registers",
       "a thread that converts so many registers through shared memory may use all registers",
       "a transpose of 128 x 128 halves spilled 48 bytes of a thread for a seventh program, where shared memory "
@@ -255,9 +297,10 @@ PARAM(ptxas_chained_percent, 80, 1, 100, "percent of the live registers",
       "the part that ptxas needs where one wgmma depends on another",
       "causal attention: 96 of 118 without spills; 158 of 197")
 PARAM(ptxas_saved_regs, 1, 0, 255, "registers",
-      "registers that ptxas saves in a kernel without branches that unpacks halves", "not measured")
+      "registers that ptxas saves in a kernel without branches that unpacks halves",
+      "456 kernels have the same PTX at 0 and 2")
 PARAM(ptxas_load_regs, 2, 0, 255, "registers", "registers that ptxas needs to keep loads ahead of their one reduction",
-      "not measured")
+      "456 kernels have the same PTX at 1 and 4")
 PARAM(ptxas_loop_regs, 5, 0, 255, "registers",
       "registers that ptxas needs beyond the live ones in a kernel with branches",
       "no kernel of the tests or benches spills")
@@ -267,11 +310,13 @@ PARAM(ptxas_loop_part, 16, 1, 1000, "one part in",
 PARAM(ptxas_division_halves, 12, 0, 255, "16-bit registers", "registers that ptxas needs for a division",
       "no kernel of the tests or benches spills")
 PARAM(ptxas_report_regs, 6, 0, 255, "registers",
-      "registers that --explain=registers allows for ptxas before it predicts spills", "not measured")
+      "registers that --explain=registers allows for ptxas before it predicts spills",
+      "456 kernels have the same PTX at 3 and 12")
 PARAM(resources_regs_least, 64, 1, 255, "registers",
-      "the least number of registers that a kernel with dots counts as needing", "not measured")
+      "the least number of registers that a kernel with dots counts as needing",
+      "456 kernels have the same PTX at 32 and 128")
 PARAM(resources_ctas_most, 2, 1, 32, "CTAs", "CTAs on an SM that a kernel with dots asks ptxas to make possible",
-      "not measured")
+      "of 456 kernels, other PTX: 129 at 1, 110 at 4")
 
 /* -- launch -- */
 PARAM(launch_pack_ctas, 4, 1, 10000, "CTAs an SM",
@@ -295,8 +340,10 @@ extern const struct params params_default;
 struct param_info {
     const char *name;
     int dflt, least, most;
-    const char *unit, *meaning, *measured;
+    const char *unit;
 };
+/* The table without meaning and measured, which `neso help params` prints (runtime/manual/params.c) and the
+ * library leaves out. */
 extern const struct param_info param_info[];
 extern const int nparam_info;
 

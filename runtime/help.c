@@ -63,9 +63,7 @@ static void help_params(struct text *out)
              "thresholds of optimisations; --param NAME=VALUE,... changes them for one compilation or run\n");
     for (int i = 0; i < nparam_info; i++) {
         const struct param_info *p = &param_info[i];
-        bool is_measured = strncmp(p->measured, "not measured", strlen("not measured")) != 0;
-        text_printf(out, "\n%s = %d (%d to %d, %s)\n    %s\n    %s%s\n", p->name, p->dflt, p->least, p->most,
-                    p->unit, p->meaning, is_measured ? "measured: " : "", p->measured);
+        text_printf(out, "  %s = %d (%d to %d, %s)\n", p->name, p->dflt, p->least, p->most, p->unit);
     }
 }
 

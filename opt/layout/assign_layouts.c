@@ -21,7 +21,7 @@
 #include "opt/pipeline/pipeline.h"
 #include "opt/passes.h"
 
-enum { THREADS_PER_WARP = 1 << LANE_BITS, SEGMENT_BYTES = 128 };
+enum { SEGMENT_BYTES = 128 };
 
 /* A class of values that share a layout (union-find). A class that joined another class points to it. */
 struct class
@@ -455,57 +455,10 @@ static void gather_block(struct assign *a, struct block *b)
 
 /* -- choosing layouts -- */
 
-/* Assigns a tile's coordinate bits to registers, lanes and warps; in each dimension, the lowest bits first. */
-struct dealer {
-    struct layout *l;
-    int low[RANK_MAX], left[RANK_MAX];
-};
-
-/* Assigns up to n bits of dimension d to registers, lanes or warps; returns how many of the n bits it could not
- * assign. */
-static int deal(struct dealer *x, enum in kind, int d, int n)
-{
-    int given = 0;
-    for (; given < n && x->left[d] > 0; given++, x->left[d]--)
-        layout_add(x->l, kind, 1u << x->low[d]++);
-    return given;
-}
-
-static void start_dealing(struct dealer *x, const struct type *t)
-{
-    layout_init(x->l, t->rank, t->shape);
-    int low = 0;
-    for (int d = t->rank - 1; d >= 0; d--) {
-        x->low[d] = low;
-        x->left[d] = x->l->dim_bits[d];
-        low += x->left[d];
-    }
-}
-
-/* The layout that coalesces along `order`: n elements of the fastest dimension in each thread, then lanes, then
- * warps, then additional registers for the remaining elements. Dimensions that are reduced get warps last, because a
- * reduction inside a warp needs no shared memory. */
 static const struct layout *blocked(struct assign *a, const struct class *c, const int *order, int n)
 {
-    const struct type *t = c->type;
     struct layout l;
-    struct dealer x = {.l = &l};
-    start_dealing(&x, t);
-    int64_t share = type_elems(t) / (a->func->num_warps * THREADS_PER_WARP);
-    const int vector = deal(&x, IN_reg, order[0], log2_floor(n < share ? n : share));
-    int lanes = LANE_BITS, warps = log2_floor(a->func->num_warps);
-    for (int i = 0; i < t->rank; i++)
-        lanes -= deal(&x, IN_lane, order[i], lanes);
-    for (int reduced = 0; reduced < 2; reduced++)
-        for (int i = 0; i < t->rank; i++)
-            if ((int)(c->reduced >> order[i] & 1) == reduced)
-                warps -= deal(&x, IN_warp, order[i], warps);
-    for (int i = 0; i < t->rank; i++)
-        deal(&x, IN_reg, order[i], COORD_BITS_MAX);
-    for (; lanes > 0; lanes--)
-        layout_add(&l, IN_lane, 0);
-    for (; warps > 0; warps--)
-        layout_add(&l, IN_warp, 0);
+    int vector = blocked_layout(&l, c->type, order, n, a->func->num_warps, c->reduced);
     keep_pairs_in_warps(&l, &a->pairs, vector);
     return layout_intern(a->m, &l);
 }
@@ -555,33 +508,10 @@ static int vector_of(const struct assign *a, struct class *c, int fast_dim)
     return widest < 16 / bytes ? widest : 16 / bytes;
 }
 
-/* The layout of a broadcast's result for an operand with layout l: the new coordinate bits go to threads that hold
- * replicas, then to new registers. */
-static const struct layout *layout_widen(struct assign *a, const struct op *o, const struct layout *l)
+static const struct layout *widened(struct assign *a, const struct op *o, const struct layout *l)
 {
-    const struct type *x = op_opnd(o, 0)->type, *r = op_result(o)->type;
     struct layout out;
-    struct dealer dealer = {.l = &out};
-    start_dealing(&dealer, r);
-    int low[RANK_MAX], index[RANK_MAX];
-    for (int d = 0; d < r->rank; d++) {
-        low[d] = dealer.low[d];
-        dealer.left[d] = x->shape[d] == r->shape[d] ? 0 : dealer.left[d];
-    }
-    for (int kind = 0; kind < IN_offset; kind++)
-        for (int i = 0; i < l->nbits[kind]; i++) {
-            uint32_t coord = 0;
-            int given = 0;
-            layout_split_coord(l, layout_basis(l, (enum in)kind, i), index);
-            for (int d = 0; d < r->rank; d++)
-                coord |= (uint32_t)index[d] << low[d];
-            for (int d = r->rank - 1; d >= 0 && !coord && !given; d--)
-                given = deal(&dealer, (enum in)kind, d, 1);
-            if (!given)
-                layout_add(&out, (enum in)kind, coord);
-        }
-    for (int d = r->rank - 1; d >= 0; d--)
-        deal(&dealer, IN_reg, d, COORD_BITS_MAX);
+    layout_widen(&out, op_opnd(o, 0)->type, op_result(o)->type, l);
     return layout_intern(a->m, &out);
 }
 
@@ -604,7 +534,7 @@ static const struct layout *inherited(struct assign *a, struct class *c, int dep
         const struct layout *l = s && s->vector > 1 ? own_layout(a, from, &why)
                                  : s                ? NULL
                                                     : inherited(a, from, depth + 1, &why);
-        l = !l ? NULL : k->op->code == OP_broadcast ? layout_widen(a, k->op, l) : layout_after(a, k->op, l);
+        l = !l ? NULL : k->op->code == OP_broadcast ? widened(a, k->op, l) : layout_after(a, k->op, l);
         if (!l)
             continue;
         best = l;

@@ -1,7 +1,7 @@
 /* layouts.h: the passes of this folder choose the layout of each tile, that is, which thread and register holds
  * which element, and lower the ops that move data between threads. In reading order: legalize_dot.c (instructions
  * and warps for dots), swap_dot_operands.c (a part of legalize_dot), modulo_contiguity.c (hints for axis_info.c),
- * assign_layouts.c, pair_reductions.c (a part of assign_layouts), lower_scan.c, lower_reduce.c,
+ * assign_layouts.c, blocked_layout.c and pair_reductions.c (parts of assign_layouts), lower_scan.c, lower_reduce.c,
  * lower_layout_conversion.c, vectorize.c. Below are the functions that they share. */
 #ifndef NESO_OPT_LAYOUT_LAYOUTS_H
 #define NESO_OPT_LAYOUT_LAYOUTS_H
@@ -18,6 +18,17 @@ void count_pair_reductions(struct pair_reductions *p, struct func *f);
 /* Swaps coordinate bits between warps and registers if fewer pairwise reductions then cross warps. The lowest
  * `vector` register bits stay, because they number the elements of a vector access. */
 void keep_pairs_in_warps(struct layout *l, const struct pair_reductions *p, int vector);
+
+/* -- blocked_layout.c -- */
+/* Computes the layout that coalesces along `order`: n elements of the fastest dimension in each thread, then lanes, then
+ * warps, then additional registers for the remaining elements. Dimensions of the mask `reduced` get warps last, because a
+ * reduction inside a warp needs no shared memory. Returns the number of register bits of those n elements. */
+int blocked_layout(struct layout *l, const struct type *t, const int *order, int n, int num_warps,
+                   uint32_t reduced);
+
+/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l: the new coordinate bits
+ * go to threads that hold replicas, then to new registers. */
+void layout_widen(struct layout *out, const struct type *x, const struct type *r, const struct layout *l);
 
 /* -- lower_scan.c: the layout that a scan requires -- */
 const struct layout *scan_layout(const struct op *o);

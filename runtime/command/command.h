@@ -118,6 +118,8 @@ struct language_row {
     const char *meaning, *types, *errors, *example; /* as builtins.h has them */
 };
 extern const struct language_row language_rows[];
+/* Prints the thresholds of optimisations, each with its unit, meaning and measurement. */
+void print_params(FILE *to);
 
 /* -- main.c -- */
 

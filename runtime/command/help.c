@@ -181,5 +181,8 @@ int help_command(const struct given *g)
         bench_rules_print();
     if (c || print_names(word))
         return GOOD;
-    return print_topic(g, word);
+    if (strcmp(word, "params") != 0)
+        return print_topic(g, word);
+    print_params(stdout);
+    return GOOD;
 }

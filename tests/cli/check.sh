@@ -77,7 +77,7 @@ sed '/num_warps=8/d' good.py >one.py
 "$NESO" compile one.py | cmp - <("$NESO" compile one.py::scale --signature "*fp32:16, *fp32:16, i32, fp32, 256") || say "the only launch"
 "$NESO" inspect one.py | grep -q 'signature      \*fp32:16, \*fp32:16, i32, fp32, 256' || say "inspect without a signature"
 "$NESO" diff one.py --to-num-warps 8 >out; [ $? = 1 ] || { say "diff without a signature"; cat out; }
-"$NESO" compile one.py::product >out 2>err; [ $? = 2 ] && grep -q "nothing for parameter 'a_ptr'" err || say "a kernel that is not launched: $(cat err)"
+"$NESO" compile one.py::product >out 2>err; [ $? = 2 ] && grep -q "no entry for parameter 'a_ptr'" err || say "a kernel that is not launched: $(cat err)"
 # Constants of all kinds come back: the PTX is the same.
 cat >constants.py <<'PY'
 import torch

@@ -239,7 +239,6 @@ struct loss {
     const char *why;
 };
 static const char idle[] = "the only warpgroup has waited for all that it multiplies: nothing is under way",
-                  begun[] = "behind the first round: nothing else is under way, and dots alone wrote the sum",
                   apart[] = "of a sum that begins anew in registers of its own: nothing else writes them",
                   enough[] = "a thread begins with as many as it needs here",
                   own[] = "each warpgroup writes over rows of A that it alone multiplied",
@@ -256,16 +255,10 @@ static const char idle[] = "the only warpgroup has waited for all that it multip
 static const struct loss harmless[] = {
     {"a CTA a tile", "bar.sync", 1, idle},
     {"rings, roles, CTAs that stay", "setmaxnreg.inc", 1, enough},
-    {"rings, roles, CTAs that stay", "wgmma.wait_group", 1, begun},
-    {"rings, roles, CTAs that stay", "wgmma.fence", 1, begun},
     {"two CTAs on an SM", "bar.sync\t1", 1, own},
     {"tiles stored under the next dots", "setmaxnreg.inc", 1, enough},
     {"tiles stored under the next dots", "cp.async.bulk.wait_group", 1, last},
     {"tiles stored under the next dots", "cp.async.bulk.commit_group", 1, next},
-    {"tiles stored under the next dots", "wgmma.wait_group", 1, begun},
-    {"tiles stored under the next dots", "wgmma.fence", 1, begun},
-    {"pairs of CTAs", "wgmma.wait_group", 1, begun},
-    {"pairs of CTAs", "wgmma.fence", 1, begun},
     {"attention", "bar.sync", 1, idle},
     {"attention", "bra", 2, over},
     {"attention", "mbarrier.try_wait", 1, over},
