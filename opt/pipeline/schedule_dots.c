@@ -18,8 +18,9 @@
  * a dot stand stores and copies that no later dot needs: they execute while the dot runs. A wait leaves as many groups
  * pending as dots have started since. An operand in registers goes through its dot's wait, so that the registers keep
  * their values until then. Segments stay as they are if they have one dot (experts and products with scales of blocks
- * were 3 to 25 percent slower with more under it: copies start later, and values live longer), or if registers have no room for all accumulators and operands at
- * once.
+ * were 3 to 25 percent slower with more under it: copies start later, and values live longer), if ptxas would insert a
+ * wait in front of arithmetic on registers that a wgmma of the iteration before has written (C7517), or if registers have
+ * no room for all accumulators and operands at once.
  *
  * Which order of two ops with side effects must stay is the table `keeps_order`. Waits for mbarriers keep their order
  * with each other and with arrivals, so a producer cannot deadlock. Needs: layouts, and copies of loads in their final
@@ -392,17 +393,22 @@ static int next_dot(struct segment *s)
     return first;
 }
 
-/* Places what the dot needs, and the dot. First come ops that wait for no dot, then the rest. The accumulator is
- * computed with the rest: where another dot is in flight, ptxas inserts a wait in front of arithmetic on registers that
- * a wgmma has written (C7517). */
+/* The node that computes the accumulator of the dot; -1: none in this segment. */
+static int accumulator_of(const struct segment *s, const struct node *dot)
+{
+    const struct op *o = dot->effect == STARTS_DOT ? op_opnd(dot->op, DOT_acc)->def : NULL;
+    return o ? number_of(s, o) : -1;
+}
+
+/* Places what the dot needs, and the dot. First come ops that wait for no dot, then the rest, the accumulator last. */
 static void start_dot(struct segment *s, int dot)
 {
-    const struct op *acc = op_opnd(s->nodes.at[dot].op, DOT_acc)->def;
+    const int acc = accumulator_of(s, &s->nodes.at[dot]);
     mark_wanted(s, dot);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < dot; i++) {
             const struct node *n = &s->nodes.at[i];
-            if (n->wanted && n->effect != AWAITS_DOT && (pass > 0 || (!n->blocked && n->op != acc)))
+            if (n->wanted && i != acc && n->effect != AWAITS_DOT && (pass > 0 || !n->blocked))
                 place(s, i);
         }
     place(s, dot);
@@ -430,6 +436,33 @@ static void find_order(struct segment *s)
         for (int i = 0; i < s->nodes.n; i++)
             if (pass > 0 || s->nodes.at[i].effect != AWAITS_DOT)
                 place(s, i);
+}
+
+/* Does o compute with registers that a dot of the iteration before has written? */
+static bool reads_carried_sum(const struct op *o)
+{
+    const struct op *end = block_terminator(o->block);
+    for (int i = 0; i < o->nopnds && o->code != OP_wgmma; i++) {
+        const struct value *v = op_opnd(o, i);
+        const bool is_carried = v && !v->def && v->block == o->block && v->index > 0 && end->code == OP_yield;
+        const struct op *by = is_carried ? op_opnd(end, v->index - 1)->def : NULL;
+        if (by && by->code == OP_dot_wait)
+            return true;
+    }
+    return false;
+}
+
+/* Would such an op stand between a dot's start and its wait? */
+static bool reads_sum_under_dot(const struct segment *s)
+{
+    int in_flight = 0;
+    for (int i = 0; i < s->order.n; i++) {
+        const struct node *n = &s->nodes.at[s->order.at[i]];
+        in_flight += (n->effect == STARTS_DOT) - (n->effect == AWAITS_DOT);
+        if (in_flight > 0 && n->effect == NOTHING && reads_carried_sum(n->op))
+            return true;
+    }
+    return false;
 }
 
 /* -- the rewrite -- */
@@ -497,7 +530,7 @@ static void end_segment(struct segment *s)
 {
     if (is_closed(s) && has_room(s)) {
         find_order(s);
-        if (is_changed(s))
+        if (is_changed(s) && !reads_sum_under_dot(s))
             rewrite(s);
     }
     s->nodes.n = s->order.n = s->ndots = 0;
