@@ -114,14 +114,15 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
 }
 
 /* Do the load's users compute operands of dots? *target is the type as which a stage is read: the type that wgmma
- * reads, if there is a wgmma; a tile that goes to arithmetic first is read as it was loaded. */
+ * reads, if there is a wgmma; the type to which all users convert the tile; otherwise it is read as it was loaded. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
-    bool all_direct = true;
+    bool all_direct = true, all_convert = x->type->rank > 1; /* vectors have no conflicts */
     for (const struct use *u = x->uses; u; u = u->next) {
         const struct op *o = u->user;
         bool is_shared = o->code == OP_to_shared, is_direct = o->block == load->block;
+        all_convert &= is_direct && o->code == OP_convert;
         is_direct &= o->code == OP_convert || is_shared;
         for (const struct use *v = op_result(o)->uses; v && is_direct && !is_shared; v = v->next)
             is_direct = v->user->code == OP_dot;
@@ -131,7 +132,7 @@ static bool goes_to_dots(const struct op *load, enum way way, const struct value
         else if (!fragment)
             fragment = op_result(o);
     }
-    *target = buffer ? buffer : all_direct ? fragment : x;
+    *target = buffer ? buffer : all_direct || all_convert ? fragment : x;
     if (way == OTHERS)
         return *target != NULL && x->uses->user != load->block->last;
     return all_direct ? *target != NULL : ends_in_dots(x, load->block, way, 0);
