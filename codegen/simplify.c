@@ -258,8 +258,22 @@ static bool simplify_wide(struct peep *p, struct insn *in)
     return widen_apart(p, in, x[2].i, &x[2], 1) && simplify_add(p, in);
 }
 
+/* An integer from a float that was rounded to an integer: rounds at once. */
+static void round_once(const struct peep *p, struct insn *in)
+{
+    const struct insn *before = in->form.mods[0] == MOD_rzi ? peep_def(p, in->opnds[1], INSN_cvt) : NULL;
+    if (!before || before->form.from != before->form.type || before->form.type != in->form.from)
+        return;
+    if (before->form.mods[0] !=
+        MOD_rni) /* toward an infinity it matters whether the first flushes subnormal numbers */
+        return;
+    in->form.mods[0] = MOD_rni;
+    in->opnds[1] = before->opnds[1];
+}
+
 static bool simplify_cvt(struct peep *p, struct insn *in)
 {
+    round_once(p, in);
     if (in->form.type != PT_s64 || in->form.from != PT_s32)
         return false;
     if (is_imm(in->opnds[1]))
@@ -497,6 +511,42 @@ static bool simplify_pack(struct peep *p, struct insn *in)
     return false;
 }
 
+/* The definition of x, if it converts one f32 to fp8, in the lower half of a pair. */
+static const struct insn *one_fp8(const struct peep *p, struct opnd x)
+{
+    const struct insn *cvt = any_def(p, x);
+    bool is_one = cvt && cvt->form.code == INSN_cvt2 && ptype_info[cvt->form.type].bits == 16 &&
+                  cvt->guard < 0 && is_imm(cvt->opnds[1]) && cvt->opnds[1].i == 0;
+    return is_one ? cvt : NULL;
+}
+
+/* cvt.e4m3x2 a, 0, x; ... d, 0, w; pack t, {a, b}; pack u, {c, d}; prmt z, t, u, 0x6420
+ *
+ *      =>    cvt.e4m3x2 e, y, x; cvt.e4m3x2 f, w, v; pack z, {e, f} */
+static void simplify_prmt(struct peep *p, struct insn *in)
+{
+    enum { BYTES_0_2_OF_BOTH = 0x6420 };
+    const struct insn *packs[2] = {any_def(p, in->opnds[1]), any_def(p, in->opnds[2])}, *cvts[4];
+    if (!is_imm(in->opnds[3]) || in->opnds[3].i != BYTES_0_2_OF_BOTH)
+        return;
+    for (int i = 0; i < 4; i++) {
+        const struct insn *pack = packs[i / 2];
+        bool is_pack = pack && pack->form.code == INSN_pack && pack->form.type == PT_b32 && pack->nvec == 2;
+        cvts[i] = is_pack ? one_fp8(p, pack->opnds[1 + i % 2]) : NULL;
+        if (!cvts[i] || memcmp(&cvts[i]->form, &cvts[0]->form, sizeof cvts[0]->form))
+            return;
+    }
+    struct opnd *x = NEW_ARRAY(p->m->arena, 3, struct opnd);
+    x[0] = in->opnds[0];
+    for (int i = 0; i < 2; i++)
+        x[1 + i] =
+            peep_make(p, cvts[0]->form, 2, (struct opnd[]){cvts[2 * i + 1]->opnds[2], cvts[2 * i]->opnds[2]});
+    in->form = form_of(INSN_pack, PT_b32);
+    in->opnds = x;
+    in->nopnds = 3;
+    in->nvec = 2;
+}
+
 bool peep_simplify(struct peep *p, struct insn *in)
 {
     if (in->guard >= 0)
@@ -516,6 +566,7 @@ bool peep_simplify(struct peep *p, struct insn *in)
     case INSN_selp: return simplify_selp(p, in);
     case INSN_setp: return simplify_setp(p, in);
     case INSN_pack: return simplify_pack(p, in);
+    case INSN_prmt: simplify_prmt(p, in); return false;
     default: return false;
     }
 }

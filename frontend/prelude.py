@@ -526,6 +526,7 @@ def libdevice_normcdfinv(x):
 # -- libdevice: of f32 and f64 --
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 
 @triton.jit
@@ -544,17 +545,6 @@ def libdevice_trunc(x):
     return tl.where(x < 0, tl.ceil(x), tl.floor(x))
 
 
-# Rounds to an integer, ties to even, by adding and subtracting 2^n, where n is the number of mantissa bits.
-@triton.jit
-def libdevice_rint(x):
-    if x.dtype == tl.float32:
-        big: tl.constexpr = 8388608.0
-    else:
-        big: tl.constexpr = 4503599627370496.0
-    a = tl.abs(x)
-    return libdevice_copysign(tl.where(a < big, (a + big) - big, a), x)
-
-
 @triton.jit
 def libdevice_round(x):
     a = tl.abs(x)
@@ -564,7 +554,7 @@ def libdevice_round(x):
 
 @triton.jit
 def libdevice_llrint(x):
-    return libdevice_rint(x).to(tl.int64)
+    return libdevice.rint(x).to(tl.int64)
 
 
 @triton.jit
@@ -573,10 +563,16 @@ def libdevice_llround(x):
 
 
 # Returns b^x for x = n log_b 2 + r, where log_b 2 = high + low: multiplies b^r by 2^n in two steps, of which
-# only the second may round.
+# only the second may round. Adding and subtracting 1.5 times 2 to the number of mantissa bits rounds to an integer,
+# ties to even.
 @triton.jit
 def power(x, log2_b, high, low):
-    n = libdevice_rint(tl.minimum(tl.maximum(x * log2_b, -1100.0), 1100.0))
+    if x.dtype == tl.float32:
+        big: tl.constexpr = 12582912.0
+    else:
+        big: tl.constexpr = 6755399441055744.0
+    n = tl.minimum(tl.maximum(x * log2_b, -1100.0), 1100.0)
+    n = (n + big) - big
     r = tl.fma(-n, tl.full(x.shape, high, x.dtype), x)
     r = tl.fma(-n, tl.full(x.shape, low, x.dtype), r)
     a = n.to(tl.int32) >> 1

@@ -127,6 +127,7 @@ OP(rsqrt, "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "1 / squ
 OP(erf,   "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "error function")
 OP(floor, "x", "r", 0, 0,        math, PURE|ELEMENTWISE,        floats, "toward minus infinity; an f32 subnormal counts as 0")
 OP(ceil,  "x", "r", 0, 0,        math, PURE|ELEMENTWISE,        floats, "toward plus infinity, as floor")
+OP(rint,  "x", "r", 0, 0,        math, PURE|ELEMENTWISE,        floats, "to the nearest integer, ties to even, as floor")
 
 /* -- cast: result type given -- */
 OP(sext,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, widen,   "sign-extend an integer")

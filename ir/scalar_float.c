@@ -49,6 +49,7 @@ static double flush(double x)
     X(erf, F(erf)(x))                                                                                        \
     X(floor, F(floor)(F(flush)(x)))                                                                          \
     X(ceil, F(ceil)(F(flush)(x)))                                                                            \
+    X(rint, F(rint)(F(flush)(x)))                                                                            \
     X(neg, -x)                                                                                               \
     X(abs, F(fabs)(x))
 

@@ -429,6 +429,7 @@ static struct opnd math_f32(struct select *s, const struct op *o, struct opnd x)
     case MATH_OP_rsqrt: return emit1(s, form2(INSN_rsqrt, PT_f32, MOD_approx, MOD_ftz), x);
     case MATH_OP_floor: return emit1(s, form_cvt2(PT_f32, PT_f32, MOD_rmi, MOD_ftz), x);
     case MATH_OP_ceil: return emit1(s, form_cvt2(PT_f32, PT_f32, MOD_rpi, MOD_ftz), x);
+    case MATH_OP_rint: return emit1(s, form_cvt2(PT_f32, PT_f32, MOD_rni, MOD_ftz), x);
     }
     diag_bug(s->diag, o->loc, "no instructions for '%s'", op_info[o->code].name);
 }
@@ -446,6 +447,7 @@ static struct opnd math_f64(struct select *s, const struct op *o, struct opnd x)
         return emit2(s, form1(INSN_div, PT_f64, MOD_rn), one, emit1(s, form1(INSN_sqrt, PT_f64, MOD_rn), x));
     case MATH_OP_floor: return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rmi), x);
     case MATH_OP_ceil: return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rpi), x);
+    case MATH_OP_rint: return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rni), x);
     case MATH_OP_sin:
     case MATH_OP_cos:
     case MATH_OP_erf: select_unsupported(s, "this function of float64");

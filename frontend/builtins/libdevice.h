@@ -48,9 +48,9 @@ ROW(libdevice, fma,        "x, y, z", round_toward, "nffma",
 #define FLOAT_PRELUDE(name, params, says, example) \
     ROW(libdevice, name, params, float_prelude, "libdevice_" #name, says, FLOATS, example)
 FLOAT_PRELUDE(trunc, "x", "x rounded toward zero, as a float.", "libdevice.trunc(x - 2.5)\n# [-1. -0.  0.  1.]")
-FLOAT_PRELUDE(rint, "x", "x rounded to the nearest integer, halves to even, as a float.",
-    "libdevice.rint(x - 2.5)\n# [-2. -0.  0.  2.]")
-ROW(libdevice, nearbyint, "x", float_prelude, "libdevice_rint",
+ROW(libdevice, rint,      "x",       float_unary, "rint",
+    "x rounded to the nearest integer, halves to even, as a float.", FLOATS, "libdevice.rint(x - 2.5)\n# [-2. -0.  0.  2.]")
+ROW(libdevice, nearbyint, "x",       float_unary, "rint",
     "x rounded to the nearest integer, halves to even, as a float.", FLOATS, "libdevice.nearbyint(x - 2.5)\n# [-2. -0.  0.  2.]")
 FLOAT_PRELUDE(round, "x", "x rounded to the nearest integer, halves away from zero, as a float.",
     "libdevice.round(x - 2.5)\n# [-2. -1.  1.  2.]")

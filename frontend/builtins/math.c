@@ -487,8 +487,7 @@ struct obj *builtin_convert_rounded(struct eval *e, struct obj **args, const str
     if (is_float_type(scalar_of(x)) && is_int_type(to) && *how != 'z') {
         if (!arg_float(e, args, call, 0, "x"))
             return obj_error;
-        x = *how == 'n' ? trace_call_prelude(e, "libdevice_rint", 1, &x, call->loc)
-                        : unary(e, *how == 'd' ? OP_floor : OP_ceil, x, call->loc);
+        x = unary(e, *how == 'n' ? OP_rint : *how == 'd' ? OP_floor : OP_ceil, x, call->loc);
     }
     struct obj *r = tensor_cast(e, x, to, ROUND_none, false, call->loc);
     if (is_error(r) || !is_float_type(to) || r->tensor.value == x->tensor.value)

@@ -90,7 +90,8 @@ static bool depends_on_machine(const struct op *o)
 {
     if (o->code == OP_sqrt)
         return op_int(o, ATTR_round) == ROUND_none && dtype_of(op_result(o)) != DT_f64;
-    return op_info[o->code].family == FAMILY_math && o->code != OP_floor && o->code != OP_ceil;
+    return op_info[o->code].family == FAMILY_math && o->code != OP_floor && o->code != OP_ceil &&
+           o->code != OP_rint;
 }
 
 /* Replaces every NaN by the canonical NaN, because the sign of other NaNs depends on the machine. */

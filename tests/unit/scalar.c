@@ -310,7 +310,7 @@ TEST(float_comparisons)
 static void check_math(enum opcode code, double (*function)(double), enum dtype t, uint64_t x)
 {
     double d = bits_to_double(t, x);
-    bool flushes = (code == OP_floor || code == OP_ceil) && t != DT_f64;
+    bool flushes = (code == OP_floor || code == OP_ceil || code == OP_rint) && t != DT_f64;
     double expected = function(flushes && fabs(d) < 0x1p-126 ? copysign(0, d) : d);
     double found = bits_to_double(t, eval(code, t, t, -1, 0, x, 0, 0));
     if (isnan(expected) || isinf(expected) || expected == 0) {
@@ -334,7 +334,7 @@ TEST(mathematics)
         double (*function)(double);
     } functions[] = {{OP_exp, exp}, {OP_exp2, exp2},   {OP_log, log},   {OP_log2, log2},
                      {OP_sin, sin}, {OP_cos, cos},     {OP_sqrt, sqrt}, {OP_rsqrt, inverse_root},
-                     {OP_erf, erf}, {OP_floor, floor}, {OP_ceil, ceil}};
+                     {OP_erf, erf}, {OP_floor, floor}, {OP_ceil, ceil}, {OP_rint, rint}};
     for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++)
         for (int t = 0; t < 4; t++)
             for (int i = 0; i < 3000; i++)

@@ -612,6 +612,7 @@ step_function *const interpreter_steps[OP_count] = {
     E(erf),
     E(floor),
     E(ceil),
+    E(rint),
     E(sext),
     E(zext),
     E(trunc),
