@@ -1,6 +1,8 @@
 """Draws recorded results: rate by size, a line a contestant.
 
     python3 bench/plots.py RESULTS.json FOLDER
+
+Results of kernels of rows and lanes (bench/peers/lanes.py) become one plot of ratios, a line a kernel.
 """
 import math
 import os
@@ -93,6 +95,44 @@ def draw(title, x_name, unit, lines, note):
     return "\n".join(out) + "\n</svg>\n"
 
 
+LEAST, MOST, LINE = 1 / 4, 4, 15  # ratios at the edges; the height of a kernel's line
+
+
+def ratios(rows, group):
+    """[(work, {who: how many times as fast as Triton})], in the order of the results."""
+    found = {}
+    for (g, work, who), row in rows.items():
+        triton = rows.get((g, work, "triton"), {})
+        if g == group and who in LINES and who != "triton" and "ms" in row and "ms" in triton:
+            found.setdefault(work, {})[who] = triton["ms"] / row["ms"]
+    return list(found.items())
+
+
+def draw_ratios(title, lines, note):
+    left, right, top = 330, 40, 62
+    height = top + LINE * len(lines) + 60
+    width = WIDTH - left - right
+
+    def at(ratio):
+        share = math.log(min(max(ratio, LEAST), MOST) / LEAST) / math.log(MOST / LEAST)
+        return left + width * share
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+           'font-family="system-ui, sans-serif" font-size="11" fill="#222222">',
+           f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>', text(20, 24, title, more='font-size="16"')]
+    for i, who in enumerate(w for w in LINES if any(w in found for _, found in lines)):
+        out.append(f'<circle cx="{left + 110 * i}" cy="41" r="4" fill="{LINES[who][1]}"/>' + text(left + 110 * i + 9, 45, LINES[who][0]))
+    for ratio in (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4):
+        x, colour = at(ratio), "#888888" if ratio == 1 else "#dddddd"
+        out.append(f'<path d="M{x:.1f} {top - 8}V{height - 48}" stroke="{colour}"/>' + text(x, height - 34, f"{ratio:g}", "middle"))
+    for i, (work, found) in enumerate(lines):
+        y = top + LINE * i
+        out.append(text(left - 12, y + 4, work, "end"))
+        out += [f'<circle cx="{at(x):.1f}" cy="{y}" r="{4 if who == "neso" else 2.8}" fill="{LINES[who][1]}"/>'
+                for who, x in sorted(found.items(), key=lambda f: f[0] == "neso")]
+    out.append(text(left, height - 8, note, more='font-size="10" fill="#666666"'))
+    return "\n".join(out) + "\n</svg>\n"
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -104,6 +144,11 @@ def main():
             with open(os.path.join(sys.argv[2], name + ".svg"), "w") as f:
                 f.write(draw(title, x_name, unit, lines, note))
             print(os.path.join(sys.argv[2], name + ".svg"))
+    lines = ratios(rows, "rows")
+    if lines:
+        with open(os.path.join(sys.argv[2], "rows.svg"), "w") as f:
+            f.write(draw_ratios("Kernels of rows and lanes: times as fast as Triton", lines, note))
+        print(os.path.join(sys.argv[2], "rows.svg"))
 
 
 if __name__ == "__main__":
