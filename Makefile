@@ -39,11 +39,11 @@ $(BUILD)/%.o: %.c Makefile
 $(BUILD)/%.o: $(BUILD)/%.c
 	$(CC) $(CFLAGS) $(OURS) -c $< -o $@
 
-# A text as an array: prelude.py is prelude_py[], ended by a 0.
+# A text as an array: prelude.py is prelude_py[], ended by a 0. Comments become empty lines, but for the headings of sections.
 $(BUILD)/%.c: % Makefile
 	@mkdir -p $(@D)
 	{ echo 'extern const char $(subst .,_,$(*F))[]; const char $(subst .,_,$(*F))[] = {'; \
-	  od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/(char)0x\1, /g'; echo '0};'; } > $@
+	  sed '/^ *#/{/^# -- /!s/.*//;}' $< | od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/(char)0x\1, /g'; echo '0};'; } > $@
 
 # Which compiler this is, for the keys of the cache: a digest of its source.
 $(BUILD)/build_id.c: $(SOURCES) $(wildcard $(FOLDERS:%=%*.h) $(FOLDERS:%=%*.py))
