@@ -151,19 +151,6 @@ static void add_note(struct assign *a, struct value *v, bool cheap)
 
 /* -- which tiles are cheap -- */
 
-static bool is_shape_change(const struct op *o)
-{
-    switch (o->code) {
-    case OP_broadcast:
-    case OP_expand_dims:
-    case OP_reshape:
-    case OP_trans:
-    case OP_join:
-    case OP_split: return true;
-    default: return false;
-    }
-}
-
 /* Does the result's layout determine the operands' layouts? */
 static bool maps_elements(const struct op *o)
 {
@@ -181,79 +168,6 @@ static bool can_recompute(const struct op *o)
         if (type_is_tile(op_opnd(o, i)->type) && !(maps_elements(o) && is_cheap(op_opnd(o, i))))
             return false;
     return true;
-}
-
-/* -- propagating layouts through shape ops -- */
-
-/* Layout l with the coordinate bit of its last dimension, of size 2, in registers: a lane or warp bit that held it
- * is swapped with a register bit. Otherwise each half of a split would be replicated in twice as many threads, and a
- * tile joined from halves would take twice the registers. */
-static struct layout parts_in_a_register(const struct layout *l)
-{
-    struct layout out = *l;
-    int nregs = l->nbits[IN_reg], nthreads = l->nbits[IN_lane] + l->nbits[IN_warp], given = nregs - 1;
-    while (given >= 0 && (!l->basis[given] || l->basis[given] & 1))
-        given--;
-    for (int i = nregs; i < nregs + nthreads && given >= 0; i++)
-        if (l->basis[i] == 1) {
-            out.basis[i] = l->basis[given];
-            out.basis[given] = 1;
-            break;
-        }
-    return out;
-}
-
-/* The layout of o's operands for a result with layout l: l itself, unless o is a shape op. */
-static const struct layout *layout_before(struct assign *a, const struct op *o, const struct layout *l)
-{
-    if (!is_shape_change(o))
-        return l;
-    const struct type *x = op_opnd(o, 0)->type, *r = o->results[0].type;
-    struct layout out, next;
-    int inverse[RANK_MAX];
-    switch (o->code) {
-    case OP_broadcast:
-        out = *l;
-        for (int d = 0; d < r->rank; d++)
-            if (x->shape[d] != r->shape[d]) {
-                layout_squash(&next, &out, d);
-                out = next;
-            }
-        layout_drop_free_regs(&next, &out, NULL);
-        return layout_intern(a->m, &next);
-    case OP_expand_dims:
-    case OP_reshape: layout_reshape(&out, l, x->rank, x->shape); break;
-    case OP_trans:
-        for (int d = 0; d < r->rank; d++)
-            inverse[op_attr(o, ATTR_order)->list[d]] = d;
-        layout_trans(&out, l, inverse);
-        break;
-    case OP_join: layout_slice(&out, l, r->rank - 1, true, NULL); break;
-    case OP_split: layout_join(&out, l, x->rank, x->shape); break;
-    default: return l;
-    }
-    return layout_intern(a->m, &out);
-}
-
-/* The layout of o's result for an operand with layout l; NULL: the operand does not determine it. */
-static const struct layout *layout_after(struct assign *a, const struct op *o, const struct layout *l)
-{
-    const struct type *x = op_opnd(o, 0)->type, *r = o->results[0].type;
-    struct layout out;
-    switch (o->code) {
-    case OP_expand_dims: layout_expand(&out, l, (int)op_int(o, ATTR_axis)); break;
-    case OP_reshape: layout_reshape(&out, l, r->rank, r->shape); break;
-    case OP_trans: layout_trans(&out, l, op_attr(o, ATTR_order)->list); break;
-    case OP_reduce: layout_slice(&out, l, (int)op_int(o, ATTR_axis), true, NULL); break;
-    case OP_join: layout_join(&out, l, r->rank, r->shape); break;
-    case OP_split: {
-        struct layout parts = parts_in_a_register(l);
-        layout_slice(&out, &parts, x->rank - 1, true, NULL);
-        break;
-    }
-    default: return NULL;
-    }
-    return layout_intern(a->m, &out);
 }
 
 /* -- collecting classes, sites and links -- */
@@ -534,7 +448,7 @@ static const struct layout *inherited(struct assign *a, struct class *c, int dep
         const struct layout *l = s && s->vector > 1 ? own_layout(a, from, &why)
                                  : s                ? NULL
                                                     : inherited(a, from, depth + 1, &why);
-        l = !l ? NULL : k->op->code == OP_broadcast ? widened(a, k->op, l) : layout_after(a, k->op, l);
+        l = !l ? NULL : k->op->code == OP_broadcast ? widened(a, k->op, l) : layout_after(k->op, l);
         if (!l)
             continue;
         best = l;
@@ -587,12 +501,38 @@ static bool serves_accesses(struct assign *a, struct class *c, const struct layo
            run_of_warp(l, c->fast_dim) >= (run < enough ? run : enough);
 }
 
-/* Gives class `to` the layout l if its tiles are smaller than those of `from`, or if they are equally large and its
- * accesses coalesce in l as well. */
+/* The number of instructions that one access of the class takes in layout l. */
+static int instructions_in(struct assign *a, struct class *c, const struct layout *l)
+{
+    int regs = 1 << (l->nbits[IN_reg] - __builtin_popcount(layout_free_bits(l, IN_reg)));
+    return regs / layout_vector(l, c->fast_dim, vector_of(a, c, c->fast_dim));
+}
+
+/* Do the accesses of a smaller tile need so many instructions in layout l that conversions to and from the layout that
+ * suits them would cost less? */
+static bool scatters_accesses(struct assign *a, struct class *c, const struct layout *l)
+{
+    const struct params *p = a->m->params;
+    int accesses = 0, conversions = 0;
+    if (c->fast_dim < 0)
+        return false;
+    for (int i = 0; i < a->sites.n; i++)
+        accesses += a->sites.at[i]->is_access && find(a->sites.at[i]->class) == c;
+    for (int i = 0; i < a->links.n; i++)
+        conversions += find(a->links.at[i].to) == c || find(a->links.at[i].from) == c;
+    const struct op *reason;
+    int more = instructions_in(a, c, l) - instructions_in(a, c, own_layout(a, c, &reason));
+    return accesses * more * p->assign_layouts_access_slots >
+           conversions * p->lower_layout_conversion_shared_slots;
+}
+
+/* Gives class `to` the layout l if its tiles are smaller than those of `from` and l does not scatter its accesses, or if
+ * they are equally large and its accesses coalesce in l as well. */
 static bool follow(struct assign *a, struct class *to, const struct class *from, const struct layout *l,
                    const struct op *reason)
 {
-    if (!l || (type_elems(to->type) >= type_elems(from->type) && !serves_accesses(a, to, l)))
+    bool is_smaller = type_elems(to->type) < type_elems(from->type);
+    if (!l || (is_smaller ? scatters_accesses(a, to, l) : !serves_accesses(a, to, l)))
         return false;
     to->layout = l;
     to->reason = reason;
@@ -608,9 +548,9 @@ static void spread(struct assign *a)
             struct link *k = &a->links.at[i];
             struct class *from = find(k->from), *to = find(k->to);
             if (from->layout && !to->layout)
-                changed |= follow(a, to, from, layout_after(a, k->op, from->layout), k->op);
+                changed |= follow(a, to, from, layout_after(k->op, from->layout), k->op);
             else if (to->layout && !from->layout && k->op->code != OP_reduce)
-                changed |= follow(a, from, to, layout_before(a, k->op, to->layout), k->op);
+                changed |= follow(a, from, to, layout_before(k->op, to->layout), k->op);
         }
     }
 }
@@ -728,7 +668,7 @@ static struct value *recomputed(struct assign *a, struct value *v, const struct 
     }
     value_set_type(op_result(o), type_with_layout(a->m, v->type, l));
     add_copy(a, n, l, op_result(o));
-    demand_operands(a, o, layout_before(a, o, l));
+    demand_operands(a, o, layout_before(o, l));
     return op_result(o);
 }
 
@@ -820,7 +760,7 @@ static void rewrite_reduce(struct assign *a, struct op *o, const struct layout *
     demand_operands(a, o, l);
     if (!type_is_tile(op_result(o)->type))
         return;
-    const struct layout *natural = layout_after(a, o, l), *wished = class_of(op_result(o))->layout;
+    const struct layout *natural = layout_after(o, l), *wished = class_of(op_result(o))->layout;
     struct builder b = build_after(o);
     for (int i = 0; i < o->nresults; i++)
         convert_result(a, &b, &o->results[i], natural, wished);
@@ -848,7 +788,7 @@ static void rewrite_split(struct assign *a, struct op *o)
 {
     const struct value *half = &o->results[0];
     const struct layout *l = class_of(half) ? class_of(half)->layout : plain_layout(a, half->type);
-    demand_operands(a, o, layout_before(a, o, l));
+    demand_operands(a, o, layout_before(o, l));
 }
 
 static void rewrite_block(struct assign *a, struct block *b);
@@ -904,7 +844,7 @@ static void rewrite_op(struct assign *a, struct op *o)
             op_set_opnd(o, i, demand(a, v, c ? c->layout : plain_layout(a, v->type), o));
         }
     else if (o->nresults && class_of(op_result(o)))
-        demand_operands(a, o, layout_before(a, o, class_of(op_result(o))->layout));
+        demand_operands(a, o, layout_before(o, class_of(op_result(o))->layout));
 }
 
 static void rewrite_block(struct assign *a, struct block *b)

@@ -1,7 +1,8 @@
 /* layouts.h: the passes of this folder choose the layout of each tile, that is, which thread and register holds
  * which element, and lower the ops that move data between threads. In reading order: legalize_dot.c (instructions
  * and warps for dots), swap_dot_operands.c (a part of legalize_dot), modulo_contiguity.c (hints for axis_info.c),
- * assign_layouts.c, blocked_layout.c and pair_reductions.c (parts of assign_layouts), lower_scan.c, lower_reduce.c,
+ * assign_layouts.c, layout_of_shape.c, blocked_layout.c and
+ * pair_reductions.c (parts of assign_layouts), lower_scan.c, lower_reduce.c,
  * lower_layout_conversion.c, vectorize.c. Below are the functions that they share. */
 #ifndef NESO_OPT_LAYOUT_LAYOUTS_H
 #define NESO_OPT_LAYOUT_LAYOUTS_H
@@ -18,6 +19,13 @@ void count_pair_reductions(struct pair_reductions *p, struct func *f);
 /* Swaps coordinate bits between warps and registers if fewer pairwise reductions then cross warps. The lowest
  * `vector` register bits stay, because they number the elements of a vector access. */
 void keep_pairs_in_warps(struct layout *l, const struct pair_reductions *p, int vector);
+
+/* -- layout_of_shape.c -- */
+bool is_shape_change(const struct op *o);
+/* The layout of o's operands for a result with layout l: l itself, unless o is a shape op. */
+const struct layout *layout_before(const struct op *o, const struct layout *l);
+/* The layout of o's result for an operand with layout l; NULL: the operand does not determine it. */
+const struct layout *layout_after(const struct op *o, const struct layout *l);
 
 /* -- blocked_layout.c -- */
 /* Computes the layout that coalesces along `order`: n elements of the fastest dimension in each thread, then lanes, then

@@ -17,11 +17,12 @@ static const struct row {
 
 void print_params(FILE *to)
 {
-    fputs("thresholds of optimisations; --param NAME=VALUE,... changes them for one compilation or run\n", to);
+    fputs("thresholds of optimisations; --param NAME=VALUE,... changes them for one compilation or run\n",
+          to);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct row *r = &rows[i];
         bool is_measured = strncmp(r->measured, "not measured", strlen("not measured")) != 0;
-        fprintf(to, "\n%s = %d (%d to %d, %s)\n    %s\n    %s%s\n", r->name, r->dflt, r->least, r->most, r->unit,
-                r->meaning, is_measured ? "measured: " : "", r->measured);
+        fprintf(to, "\n%s = %d (%d to %d, %s)\n    %s\n    %s%s\n", r->name, r->dflt, r->least, r->most,
+                r->unit, r->meaning, is_measured ? "measured: " : "", r->measured);
     }
 }
