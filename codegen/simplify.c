@@ -40,11 +40,6 @@ static int64_t sign_extend(uint64_t x, int bits)
     return (int64_t)(((x & low_mask(bits)) ^ sign) - sign);
 }
 
-static bool is_stable(const struct peep *p, struct opnd x)
-{
-    return !is_reg(x) || p->regs.at[x.n].stable;
-}
-
 /* -- bits that may be 1 -- */
 
 static uint64_t bits_of(const struct peep *p, struct opnd x)
@@ -267,8 +262,7 @@ static bool simplify_wide(struct peep *p, struct insn *in)
 static void round_once(const struct peep *p, struct insn *in)
 {
     const struct insn *before = in->form.mods[0] == MOD_rzi ? peep_def(p, in->opnds[1], INSN_cvt) : NULL;
-    if (!before || before->form.from != before->form.type || before->form.type != in->form.from ||
-        !is_stable(p, before->opnds[1]))
+    if (!before || before->form.from != before->form.type || before->form.type != in->form.from)
         return;
     if (before->form.mods[0] !=
         MOD_rni) /* toward an infinity it matters whether the first flushes subnormal numbers */
@@ -322,6 +316,11 @@ static bool simplify_not(struct peep *p, struct insn *in)
     return inner && becomes(p, in, inner->opnds[1]);
 }
 
+static bool is_stable(const struct peep *p, struct opnd x)
+{
+    return !is_reg(x) || p->regs.at[x.n].stable;
+}
+
 /* Simplifies x ^ (x ^ z) and x ^ (z ^ x) to z. */
 static bool cancel_xor(struct peep *p, struct insn *in, struct opnd x, struct opnd y)
 {
@@ -332,30 +331,10 @@ static bool cancel_xor(struct peep *p, struct insn *in, struct opnd x, struct op
     return false;
 }
 
-/* x > y || x == y is x >= y, also of floats: where one is NaN all three are false. */
-static bool joins_equal(const struct peep *p, struct insn *in, struct opnd strict, struct opnd equal)
-{
-    const struct insn *a = peep_def(p, strict, INSN_setp), *b = peep_def(p, equal, INSN_setp);
-    if (!a || !b || a->form.type != b->form.type || b->form.mods[0] != MOD_eq || b->form.mods[1] ||
-        a->form.mods[1] || (a->form.mods[0] != MOD_gt && a->form.mods[0] != MOD_lt) ||
-        !opnd_same(a->opnds[1], b->opnds[1]) || !opnd_same(a->opnds[2], b->opnds[2]))
-        return false;
-    struct opnd x = a->opnds[1], y = a->opnds[2];
-    if (!is_stable(p, x) || !is_stable(p, y))
-        return false;
-    in->form = a->form;
-    in->form.mods[0] = a->form.mods[0] == MOD_gt ? MOD_ge : MOD_le;
-    in->opnds[1] = x;
-    in->opnds[2] = y;
-    return true;
-}
-
 static bool simplify_logic(struct peep *p, struct insn *in)
 {
     struct opnd x = in->opnds[1], y = in->opnds[2];
     int code = in->form.code;
-    if (code == INSN_or && x.cls == CLASS_pred && (joins_equal(p, in, x, y) || joins_equal(p, in, y, x)))
-        return false;
     if (code == INSN_xor && (cancel_xor(p, in, x, y) || cancel_xor(p, in, y, x)))
         return true;
     if (opnd_same(x, y) && is_reg(x))
@@ -441,24 +420,9 @@ static bool compare(enum mod mod, bool with_sign, int64_t x, int64_t y)
     }
 }
 
-/* Compares sums of one number and constants, as the indices of neighbours are. */
-static bool compare_neighbours(struct peep *p, struct insn *in)
-{
-    int64_t c, d;
-    const struct opnd *x = in->opnds;
-    if (in->form.type != PT_s32 || in->form.code != INSN_setp || !is_reg(x[1]) || !is_reg(x[2]))
-        return false;
-    struct opnd y = split_exact(p, x[1], &c);
-    if (!is_stable(p, y) || !opnd_same(y, split_exact(p, x[2], &d)))
-        return false;
-    return becomes(p, in, opnd_int(CLASS_pred, compare((enum mod)in->form.mods[0], true, c, d)));
-}
-
 static bool simplify_setp(struct peep *p, struct insn *in)
 {
     const struct opnd *x = in->opnds;
-    if (compare_neighbours(p, in))
-        return true;
     if (!insn_is_integer(in) || !is_imm(x[1]) || !is_imm(x[2]))
         return false;
     enum ptype t = in->form.type;
@@ -552,8 +516,7 @@ static const struct insn *one_fp8(const struct peep *p, struct opnd x)
 {
     const struct insn *cvt = any_def(p, x);
     bool is_one = cvt && cvt->form.code == INSN_cvt2 && ptype_info[cvt->form.type].bits == 16 &&
-                  cvt->guard < 0 && is_imm(cvt->opnds[1]) && cvt->opnds[1].i == 0 &&
-                  is_stable(p, cvt->opnds[2]);
+                  cvt->guard < 0 && is_imm(cvt->opnds[1]) && cvt->opnds[1].i == 0;
     return is_one ? cvt : NULL;
 }
 
