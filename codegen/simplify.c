@@ -40,6 +40,11 @@ static int64_t sign_extend(uint64_t x, int bits)
     return (int64_t)(((x & low_mask(bits)) ^ sign) - sign);
 }
 
+static bool is_stable(const struct peep *p, struct opnd x)
+{
+    return !is_reg(x) || p->regs.at[x.n].stable;
+}
+
 /* -- bits that may be 1 -- */
 
 static uint64_t bits_of(const struct peep *p, struct opnd x)
@@ -262,7 +267,8 @@ static bool simplify_wide(struct peep *p, struct insn *in)
 static void round_once(const struct peep *p, struct insn *in)
 {
     const struct insn *before = in->form.mods[0] == MOD_rzi ? peep_def(p, in->opnds[1], INSN_cvt) : NULL;
-    if (!before || before->form.from != before->form.type || before->form.type != in->form.from)
+    if (!before || before->form.from != before->form.type || before->form.type != in->form.from ||
+        !is_stable(p, before->opnds[1]))
         return;
     if (before->form.mods[0] !=
         MOD_rni) /* toward an infinity it matters whether the first flushes subnormal numbers */
@@ -314,11 +320,6 @@ static bool simplify_not(struct peep *p, struct insn *in)
     if (is_imm(in->opnds[1]) && in->opnds[1].cls == CLASS_pred)
         return becomes(p, in, opnd_int(CLASS_pred, !in->opnds[1].i));
     return inner && becomes(p, in, inner->opnds[1]);
-}
-
-static bool is_stable(const struct peep *p, struct opnd x)
-{
-    return !is_reg(x) || p->regs.at[x.n].stable;
 }
 
 /* Simplifies x ^ (x ^ z) and x ^ (z ^ x) to z. */
@@ -516,7 +517,8 @@ static const struct insn *one_fp8(const struct peep *p, struct opnd x)
 {
     const struct insn *cvt = any_def(p, x);
     bool is_one = cvt && cvt->form.code == INSN_cvt2 && ptype_info[cvt->form.type].bits == 16 &&
-                  cvt->guard < 0 && is_imm(cvt->opnds[1]) && cvt->opnds[1].i == 0;
+                  cvt->guard < 0 && is_imm(cvt->opnds[1]) && cvt->opnds[1].i == 0 &&
+                  is_stable(p, cvt->opnds[2]);
     return is_one ? cvt : NULL;
 }
 
