@@ -90,6 +90,55 @@ SyntaxError: eval(): 'x +' is no expression
 TEXT
 [ $status = 1 ] || say "quit: exit $status"
 
+prompt 'n\n\nn * 2\nvars\nb 18\nb 8 if x[0] > 1\ntbreak 8 if nonsense\nb\nclear 1\nc\npp y\nc\nl\nclear\nc\nc\nc\n' --break stops.py:16 stops.py
+shows "next, vars, breakpoints of the prompt, list" <<'TEXT'
+> stops.py:16 in k, program (0, 0, 0)
+      for i in range(2):
+> stops.py:17 in k, program (0, 0, 0)
+      x = half(x) + i
+> stops.py:17 in k, program (0, 0, 0)
+      x = half(x) + i
+[12]
+  x_ptr = pointer<fp32>
+  n = [6]
+  BLOCK = 2
+  pid = [0]
+  offs = [0 1]
+  x = [0.  0.5]
+  i = 1
+  breakpoint 1 at line 18
+  breakpoint 2 at line 8
+  breakpoint 3 at line 8
+  1: stops.py:18
+  2: stops.py:8 if x[0] > 1
+  3: stops.py:8, once if nonsense
+  2: stops.py:8 if x[0] > 1
+  3: stops.py:8, once if nonsense
+NameError: name 'nonsense' is not defined
+> stops.py:8 in half, program (0, 0, 0)
+      y = x * 0.5
+NameError: name 'y' is not defined
+> stops.py:8 in half, program (1, 0, 0)
+      y = x * 0.5
+    3    import triton.language as tl
+    4    from triton_util import breakpoint_if
+    5    
+    6    @triton.jit
+    7    def half(x):
+    8 ->     y = x * 0.5
+    9        return y
+   10    
+   11    @triton.jit
+   12    def k(x_ptr, n, BLOCK: tl.constexpr):
+   13        pid = tl.program_id(0)
+  no breakpoints: b LINE sets one
+> stops.py:25 in pauses, program (0, 1, 0)
+      breakpoint()
+> stops.py:23 in pauses, program (0, 2, 0)
+      breakpoint_if(',=2', [0], [pid])
+done
+TEXT
+
 prompt '' --device interpreter stops.py
 [ $status = 1 ] || say "the end of the input: exit $status"
 grep -q 'program (0, 1, 0)' shown || say "breakpoint(): $(cat shown)"

@@ -5,6 +5,8 @@
  *           x = tl.load(x_ptr + offs, mask)
  *     (neso) p offs[0]
  *     6
+ *     (neso) b 14 if offs[0] > 100
+ *       breakpoint 1 at line 14
  *
  * The tracer inserts a site, which records the variables, before each statement (hostcall.c); specialize.c asks the
  * debugger whether to stop at a site. The debugger evaluates expressions as host code, on copies of the values. */
@@ -56,11 +58,31 @@ static bool is_file(const struct debugger *d, const char *name)
     return n == d->file_bytes || name[n - d->file_bytes - 1] == '/';
 }
 
-bool debugger_stops(struct program *p, const struct host_site *site, const int *pid)
+/* The number of calls between a place and its kernel. */
+static int depth_of(const struct program *p, struct loc at)
+{
+    int n = 0;
+    for (; at.call; at = p->module->diag.calls.at[at.call].at)
+        n++;
+    return n;
+}
+
+static bool ends_step(const struct program *p, const struct host_site *site, const int *pid)
+{
+    const struct debugger *d = &p->debugger;
+    return d->step == STEP_into ||
+           (d->step == STEP_over &&
+            (depth_of(p, site->loc) <= d->depth || memcmp(pid, d->step_pid, sizeof d->step_pid) != 0));
+}
+
+static bool is_at(const struct point *b, const struct host_site *site)
+{
+    return b->line == (int)site->loc.line && b->file == site->loc.file;
+}
+
+static bool is_at_break(struct program *p, const struct host_site *site, const int *pid)
 {
     struct debugger *d = &p->debugger;
-    if (d->stepping)
-        return true;
     if (!d->asked || (int)site->loc.line != d->line ||
         !is_file(d, p->module->diag.sources.at[site->loc.file]->name))
         return false;
@@ -71,7 +93,18 @@ bool debugger_stops(struct program *p, const struct host_site *site, const int *
     return true;
 }
 
-/* -- showing elements -- */
+bool debugger_stops(struct program *p, const struct host_site *site, const int *pid)
+{
+    const struct debugger *d = &p->debugger;
+    if (ends_step(p, site, pid) || is_at_break(p, site, pid))
+        return true;
+    for (int i = 0; i < d->npoints; i++)
+        if (is_at(&d->points[i], site))
+            return true;
+    return false;
+}
+
+/* -- the shown elements -- */
 
 static void show_place(struct program *p, struct loc at, const char *function, struct text *out)
 {
@@ -121,50 +154,191 @@ static void show_where(struct program *p, struct eval *e, const struct stop *sto
     say(p, &out);
 }
 
-static void show_expression(struct program *p, struct eval *e, struct scope *s, const char *text)
+/* The lines around the one where the kernel stands. */
+static void show_source(struct program *p, struct loc at)
+{
+    enum { AROUND = 5 };
+    struct text out;
+    uint32_t line = 1;
+    text_init(&out, &p->module->arena);
+    for (const char *s = p->module->diag.sources.at[at.file]->text; *s; line++) {
+        size_t n = strcspn(s, "\n");
+        if (line + AROUND >= at.line && line <= at.line + AROUND)
+            text_printf(&out, "%5u %s %.*s\n", line, line == at.line ? "->" : "  ", (int)n, s);
+        s += n + (s[n] != '\0');
+    }
+    say(p, &out);
+}
+
+/* Evaluates; returns NULL after a line that says why that is impossible. */
+static struct obj *evaluate(struct program *p, struct eval *e, struct scope *s, const char *text)
 {
     struct text out;
     struct handler h;
-    text_init(&out, e->arena);
     handler_push(e, &h);
     if (setjmp(h.jump) == 0) {
-        obj_print(e, eval_text(e, s, text, strlen(text), (struct loc){0}), &out, false);
+        struct obj *x = eval_text(e, s, text, strlen(text), (struct loc){0});
         handler_pop(e, &h);
-    } else {
-        e->diag->list.n = h.ndiagnostics;
-        e->diag->nerrors = h.nerrors;
-        text_printf(&out, "%s: %s", h.raised.class ? h.raised.class->class.name : "error",
-                    h.raised.class ? exception_message(e, &h.raised) : "it cannot be evaluated");
+        return x;
     }
+    e->diag->list.n = h.ndiagnostics;
+    e->diag->nerrors = h.nerrors;
+    text_init(&out, e->arena);
+    text_printf(&out, "%s: %s\n", h.raised.class ? h.raised.class->class.name : "error",
+                h.raised.class ? exception_message(e, &h.raised) : "it cannot be evaluated");
+    say(p, &out);
+    return NULL;
+}
+
+static void show_expression(struct program *p, struct eval *e, struct scope *s, const char *text)
+{
+    struct text out;
+    struct obj *x = evaluate(p, e, s, text);
+    text_init(&out, e->arena);
+    if (!x)
+        return;
+    obj_print(e, x, &out, false);
     text_char(&out, '\n');
     say(p, &out);
+}
+
+/* The kernel's variables, a line each; of a large tile its beginning. */
+static void show_variables(struct program *p, struct eval *e, struct scope *s, const struct host_site *site)
+{
+    enum { WIDTH = 70 };
+    struct text out;
+    text_init(&out, e->arena);
+    for (int i = 0; i < site->nnames; i++) {
+        struct text value;
+        struct obj *x = scope_get(s, site->names[i]);
+        text_init(&value, e->arena);
+        if (!x || x->kind == OBJ_module || x->kind == OBJ_function || x->kind == OBJ_builtin)
+            continue;
+        obj_print(e, x, &value, false);
+        size_t n = strcspn(value.s ? value.s : "", "\n"), shown = n < WIDTH ? n : WIDTH;
+        text_printf(&out, "  %s = %.*s%s\n", site->names[i], (int)shown, value.s ? value.s : "",
+                    value.len > shown ? " ..." : "");
+    }
+    say(p, &out);
+}
+
+/* -- breakpoints of the prompt -- */
+
+static void show_points(struct program *p)
+{
+    const struct debugger *d = &p->debugger;
+    struct text out;
+    text_init(&out, &p->module->arena);
+    text_str(&out, d->npoints ? "" : "  no breakpoints: b LINE sets one\n");
+    for (int i = 0; i < d->npoints; i++)
+        text_printf(&out, "  %d: %s:%d%s%s%s\n", d->points[i].number,
+                    p->module->diag.sources.at[d->points[i].file]->name, d->points[i].line,
+                    d->points[i].is_temporary ? ", once" : "", *d->points[i].condition ? " if " : "",
+                    d->points[i].condition);
+    say(p, &out);
+}
+
+/* "12", or "12 if pid > 3" */
+static void set_point(struct program *p, const struct stop *stop, const char *text, bool is_temporary)
+{
+    struct debugger *d = &p->debugger;
+    struct point b = {.file = stop->site->loc.file, .is_temporary = is_temporary};
+    struct text out;
+    int used = 0;
+    text_init(&out, &p->module->arena);
+    bool good = sscanf(text, "%d %n", &b.line, &used) == 1 && b.line > 0 && d->npoints < POINTS_MOST;
+    const char *rest = text + used;
+    if (good && strncmp(rest, "if ", 3) == 0)
+        snprintf(b.condition, sizeof b.condition, "%s", rest + 3);
+    else
+        good = good && !*rest;
+    if (good) {
+        b.number = ++d->nset;
+        d->points[d->npoints++] = b;
+        text_printf(&out, "  breakpoint %d at line %d\n", b.number, b.line);
+    } else {
+        text_str(&out, d->npoints < POINTS_MOST ? "  b LINE, or b LINE if CONDITION\n"
+                                                : "  there are too many breakpoints\n");
+    }
+    say(p, &out);
+}
+
+static void drop_point(struct debugger *d, int i)
+{
+    d->npoints--;
+    memmove(&d->points[i], &d->points[i + 1], (size_t)(d->npoints - i) * sizeof *d->points);
+}
+
+/* "": all; "2": number 2 */
+static void clear_points(struct program *p, const char *text)
+{
+    struct debugger *d = &p->debugger;
+    int number = 0;
+    bool all = !*text;
+    sscanf(text, "%d", &number);
+    for (int i = d->npoints - 1; i >= 0; i--)
+        if (all || d->points[i].number == number)
+            drop_point(d, i);
+    show_points(p);
+}
+
+/* Does the kernel stop here, though it was asked for by breakpoints with conditions only? */
+static bool holds(struct program *p, struct eval *e, struct scope *s, const struct stop *stop)
+{
+    struct debugger *d = &p->debugger;
+    bool stops = stop->site->kind != SITE_statement || ends_step(p, stop->site, stop->call->pid) ||
+                 is_at_break(p, stop->site, stop->call->pid);
+    for (int i = d->npoints - 1; i >= 0; i--) {
+        if (!is_at(&d->points[i], stop->site))
+            continue;
+        struct obj *x = *d->points[i].condition ? evaluate(p, e, s, d->points[i].condition) : obj_true;
+        bool is_met =
+            !x || obj_truth(e, x, stop->site->loc); /* a condition that fails is shown where it stops */
+        if (is_met && d->points[i].is_temporary)
+            drop_point(d, i);
+        stops |= is_met;
+    }
+    return stops;
 }
 
 /* -- the prompt -- */
 
 static const struct command {
-    char letter;
-    const char *word, *meaning;
+    const char *letter, *word, *arguments, *meaning; /* a capital letter is no command */
 } commands[] = {
-    {'p', "print", "EXPR    show an expression of the kernel's variables; EXPR alone does it too"},
-    {'s', "step", "        go on to the next statement"},
-    {'c', "continue", "    go on to the next breakpoint"},
-    {'w', "where", "       the calls that lead here"},
-    {'q', "quit", "        end the program"},
-    {'h', "help", "        this"},
+    {"p", "print", "EXPR", "show an expression of the kernel's variables; EXPR alone does it too"},
+    {"V", "vars", "", "show all variables"},
+    {"s", "step", "", "go on to the next statement, into calls"},
+    {"n", "next", "", "go on to the next statement, over calls"},
+    {"c", "continue", "", "go on to the next breakpoint"},
+    {"b", "break", "LINE [if COND]",
+     "stop at a line of this file, in any program; b alone lists breakpoints"},
+    {"T", "tbreak", "LINE [if COND]", "the same, once"},
+    {"D", "clear", "[NUMBER]", "forget a breakpoint, or all"},
+    {"l", "list", "", "the source around this line"},
+    {"w", "where", "", "the calls that lead here"},
+    {"q", "quit", "", "end the program"},
+    {"h", "help", "", "this; an empty line repeats the last command"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-/* The letter of the command at the start of a line; 0: the line has none. Sets *rest to the text after the
- * command. */
+/* The letter of the command that begins a line; 0: there is none. *rest is the text behind it. A word that takes no argument
+ * and is followed by more, as in `n * 2`, begins an expression. */
 static char command_of(const char *line, const char **rest)
 {
     size_t n = strcspn(line, " ");
-    *rest = line + n + strspn(line + n, " ");
-    for (int i = 0; i < COMMANDS; i++)
-        if ((n == 1 && *line == commands[i].letter) ||
-            (strlen(commands[i].word) == n && memcmp(line, commands[i].word, n) == 0))
-            return commands[i].letter;
+    const char *behind = line + n + strspn(line + n, " ");
+    for (int i = 0; i < COMMANDS; i++) {
+        const struct command *c = &commands[i];
+        bool is_word = (n == 1 && *line == *c->letter && *line >= 'a') ||
+                       (strlen(c->word) == n && memcmp(line, c->word, n) == 0) ||
+                       (n == 2 && *c->letter == 'p' && memcmp(line, "pp", 2) == 0);
+        bool takes = *c->arguments == 'E' || (*behind >= '0' && *behind <= '9');
+        if (is_word && (!*behind || (*c->arguments && takes))) {
+            *rest = behind;
+            return *c->letter;
+        }
+    }
     *rest = line;
     return 0;
 }
@@ -174,7 +348,9 @@ static void show_help(struct program *p)
     struct text out;
     text_init(&out, &p->module->arena);
     for (int i = 0; i < COMMANDS; i++)
-        text_printf(&out, "  %c, %s %s\n", commands[i].letter, commands[i].word, commands[i].meaning);
+        text_printf(&out, "  %s%s%-9s%-15s %s\n", *commands[i].letter >= 'a' ? commands[i].letter : " ",
+                    *commands[i].letter >= 'a' ? ", " : "  ", commands[i].word, commands[i].arguments,
+                    commands[i].meaning);
     say(p, &out);
 }
 
@@ -185,25 +361,46 @@ _Noreturn static void quit(struct eval *e, struct loc at)
     eval_throw(e, &(struct exception){.class = class, .value = value, .loc = at, .error = ERR_exception});
 }
 
+static void go_on(struct program *p, const struct stop *stop, char command)
+{
+    struct debugger *d = &p->debugger;
+    d->step = command == 's' ? STEP_into : command == 'n' ? STEP_over : STEP_none;
+    d->depth = depth_of(p, stop->site->loc);
+    memcpy(d->step_pid, stop->call->pid, sizeof d->step_pid);
+}
+
 void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct scope *s = host_site_scope(e, stop->site, stop->call->values);
-    char last = 0;
-    p->debugger.stepping = false;
+    struct debugger *d = &p->debugger;
+    if (!holds(p, e, s, stop))
+        return;
+    d->step = STEP_none;
     show_stop(p, stop);
     for (;;) {
         const char *line = p->options.ask ? p->options.ask(p->options.user, "(neso) ") : NULL, *rest;
         if (!line)
             quit(e, stop->site->loc);
         line += strspn(line, " ");
-        char command = *line ? command_of(line, &rest) : last;
+        char command = *line ? command_of(line, &rest) : d->last;
         if (!*line)
             rest = "";
-        last = command == 'p' ? 0 : command;
+        d->last = command == 'p' || command == 'b' || command == 'T' ? 0 : command;
         switch (command) {
-        case 's': p->debugger.stepping = true; return;
-        case 'c': return;
+        case 's':
+        case 'n':
+        case 'c': go_on(p, stop, command); return;
         case 'q': quit(e, stop->site->loc);
+        case 'V': show_variables(p, e, s, stop->site); break;
+        case 'b':
+        case 'T':
+            if (*rest)
+                set_point(p, stop, rest, command == 'T');
+            else
+                show_points(p);
+            break;
+        case 'D': clear_points(p, rest); break;
+        case 'l': show_source(p, stop->site->loc); break;
         case 'w': show_where(p, e, stop); break;
         case 'h': show_help(p); break;
         default:

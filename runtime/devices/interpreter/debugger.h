@@ -7,13 +7,28 @@
 
 struct program;
 
+enum { POINTS_MOST = 32, CONDITION_MOST = 120 };
+
+/* A breakpoint that was set at the prompt. */
+struct point {
+    int number, line;
+    uint16_t file;
+    bool is_temporary;
+    char condition[CONDITION_MOST]; /* "": none */
+};
+
 struct debugger {
     const char *asked; /* FILE:LINE[@pid]; NULL: there is no breakpoint */
     size_t file_bytes; /* the length of FILE in `asked` */
     int line, pid[3];
     bool has_pid; /* pid is valid: it was given, or it is that of the first program to reach the breakpoint */
     bool was_reached;
-    bool stepping; /* stop at the next statement */
+    /* STEP_into: the next statement stops. STEP_over: the next one that is not inside of a call, or is of another program. */
+    enum { STEP_none, STEP_into, STEP_over } step;
+    int depth, step_pid[3]; /* of the statement where the program went on */
+    char last;              /* the command that an empty line repeats; 0: none */
+    int npoints, nset;      /* breakpoints; how many were set so far */
+    struct point points[POINTS_MOST];
 };
 
 /* A program that has reached a site. */
