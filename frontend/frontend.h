@@ -295,7 +295,9 @@ struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL if
 void builtins_help(struct text *out);
 /* Returns a scope with the names of all functions and types of such a module, for "did you mean". */
 struct scope *builtins_names(struct eval *e, const struct obj *module);
-/* Returns a member of a dtype or pointer type; NULL if the type has no member of that name. */
+/* "float16" for "fp16": the name that a type has in triton.language; NULL: it is no such short name. */
+const char *builtins_long_name(const char *name);
+/* A member of a dtype or pointer type; NULL: the type has no member of that name. */
 struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
 /* builtins_is_class: is x a class of triton.language that isinstance accepts (tl.tensor, tl.pointer_type)?
  * builtins_is_instance: is x an instance of such a class? */

@@ -134,6 +134,14 @@ bool options_read(void *to, size_t bytes, const void *from)
     return true;
 }
 
+neso_status options_refuse(struct neso_module *m, size_t size)
+{
+    struct fault f;
+    fault_set(&f, NESO_INVALID, ERR_options_size, "%zu", size);
+    report_add_fault(m, &f);
+    return NESO_INVALID;
+}
+
 /* -- contexts -- */
 
 static bool use_cache(struct neso_context *c, const neso_context_options *o)

@@ -665,7 +665,7 @@ neso_status neso_kernel_compile(neso_module *module, const char *name, const nes
     struct neso_kernel *k = kernel_new(module);
     neso_status status = NESO_OUT_OF_MEMORY;
     if (k && !options_read(&k->options, sizeof k->options, options))
-        status = NESO_INVALID;
+        status = options_refuse(module, options->size);
     else if (k)
         status = guard(module, compile, &(struct compiling){k, name});
     report_leave(module, status);
@@ -706,7 +706,7 @@ neso_status neso_module_variants(neso_module *module, const char *name, const ne
     *text = "";
     report_enter(module);
     if (k && !options_read(&k->options, sizeof k->options, options))
-        status = NESO_INVALID;
+        status = options_refuse(module, options->size);
     else if (k)
         status = guard(module, list_variants, &l);
     report_leave(module, status);

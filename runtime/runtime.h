@@ -118,6 +118,8 @@ struct obj *module_jit(const struct neso_module *m, size_t index);
 /* Copies a structure of options, of at most `bytes` bytes; if `from` is NULL, all options are 0. Returns false
  * if from->size is that of no version of the structure. */
 bool options_read(void *to, size_t bytes, const void *from);
+/* Between report_enter and report_leave: says that options have a size that no version has. */
+neso_status options_refuse(struct neso_module *m, size_t size);
 
 /* Every call on a context begins with report_begin, which drops the results of the last call. report_enter and
  * report_leave enclose work on a module, whose messages the context then keeps. */

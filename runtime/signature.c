@@ -397,6 +397,17 @@ static bool next_entry(struct reader *r, const char **s, const char *end, struct
     return more;
 }
 
+/* "fp32*", as C has it? Then there is a message. */
+static bool ends_in_star(struct reader *r, const struct entry *x)
+{
+    size_t n = type_length(x);
+    if (n == 0 || n + 1 != x->n || x->s[n] != '*' || !lang_parse(&r->module->eval, x->s, n))
+        return false;
+    const char *type = arena_strndup(&r->module->arena, x->s, n);
+    diag_error(diag_of(r), loc_at(r, x->s, x->n), ERR_signature_star, type, type);
+    return true;
+}
+
 static bool add_leaf(struct reader *r, const struct entry *x, const struct param_rule *rule)
 {
     struct leaf leaf = {.arg = {.name = rule->name, .divisible = 1}, .rule = rule};
@@ -406,6 +417,8 @@ static bool add_leaf(struct reader *r, const struct entry *x, const struct param
         good = read_descriptor(r, x, &leaf);
     } else if (is_type(r, x)) {
         good = read_type(r, x, rule, &leaf.arg);
+    } else if (ends_in_star(r, x)) {
+        good = false;
     } else {
         leaf.arg.is_const = true;
         leaf.arg.value = read_value(r, x);
@@ -574,6 +587,7 @@ static bool fill_defaults(struct reader *r)
             continue;
         if (!rule->dflt) {
             diag_error(diag_of(r), rule->loc, ERR_signature_missing, rule->name, r->kernel->name);
+            diag_hint(diag_of(r), ERR_hint_signature, rule->name);
             return false;
         }
         struct leaf leaf = {

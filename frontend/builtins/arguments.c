@@ -14,9 +14,12 @@ struct loc arg_loc(const struct args *call, int i, const char *name)
     return call->loc;
 }
 
-static bool not_constant(struct eval *e, const char *what, struct loc at)
+static bool not_constant(struct eval *e, const struct obj *x, const char *what, struct loc at)
 {
+    const struct op *def = x->tensor.value->def;
     diag_error(e->diag, trace_loc(e, at), ERR_not_constant, what);
+    if (def && def->loc.line && (def->loc.line != at.line || def->loc.col != at.col))
+        diag_note(e->diag, def->loc, ERR_note_computed_here);
     diag_hint(e->diag, ERR_hint_constexpr_param);
     return false;
 }
@@ -26,7 +29,7 @@ bool arg_int(struct eval *e, struct obj *x, const char *what, struct loc at, int
     if (obj_as_int(x, out))
         return true;
     if (x->kind == OBJ_tensor)
-        return not_constant(e, what, at);
+        return not_constant(e, x, what, at);
     if (!is_error(x))
         diag_error(e->diag, trace_loc(e, at), ERR_wants_int, what, type_text(e, x));
     return false;
@@ -37,7 +40,7 @@ bool arg_bool(struct eval *e, struct obj *x, const char *what, struct loc at, bo
     if (x->kind == OBJ_tensor && x->tensor.constant)
         x = x->tensor.constant;
     if (x->kind == OBJ_tensor)
-        return not_constant(e, what, at);
+        return not_constant(e, x, what, at);
     *out = false;
     if (x->kind == OBJ_none || is_number(x)) {
         *out = obj_truth(e, x, at);

@@ -196,6 +196,24 @@ struct scope *builtins_names(struct eval *e, const struct obj *module)
     return s;
 }
 
+const char *builtins_long_name(const char *name)
+{
+    static const char *const names[][2] = {
+        {"fp16", "float16"},   {"bf16", "bfloat16"},
+        {"fp32", "float32"},   {"fp64", "float64"},
+        {"i1", "int1"},        {"i8", "int8"},
+        {"i16", "int16"},      {"i32", "int32"},
+        {"i64", "int64"},      {"u8", "uint8"},
+        {"u16", "uint16"},     {"u32", "uint32"},
+        {"u64", "uint64"},     {"fp8e4nv", "float8e4nv"},
+        {"fp8e5", "float8e5"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], name) == 0)
+            return names[i][1];
+    return NULL;
+}
+
 struct obj *builtins_module(struct eval *e, const char *dotted_name)
 {
     int i = 0;

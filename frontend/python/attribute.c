@@ -195,6 +195,10 @@ struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct
         x->kind == OBJ_module && x->module.find ? builtins_names(e, x) : names_within(x);
     struct note note = {.error = ERR_did_you_mean, .name = names ? nearest_name(e, names, name) : NULL};
     const char *whose = x->kind == OBJ_module ? x->module.name : obj_type_name(x);
+    if (x->kind == OBJ_module && x->module.find && builtins_long_name(name))
+        note.name = builtins_long_name(name);
+    if (x->kind == OBJ_tuple && e->trace && (strcmp(name, "append") == 0 || strcmp(name, "extend") == 0))
+        note = (struct note){.error = ERR_hint_kernel_list, .name = ""};
     if (strncmp(whose, "torch", 5) == 0)
         note = (struct note){.error = ERR_only_python, .name = "torch"};
     if (x->kind == OBJ_module)

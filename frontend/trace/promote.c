@@ -159,7 +159,17 @@ struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *
     return stretch(e, x, rank, shape, at);
 }
 
-/* Gives the common shape of a and b, and returns its rank; returns -1 after an error, which it reports. */
+/* Where an operand was made, if that is another place. */
+static bool note_shape(struct eval *e, const struct obj *x, struct loc at)
+{
+    const struct op *def = x->tensor.value->def;
+    bool is_elsewhere = def && def->loc.line && (def->loc.line != at.line || def->loc.col != at.col);
+    if (is_elsewhere)
+        diag_note(e->diag, def->loc, ERR_note_shape_here, shape_text(e, rank_of(x), shape_of(x)));
+    return is_elsewhere;
+}
+
+/* The common shape of a and b; -1: an error is reported. */
 static int common_shape(struct eval *e, const struct obj *a, const struct obj *b, int *shape, struct loc at)
 {
     int ra = rank_of(a), rb = rank_of(b), rank = ra > rb ? ra : rb;
@@ -168,8 +178,11 @@ static int common_shape(struct eval *e, const struct obj *a, const struct obj *b
         int y = i < rank - rb ? 1 : shape_of(b)[i - (rank - rb)];
         if (x != y && x != 1 && y != 1 && ra && rb) {
             diag_error(e->diag, trace_loc(e, at), ERR_shape_broadcast, i, x, y);
-            diag_note(e->diag, trace_loc(e, at), ERR_note_shapes, shape_text(e, ra, shape_of(a)),
-                      shape_text(e, rb, shape_of(b)));
+            bool is_told = note_shape(e, a, at);
+            is_told &= note_shape(e, b, at);
+            if (!is_told)
+                diag_note(e->diag, trace_loc(e, at), ERR_note_shapes, shape_text(e, ra, shape_of(a)),
+                          shape_text(e, rb, shape_of(b)));
             return -1;
         }
         shape[i] = x > y ? x : y;

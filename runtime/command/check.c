@@ -181,7 +181,7 @@ static void compile_guess(struct trial *t, neso_context *ctx, neso_module *modul
 {
     neso_kernel *made = NULL;
     bool again = true;
-    for (int rounds = 0; again && rounds < 8; rounds++) {
+    for (int rounds = 0; again && rounds < 2 * PARAMS_MOST; rounds++) {
         struct buffer signature = {0};
         neso_compile_options o = {.size = sizeof o, .until = NESO_TEXT_IR};
         print_signature(t, &signature);

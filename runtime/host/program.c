@@ -166,8 +166,10 @@ neso_status neso_program_run(neso_context *context, const char *name, const char
     struct fault f;
     struct program p = {.context = context, .device = &context->device};
     report_begin(context);
-    if (!options_read(&p.options, sizeof p.options, options))
-        return context->status = NESO_INVALID;
+    if (!options_read(&p.options, sizeof p.options, options)) {
+        fault_set(&f, NESO_INVALID, ERR_options_size, "%zu", options->size);
+        return report_fault(context, &f);
+    }
     if (!context->device.class) {
         fault_set(&f, NESO_NO_DEVICE, ERR_device_none, "run a program on");
         return report_fault(context, &f);

@@ -14,4 +14,5 @@ def k(x, n):
 # shapes-that-do-not-broadcast.py:11:23: error: shapes do not broadcast: dimension 0 is 64 against 32 [shape-broadcast]
 #    11 |     tl.store(x + a, a + b)
 #       |                       ^
-# shapes-that-do-not-broadcast.py:11:23: note: the operands have shapes [64] and [32]
+# shapes-that-do-not-broadcast.py:9:9: note: this operand has shape [64]
+# shapes-that-do-not-broadcast.py:10:9: note: this operand has shape [32]

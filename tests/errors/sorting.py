@@ -34,4 +34,5 @@ def k(x):
 # sorting.py:16:36: error: descending must be a constant, found a run-time value [not-constant]
 #    16 |     tl.bitonic_merge(v, descending=v)
 #       |                                    ^
+# sorting.py:10:9: note: it is computed here, when the kernel runs
 # hint: make it a tl.constexpr parameter

@@ -1,0 +1,18 @@
+# The message says where a name got its run-time value.
+# run: compile constexpr-made-run-time.py --signature '*fp32, 16'
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(X, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    BLOCK = BLOCK + pid
+    tl.store(X + tl.arange(0, BLOCK), 0.0)
+
+# expect: exit 2
+# constexpr-made-run-time.py:11:31: error: the end of tl.arange must be a constant, found a run-time value [not-constant]
+#    11 |     tl.store(X + tl.arange(0, BLOCK), 0.0)
+#       |                               ^~~~~
+# constexpr-made-run-time.py:10:19: note: it is computed here, when the kernel runs
+# hint: make it a tl.constexpr parameter
