@@ -20,6 +20,11 @@ const char *neso_version(void)
     return VERSION;
 }
 
+int neso_version_number(void)
+{
+    return NESO_VERSION_NUMBER;
+}
+
 const char *neso_status_name(neso_status status)
 {
     static const char *const names[] = {"NESO_OK",     "NESO_INVALID",       "NESO_FAILED",  "NESO_NO_DEVICE",

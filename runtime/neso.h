@@ -53,9 +53,15 @@ typedef enum neso_status {
     NESO_INTERNAL       /* neso has a defect: please report it with the input */
 } neso_status;
 
-/* Returns neso's version: "0.1". */
+/* The version of this header, and as one number for `#if NESO_VERSION_NUMBER >= 100`: major * 10000 + minor * 100 + patch. */
+#define NESO_VERSION_MAJOR 0
+#define NESO_VERSION_MINOR 1
+#define NESO_VERSION_PATCH 0
+#define NESO_VERSION_NUMBER (NESO_VERSION_MAJOR * 10000 + NESO_VERSION_MINOR * 100 + NESO_VERSION_PATCH)
+/* The version of the library that runs: "0.1", and 100 for it, as above. */
 NESO_API const char *neso_version(void);
-/* Returns the status as text, such as "NESO_OK"; "?" for a number that is not a status. */
+NESO_API int neso_version_number(void);
+/* "NESO_OK" and so on; "?" for a number that is not a status. */
 NESO_API const char *neso_status_name(neso_status status);
 
 /* -- contexts -- */

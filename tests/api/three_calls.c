@@ -133,6 +133,10 @@ static void refuse_wrong_uses(void)
     refuse(module, ctx, "add", "*fp32, *fp32, *fp32, i32, 16, 17", "signature-extra");
     refuse(module, ctx, "add", "*fp32, *fp32, *fp32, i32, NOPE=16", "signature-unknown");
     neso_kernel *kernel;
+    char version[40];
+    snprintf(version, sizeof version, "%d.%d", NESO_VERSION_MAJOR, NESO_VERSION_MINOR);
+    check(strcmp(neso_version(), version) == 0 && neso_version_number() == NESO_VERSION_NUMBER,
+          "one version");
     neso_compile_options odd = {.size = 7};
     check(neso_kernel_compile(module, "add", &odd, &kernel) == NESO_INVALID, "options of an unknown size");
     check(strstr(neso_error_text(ctx), "have size 7") != NULL, "the size in the message");
