@@ -156,6 +156,8 @@ static struct obj *find_value(struct eval *e, unsigned where, const char *name)
         }
         if (strcmp(name, "TRITON_MAX_TENSOR_NUMEL") == 0)
             return obj_constexpr(e, obj_int(e, TENSOR_ELEMS_MOST));
+        if (strcmp(name, "CONSTEXPR_0") == 0) /* a default of tl.sort's that kernels take over */
+            return obj_constexpr(e, obj_int(e, 0));
         return find_dtype(e, name);
     }
     if ((where & IN_tools) && strcmp(name, "TensorDescriptor") == 0)

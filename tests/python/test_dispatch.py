@@ -1,7 +1,9 @@
 """The extension tells launches apart as Triton does, and passes their values, hooks and errors on."""
+import collections
 import ctypes
 import gc
 import os
+import struct
 import sys
 import unittest
 import weakref
@@ -17,12 +19,31 @@ Launch = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c
 FLOAT, HALF = object(), object()
 
 
+def half_bits(x):
+    return struct.unpack("<H", struct.pack("<e", x))[0]
+
+
+def bfloat_bits(x):
+    bits = struct.unpack("<I", struct.pack("<f", x))[0]
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
 class Tensor:
     def __init__(self, address, dtype=FLOAT, is_cuda=True):
         self.address, self.dtype, self.is_cuda = address, dtype, is_cuda
 
     def data_ptr(self):
         return self.address
+
+
+Pair = collections.namedtuple("Pair", ["a", "b"])
+Other = collections.namedtuple("Other", ["a", "b"])
+
+
+class Descriptor:
+    def __init__(self, address=16, shape=(4, 8), block=(16, 16), padding="zero", dtype=FLOAT):
+        self.base, self.shape, self.strides = Tensor(address, dtype), list(shape), [8] * (len(shape) - 1) + [1]
+        self.block_shape, self.padding = list(block), padding
 
 
 class Function:
@@ -34,7 +55,7 @@ class Function:
         self.c_launch = Launch(self.launched)
         self.plan = plan
         self.dispatch = _launch.Dispatch(("x", "n", "a", "B", "p"), (_launch.Dispatch, _launch.Dispatch, 2.5, 8, None), flags, self.slow,
-                                         self.remember, self.fail, lambda: self.device, lambda device: 77 + device, (self.hooks,))
+                                         self.remember, self.fail, lambda: self.device, lambda device: 77 + device, (self.hooks,), None, None)
 
     def launched(self, kernel, grid, stream, args, error):
         self.launches.append((kernel, tuple(grid[:3]), stream, args[0][0], args[1][0], ctypes.cast(args[2], ctypes.POINTER(ctypes.c_float))[0]))
@@ -91,6 +112,44 @@ class DispatchTest(unittest.TestCase):
         f = Function(flags=bytes([4, 2, 0, 1, 0]))
         self.assertEqual([self.count(f, Tensor(a), n) for a, n in ((16, 1), (4, 16), (8, 3), (16, 2**40))], [1, 0, 0, 1])
 
+    def test_tuples(self):
+        f = Function(plan=bytes([1, ord("P"), 3, ord("i"), 4, ord("f")]))  # x = (number, (array, None)), n, a
+        calls = [(2, (Tensor(16), None)), (2, (Tensor(17), None)), (1, (Tensor(16), None)), (2, (Tensor(16), 2.5)), (2, Tensor(16), None),
+                 (2, (Tensor(16), None), 5), Pair(2, (Tensor(16), None)), Other(2, (Tensor(16), None))]
+        self.assertEqual([self.count(f, x, 7) for x in calls], [1] * len(calls))
+        self.assertEqual([self.count(f, x, 7) for x in calls], [0] * len(calls))
+        f[(1,)]((3, (Tensor(48), None)), 9, 0.5)
+        self.assertEqual(f.launches[-1][3:], (48, 9, 0.5))
+
+    def test_descriptors(self):
+        f = Function(plan=bytes([0, ord("P"), 2, ord("i"), 5, ord("f")]))  # base, 2 sizes, 1 stride; n; a
+        calls = [Descriptor(), Descriptor(block=(16, 32)), Descriptor(dtype=HALF), Descriptor(padding="nan")]
+        self.assertEqual([self.count(f, x, 7) for x in calls], [1] * len(calls))
+        self.assertEqual([self.count(f, x, 7) for x in calls], [0] * len(calls))
+        f[(1,)](Descriptor(address=64, shape=(10, 20)), 9, 0.5)
+        self.assertEqual(f.launches[-1][3:], (64, 20, 0.5))
+        self.assertEqual([self.count(f, Descriptor(shape=(10, "20")), 7) for _ in range(2)], [1, 1])
+        self.assertEqual(self.count(f, Descriptor(shape=(4,), block=(4,)), 7), 1)
+
+    def test_constants_are_told_apart_by_value(self):
+        f = Function()
+        first = [0.1, (1, (2.5, "a")), 1.0, 1, True, "1", -0.0, 0.0, ()]
+        self.assertEqual([self.count(f, Tensor(16), 3, B=x) for x in first], [1] * len(first))
+        again = [0.2 / 2, (1, (5 / 2, "a")), 3.0 / 3, 1, True, "1", -0.0, 0.0, ()]
+        self.assertEqual([self.count(f, Tensor(16), 3, B=x) for x in again], [0] * len(again))
+
+    def test_short_floats(self):
+        for kind, numbers in (("h", [0.1, 1.0, -2.5, 65504.0, 65519.9, 1e-7, 6e-8, 2.0**-25, 0.0, -0.0, float("inf"), 1.00048828125]),
+                              ("b", [0.1, 1.0, -2.5, 3.3e38, 1e-40, 0.0, float("-inf"), 1.00390625, 1.01171875])):
+            f = Function(plan=bytes([0, ord("P"), 1, ord("i"), 2, ord(kind)]))
+            self.count(f, Tensor(16), 3, 0.5)
+            for x in numbers:
+                f[(1,)](Tensor(16), 3, x)
+                found = struct.unpack("<I", struct.pack("<f", f.launches[-1][5]))[0]
+                self.assertEqual(found, (half_bits if kind == "h" else bfloat_bits)(x), (kind, x))
+            with self.assertRaises(OverflowError):
+                f[(1,)](Tensor(16), 3, 65520.0 if kind == "h" else 1e39)
+
     def test_devices_have_kernels_of_their_own(self):
         f = Function()
         self.count(f, Tensor(16), 3)
@@ -102,7 +161,7 @@ class DispatchTest(unittest.TestCase):
     def test_what_is_unusual_goes_to_python(self):
         f = Function()
         self.count(f, Tensor(16), 3)
-        for args in ((Tensor(16, is_cuda=False), 3), ((Tensor(16), 3), 3), (Tensor(16), 2**80)):
+        for args in ((Tensor(16, is_cuda=False), 3), ([Tensor(16), 3], 3), (Tensor(16), 2**80)):
             self.assertEqual([self.count(f, *args) for _ in range(2)], [1, 1])
         with self.assertRaises(TypeError):
             f[(1,)](Tensor(16))

@@ -17,10 +17,10 @@ except ImportError:  # built where there is a compiler; without it launches go t
 
 
 class Leaf:
-    """One value among the arguments: where it stands, and its type."""
+    """One value among the arguments: where it stands, its type, and the number of its place (neso/extension/key.h)."""
 
-    def __init__(self, path, kind):
-        self.path, self.kind = path, kind
+    def __init__(self, path, kind, place):
+        self.path, self.kind, self.place = path, kind, place
         self.is_pointer, self.is_descriptor = kind.startswith("*"), kind.startswith("tensordesc")
 
     def of(self, args):
@@ -32,18 +32,26 @@ class Leaf:
 
 def leaves_of(signature, constants, names):
     """The values that a launch passes, in order."""
-    found = []
+    found, places = [], 0
 
     def walk(path, kind):
+        nonlocal places
         if isinstance(kind, (tuple, list)):
             for i, k in enumerate(kind):
                 walk(path + (i,), k)
-        elif kind != "constexpr" and path not in constants:
-            found.append(Leaf(path, kind))
+            return
+        if kind != "constexpr" and path not in constants:
+            found.append(Leaf(path, kind, places))
+        places += 2 * rank_of(kind) if kind.startswith("tensordesc") else 1
 
     for i, name in enumerate(names):
         walk((i,), signature.get(name, "constexpr"))
     return found
+
+
+def rank_of(kind):
+    """Of "tensordesc<fp16[128, 64], nan>"."""
+    return len(kind[kind.index("[") + 1:kind.index("]")].split(","))
 
 
 def address_of(x):
@@ -73,6 +81,7 @@ def bfloat_bits(x):
 
 
 CONVERT = {"fp16": half_bits, "bf16": bfloat_bits}
+LETTERS = {"fp32": "f", "f32": "f", "fp64": "d", "f64": "d", "fp16": "h", "f16": "h", "bf16": "b"}  # of neso/extension/launch.h
 
 
 class Launcher:
@@ -82,18 +91,32 @@ class Launcher:
         self.kernel, self.device = kernel, device
         self.leaves = leaves_of(signature, constants, names)
         self.kinds = [(held, CONVERT.get(kind), is_one) for kind, held, is_one in kernel.params]
-        self.plan = self._plan() if extension and device not in contexts.CPU else None
+        has_plans = extension and device not in contexts.CPU
+        self.plan, self.places = (self._plan(by_place) if has_plans else None for by_place in (False, True))
         self.addresses = ctypes.cast(library._lib.neso_launch, ctypes.c_void_p).value, kernel._as_parameter_.value
 
-    def _plan(self):
-        """For the extension: of each value the argument and what becomes of it; None: there are tuples, descriptors or short floats."""
-        leaves, out = iter(self.leaves), bytearray()
-        for kind, _, is_one in self.kernel.params:
-            leaf = None if is_one else next(leaves, None)
-            if not is_one and (leaf is None or len(leaf.path) > 1 or leaf.is_descriptor or leaf.path[0] > 255 or kind in CONVERT):
+    def _plan(self, by_place):
+        """For the extension: of each value the argument, or by place its place, and what becomes of it; None: it cannot be said so."""
+        out, kinds = bytearray(), iter(self.kernel.params)
+
+        def entry(at, leaf=None):
+            kind, _, is_one = next(kinds)
+            letter = "1" if is_one else "P" if leaf and (leaf.is_pointer or leaf.is_descriptor) else LETTERS.get(kind, "i")
+            out.extend((0 if is_one else at, ord(letter)))
+            return is_one
+
+        for leaf in self.leaves:
+            at = leaf.place if by_place else leaf.path[0]
+            if at + 2 * 5 > 255 or not by_place and (len(leaf.path) > 1 or leaf.is_descriptor):
                 return None
-            letter = "1" if is_one else "P" if leaf.is_pointer else {"fp32": "f", "fp64": "d"}.get(kind, "i")
-            out += bytes([leaf.path[0] if leaf else 0, ord(letter)])
+            while entry(at, leaf):  # a 1 stands for no argument
+                pass
+            for i in range(1, 2 * rank_of(leaf.kind) if leaf.is_descriptor else 1):
+                entry(at + i)
+        for _, _, is_one in kinds:
+            if not is_one:
+                return None
+            out.extend((0, ord("1")))
         return bytes(out)
 
     def in_c(self):

@@ -1,22 +1,24 @@
 /* dispatch.c: launches kernel[grid](arguments) without executing Python code if an equal call was made before.
  *
- *     arguments ─► one slot a parameter ─► two words each: what Triton specializes on ─► the table ─► values ─► neso_launch
+ *     arguments ─► one slot a parameter ─► a key (key.h): what Triton specializes on ─► the table ─► values ─► neso_launch
  *
- * Unusual calls (tuples, descriptors, hooks, a first call, a wrong argument) go to `slow`, which is JITFunction.run;
+ * Unusual calls (hooks, a first call, a wrong argument) go to `slow`, which is JITFunction.run;
  * `remember` then enters the kernel that it compiled into the table. A key distinguishes at least as much as Triton's key,
  * so a hit is always the kernel that `slow` would have chosen. */
-#include "runtime/python/neso/extension/launch.h"
+#include "runtime/python/neso/extension/key.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PARAMS_MOST = 64,
-    OPTIONS_MOST = 8,
-    WORDS_MOST = 2 + 2 * PARAMS_MOST + 2 * OPTIONS_MOST,
-    TABLE_MOST = 4096
-};
-enum { TENSOR_TYPES_MOST = 8 };
+#include <structmember.h>
+
+enum { TABLE_MOST = 4096 };
+
+/* Vector calls are in the stable ABI from 3.12 on; from 3.9 they have been the same. */
+typedef PyObject *(*vector_call)(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
+enum { HAVE_VECTORCALL = 1 << 11 };
+#define FLAG_OF_VECTORCALL ((size_t)1 << (8 * sizeof(size_t) - 1))
 
 /* The objects that a dispatch owns. */
 enum held {
@@ -28,14 +30,11 @@ enum held {
     GET_DEVICE,
     GET_STREAM,
     WATCHED, /* a tuple of lists of hooks: if one is not empty, the call goes to `slow` */
+    ENVIRON, /* the dictionary below os.environ, or None */
+    DEBUG,   /* its key of TRITON_DEBUG */
     GLOBALS, /* a tuple of (dictionary, name, value) */
     HELD
 };
-
-/* What is known of a parameter. */
-enum param_flags { IS_CONSTEXPR = 1, NO_SPECIALIZE = 2, NO_ALIGN = 4 };
-/* The first word of a slot. */
-enum slot_kind { SLOT_int = 1, SLOT_object, SLOT_float, SLOT_bool, SLOT_number, SLOT_tensor };
 
 struct entry {
     uint64_t hash;
@@ -58,107 +57,19 @@ struct dispatch {
 
 struct bound {
     PyObject_HEAD PyObject *dispatch, *grid;
+    vector_call call;
 };
 
 /* The call that is being dispatched. */
 struct call {
     struct dispatch *d;
-    PyObject *slots[PARAMS_MOST]; /* borrowed; NULL: not given */
-    uint64_t values[PARAMS_MOST]; /* of numbers and addresses */
-    double floats[PARAMS_MOST];
-    uint64_t words[WORDS_MOST];
-    int nwords;
-    PyObject *kept[PARAMS_MOST + 2 * OPTIONS_MOST]; /* borrowed */
-    int nkept;
+    PyObject *slots[PARAMS_MOST]; /* borrowed */
+    struct key key;
 };
 
 static PyObject *dispatch_class, *bound_class;
-static PyObject *word_dtype, *word_is_cuda;
 
-/* -- keys -- */
-
-static void word(struct call *c, uint64_t kind, uint64_t value)
-{
-    c->words[c->nwords++] = kind;
-    c->words[c->nwords++] = value;
-}
-
-/* Constants: numbers by their value, anything else by its address. */
-static int add_constant(struct call *c, PyObject *x)
-{
-    int overflow = 0;
-    if (PyLong_CheckExact(x)) {
-        long long value = PyLong_AsLongLongAndOverflow(x, &overflow);
-        word(c, SLOT_int, (uint64_t)value);
-        return !overflow;
-    }
-    word(c, SLOT_object, (uint64_t)(uintptr_t)x);
-    c->kept[c->nkept++] = x;
-    return 1;
-}
-
-static int add_int(struct call *c, int i, PyObject *x)
-{
-    int overflow = 0;
-    uint8_t flags = c->d->flags[i];
-    long long value = PyLong_AsLongLongAndOverflow(x, &overflow);
-    if (overflow)
-        return 0;
-    uint64_t class = value >= INT32_MIN && value <= INT32_MAX ? 1 : 2;
-    if (!(flags & NO_SPECIALIZE))
-        class |= (value == 1 ? 4u : 0u) | (!(flags & NO_ALIGN) && value % 16 == 0 ? 8u : 0u);
-    c->values[i] = (uint64_t)value;
-    word(c, SLOT_number, class);
-    return 1;
-}
-
-static int is_known_tensor(const struct dispatch *d, PyObject *type)
-{
-    for (int i = 0; i < d->ntypes; i++)
-        if (d->tensor_types[i] == type)
-            return 1;
-    return 0;
-}
-
-/* Adds an array on a GPU whose type an earlier call has had. */
-static int add_tensor(struct call *c, int i, PyObject *x)
-{
-    uint8_t flags = c->d->flags[i];
-    if (!is_known_tensor(c->d, (PyObject *)Py_TYPE(x)))
-        return 0;
-    PyObject *on_gpu = PyObject_GetAttr(x, word_is_cuda);
-    Py_XDECREF(on_gpu);
-    PyObject *dtype = on_gpu == Py_True ? PyObject_GetAttr(x, word_dtype) : NULL;
-    if (!dtype || !plan_value('P', x, &c->values[i])) {
-        Py_XDECREF(dtype);
-        return 0;
-    }
-    int aligned = !(flags & (NO_SPECIALIZE | NO_ALIGN)) && c->values[i] % 16 == 0;
-    word(c, SLOT_tensor + (aligned ? 1u : 0u), (uint64_t)(uintptr_t)dtype);
-    c->kept[c->nkept++] = dtype;
-    Py_DECREF(dtype); /* the tensor has it; it is kept when it is entered */
-    return 1;
-}
-
-static int add_slot(struct call *c, int i)
-{
-    PyObject *x = c->slots[i];
-    if (c->d->flags[i] & IS_CONSTEXPR)
-        return add_constant(c, x);
-    if (PyLong_CheckExact(x))
-        return add_int(c, i, x);
-    if (PyFloat_CheckExact(x)) {
-        c->floats[i] = PyFloat_AsDouble(x);
-        word(c, SLOT_float, 0);
-        return 1;
-    }
-    if (PyBool_Check(x)) {
-        c->values[i] = x == Py_True;
-        word(c, SLOT_bool, 0);
-        return 1;
-    }
-    return x == Py_None ? add_constant(c, x) : add_tensor(c, i, x);
-}
+/* -- slots -- */
 
 static int find_name(const struct dispatch *d, PyObject *name)
 {
@@ -172,24 +83,26 @@ static int find_name(const struct dispatch *d, PyObject *name)
 }
 
 /* Puts arguments into slots; other keywords are options, and part of the key. */
-static int fill_slots(struct call *c, PyObject *args, PyObject *kwargs)
+static int fill_slots(struct call *c, const struct given *g)
 {
     const struct dispatch *d = c->d;
-    Py_ssize_t given = PyTuple_Size(args), at = 0;
-    PyObject *name, *value;
     int noptions = 0;
-    if (given > d->nparams)
+    if (g->npositional > d->nparams)
         return 0;
     for (int i = 0; i < d->nparams; i++)
-        c->slots[i] = i < given ? PyTuple_GetItem(args, i) : NULL;
-    while (kwargs && PyDict_Next(kwargs, &at, &name, &value)) {
-        int i = find_name(d, name);
+        c->slots[i] = i < g->npositional ? g->positional[i] : NULL;
+    for (int k = 0; k < g->nnamed; k++) {
+        int i = find_name(d, g->names[k]);
         if (i >= 0 && c->slots[i])
             return 0;
-        if (i >= 0)
-            c->slots[i] = value;
-        else if (noptions++ == OPTIONS_MOST || !add_constant(c, name) || !add_constant(c, value))
-            return 0;
+        if (i >= 0) {
+            c->slots[i] = g->named[k];
+        } else {
+            if (noptions++ == OPTIONS_MOST)
+                return 0;
+            key_constant(&c->key, g->names[k]);
+            key_constant(&c->key, g->named[k]);
+        }
     }
     for (int i = 0; i < d->nparams; i++) {
         if (c->slots[i])
@@ -201,18 +114,38 @@ static int fill_slots(struct call *c, PyObject *args, PyObject *kwargs)
     return 1;
 }
 
-static int make_key(struct call *c, PyObject *args, PyObject *kwargs)
+static int make_key(struct call *c, const struct given *g)
 {
     PyObject *device = PyObject_CallObject(c->d->held[GET_DEVICE], NULL);
     if (!device)
         return 0;
-    word(c, SLOT_int, (uint64_t)PyLong_AsLongLong(device));
+    key_begin(&c->key, c->d->tensor_types, c->d->ntypes);
+    key_number(&c->key, (uint64_t)PyLong_AsLongLong(device));
     Py_DECREF(device);
-    if (!fill_slots(c, args, kwargs))
+    if (!fill_slots(c, g))
         return 0;
     for (int i = 0; i < c->d->nparams; i++)
-        if (!add_slot(c, i))
+        if (!key_argument(&c->key, c->slots[i], c->d->flags[i]))
             return 0;
+    return !c->key.is_full;
+}
+
+/* What Python passes as a tuple and a dictionary; false: it is too much. */
+static int given_of(struct given *g, PyObject **room, PyObject *args, PyObject *kwargs)
+{
+    Py_ssize_t n = PyTuple_Size(args), at = 0;
+    PyObject *name, *value;
+    g->positional = room;
+    g->npositional = n;
+    g->nnamed = 0;
+    if (n > PARAMS_MOST || (kwargs && PyDict_Size(kwargs) > PARAMS_MOST + OPTIONS_MOST))
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        room[i] = PyTuple_GetItem(args, i);
+    while (kwargs && PyDict_Next(kwargs, &at, &name, &value)) {
+        g->names[g->nnamed] = name;
+        g->named[g->nnamed++] = value;
+    }
     return 1;
 }
 
@@ -278,33 +211,33 @@ static int grow(struct dispatch *d)
     return 1;
 }
 
-static PyObject *kept_tuple(const struct call *c)
+static PyObject *kept_tuple(const struct key *k)
 {
-    PyObject *t = PyTuple_New(c->nkept);
-    for (int i = 0; t && i < c->nkept; i++) {
-        Py_INCREF(c->kept[i]);
-        PyTuple_SetItem(t, i, c->kept[i]);
+    PyObject *t = PyTuple_New(k->nkept);
+    for (int i = 0; t && i < k->nkept; i++) {
+        Py_INCREF(k->kept[i]);
+        PyTuple_SetItem(t, i, k->kept[i]);
     }
     return t;
 }
 
 /* Enters what `slow` has compiled: `found` is (address of neso_launch, kernel's address, plan). */
-static int enter(struct dispatch *d, const struct call *c, PyObject *kernel, PyObject *found)
+static int enter(struct dispatch *d, const struct key *k, PyObject *kernel, PyObject *found)
 {
     struct entry *e = calloc(1, sizeof *e);
-    size_t bytes = (size_t)c->nwords * sizeof *e->words;
+    size_t bytes = (size_t)k->nwords * sizeof *e->words;
     if (d->count >= TABLE_MOST)
         clear(d);
     if (!e || (2 * (d->count + 1) > d->capacity && !grow(d)) || !(e->words = malloc(bytes)) ||
-        !(e->kept = kept_tuple(c)) ||
+        !(e->kept = kept_tuple(k)) ||
         !plan_read(&e->plan, PyTuple_GetItem(found, 0), PyTuple_GetItem(found, 1),
                    PyTuple_GetItem(found, 2))) {
         entry_free(e);
         return PyErr_Occurred() ? 0 : (PyErr_NoMemory(), 0);
     }
-    memcpy(e->words, c->words, bytes);
-    e->nwords = c->nwords;
-    e->hash = hash_of(c->words, c->nwords);
+    memcpy(e->words, k->words, bytes);
+    e->nwords = k->nwords;
+    e->hash = hash_of(k->words, k->nwords);
     Py_INCREF(kernel);
     e->kernel = kernel;
     struct entry **place = find(d, e->hash, e->words, e->nwords);
@@ -316,10 +249,22 @@ static int enter(struct dispatch *d, const struct call *c, PyObject *kernel, PyO
 
 /* -- calls -- */
 
+/* A look into os.environ's dictionary takes a tenth of getenv's time in a large environment. */
+static int is_debugging(const struct dispatch *d)
+{
+    const char *word = NULL;
+    if (PyDict_Check(d->held[ENVIRON])) {
+        PyObject *found = PyDict_GetItemWithError(d->held[ENVIRON], d->held[DEBUG]);
+        word = found && PyBytes_Check(found) ? PyBytes_AsString(found) : NULL;
+    } else {
+        word = getenv("TRITON_DEBUG");
+    }
+    return word && *word && strcmp(word, "0") != 0;
+}
+
 static int is_watched(const struct dispatch *d)
 {
-    const char *debug = getenv("TRITON_DEBUG");
-    if (debug && *debug && strcmp(debug, "0") != 0)
+    if (is_debugging(d))
         return 1;
     for (Py_ssize_t i = 0, n = PyTuple_Size(d->held[WATCHED]); i < n; i++)
         if (PyList_Size(PyTuple_GetItem(d->held[WATCHED], i)) != 0)
@@ -371,24 +316,35 @@ static int read_grid(const struct call *c, PyObject *grid, uint32_t extents[3])
     return good;
 }
 
+static int read_stream(const struct call *c, void **stream)
+{
+    PyObject *device = PyLong_FromUnsignedLongLong(c->key.words[1]);
+    PyObject *current = device ? PyObject_CallFunctionObjArgs(c->d->held[GET_STREAM], device, NULL) : NULL;
+    int good = current && stream_of(current, stream);
+    Py_XDECREF(device);
+    Py_XDECREF(current);
+    return good;
+}
+
 static PyObject *launch(struct call *c, struct entry *e, PyObject *grid)
 {
     uint64_t values[VALUES_MOST];
     uint32_t extents[3];
     void *stream;
-    PyObject *device = PyLong_FromUnsignedLongLong(c->words[1]);
-    PyObject *current = device ? PyObject_CallFunctionObjArgs(c->d->held[GET_STREAM], device, NULL) : NULL;
-    int good = current && stream_of(current, &stream);
-    Py_XDECREF(device);
-    Py_XDECREF(current);
+    const struct key *k = &c->key;
+    int good = read_stream(c, &stream);
     PyObject *kernel = e->kernel, *fail = c->d->held[FAIL];
-    struct plan plan = {.launch = e->plan.launch, .kernel = e->plan.kernel, .count = e->plan.count};
+    struct plan plan; /* its entries are not read again */
+    plan.launch = e->plan.launch, plan.kernel = e->plan.kernel, plan.count = e->plan.count;
     Py_INCREF(kernel); /* the entry may go while the grid's function runs */
-    for (int i = 0; good && i < e->plan.count; i++) {
+    for (int i = 0; good && i < plan.count; i++) {
         const struct plan_entry *v = &e->plan.entries[i];
-        values[i] = v->kind == '1' ? 1 : c->values[v->argument];
-        if (v->kind == 'f' || v->kind == 'd')
-            good = plan_value(v->kind, c->slots[v->argument], &values[i]);
+        if (v->kind == '1')
+            values[i] = 1;
+        else if (v->kind == 'P' || v->kind == 'i')
+            values[i] = k->values[v->argument];
+        else
+            good = k->places[v->argument] && plan_value(v->kind, k->places[v->argument], &values[i]);
     }
     if (good && read_grid(c, grid, extents) && plan_launch(&plan, extents, stream, values, fail))
         return kernel;
@@ -401,53 +357,116 @@ static void note_types(struct dispatch *d, PyObject *types)
 {
     for (Py_ssize_t i = 0; i < PyTuple_Size(types) && d->ntypes < TENSOR_TYPES_MOST; i++) {
         PyObject *type = PyTuple_GetItem(types, i);
-        if (is_known_tensor(d, type))
+        int k = 0;
+        while (k < d->ntypes && d->tensor_types[k] != type)
+            k++;
+        if (k < d->ntypes)
             continue;
         Py_INCREF(type);
         d->tensor_types[d->ntypes++] = type;
     }
 }
 
-/* The call as Python makes it; a key that is new is entered if `remember` says how: (launch, kernel, plan, globals, types). */
-static PyObject *call_slow(struct dispatch *d, PyObject *grid, PyObject *args, PyObject *kwargs, int may_keep)
+/* Enters the kernel that a slow call gave, if `remember` says how it is launched: (launch, kernel, plan, globals, types). */
+static int remember(struct dispatch *d, PyObject *kernel, PyObject *args, PyObject *kwargs)
 {
-    PyErr_Clear();
-    PyObject *kernel = PyObject_CallFunction(d->held[SLOW], "OOO", grid, args, kwargs ? kwargs : Py_None);
-    if (!kernel || !may_keep || kernel == Py_None)
-        return kernel;
-    PyObject *found =
-        PyObject_CallFunctionObjArgs(d->held[REMEMBER], kernel, args, kwargs ? kwargs : Py_None, NULL);
+    PyObject *found = PyObject_CallFunctionObjArgs(d->held[REMEMBER], kernel, args, kwargs, NULL);
     int good = found != NULL;
     if (found && found != Py_None) {
-        struct call c = {.d = d};
-        PyObject *old = d->held[GLOBALS];
+        struct call c;
+        struct given g;
+        PyObject *room[PARAMS_MOST], *old = d->held[GLOBALS];
+        c.d = d;
         d->held[GLOBALS] = PyTuple_GetItem(found, 3);
         Py_INCREF(d->held[GLOBALS]);
         Py_XDECREF(old);
         note_types(d, PyTuple_GetItem(found, 4));
-        if (make_key(&c, args, kwargs))
-            good = enter(d, &c, kernel, found);
+        if (given_of(&g, room, args, kwargs == Py_None ? NULL : kwargs) && make_key(&c, &g))
+            good = enter(d, &c.key, kernel, found);
         else
             PyErr_Clear();
     }
     Py_XDECREF(found);
-    if (good)
+    return good;
+}
+
+/* The call as Python makes it. */
+static PyObject *call_slow(struct bound *b, PyObject *args, PyObject *kwargs, int may_keep)
+{
+    struct dispatch *d = (struct dispatch *)b->dispatch;
+    PyErr_Clear();
+    PyObject *kernel = PyObject_CallFunctionObjArgs(d->held[SLOW], b->grid, args, kwargs, NULL);
+    if (!kernel || !may_keep || kernel == Py_None || remember(d, kernel, args, kwargs))
         return kernel;
     Py_DECREF(kernel);
     return NULL;
 }
 
+enum outcome { LAUNCHED, NEW_KEY, UNUSUAL };
+
+/* LAUNCHED: *result is what the call returns; else Python has to make it. */
+static enum outcome call_fast(struct bound *b, const struct given *g, PyObject **result)
+{
+    struct dispatch *d = (struct dispatch *)b->dispatch;
+    struct call c;
+    c.d = d;
+    if (is_watched(d))
+        return UNUSUAL;
+    if (!d->count || !make_key(&c, g) || !globals_are_as_before(d))
+        return NEW_KEY;
+    struct entry **place = find(d, hash_of(c.key.words, c.key.nwords), c.key.words, c.key.nwords);
+    if (!*place)
+        return NEW_KEY;
+    *result = launch(&c, *place, b->grid);
+    return LAUNCHED;
+}
+
 static PyObject *bound_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct bound *b = (struct bound *)self;
-    struct dispatch *d = (struct dispatch *)b->dispatch;
-    struct call c = {.d = d};
-    if (is_watched(d))
-        return call_slow(d, b->grid, args, kwargs, 0);
-    if (!d->count || !make_key(&c, args, kwargs) || !globals_are_as_before(d))
-        return call_slow(d, b->grid, args, kwargs, 1);
-    struct entry **place = find(d, hash_of(c.words, c.nwords), c.words, c.nwords);
-    return *place ? launch(&c, *place, b->grid) : call_slow(d, b->grid, args, kwargs, 1);
+    struct given g;
+    PyObject *room[PARAMS_MOST], *result;
+    enum outcome o = given_of(&g, room, args, kwargs) ? call_fast(b, &g, &result) : UNUSUAL;
+    return o == LAUNCHED ? result : call_slow(b, args, kwargs ? kwargs : Py_None, o == NEW_KEY);
+}
+
+/* A vector call's arguments as a tuple and a dictionary, for Python. */
+static PyObject *call_unpacked(struct bound *b, PyObject *const *args, Py_ssize_t n, PyObject *names,
+                               int may_keep)
+{
+    PyObject *positional = PyTuple_New(n), *kwargs = names ? PyDict_New() : NULL, *result = NULL;
+    int good = positional && (kwargs || !names);
+    for (Py_ssize_t i = 0; good && i < n; i++) {
+        Py_INCREF(args[i]);
+        good = PyTuple_SetItem(positional, i, args[i]) == 0;
+    }
+    for (Py_ssize_t i = 0; good && names && i < PyTuple_Size(names); i++)
+        good = PyDict_SetItem(kwargs, PyTuple_GetItem(names, i), args[n + i]) == 0;
+    if (good)
+        result = call_slow(b, positional, kwargs ? kwargs : Py_None, may_keep);
+    Py_XDECREF(positional);
+    Py_XDECREF(kwargs);
+    return result;
+}
+
+static PyObject *bound_vector(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    struct bound *b = (struct bound *)self;
+    Py_ssize_t n = (Py_ssize_t)(nargsf & ~FLAG_OF_VECTORCALL), nnames = names ? PyTuple_Size(names) : 0;
+    enum outcome o = UNUSUAL;
+    PyObject *result;
+    if (nnames <= PARAMS_MOST + OPTIONS_MOST) {
+        struct given g;
+        g.positional = args;
+        g.npositional = n;
+        g.nnamed = (int)nnames;
+        for (int i = 0; i < g.nnamed; i++) {
+            g.names[i] = PyTuple_GetItem(names, i);
+            g.named[i] = args[n + i];
+        }
+        o = call_fast(b, &g, &result);
+    }
+    return o == LAUNCHED ? result : call_unpacked(b, args, n, names, o == NEW_KEY);
 }
 
 /* -- objects -- */
@@ -459,9 +478,10 @@ static int dispatch_init(PyObject *self, PyObject *args, PyObject *kwargs)
     char *flags;
     Py_ssize_t n;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!O!SOOOOOO!", &PyTuple_Type, &given[NAMES], &PyTuple_Type, &given[DEFAULTS],
-                          &bytes, &given[SLOW], &given[REMEMBER], &given[FAIL], &given[GET_DEVICE],
-                          &given[GET_STREAM], &PyTuple_Type, &given[WATCHED]) ||
+    if (!PyArg_ParseTuple(args, "O!O!SOOOOOO!OO", &PyTuple_Type, &given[NAMES], &PyTuple_Type,
+                          &given[DEFAULTS], &bytes, &given[SLOW], &given[REMEMBER], &given[FAIL],
+                          &given[GET_DEVICE], &given[GET_STREAM], &PyTuple_Type, &given[WATCHED],
+                          &given[ENVIRON], &given[DEBUG]) ||
         PyBytes_AsStringAndSize(bytes, &flags, &n) < 0)
         return -1;
     if (n > PARAMS_MOST || PyTuple_Size(given[NAMES]) != n || PyTuple_Size(given[DEFAULTS]) != n) {
@@ -535,6 +555,7 @@ static PyObject *dispatch_at(PyObject *self, PyObject *grid)
     Py_INCREF(grid);
     b->dispatch = self;
     b->grid = grid;
+    b->call = bound_vector;
     return (PyObject *)b;
 }
 
@@ -575,16 +596,19 @@ PyObject *dispatch_type(void)
         {Py_tp_clear, (void *)dispatch_drop},
         {0, NULL},
     };
-    static PyType_Slot bound_slots[] = {
-        {Py_tp_dealloc, (void *)bound_free}, {Py_tp_call, (void *)bound_call}, {0, NULL}};
+    static PyMemberDef bound_members[] = {
+        {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct bound, call), READONLY, NULL},
+        {NULL, 0, 0, 0, NULL}};
+    static PyType_Slot bound_slots[] = {{Py_tp_dealloc, (void *)bound_free},
+                                        {Py_tp_call, (void *)bound_call},
+                                        {Py_tp_members, bound_members},
+                                        {0, NULL}};
     static PyType_Spec spec = {"neso._launch.Dispatch", sizeof(struct dispatch), 0,
                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
-    static PyType_Spec bound_spec = {"neso._launch.Bound", sizeof(struct bound), 0, Py_TPFLAGS_DEFAULT,
-                                     bound_slots};
-    word_dtype = PyUnicode_InternFromString("dtype");
-    word_is_cuda = PyUnicode_InternFromString("is_cuda");
+    static PyType_Spec bound_spec = {"neso._launch.Bound", sizeof(struct bound), 0,
+                                     (unsigned)Py_TPFLAGS_DEFAULT | HAVE_VECTORCALL, bound_slots};
     bound_class = PyType_FromSpec(&bound_spec);
     dispatch_class = PyType_FromSpec(&spec);
     Py_XINCREF(dispatch_class);
-    return word_dtype && word_is_cuda && bound_class ? dispatch_class : NULL;
+    return key_ready() && bound_class ? dispatch_class : NULL;
 }

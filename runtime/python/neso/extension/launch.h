@@ -15,8 +15,8 @@
 
 enum { VALUES_MOST = 128 };
 
-/* One value of a launch: the argument that it comes from, and what becomes of it: 'P' an address, 'i' an integer of at most
- * 8 bytes, 'f' a float, 'd' a double, '1' the number 1 of no argument. */
+/* One value of a launch: the argument (in a Dispatch: the place, see key.h) that it comes from, and what becomes of it: 'P' an address, 'i' an integer of at most
+ * 8 bytes, 'f' a float, 'd' a double, 'h' a float16, 'b' a bfloat16, '1' the number 1 of no argument. */
 struct plan_entry {
     uint8_t argument;
     char kind;
@@ -35,7 +35,8 @@ int plan_read(struct plan *p, PyObject *launch, PyObject *kernel, PyObject *entr
 /* A value of its kind from a Python object; false: an exception is set. */
 int plan_value(char kind, PyObject *x, uint64_t *value);
 /* values[i] is the plan's entry i. False: an exception is set, made by `fail(status, message)`. */
-int plan_launch(const struct plan *p, const uint32_t grid[3], void *stream, const uint64_t *values, PyObject *fail);
+int plan_launch(const struct plan *p, const uint32_t grid[3], void *stream, const uint64_t *values,
+                PyObject *fail);
 /* A CUstream as Python has it: a number. */
 int stream_of(PyObject *x, void **stream);
 /* A grid's extent; false: it is no number from 0 to 2^32 - 1, and an exception is set. */

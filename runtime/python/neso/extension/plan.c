@@ -1,6 +1,7 @@
 /* plan.c: arguments of Python to values, and the call of neso_launch. */
 #include "runtime/python/neso/extension/launch.h"
 
+#include <math.h>
 #include <string.h>
 
 PyObject *word_data_ptr;
@@ -41,6 +42,33 @@ static uint64_t bits_of(char kind, double x)
     else
         memcpy(&value, &x, sizeof x);
     return value;
+}
+
+/* A number rounded to nearest even to `digits` bits behind the point and exponents from `least` on; as float16 (10, -14) or bfloat16
+ * (7, -126) have them. False: it is too large. */
+static int short_bits(double x, int digits, int least, uint64_t *value)
+{
+    uint64_t sign = signbit(x) ? 0x8000 : 0, infinity = (uint64_t)0x7FFF >> digits << digits;
+    *value = isnan(x) ? infinity | 1u << (digits - 1) : sign | infinity;
+    if (isnan(x) || isinf(x))
+        return 1;
+    int exponent = x == 0 ? least : ilogb(x);
+    exponent = exponent < least ? least : exponent;
+    double rounded =
+        nearbyint(ldexp(fabs(x), digits - exponent)); /* the leading 1 adds one to the exponent's field */
+    uint64_t bits = ((uint64_t)(exponent - least) << digits) + (uint64_t)rounded;
+    *value = sign | bits;
+    return bits < infinity;
+}
+
+static int short_float(char kind, double x, uint64_t *value)
+{
+    float single = (float)x; /* through which a bfloat16 is rounded, as PyTorch does */
+    if (kind == 'h' ? short_bits(x, 10, -14, value)
+                    : (isinf(x) || !isinf(single)) && short_bits(single, 7, -126, value))
+        return 1;
+    PyErr_Format(PyExc_OverflowError, "a number is too large for %s", kind == 'h' ? "float16" : "bfloat16");
+    return 0;
 }
 
 static int integer(PyObject *x, uint64_t *value)
@@ -95,8 +123,12 @@ int plan_value(char kind, PyObject *x, uint64_t *value)
         return good;
     }
     double number = PyFloat_AsDouble(x);
+    if (number == -1.0 && PyErr_Occurred())
+        return 0;
+    if (kind == 'h' || kind == 'b')
+        return short_float(kind, number, value);
     *value = bits_of(kind, number);
-    return number != -1.0 || !PyErr_Occurred();
+    return 1;
 }
 
 int plan_launch(const struct plan *p, const uint32_t grid[3], void *stream, const uint64_t *values,

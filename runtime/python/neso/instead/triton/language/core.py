@@ -437,6 +437,9 @@ class slice:
         self.start, self.stop, self.step = start, stop, step
 
 
+CONSTEXPR_0 = constexpr(0)
+
+
 class PropagateNan(enum.Enum):
     NONE = 0
     ALL = 0xFFFF

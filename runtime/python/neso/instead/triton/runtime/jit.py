@@ -10,6 +10,7 @@ import copy
 import hashlib
 import inspect
 import json
+import os
 import re
 import sys
 import textwrap
@@ -671,16 +672,20 @@ def make_dispatch(fn):
     watched = (fn.pre_run_hooks, runtime.launch_enter_hook.calls, runtime.launch_exit_hook.calls, knobs._replaced)
     names = tuple(sys.intern(p.name) for p in fn.params)
     defaults = tuple(p.default if p.has_default else launches.extension.Dispatch for p in fn.params)
+    environ = getattr(os.environ, "_data", None)
+    if not isinstance(environ, dict) or not hasattr(os.environ, "encodekey"):
+        environ = None
+    debug = os.environ.encodekey("TRITON_DEBUG") if environ is not None else None
     return launches.extension.Dispatch(names, defaults, flags, lambda grid, args, kwargs: fn._run(args, kwargs or {}, grid, False),
                                        lambda kernel, args, kwargs: remember(fn, kernel, args, kwargs or {}), launches.fail,
-                                       active.torch._C._cuda_getDevice, active.get_current_stream, watched)
+                                       active.torch._C._cuda_getDevice, active.get_current_stream, watched, environ, debug)
 
 
 def remember(fn, kernel, args, kwargs):
     """(address of neso_launch, the kernel's, its plan, globals, types of arrays), or None: Python has to launch this one."""
     from neso import launches
     launcher = kernel._here.launcher if hasattr(kernel, "_here") else None
-    if launcher is None or launcher.plan is None:
+    if launcher is None or launcher.places is None:
         return None
     globals_ = []
     for (name, _), (value, scope) in fn.used_global_vals.items():
@@ -688,8 +693,19 @@ def remember(fn, kernel, args, kwargs):
         if not _never_changes(now) or not _same(now, value):
             return None
         globals_.append((scope, name, now))
-    types = {type(x) for x in [*args, *kwargs.values()] if hasattr(x, "data_ptr") and hasattr(x, "is_cuda")}
-    return (*launcher.addresses, launcher.plan, tuple(globals_), tuple(types))
+    types = {type(x) for x in _arrays([*args, *kwargs.values()]) if hasattr(x, "is_cuda")}
+    return (*launcher.addresses, launcher.places, tuple(globals_), tuple(types))
+
+
+def _arrays(xs):
+    """Arrays among arguments, in tuples and descriptors too."""
+    for x in xs:
+        if isinstance(x, tuple):
+            yield from _arrays(x)
+        elif hasattr(x, "block_shape"):
+            yield x.base
+        elif hasattr(x, "data_ptr"):
+            yield x
 
 
 def _never_changes(x):

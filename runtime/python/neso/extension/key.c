@@ -1,0 +1,253 @@
+/* key.c: arguments to the words of a key and to values.
+ *
+ *     (x, 100), 2.5 ─► words: tuple 2, tensor aligned float32, int32, float    values: address of x, 100, -    */
+#include "runtime/python/neso/extension/key.h"
+
+#include <string.h>
+
+/* The first of an argument's two words. */
+enum word_kind {
+    WORD_int = 1,
+    WORD_object,
+    WORD_float,
+    WORD_bool,
+    WORD_number,
+    WORD_tuple,
+    WORD_constants,
+    WORD_descriptor,
+    WORD_double,
+    WORD_tensor /* and one more: aligned */
+};
+
+enum { RANK_MOST = 5, DEPTH_MOST = 16 };
+
+static PyObject *word_dtype, *word_is_cuda, *word_base, *word_shape, *word_strides, *word_block,
+    *word_padding;
+
+int key_ready(void)
+{
+    word_dtype = PyUnicode_InternFromString("dtype");
+    word_is_cuda = PyUnicode_InternFromString("is_cuda");
+    word_base = PyUnicode_InternFromString("base");
+    word_shape = PyUnicode_InternFromString("shape");
+    word_strides = PyUnicode_InternFromString("strides");
+    word_block = PyUnicode_InternFromString("block_shape");
+    word_padding = PyUnicode_InternFromString("padding");
+    return word_dtype && word_is_cuda && word_base && word_shape && word_strides && word_block &&
+           word_padding;
+}
+
+void key_begin(struct key *k, PyObject *const *tensor_types, int ntypes)
+{
+    k->tensor_types = tensor_types;
+    k->ntypes = ntypes;
+    k->is_full = k->nwords = k->nkept = k->nplaces = 0;
+}
+
+static void word(struct key *k, uint64_t kind, uint64_t value)
+{
+    if (k->nwords + 2 > WORDS_MOST) {
+        k->is_full = 1;
+        return;
+    }
+    k->words[k->nwords++] = kind;
+    k->words[k->nwords++] = value;
+}
+
+static void keep(struct key *k, PyObject *x)
+{
+    if (k->nkept < KEPT_MOST)
+        k->kept[k->nkept++] = x;
+    else
+        k->is_full = 1;
+}
+
+static void object_word(struct key *k, uint64_t kind, PyObject *x)
+{
+    word(k, kind, (uint64_t)(uintptr_t)x);
+    keep(k, x);
+}
+
+static void place(struct key *k, PyObject *x, uint64_t value)
+{
+    if (k->nplaces == PLACES_MOST) {
+        k->is_full = 1;
+        return;
+    }
+    k->places[k->nplaces] = x;
+    k->values[k->nplaces++] = value;
+}
+
+void key_number(struct key *k, uint64_t x)
+{
+    word(k, WORD_int, x);
+}
+
+/* -- constants -- */
+
+static void constant(struct key *k, PyObject *x, int depth)
+{
+    if (PyLong_CheckExact(x)) {
+        int overflow = 0;
+        long long value = PyLong_AsLongLongAndOverflow(x, &overflow);
+        word(k, WORD_int, (uint64_t)value);
+        k->is_full |= overflow;
+    } else if (PyFloat_CheckExact(x)) {
+        double number = PyFloat_AsDouble(x);
+        uint64_t bits;
+        memcpy(&bits, &number, sizeof bits);
+        word(k, WORD_double, bits);
+    } else if (PyTuple_CheckExact(x) && depth < DEPTH_MOST) {
+        Py_ssize_t n = PyTuple_Size(x);
+        word(k, WORD_constants, (uint64_t)n);
+        for (Py_ssize_t i = 0; i < n; i++)
+            constant(k, PyTuple_GetItem(x, i), depth + 1);
+    } else {
+        object_word(k, WORD_object, x);
+    }
+}
+
+void key_constant(struct key *k, PyObject *x)
+{
+    constant(k, x, 0);
+}
+
+/* -- arguments -- */
+
+static int add_int(struct key *k, PyObject *x, uint8_t flags)
+{
+    int overflow = 0;
+    long long value = PyLong_AsLongLongAndOverflow(x, &overflow);
+    if (overflow)
+        return 0;
+    uint64_t class = value >= INT32_MIN && value <= INT32_MAX ? 1 : 2;
+    if (!(flags & NO_SPECIALIZE))
+        class |= (value == 1 ? 4u : 0u) | (!(flags & NO_ALIGN) && value % 16 == 0 ? 8u : 0u);
+    word(k, WORD_number, class);
+    place(k, x, (uint64_t)value);
+    return 1;
+}
+
+static int is_tensor(const struct key *k, PyObject *x)
+{
+    for (int i = 0; i < k->ntypes; i++)
+        if (k->tensor_types[i] == (PyObject *)Py_TYPE(x))
+            return 1;
+    return 0;
+}
+
+/* Adds an array on a GPU whose type an earlier call has had. */
+static int add_tensor(struct key *k, PyObject *x, uint8_t flags)
+{
+    uint64_t address;
+    if (!is_tensor(k, x))
+        return 0;
+    PyObject *on_gpu = PyObject_GetAttr(x, word_is_cuda);
+    Py_XDECREF(on_gpu);
+    PyObject *dtype = on_gpu == Py_True ? PyObject_GetAttr(x, word_dtype) : NULL;
+    if (!dtype || !plan_value('P', x, &address)) {
+        Py_XDECREF(dtype);
+        return 0;
+    }
+    int aligned = !(flags & (NO_SPECIALIZE | NO_ALIGN)) && address % 16 == 0;
+    object_word(k, WORD_tensor + (aligned ? 1u : 0u), dtype);
+    place(k, x, address);
+    Py_DECREF(dtype); /* the tensor has it; it is kept when it is entered */
+    return 1;
+}
+
+/* The integers of the list or tuple that is x's attribute; -1: it is something else. */
+static int read_numbers(PyObject *x, PyObject *name, long long numbers[RANK_MOST])
+{
+    PyObject *list = PyObject_GetAttr(x, name);
+    int n = -1;
+    if (list && (PyList_Check(list) || PyTuple_Check(list))) {
+        Py_ssize_t size = PySequence_Size(list);
+        n = size >= 1 && size <= RANK_MOST ? (int)size : -1;
+        for (int i = 0; i < n; i++) {
+            PyObject *item = PyList_Check(list) ? PyList_GetItem(list, i) : PyTuple_GetItem(list, i);
+            int overflow = 1;
+            numbers[i] = item && PyLong_Check(item) ? PyLong_AsLongLongAndOverflow(item, &overflow) : 0;
+            if (overflow)
+                n = -1;
+        }
+    }
+    Py_XDECREF(list);
+    return n;
+}
+
+/* A descriptor on the host: its type is the array's, the block's extents and the padding; its values are numbers. */
+static int add_descriptor(struct key *k, PyObject *x)
+{
+    long long shape[RANK_MOST], strides[RANK_MOST], block[RANK_MOST];
+    PyObject *base = PyObject_GetAttr(x, word_base);
+    PyObject *padding = base ? PyObject_GetAttr(x, word_padding) : NULL;
+    int rank = padding && PyUnicode_Check(padding) ? read_numbers(x, word_shape, shape) : -1;
+    int good = rank > 0 && read_numbers(x, word_strides, strides) == rank &&
+               read_numbers(x, word_block, block) == rank;
+    if (good) {
+        int is_nan = PyUnicode_CompareWithASCIIString(padding, "nan") == 0;
+        word(k, WORD_descriptor, (uint64_t)(2 * rank + is_nan));
+        good = add_tensor(k, base, 0); /* the descriptor owns it for as long as the call */
+    }
+    for (int i = 0; good && i < rank; i++) {
+        word(k, WORD_int, (uint64_t)block[i]);
+        place(k, NULL, (uint64_t)shape[i]);
+    }
+    for (int i = 0; good && i < rank - 1; i++)
+        place(k, NULL, (uint64_t)strides[i]);
+    Py_XDECREF(base);
+    Py_XDECREF(padding);
+    return good;
+}
+
+static int add(struct key *k, PyObject *x, uint8_t flags, int depth);
+
+static int add_tuple(struct key *k, PyObject *x, int depth)
+{
+    Py_ssize_t n = PyTuple_Size(x);
+    word(k, WORD_tuple, (uint64_t)n);
+    if (!PyTuple_CheckExact(x))
+        object_word(k, WORD_object, (PyObject *)Py_TYPE(x));
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!add(k, PyTuple_GetItem(x, i), 0, depth + 1))
+            return 0;
+    return 1;
+}
+
+static int add(struct key *k, PyObject *x, uint8_t flags, int depth)
+{
+    if (depth > DEPTH_MOST)
+        return 0;
+    if (PyLong_CheckExact(x))
+        return add_int(k, x, flags);
+    if (PyFloat_CheckExact(x)) {
+        word(k, WORD_float, 0);
+        place(k, x, 0);
+        return 1;
+    }
+    if (PyBool_Check(x)) {
+        word(k, WORD_bool, 0);
+        place(k, x, x == Py_True);
+        return 1;
+    }
+    if (x == Py_None) {
+        object_word(k, WORD_object, x);
+        place(k, x, 0);
+        return 1;
+    }
+    if (PyTuple_Check(x))
+        return add_tuple(k, x, depth);
+    return is_tensor(k, x) ? add_tensor(k, x, flags)
+                           : PyObject_HasAttr(x, word_block) && add_descriptor(k, x);
+}
+
+int key_argument(struct key *k, PyObject *x, uint8_t flags)
+{
+    if (flags & IS_CONSTEXPR) {
+        key_constant(k, x);
+        place(k, x, 0);
+        return 1;
+    }
+    return add(k, x, flags, 0);
+}

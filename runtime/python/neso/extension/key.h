@@ -1,0 +1,52 @@
+/* key.h: the arguments of one call as a key (what Triton specializes on) and as values.
+ *
+ * A place is one scalar among the arguments, in order: a parameter, an element of a tuple, or of a descriptor its base, its sizes, its strides
+ * but the last. `neso/launches.py` numbers them alike. */
+#ifndef NESO_PYTHON_KEY_H
+#define NESO_PYTHON_KEY_H
+
+#include "runtime/python/neso/extension/launch.h"
+
+enum {
+    PARAMS_MOST = 64,
+    OPTIONS_MOST = 8,
+    PLACES_MOST = 192,
+    WORDS_MOST = 640,
+    KEPT_MOST = 256,
+    TENSOR_TYPES_MOST = 8
+};
+
+/* What is known of a parameter. */
+enum param_flags { IS_CONSTEXPR = 1, NO_SPECIALIZE = 2, NO_ALIGN = 4 };
+
+/* The arguments as Python passes them; all borrowed. */
+struct given {
+    PyObject *const *positional;
+    Py_ssize_t npositional;
+    int nnamed;
+    PyObject *names[PARAMS_MOST + OPTIONS_MOST];
+    PyObject *named[PARAMS_MOST + OPTIONS_MOST];
+};
+
+struct key {
+    PyObject *const
+        *tensor_types; /* the types that count as arrays on a GPU, if they say that they are there */
+    int ntypes;
+    int is_full; /* something did not fit */
+    int nwords, nkept, nplaces;
+    uint64_t words[WORDS_MOST];
+    PyObject *kept[KEPT_MOST];     /* borrowed: whose addresses are in the words */
+    uint64_t values[PLACES_MOST];  /* of numbers and addresses */
+    PyObject *places[PLACES_MOST]; /* borrowed; NULL: the value says all */
+};
+
+void key_begin(struct key *k, PyObject *const *tensor_types, int ntypes);
+void key_number(struct key *k, uint64_t x);
+/* A constant: numbers by their value, tuples by their elements, anything else by its address. */
+void key_constant(struct key *k, PyObject *x);
+/* An argument of a parameter with these flags. False, perhaps with an exception set: only Python can tell what it is. */
+int key_argument(struct key *k, PyObject *x, uint8_t flags);
+/* Makes the words that attributes are asked by; false: no memory. */
+int key_ready(void);
+
+#endif
