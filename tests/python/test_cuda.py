@@ -62,6 +62,11 @@ def first(pair, out):
 
 
 @triton.jit
+def mixed(one, pair, x: "fp16", n, BLOCK: tl.constexpr):
+    tl.store(pair[0] + one + pair[1][1], x.to(tl.float32) + n)
+
+
+@triton.jit
 def large(a, b, c, N: tl.constexpr):
     i = tl.arange(0, N)
     at = i[:, None] * N + i[None, :]
@@ -109,6 +114,16 @@ class CudaTest(unittest.TestCase):
         self.assertIsInstance(kernel.function, int)
         for _ in range(2):
             first[(1,)]((x, 1), y)
+        if launches.extension is not None:
+            self.assertEqual(first._dispatch.size(), 1)
+
+    @unittest.skipIf(launches.extension is None, "neso._launch is not built")
+    def test_plans_by_place(self):
+        kernel = mixed[(1,)](1, (Tensor(4096), (1, 5, None)), 2.0, 3, BLOCK=32)
+        self.assertEqual(kernel._here.launcher.places, b"\x001\x01P\x001\x03i\x05h\x06i")
+        self.assertIsNone(kernel._here.launcher.plan)
+        mixed[(1,)](1, (Tensor(8192), (1, 7, None)), 2.5, 4, BLOCK=32)
+        self.assertEqual(mixed._dispatch.size(), 1)
 
     def test_what_does_not_fit(self):
         t = Tensor(4096)

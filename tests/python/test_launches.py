@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "runtime", "python"))
 os.environ.setdefault("NESO_DEVICE", "interpreter")
@@ -306,6 +307,18 @@ class LaunchTest(unittest.TestCase):
         finally:
             sys.stdout = out
         self.assertIn("n is: 7", "".join(written))
+
+    def test_options_that_neso_does_not_follow(self):
+        x, y = Tensor(range(8)), Tensor([0] * 8)
+        here = f"test_launches.py:{scale.starting_line_number}: "
+        with self.assertRaisesRegex(triton.CompilationError, here + "error: launch_cooperative_grid=True of 'scale'"):
+            scale[(1,)](x, y, 8, 2.0, BLOCK=8, launch_cooperative_grid=True)
+        with self.assertWarnsRegex(UserWarning, here + "num_ctas=2 of 'scale' is not followed"):
+            scale[(1,)](x, y, 8, 2.0, BLOCK=8, num_ctas=2)
+        self.assertEqual(list(y.values), [6 * v for v in x.values])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            scale[(1,)](x, y, 8, 2.0, BLOCK=4, num_ctas=2)  # said once
 
     def test_kernels_compiled_by_an_executor(self):
         scale.device_caches.clear()

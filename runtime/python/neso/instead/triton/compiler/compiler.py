@@ -7,6 +7,7 @@ A CompiledKernel carries its recipe: pickled, and unpickled in another process, 
 import hashlib
 import json
 import re
+import warnings
 from collections import namedtuple
 
 from .. import __version__, knobs
@@ -165,8 +166,9 @@ class AsmDict(dict):
             from neso import contexts
             self.add(self.recipe.build(contexts.compiling(), self.target))
             return self[key]
-        raise KeyError(f"Unknown key: '{key}'; neso's kernels have {', '.join(self)}")
-
+        why = "; neso has no such stage: `neso compile --emit` prints those that it has" if key in ("ttir", "ttgir", "llir") else ""
+        why = "; neso does not disassemble: nvdisasm prints what ptxas makes of 'ptx'" if key in ("sass", "amdgcn") else why
+        raise KeyError(f"Unknown key: '{key}'; neso's kernels have {', '.join(self)}{why}")
 
     def add(self, kernel):
         ptx = kernel.text("ptx")
@@ -192,8 +194,32 @@ def compile(src, target=None, options=None, _env_vars=None, keep=True):
     if not isinstance(src, ASTSource):
         src = IRSource(src)
     parsed = backend.parse_options(dict(options or {}, **src.parse_options()))
+    check_options(src.fn, parsed)
     key = get_cache_key(src, backend, parsed, {})
     return CompiledKernel(src, parsed, target, hashlib.sha256(key.encode()).hexdigest(), keep)
+
+
+def place_of(fn):
+    return f"{fn.fn.__code__.co_filename}:{getattr(fn, 'starting_line_number', fn.fn.__code__.co_firstlineno)}"
+
+
+_WARNED = set()
+
+
+def check_options(fn, options):
+    """Refuses an option that a kernel may depend on, and says once of one that only makes it faster, that neso goes its own way."""
+    if options.launch_cooperative_grid:
+        raise CompilationError(fn.__name__, None, f"{place_of(fn)}: error: launch_cooperative_grid=True of '{fn.__name__}': neso does not "
+                                                  "promise that all programs of a launch run at once")
+    for name, usual in (("num_ctas", 1), ("launch_pdl", False)):
+        value = getattr(options, name)
+        if value != usual and (place_of(fn), name) not in _WARNED:
+            _WARNED.add((place_of(fn), name))
+            warnings.warn(f"{place_of(fn)}: {name}={value} of '{fn.__name__}' is not followed: {NOT_FOLLOWED[name]}", stacklevel=2)
+
+
+NOT_FOLLOWED = {"num_ctas": "neso decides by itself on clusters of CTAs; results are the same",
+                "launch_pdl": "a launch begins when the one before it has ended; results are the same"}
 
 
 def compile_for_launch(src, target=None, options=None):

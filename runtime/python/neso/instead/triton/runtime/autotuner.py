@@ -1,4 +1,5 @@
 """triton.runtime.autotuner in neso: configurations tried out, and parameters computed from others."""
+import functools
 import hashlib
 import inspect
 import json
@@ -11,6 +12,11 @@ from .cache import get_cache_manager, triton_key
 from .driver import driver
 from .errors import AutotunerError, OutOfResources, PTXASError
 from .jit import JITFunction, KernelInterface
+
+
+@functools.lru_cache(None)
+def dtype_name(dtype):
+    return str(dtype)
 
 
 class Config:
@@ -49,6 +55,7 @@ class Autotuner(KernelInterface):
                  prune_configs_by=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
         self.configs = configs or [Config({}, num_warps=4, num_stages=3, num_ctas=1)]
         self.fn, self.arg_names, self.keys = fn, arg_names, key
+        self._names = frozenset(arg_names)
         self.cache = {}
         self.cache_results = (cache_results or knobs.autotuning.cache) and not knobs.runtime.interpret
         self.reset_to_zero, self.restore_value = list(reset_to_zero or []), list(restore_value or [])
@@ -151,8 +158,10 @@ class Autotuner(KernelInterface):
         return False
 
     def _key(self, kwargs):
-        named = {k: x for k, x in {**self.nargs, **kwargs}.items() if k in self.arg_names}
-        return tuple([named[k] for k in self.keys if k in named] + [str(x.dtype) for x in named.values() if hasattr(x, "dtype")])
+        """The values of the arguments named in `keys`, then the types of all arrays, in the order of the call."""
+        nargs, names = self.nargs, self._names
+        named = nargs if kwargs.keys().isdisjoint(names) else {**nargs, **{k: x for k, x in kwargs.items() if k in names}}
+        return (*[named[k] for k in self.keys if k in named], *[dtype_name(x.dtype) for x in named.values() if hasattr(x, "dtype")])
 
     def _tune(self, key, args, kwargs):
         configs = self.prune_configs(kwargs)
@@ -181,7 +190,7 @@ class Autotuner(KernelInterface):
         else:
             config = self.configs[0]
         self.best_config = config
-        if knobs.autotuning.print and not known:
+        if not known and knobs.autotuning.print:
             print(f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
                   f"finished after {self.bench_time:.2f}s,\nbest config selected: {self.best_config};")
         if config.pre_hook is not None:

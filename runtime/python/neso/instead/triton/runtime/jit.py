@@ -838,6 +838,9 @@ class BoundConstexprFunction(JITCallable):
         return self.__func__(self.__self__, *args, **kwargs)
 
 
+PLAIN = frozenset((int, float, bool, str))  # no constexpr, and nothing that holds one
+
+
 class ConstexprFunction(JITCallable):
     """A Python function that kernels call on constants, while they are compiled."""
 
@@ -845,6 +848,8 @@ class ConstexprFunction(JITCallable):
         return self if obj is None else BoundConstexprFunction(obj, self)
 
     def __call__(self, *args, _semantic=None, **kwargs):
+        if not kwargs and PLAIN.issuperset(map(type, args)):
+            return self.fn(*args)
         from ..language.core import _unwrap_if_constexpr
         return self.fn(*map(_unwrap_if_constexpr, args), **{k: _unwrap_if_constexpr(x) for k, x in kwargs.items()})
 
