@@ -348,7 +348,8 @@ def rms_of(x):
 
 
 def difference(found, wanted):
-    """The largest deviation of a tensor in parts of its size, or of a hundredth of the largest gradient's: some gradients are 0 but for rounding."""
+    """The largest deviation of a tensor in parts of its size. A gradient's size is at least a hundredth of the largest gradient's: some are
+    0 but for rounding."""
     sizes = {name: rms_of(w) for name, w in wanted.items()}
     floor = 0.01 * max([size for name, size in sizes.items() if name != "output"], default=0.0)
     errors = [rms_of(found[name].float() - w.float()) / (max(sizes[name], floor if name != "output" else 0.0) + 1e-30)

@@ -1,7 +1,7 @@
 /* key.h: the arguments of one call as a key (what Triton specializes on) and as values.
  *
- * A place is one scalar among the arguments, in order: a parameter, an element of a tuple, or of a descriptor its base, its sizes, its strides
- * but the last. `neso/launches.py` numbers them alike. */
+ * A place is one scalar among the arguments, in order: a parameter, an element of a tuple, or of a descriptor its base, its
+ * sizes, its strides but the last. `neso/launches.py` numbers them alike. */
 #ifndef NESO_PYTHON_KEY_H
 #define NESO_PYTHON_KEY_H
 
