@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # neso: `make run` builds and runs the fused softmax; `make test` tests. Nothing but gcc (or clang) and make is needed.
 # Another machine's build: make CC=aarch64-linux-gnu-gcc; the other tools of the toolchain follow from CC.
 BUILD   ?= build

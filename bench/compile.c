@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile.c: how long source to PTX takes, on one core: in a loop in one process, stage by stage, and as a
  * process of its own (the command, if its path is given). The median of many runs, in milliseconds:
  *

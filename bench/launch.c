@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch.c: what neso_launch adds to cuLaunchKernel: the same kernel in the same context, launched
  * alternately by either, on one thread and on several, each with a stream of its own. The median and the best
  * of many batches, in nanoseconds a launch; a batch is short, so that the driver's queue has room for all of

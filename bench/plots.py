@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Draws recorded results: rate by size, a line a contestant.
 
     python3 bench/plots.py RESULTS.json FOLDER

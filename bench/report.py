@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What recorded results say: a table a group, and which goals are met.
 
     python3 bench/report.py FILE.json... [-o ALL.json]

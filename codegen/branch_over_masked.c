@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* branch_over_masked.c: branch over the instructions that only a masked store needs, in threads where the
  * mask is false.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* codegen.c: runs the stages of code generation in order (a second time, with rematerialization, if registers are
  * short), and prints the instruction table for `neso help insns`. */
 #include "codegen/mir.h"

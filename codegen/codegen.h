@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* codegen.h: code generation: from scheduled IR to PTX text.
  *
  * The files of codegen/ in reading order: mir.h (machine IR and the stages), insns.h (PTX instructions as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* emit.c: prints machine IR as PTX text. No other file spells PTX: mnemonics come from insns.h, register names from
  * the allocation. The .version is the lowest that has the target and all used instructions. */
 #include "codegen/mir.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuse.c: which two instructions can become one? The result of the first must have no other use.
  *
  *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         floats: fma, if the kernel allows it; also shifts

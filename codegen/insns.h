@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* insns.h: the instructions of PTX as data: register classes, types, modifiers (the words between dots),
  * instructions. It is included with one of CLASS, PTYPE, MOD or INSN defined; see mir.h. Selection, liveness,
  * emission and help read the same rows. An instruction prints as its mnemonic, its modifiers (in the order of struct

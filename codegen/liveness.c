@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* liveness.c: where is each virtual register live, and at which position are the most registers live (see mir.h)?
  *
  * A backward dataflow analysis over the blocks runs until nothing changes; a last pass then records segments.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mir.c: the tables of machine IR, and functions that build it (see mir.h). */
 #include "codegen/mir.h"
 

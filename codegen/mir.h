@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mir.h: machine IR: a kernel as PTX instructions on virtual registers, in basic blocks.
  *
  *     select       tile ops       -> instructions, one register element at a time, not optimized

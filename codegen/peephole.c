@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* peephole.c: which instructions can be removed or simplified by looking at the definitions of their
  * operands?
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* peephole.h: declarations that the files of the peephole optimizer share: peephole.c (the walk, CSE, dead code
  * removal), simplify.c (one instruction and the definitions of its operands), fuse.c (two instructions into one). */
 #ifndef NESO_CODEGEN_PEEPHOLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pressure.c: how many registers are live at which line, for --explain=registers, and which live ranges
  * follow the machine IR?
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* regalloc.c: which virtual registers can share one PTX register?
  *
  *     add.f32 v9, v4, v8            add.f32 %f4, %f4, %f3

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* resources.c: chooses the registers per thread and the CTAs per SM that a kernel requests from ptxas.
  *
  *     func_regs_most     the most registers that a thread can have

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* schedule.c: in which order should the instructions of each block execute?
  *
  *     ld a; add x, a, 1; ld b; add y, b, 1     =>     ld a; ld b; add x, a, 1; add y, b, 1

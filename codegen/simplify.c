@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* simplify.c: simplifies single instructions: constant folding, identities, reassociation of constants.
  *
  *     (x + 1) + y          =>     (x + y) + 1        so that all elements of a tile share x + y,

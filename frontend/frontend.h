@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* frontend.h: the interface of the frontend, which compiles kernels from Python source to IR, and runs the host
  * code of programs.
  *

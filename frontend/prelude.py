@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # prelude.py: the functions of triton.language that are written in Triton's language itself. A row of builtins.h
 # names each function; the ops of the function's body get the location of the user's call. Each section is a
 # module, which is read when it is first needed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* build.c: creates and changes ops. Every change of the IR is made by functions of this file, so that uses,
  * names, defining ops and indices always agree. A value's list of uses contains exactly the operands that refer
  * to the value, in any order. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* families.h: defines one enumeration for each family of ops. A switch over such an enumeration without
  * `default` must have a case for every op of the family; the compiler rejects it otherwise (-Wswitch):
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ir.h: defines the tile IR: types, values, ops, functions and modules. The header first defines every
  * structure, and then declares every function under the name of the file that defines the function.
  *

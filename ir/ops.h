@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ops.h: every op of the IR, one row each, in families. A file defines OP or ATTR and then includes this table;
  * see ir.h.
  *

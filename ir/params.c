@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* params.c: defines the table of thresholds (params.h), and reads and prints their values. */
 #include "ir/params.h"
 

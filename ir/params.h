@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* params.h: the compiler's thresholds, one row each. A threshold is a number that controls an optimization, and
  * that is neither a property of a GPU (ir/target/target.h) nor of the PTX language.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parse.c: reads the text form of the IR (the head of print.c has the grammar).
  *
  * The parser has no lexer: each function reads its production from the characters at p->at, and moves p->at

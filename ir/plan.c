@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan.c: evaluates the expressions of a launch plan for given arguments, and prints them. */
 #include "ir/ir.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan.h: the launch plan: what a kernel needs from its launcher besides its arguments. The numbers of a tensor
  * map are expressions over the arguments and the grid. A guard is a condition that must hold for the kernel to
  * be correct.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* print.c: prints the IR as text. The text is complete: parse.c reads it back, and printing the parsed module
  * gives the same bytes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* registers.c: counts the registers that a tile takes, and those that a thread can have. No other file counts
  * them. */
 #include "ir/ir.h"

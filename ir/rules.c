@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rules.c: defines which operand types each op takes, and which types its results have. Each word in the rule
  * column of ops.h names one function. The builder calls it to infer types, and the verifier to check them
  * (op_info in ir.h has the contract).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scalar.c: computes pure ops on integers, element by element; scalar_float.c computes those on floats,
  * scalar_cast.c the casts.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scalar_cast.c: computes casts, element by element (see scalar.c).
  *
  * A cast converts a block of elements to an intermediate type that represents source and result (int64_t for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scalar_float.c: computes pure ops on floats, element by element (see scalar.c).
  *
  * f32 and f64 use C's arithmetic. f16 and bf16 are computed as f32, a block of elements at a time, and rounded

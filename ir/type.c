@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* type.c: defines the tables of ops, attributes and element types, and interns types and layouts. Equal types
  * have equal addresses, so types are compared as pointers. */
 #include "ir/ir.h"

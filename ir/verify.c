@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* verify.c: checks that a function is valid IR of its degree. The driver calls it between passes.
  *
  * The checks, in order: the header; each block's links and terminator; each op's form, attributes, operands

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* walk.c: answers questions about uses, order, dominance and effects of ops, and walks over ops in order. */
 #include "ir/ir.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* contracts.c: may the passes run in the given order, and does the function have the properties that the passes
  * claim?
  *

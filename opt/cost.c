@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cost.c: the cost model that passes share (cost.h). The target row of the GPU gives the hardware's facts
  * (ir/target/target.h), and ir/params.h gives the thresholds.
  *

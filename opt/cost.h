@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cost.h: estimates of registers and of CTAs per SM that several passes use. The functions do not change the IR. */
 #ifndef NESO_OPT_COST_H
 #define NESO_OPT_COST_H

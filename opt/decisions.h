@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* decisions.h: the decisions of passes and the texts that explain them, one row each: DECISION(pass, name, grade,
  * text).
  *

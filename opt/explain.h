@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explain.h: a record of a pass's decision and its reasons. The table of decisions (decisions.h) turns the record
  * into text. */
 #ifndef NESO_OPT_EXPLAIN_H

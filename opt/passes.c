@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* passes.c: in which order do passes run, and what does the driver do around each? It checks the order
  * (contracts.c), verifies the function after each pass, prints and re-parses it, writes dumps and times, and frees
  * scratch memory. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* passes.h: the passes from traced IR to scheduled IR, one row each: PASS(name, needs, provides, breaks, meaning).
  * `needs`, `provides` and `breaks` are sets of properties (properties.h); 0 is the empty set. Pass NAME is the
  * function opt_NAME in FOLDER/NAME.c. A pass allocates temporary data in f->module->scratch; every value's `scratch`

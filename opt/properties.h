@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* properties.h: the properties that a pass may need, provide or break, one row each: PROPERTY(name, kind, find,
  * meaning).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stepdown.c: which optimisations does a kernel give up if its shared memory exceeds the target's?
  *
  * Passes choose buffers before the total size is known: allocate_shared computes it. If the total is too large,

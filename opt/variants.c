@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* variants.c: which variants does a kernel have, and which passes does each variant skip? The table is in
  * variants.h. */
 #include "opt/variants.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* variants.h: the variants of a kernel, one row each: VARIANT(name, exists, without, where, meaning). A kernel may
  * be correct, or fast, only for some launches; a variant, which is compiled without some passes, is for the others.
  * A launch uses the first variant whose `where` condition is true; among variants with tensor maps and guards, the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # amalgamate.awk: all sources as one file that builds alone: awk -f runtime/amalgamate.awk FILE.c... (in the tree's root)
 #
 #     runtime/launch.c: static bool load(...)      =>   static bool runtime_launch__load(...)
@@ -21,6 +22,7 @@ BEGIN {
     words("rule_widen rule_bitcast int_to_int int_to_float float_to_float memory_order", is_made)
     for (i = 1; i < ARGC; i++)
         find_names(ARGV[i])
+    print "/* SPDX-License-Identifier: MIT */"
     print "/* neso.c: Triton kernels to PTX: every source of the library in one file. Build: cc -c neso.c; link with -lm -ldl -lpthread. */"
     print "#ifndef _DEFAULT_SOURCE\n#define _DEFAULT_SOURCE\n#endif"
     print "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__)"

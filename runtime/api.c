@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* api.c: implements the functions of neso.h on contexts, modules and kernels, and guard, which has the only
  * setjmp, to which the compiler unwinds.
  *

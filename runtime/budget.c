@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* budget.c: counts memory, time and steps of one call (see budget.h). */
 #include "runtime/budget.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* budget.h: the limits of memory, time and steps of one library call. All threads that work for the call check
  * them. No function of budget.c unwinds. */
 #ifndef NESO_RUNTIME_BUDGET_H

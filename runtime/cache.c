@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cache.c: stores entries of the cache on disk, one file for each entry, whose name is the digest of its key.
  *
  *     FOLDER/6d1f…c2.neso:   "neso cache 1\n"  key  "\n"  payload  digest of all before it

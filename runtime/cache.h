@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cache.h: the disk cache of compiled kernels, whose keys contain everything that the kernels depend on, and
  * the digest that verifies entries.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile.c: compiles a kernel from its specialization to its texts, stage by stage, and implements the
  * functions of neso.h on compiled kernels.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compiled_kernel.c: compiled kernels as objects of host programs, which a launch and kernel.warmup(...)
  * return.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* digest.c: SHA-256 (FIPS 180-4), whose digests name the entries of the cache and verify that they are undamaged. */
 #include "runtime/cache.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* help.c: prints the compiler's tables as help text, so that no list is maintained by hand. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/runtime.h"

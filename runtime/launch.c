@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch.c: loads and launches compiled kernels: the first launch loads the code; every launch checks the
  * promises of the signature and packs the arguments. Also implements the functions of neso.h on devices.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch_plan.c: executes the launch plan: encodes tensor maps and checks guards, and launches a fallback, a
  * kernel compiled without them, if they fail.
  *

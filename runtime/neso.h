@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* neso.h: the public API of neso: a C library that compiles Triton kernels to PTX, without Python or LLVM,
  * and launches them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ptx_cache.c: caches a kernel's PTX; the key consists of its traced IR and the options. The driver has its own
  * cache of the assembled code (jit.c).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runtime.h: defines the objects of neso.h, and declares the functions that the files of runtime/ share.
  *
  *     context ◄── module: source, syntax tree, evaluator ◄── kernel: IR, PTX, loaded code

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* signature.c: converts a signature, "*fp32:16, i32:1, 1024, ACC=tl.float32", to a specialization, and names
  * specializations.
  *

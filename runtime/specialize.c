@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* specialize.c: executes kernel[grid](arguments) of a host program: each argument becomes a type and a value,
  * or a constant; each specialization is compiled once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* written.c: finds the pointer parameters through which a kernel may write.
  *
  *     store %p, %v      %p computed from parameter 1: it is written; origin of %p unknown: all are

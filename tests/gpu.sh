@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # tests/gpu.sh PART: the tests and measurements that need a GPU. Parts, each well under eight minutes:
 #
 #   tests    build; every test program on the GPU, on the interpreter, and, where marked, under Python with the original

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* machine_code.c: does ptxas's machine code have what the PTX has?
  *
  *     machine_code KERNEL.ptx KERNEL.cubin

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # tests/rules.mk: how test programs, fuzz targets and generators are built; part of the Makefile.
 #
 # Units and tools see the inner objects; the api's tests see neso.h and the archive, nothing else.

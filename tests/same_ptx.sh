@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # tests/same_ptx.sh COMMIT|NESO [TARGET...]: checks that a change alters no PTX. Kernels: those of all programs in tests/ and
 # bench/ as they are traced (kept in build/same/ir: remove that folder after programs changed), and the IR files of tests/. Each is
 # compiled by the build of the commit (made in build/same/COMMIT) and by build/neso, for every target: the same bytes, or refused by

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # bench/ci/gate.sh NESO BASELINE PROGRAM.py...: fails if a kernel of these programs costs more than in BASELINE.
 #
 # It needs no GPU: kernels are compiled, their launches counted in the emulator, and costs compared by the rules that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every row that the README promises, measured side by side.
 
     python3 bench/peers/bench.py OUT.json [GROUP...]

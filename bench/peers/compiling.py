@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Kernels compiled ahead, in parallel: neso's in threads (most of the time is the driver's assembler), Triton's in processes,
 which fill its cache on disk. Nothing is timed here."""
 import concurrent.futures

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """One contest: every contestant's candidates are checked against torch, the quickest of each by a short trial goes into the
 final, and the row says what came of it. What fails is reported in its row and ends nothing."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the emulator counts beside what Nsight Compute measures on this GPU, kernel by kernel.
 
     python3 bench/peers/counts.py OUT_FOLDER [NESO [KERNEL...]]

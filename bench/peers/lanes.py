@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Kernels of rows and lanes (bench/programs/rows.py) under neso, Triton and PyTorch, beside a device copy of as many bytes.
 
     python3 bench/peers/lanes.py OUT.json [WORD...]      on the GPU: those whose names contain a WORD, else all; report.py makes the table

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Row-wise kernels and vector add as they are measured: the arguments, what PyTorch does, what is right.
 
 Bandwidth counts each input read once and each output written once, as does the copy beside it. Each has num_warps to try.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Matrix products beside cuBLAS (through PyTorch), Triton, and PTX written by hand."""
 import functools
 

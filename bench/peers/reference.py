@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A matmul in PTX written by hand for Hopper (tests/ptx/matmul_sm90a.ptx), launched through the driver: row-major, two CTAs a
 cluster, as many clusters as fit at once. It is of fp16, and becomes one of bf16 by two instructions' types."""
 import ctypes as ct

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Kernels of rows and lanes (bench/programs/rows.py) as they are measured: arguments, grids, what PyTorch has for them, what is right.
 
 A case's bytes are its inputs and outputs, each counted once. Sizes are those of a measurement and those of a check on the CPU.

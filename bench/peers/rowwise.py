@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Row-wise kernels and vector add beside a device copy of the same bytes, PyTorch, and Triton on the same source."""
 import compiling
 import kernels

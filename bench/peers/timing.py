@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Timing of GPU work side by side in one process.
 
 Each timed call follows a flush of the L2 cache and has its own pair of events; rounds go through all contestants in an order

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What people's kernels (bench/programs/users.py) take under neso and under Triton, in turns.
 
     python3 bench/peers/users.py OUT.txt [NESO]

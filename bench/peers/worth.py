@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What each transformation is worth: the same kernel with it left out, in one run, all alternately.
 
     python3 bench/peers/worth.py [OUT.json]

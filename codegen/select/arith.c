@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arith.c: selects instructions for integer and float arithmetic, comparisons, selects and address computations, one
  * element at a time.
  *

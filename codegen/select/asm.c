@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* asm.c: emits inline assembly of the user, for `pack` elements of each operand at a time.
  *
  *     asm %x text="shl.b32 $0, $1, 3;" constraints="=r,r"     =>     { .reg .b32 $a0; shl.b32 $a0, %r1, 3; mov.b32 %r2, $a0; }

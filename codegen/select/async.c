@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* async.c: selects mbarriers, TMA copies, warp roles and the staggering of warpgroups.
  *
  *     mbar_wait %bar, %parity      =>      L: mbarrier.try_wait.parity... %p1, [%r1], %r2;  @!%p1 bra L;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* atomic.c: selects atomic operations on global memory: the thread that owns an element executes one instruction.
  *
  *     %old = atomic_rmw %p, %v, %m rmw=add     =>     mov.b32 %r5, 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cast.c: selects casts, one element at a time.
  *
  * `cvt` converts between most pairs of types. Other casts take several steps, which are exact: bf16 is the upper

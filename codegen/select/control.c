@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* control.c: turns loops and branches, whose bodies are regions in the IR, into basic blocks and jumps.
  *
  * Values that a loop carries or a region yields are in variables: registers with several definitions. The region

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* convert.c: selects layout conversions, and loads and stores of tiles in shared memory.
  *
  * The quotient of two layouts maps each place (register, lane, warp) of the result to the place of its element in

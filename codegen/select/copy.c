@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* copy.c: selects asynchronous copies from global into shared memory (cp.async).
  *
  *     async_copy %buf, %p, %m vec=8     =>     selp.b32 %r1, 16, 0, %m0;

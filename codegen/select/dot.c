@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dot.c: selects dots as mma instructions of the tensor cores, or as fused multiply-adds.
  *
  *     %d = dot %a, %b, %c     =>     mma.sync.aligned.m16n8k16... {%f1..%f4}, {%r1..%r4}, {%r5, %r6}, {%f5..%f8};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dot.h: tiles of a dot as matrices in registers, for mma and wgmma instructions (dot.c). */
 #ifndef NESO_CODEGEN_SELECT_DOT_H
 #define NESO_CODEGEN_SELECT_DOT_H

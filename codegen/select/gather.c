@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gather.c: selects accesses to elements of a shared memory buffer at run-time indices.
  *
  *     shared_gather    the element at index i of the axis; the other coordinates are those of the result's element

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* math.c: selects elementary functions, one element at a time, and states their errors.
  *
  * Functions that the language defines as hardware approximations are one or two instructions. The others reduce the

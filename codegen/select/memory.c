@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory.c: selects loads, stores and prefetches of global memory.
  *
  *     %x = load %p, %m, %o vec=4     =>     mov.f32 %f1..%f4, (the elements of %o);

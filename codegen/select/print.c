@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* print.c: selects prints and failed assertions as calls of the driver's vprintf.
  *
  *     print %x text=" x: "     =>     st.local.u32 [args], pid; ...; st.local.f64 [args+24], x

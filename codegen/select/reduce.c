@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reduce.c: selects reductions along an axis within registers and lanes, and maps over single elements.
  *
  *     registers    a tree over neighbours, until each thread has one value for each result; sums of products first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scan.c: selects scans along an axis within registers and lanes.
  *
  *     registers    prefix sums x0, x0 + x1, x0 + x1 + x2, ...; the last one is the thread's total

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* select.c: selects instructions for tile ops.
  *
  *     %y = add %x, %x : tile<512xf32,#l>     =>     add.rn.f32 %f5, %f1, %f1;   one per register of #l

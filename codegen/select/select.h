@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* select.h: the functions that the files of instruction selection share. select.c has the driver; every other
  * file selects one family of ops.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shape.c: selects constants, ranges, program ids, splats and changes of shape.
  *
  * A range computes its elements from the thread's number: each bit of the thread's number and of the register's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wgmma.c: selects asynchronous dots of warpgroups (wgmma) and the waits for them.
  *
  *     %d = wgmma %a, %b, %c     =>     wgmma.fence.sync.aligned;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arguments.c: converts arguments of builtins to constants, types, shapes, axes or tensors. Each function
  * reports an argument of the wrong kind, at the argument's location. */
 #include "frontend/builtins/handlers.h"

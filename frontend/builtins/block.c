@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* block.c: implements block pointers, tensor descriptors, and accesses through them. Both are called boxes:
  * blocks that move over an array.
  *

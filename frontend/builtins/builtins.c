@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* builtins.c: implements the modules of triton, and the members of types.
  *
  * The objects of a module are created at their first use: `find` looks the name up in the table (builtins.h)

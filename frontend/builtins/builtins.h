@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* builtins.h: every name of triton and triton.language, one row each, under headings. Included with ROW and HEADING defined.
  *
  *   ROW(where, name, parameters, handler, data, meaning, types, errors, example)

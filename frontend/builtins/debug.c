@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* debug.c: implements builtins for ranges of loops, promises to the optimizer, prints, assertions and inline
  * assembly. */
 #include "frontend/builtins/handlers.h"

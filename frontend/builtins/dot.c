@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dot.c: implements tl.dot: checks the operands' types, and chooses the type in which the dot accumulates.
  *
  *     tl.dot(a, b)          %dot = dot %a, %b, %zero precision=tf32

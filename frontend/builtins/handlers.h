@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* handlers.h: declares what the files of frontend/builtins share: the handlers, and functions that convert
  * arguments. builtins.h is the table of all builtins; builtins.c makes the modules from it; arguments.c
  * converts arguments; every other file has the handlers of one group. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* libdevice.h: the functions of libdevice, part of builtins.h, which says what the columns of a row are.
  * FLOATS, INTS, NUMBERS and BITS are the columns `types` and `errors` of functions that take such operands. */
 #define FLOATS "floats; the result is of their type, unless stated", "math-type wants-tensor"

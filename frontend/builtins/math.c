@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* math.c: implements builtins for elementwise mathematics, selection, minimum and maximum.
  *
  *     tl.exp(x)          exp, of f32 and f64 only

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory.c: implements tl.load, tl.store and atomics.
  *
  *     tl.load(p + offs, mask=offs < n, other=0.0)      %load = load %addptr, %cmp, %const : tile<512xf32>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* places.h: what stands before a name of builtins.h, by the place where it is found (column `where`). */
 #ifndef NESO_FRONTEND_BUILTINS_PLACES_H
 #define NESO_FRONTEND_BUILTINS_PLACES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reduce.c: implements builtins for reductions, scans, sorting and histograms.
  *
  *     tl.sum(x, 0)      %sum = reduce %x axis=0 : f32 {        each has a region that combines two scalars; the

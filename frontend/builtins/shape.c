@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shape.c: implements builtins that create tiles and change their shape: tl.arange, tl.full, tl.reshape, x[:,
  * None].
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* triton.c: implements the functions of the module triton that programs use outside of kernels: decorators,
  * Config, small functions of ints. This file only stores the decorators' arguments on the kernel (struct jit);
  * the runtime implements launches, tuning and heuristics. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ast.c: defines the tables of syntax tree nodes, and prints and walks trees.
  *
  *     if x:              (if@1:1+5 (name@1:4+1 x)

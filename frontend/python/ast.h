@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ast.h: the syntax tree of Python source, which the parser builds and the evaluator reads.
  *
  *     x = a + 1          (assign [(name x)] (binary (name a) add (int 1)))

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* attribute.c: evaluates x.name, x[i], x[a:b] and iteration over x. */
 #include "frontend/python/python.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* call.c: defines and calls functions and classes: binding of arguments, closures, bodies of classes.
  *
  * One function binds the arguments of Python functions and of builtins. Both have a signature with each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eval.c: executes statements of host code (modules, functions, `try`, `with`), and unwinds exceptions.
  *
  * A statement either falls through to the next one or returns how its block ends (enum flow). Exceptions unwind

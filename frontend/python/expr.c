@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* expr.c: evaluates expressions of host code and kernels, with one switch over the kinds of syntax nodes.
  *
  * In a kernel (e->trace is set), trace_name looks up names, list displays become tuples, and trace.c traces

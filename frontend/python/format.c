@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* format.c: implements Python's three ways of formatting: `{x:>8.3f}` in f-strings and str.format, and `'%8.3f'
  * % x`.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* import.c: finds imported modules: triton's, the host's, those of Python's library that neso has, and files in
  * the program's folder.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* instance.c: implements classes that programs define, their instances, and exceptions, which are instances too.
  *
  * A class has names and a base. If an attribute of an instance is found in its class, it binds to the instance:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lex.c: splits Python source text into tokens, all at once and in linear time.
  *
  *     if x:          if name : newline

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lex.h: the tokens of a source text. */
 #ifndef NESO_FRONTEND_LEX_H
 #define NESO_FRONTEND_LEX_H

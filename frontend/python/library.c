@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* library.c: implements the parts of Python's library that need C: those that call the host or make classes.
  * library.py has most of the library, library_math.c has math.
  *

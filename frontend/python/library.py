@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # library.py: the modules of Python's library that programs with kernels use. Each module is a section, which is
 # executed at its first import. library.c has the functions that need C, such as getenv.
 

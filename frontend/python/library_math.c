@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* library_math.c: implements Python's module `math`: functions of libm with Python's errors, and the functions
  * that libm lacks. */
 #include "frontend/python/python.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* methods.c: implements the methods of str, list, tuple, dict, set and numbers, one row each; `self` is the
  * first argument.
  *

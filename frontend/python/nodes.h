@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nodes.h: every kind of node of the syntax tree, and every operator, one row each. A file defines NODE and the
  * field macros, or OPERATOR, and then includes this table; see ast.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* operator.c: evaluates operators on concrete values exactly as Python does, except that ints have 128 bits.
  *
  * Each operator checks its operands in this order: if an operand is an obj_error, so is the result; if one is a

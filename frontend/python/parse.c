@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parse.c: parses a source to a syntax tree. This file has the cursor over tokens, errors, and recovery after
  * errors.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parse.h: declares what the parser's files share: the cursor over tokens, creation of nodes, errors.
  *
  * The parser works by recursive descent: each function has the name of a grammar production, which the comment

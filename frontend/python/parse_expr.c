@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parse_expr.c: parses expressions.
  *
  *     a + b * f(x)[1:]     (binary (name a) + (binary (name b) * (subscript (call ...) (slice ...))))

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parse_literal.c: converts numbers and strings from their spelling to their value.
  *
  *     0xff_ff     (int 65535)

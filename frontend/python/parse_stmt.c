@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parse_stmt.c: parses statements.
  *
  *     def f(x):          (def f [(param x)] body (return (binary (name x) + (int 1))))

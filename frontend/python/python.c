@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* python.c: implements Python's built-in functions and types, one row each. Methods are in methods.c, modules
  * in library.c. */
 #include "frontend/python/python.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* python.h: declares what the files of the evaluator share in addition to frontend.h. In reading order: lex.c
  * and tokens.h (tokens), parse*.c, ast.h and nodes.h (syntax trees), then
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* repr.c: prints values as str(x) and repr(x) do in Python, byte for byte, except that no text contains an
  * address. */
 #include "frontend/python/python.h"

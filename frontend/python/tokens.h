@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tokens.h: every token of Python, one row each. A file defines the five macros and then includes this table;
  * see lex.h.
  *

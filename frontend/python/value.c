@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* value.c: implements objects, dicts and scopes, and `==`, `bool` and `len` on objects.
  *
  * An object is a kind and its content. Dicts keep their entries in order of insertion, with an open-addressing

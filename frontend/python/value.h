@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* value.h: Python objects at compile time: constexprs, values of host programs and traced tensors share one
  * object model.
  *

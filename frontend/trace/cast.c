@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cast.c: converts numbers to tensors, and casts tensors to other types.
  *
  *     c = 0.5            const value=0.5 : f32         a number decays to the first type that holds it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hostcall.c: lets kernels on the interpreter call the host: plain Python functions, print, breakpoints.
  *
  *     print_if(f'x = {x}', '=0', [pid])   =>   %0 = host_call %x, %pid site=3 : i64

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kernel.c: checks which statements kernels may contain, and dispatches each to the function that traces it.
  *
  * This file handles what does not depend on tensors: it executes only one branch of an `if` with a constant

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lang.c: the types of Triton's language: their names, and their spelling in signatures and annotations.
  *
  * These types include an integer's signedness, which IR types do not. Number types are rows of a constant

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lang.h: the types of Triton's language. The files of frontend/python only pass pointers to them. */
 #ifndef NESO_FRONTEND_LANG_H
 #define NESO_FRONTEND_LANG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* loops.c: traces run-time loops, and finds the variables that they carry from one iteration to the next.
  *
  *     for k in range(0, K, BLOCK):        %acc.2 = for %k = %c0 to %K step %BLOCK carry(%acc.1 = %acc) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* merge_values.c: merges the values of names after a run-time `if`, and traces a `return` inside an `if`.
  *
  *     if c:                       %x.1 = if %c {        a name that a branch changes becomes a result;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* numpy.c: prints tiles as numpy prints arrays, since Triton's interpreter does the same.
  *
  *     [ True False]   [0.   1.25]   [[ 0  1]     [   0    1    2 ... 4093 4094 4095]     [1.e-05 2.e+00]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* promote.c: traces operators on tensors: finds the operands' common type and shape, and the op that computes
  * the operator.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* region.c: traces functions into regions on scalars: the combine functions of reductions and scans, and the
  * function of tl.map_elementwise.
  *

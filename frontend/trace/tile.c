@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tile.c: represents values of a running kernel as host objects. They print as numpy arrays, and support indexing,
  * operators and comparisons element by element, by Python's rules for numbers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace.c: traces names, assignments and calls, where kernels differ from plain Python.
  *
  *     @triton.jit                              kernel @add(%x: ptr<f32> {divisible=16}, %n: i32) ... {

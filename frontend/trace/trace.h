@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace.h: the state of tracing a kernel, and the functions on tensors that the files of frontend/trace and
  * frontend/builtins share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* unfilled.c: warns of reductions and dots that include elements which a mask left undefined.
  *
  *     x = tl.load(X + i, mask=i < n)        where the mask is False, x is undefined;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* conversion.c: chooses the data movement (none, register renaming, warp shuffles, shared memory) that converts
  * a tile from one distributed layout to another, and finds the sequence of shuffles for a conversion within a
  * warp.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layout.c: creates, applies, slices, divides and prints layouts. A layout is a linear map over GF(2) from
  * hardware places to elements of a tile.
  *

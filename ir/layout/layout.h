@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layout.h: declares layouts as linear maps over GF(2): a layout maps each register of each thread, or each
  * offset in shared memory, to the element of a tile that it holds. The head of layout.c introduces the idea by
  * an example. The files of this folder in reading order: layout.c (making layouts and the algebra), shared.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* matrix.c: decides whether ldmatrix can load a tile of a given layout from shared memory, and with which row
  * addresses.
  *

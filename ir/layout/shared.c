@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shared.c: finds the layout of shared memory that converts between two distributed layouts with the fewest
  * bank conflicts, and counts the wavefronts of an access.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tensor.c: decides whether TMA copies (by tensor maps) can fill a buffer of a given layout, and with which boxes.
  *
  * A TMA copy writes a box with its innermost dimension contiguous: element (r, c) goes to byte r W + c e, where

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arena.c: implements arenas (see arena.h) as a list of chunks, each at least twice as large as the previous one. */
 #include "ir/support/arena.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arena.h: an allocator whose memory is freed all at once.
  *
  * Everything from tokens to machine IR lives in an arena owned by the compilation. The memory is zeroed and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* diag.c: records diagnostics, and renders them as text and JSON (see diag.h).
  *
  * diag_error formats the message at once, in the user's language, and stores it. diag_render copies the source

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* diag.h: represents diagnostics as data: errors, warnings, notes and hints with their source locations.
  *
  *     softmax.py:14:11: error: shapes do not broadcast: 1024 against 512 [shape-broadcast]

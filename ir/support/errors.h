@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* errors.h: every message, one row each: tag, text. A file defines ERROR and then includes this table.
  *
  * The tag is stable (JSON and tests use it); messages show it with '-' for '_'. The text says in the user's

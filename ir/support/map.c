@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* map.c: implements the hash map of map.h by open addressing. The slots contain indices into `entries`, which
  * are in order of insertion. Entries are never removed. */
 #include "ir/support/map.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* map.h: a hash map from byte strings (or pointers, or integers) to pointers. Iteration follows the order of
  * insertion, so that no output depends on addresses. */
 #ifndef NESO_IR_MAP_H

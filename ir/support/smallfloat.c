@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* smallfloat.c: conversions between C's float or double and the bits of float formats that C has no type for.
  *
  *              sign exponent mantissa  bias   infinity  NaN            largest

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* span.c: computes a common complement of two subspaces of bit vectors.
  *
  * Let a1..ap and b1..bp extend a basis of the intersection of A and B to bases of A and of B, and u1..uk extend

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* span.h: represents subspaces of bit vectors under XOR (over GF(2)) in echelon form, and solves linear
  * equations in them.
  *

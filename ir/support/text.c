@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text.c: implements string buffers, conversion of floats to text and back in any locale, and interned strings
  * (see text.h).
  *

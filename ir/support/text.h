@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text.h: declares string buffers in an arena, and interned strings. */
 #ifndef NESO_IR_TEXT_H
 #define NESO_IR_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vec.h: growing arrays in an arena. `VEC(struct op *) ops = {0}; VEC_PUSH(arena, &ops, o); ops.at[i]`,
  * ops.n */
 #ifndef NESO_IR_VEC_H

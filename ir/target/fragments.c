@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fragments.c: tables that give, for each element of an mma instruction's operands, its lane and register.
  *
  * mma.sync multiplies a 16 x K by a K x 8 matrix; a linear map, as in any layout, assigns their elements to

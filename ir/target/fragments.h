@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fragments.h: tables of the registers and lanes in which a warp's mma instructions expect their operands, and
  * layouts of whole tiles that follow from these tables. */
 #ifndef NESO_IR_FRAGMENTS_H

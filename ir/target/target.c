@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* target.c: the GPUs, one row each (see target.h). Limits are those of NVIDIA's tables of compute
  * capabilities; ptx_version is the first version of PTX that has the target. */
 #include "ir/target/target.h"

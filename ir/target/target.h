@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* target.h: the GPUs as data. Generic code asks target_has() or reads a limit; it never compares architecture
  * numbers. The files of ir/target/: target.c (the GPUs), fragments.h (operands of mma), wgmma.h (operands of
  * wgmma). */

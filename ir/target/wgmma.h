@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wgmma.h: decides which dots wgmma can compute, and gives the layouts of its operands in registers and in
  * shared memory. */
 #ifndef NESO_IR_WGMMA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* access_pattern.c: which box of an array does a load or store of a tile access? A box has strides, a start and
  * bounds.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* affine.c: expresses indices and addresses as sums of products of tile indices and scalars.
  *
  *     %pid = program_id            pid

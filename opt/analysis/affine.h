@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* affine.h: the polynomial form of values (affine.c), and the box of an array that a load or store of a tile
  * accesses (access_pattern.c). */
 #ifndef NESO_OPT_AFFINE_H

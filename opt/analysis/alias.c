@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* alias.c: may the kernel have written memory that a load reads? If only the launch can tell, alias.c adds a guard
  * that the launch checks.
  *

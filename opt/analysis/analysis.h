@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* analysis.h: the analyses, which answer questions about the IR and change nothing. In reading order:
  *
  *     value_range.c       the minimum and maximum of a value (value_range.h)

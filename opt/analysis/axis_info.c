@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* axis_info.c: which runs of consecutive values and of equal values does a value have along each dimension, and which
  * power of two divides the first element of each run?
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* depends.c: on what does a scalar depend in addition to the parameters and the size of the grid? The search walks
  * the backward slice of pure ops.
  *

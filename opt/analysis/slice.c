@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slice.c: on which dot does a tile depend? A depth-first search of the tile's backward slice over pure ops, the
  * first operand first.
  *

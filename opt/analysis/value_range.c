@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* value_range.c: computes the bounds of a value's elements from constants, ranges, loop counters and arithmetic.
  *
  *     %r = range start=0 end=64            0 to 63

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cluster_multicast.c: runs pairs of programs as clusters of two CTAs, and multicasts the tiles that both load.
  *
  *     %m = program_id axis=0                   %pid = the program's number, so that partners are `stride` apart

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pack_programs.c: runs several programs of one warp each in one CTA.
  *
  *     kernel @softmax(..) warps=1      =>      kernel @softmax(..) warps=1 packs=4

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* persistent_grid.c: launches only as many CTAs as run at once, each of which loops over many programs.
  *
  *     kernel {                                 kernel {

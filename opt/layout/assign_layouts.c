@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* assign_layouts.c: gives every tile a layout, starting from memory accesses and dots.
  *
  *     %o = range start=0 end=512 : tile<512xi32>          layout #l0 = reg[1 2] lane[4 8 16 32 64] warp[128 256]

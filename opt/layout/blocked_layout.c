@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blocked_layout.c: the layout that coalesces accesses along an order of dimensions. It assigns a tile's coordinate bits to
  * registers, lanes and warps; in each dimension, the lowest bits first:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layout_of_shape.c: derives the layout of a shape op's result from its operand's, and the reverse, such that no element moves.
  *
  *     %y = trans %x order=[1 0]      #x = reg[(0,1)] lane[(1,0) (2,0)]      =>      #y = reg[(1,0)] lane[(0,1) (0,2)] */

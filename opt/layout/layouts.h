@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layouts.h: the passes of this folder choose the layout of each tile, that is, which thread and register holds
  * which element, and lower the ops that move data between threads. In reading order: legalize_dot.c (instructions
  * and warps for dots), swap_dot_operands.c (a part of legalize_dot), modulo_contiguity.c (hints for axis_info.c),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* legalize_dot.c: which instructions compute a dot, and which types and layouts must its operands have for them?
  *
  *     %d = dot %a, %b, %acc : tile<32x64xf32>    a, b fp8    =>     %a.1 = fext %a, %b.1 = fext %b : f16

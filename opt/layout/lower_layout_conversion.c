@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lower_layout_conversion.c: lowers layout conversions across warps to accesses of shared memory.
  *
  *     %y = convert %x : tile<64x64xf32,#b>      =>      %buf = shared_alloc : shared<64x64xf32,#s>

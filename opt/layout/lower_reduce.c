@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lower_reduce.c: splits a reduction over warps into a reduction inside each warp and one over the warps' results.
  *
  *     layout #a = reg[1 2 512] lane[4 8 16 32 64] warp[128 256]         #p = reg[] lane[0 0 0 0 0] warp[1 2]

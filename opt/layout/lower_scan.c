@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lower_scan.c: gives a scan's operands the layout that codegen needs, and splits scans over warps into two steps.
  *
  *     layout #a = reg[1 2] lane[4 8 16 32 64] warp[128 256]

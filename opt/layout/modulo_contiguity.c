@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* modulo_contiguity.c: marks the remainder of indices modulo a bound as contiguous in runs whose length divides the
  * bound.
  *

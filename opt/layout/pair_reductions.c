@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pair_reductions.c: along which coordinate bits of a tile do pairwise reductions combine elements? Warps should not
  * hold these bits.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* swap_dot_operands.c: transposes a loop-carried accumulator, or changes its type, as the dot's instructions
  * require.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vectorize.c: chooses the vector widths of memory accesses.
  *
  *     %x = load %p, %m : tile<512xf32,#l>      =>      %x = load %p, %m vec=4 tail=1

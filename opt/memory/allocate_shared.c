@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* allocate_shared.c: gives each buffer in shared memory an offset, by liveness.
  *
  *     %a = shared_alloc : ...                       %a = shared_alloc offset=0 : ...

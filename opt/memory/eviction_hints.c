@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eviction_hints.c: marks the loads that read a row for the last time, so that the caches evict its lines first.
  *
  *     for .. { %x = load (X + row + cols) }           for .. { %x = load (X + row + cols) }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* insert_barriers.c: inserts barriers between accesses of different threads to the same shared memory.
  *
  *     shared_store %a, %x                    shared_store %a, %x

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* invariant_loads.c: marks loads in loops with dots whose memory no store of the loop writes.
  *
  *     for %k ... {                                       guard: New and W are apart

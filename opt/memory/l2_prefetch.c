@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* l2_prefetch.c: prefetches rows to the L2 cache before the programs that read them start.
  *
  *     %x = load (X + pid * stride + cols)            %x = load (X + pid * stride + cols)

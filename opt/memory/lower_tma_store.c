@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lower_tma_store.c: lowers stores by tensor maps: threads store the tile to shared memory, and a bulk copy stores it
  * from there.
  *

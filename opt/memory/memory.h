@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory.h: the passes of this folder choose how accesses reach memory: tensor maps for global memory, offsets and
  * barriers in shared memory, hints to caches. In reading order: tma_alignment.c, raise_tma_load.c, raise_tma_store.c,
  * lower_tma_store.c; invariant_loads.c, eviction_hints.c, l2_prefetch.c; shared_pressure.c, allocate_shared.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* raise_tma_load.c: turns loads of tiles into copies by tensor maps.
  *
  *     %p = addptr %As, %offsets                      map #m0 = f16 base=[%A] extents=[%M, %K] strides=[%sm 2 *, 2] box=[128 64]

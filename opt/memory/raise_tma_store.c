@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* raise_tma_store.c: turns stores of tiles into copies by tensor maps.
  *
  *     %m = (128 pid + i0 < M) & (i1 < N)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shared_pressure.c: how many bytes of shared memory are live at once?
  *
  *     %k = to_shared          8 KB  |

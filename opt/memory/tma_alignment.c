@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tma_alignment.c: do the boxes of copies by tensor maps start, and end, at multiples of 16 bytes along their rows?
  *
  *     start 130 pid + 64 trips(%k), elements of 2 bytes        no: the kernel keeps its loads

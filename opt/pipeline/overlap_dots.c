@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* overlap_dots.c: of two chained dots in a loop, overlaps iteration i+1's first dot with iteration i's second.
  *
  *     for %k = %lo to %hi carry(%sum, %m) {            %e = if %lo < %hi {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* overlap_epilogue.c: overlaps the store of a program's tile with the dots of the next program.
  *
  *     for %t = cta_id to %n step cta_count {       for %t = ... carry(%x0 = 0, %x1 = 0, %i = 0, %due = 2) {

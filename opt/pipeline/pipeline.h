@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pipeline.h: the passes of this folder overlap copies, dots and stores of different iterations and programs. In
  * reading order: pipeline_loops.c with rotate_loads.c (copies by cp.async), warp_specialize.c with producer_slice.c
  * (copies by a producer warp), overlap_dots.c, overlap_epilogue.c, schedule_dots.c. Below are the functions that they

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pipeline_loops.c: turns a loop whose dots read global memory into a pipeline of asynchronous copies to shared
  * memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* producer_slice.c: which scalars does the producer warp compute for itself?
  *
  * The slice contains the coordinates of copies, the bounds of the loops around them, and the conditions of early

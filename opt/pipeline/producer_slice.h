@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* producer_slice.h: the scalars that the producer warp (warp_specialize.c) computes, as a set of values. */
 #ifndef NESO_OPT_PIPELINE_PRODUCER_SLICE_H
 #define NESO_OPT_PIPELINE_PRODUCER_SLICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rotate_loads.c: moves a loop's loads of scalars to the iteration before the one that uses them.
  *
  *     for %k = %lo to %hi step %s {                  %first = load %p + %lo, %lo < %hi

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rotate_loads.h: loads the scalars of an iteration in the iteration before. */
 #ifndef NESO_OPT_PIPELINE_ROTATE_LOADS_H
 #define NESO_OPT_PIPELINE_ROTATE_LOADS_H

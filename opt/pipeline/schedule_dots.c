@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* schedule_dots.c: starts each dot as soon as its operands exist, and waits for it where its result is first used.
  *
  *     %s = wgmma %k, %q, 0                        %s = wgmma %k, %q, 0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* warp_specialize.c: gives the copies of a loop's dots to a producer warp, which fills a ring of buffers ahead of the
  * consumers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cse.c: replaces an op by an equal op that dominates it.
  *
  *     %a = add %x, %y            %a = add %x, %y

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dce.c: erases ops that have neither a use nor a side effect.
  *
  *     %a = add %x, %y            %v = load %p

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dedup_loads.c: if neighbouring elements of a tile load the same address, loads it once and broadcasts the result.
  *
  *     %i = range start=0 end=64                       %r = range start=0 end=8

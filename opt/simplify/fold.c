@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fold.c: folds constants, applies algebraic identities, and brings equal computations into one canonical form.
  *
  *     %c = const value=512 : i32

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* licm.c: moves loop-invariant pure ops out of their loop.
  *
  *     for %i = ... {                     %a = mul %x, %y

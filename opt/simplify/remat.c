@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* remat.c: rematerializes values that cost fewer registers to recompute than to keep.
  *
  *     %x = fext %h : tile<16384xf32,#l>              %x = fext %h

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* simplify.h: the passes of this folder remove ops or replace them by cheaper ones, without changing results. In
  * reading order: fold.c (constants and identities), cse.c, licm.c, dce.c, sink.c; unroll.c, single_trip_loops.c and
  * dedup_loads.c, which rewrite loops and loads of traced functions; remat.c, which runs on scheduled functions.

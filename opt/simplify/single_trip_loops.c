@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* single_trip_loops.c: replaces loops over a row that run a single iteration by their bodies, so that the row is
  * loaded once.
  *

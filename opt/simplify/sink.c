@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sink.c: moves the computation of a value from before a loop to after the loop, if only code after the loop uses
  * the value.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* unroll.c: unrolls a loop by the factor for which the program asks (tl.range's loop_unroll_factor).
  *
  *                                                  %n = ((%lo < %hi ? (%hi - %lo - 1) / 2 + 1 : 0) / 2) * 2

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* assembled.c: adds the output of ptxas and of a disassembler to an inspected build, if these tools are
  * found. */
 #include "runtime/command/inspect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench.c: `neso bench`: are the kernels of these programs as fast as they were?
  *
  * On a GPU it measures each call that a program times (do_bench, the lines of a perf_report), or each launch

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench.h: what the files of `neso bench` share: sets of measurements and costs, and verdicts on them. In
  * reading order: bench.c (the command), bench_cost.c (costs of PTX), bench_set.c (files), bench_pair.c,
  * bench_rules.c and bench_judge.c (verdicts), bench_report.c (output). */

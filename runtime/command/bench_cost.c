@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_cost.c: which costs of a kernel are known from its PTX, the compiler and ptxas, without running it?
  *
  *     registers, spill_bytes   as assembled by ptxas or the driver

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_judge.c: which verdicts follow from the candidate's set and the base's set?
  *
  * bench_pair.c pairs the rows. statistics.c compares times; rows with the same PTX are SAME. If nothing was

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_pair.c: with which row of the base is each row of the candidate compared?
  *
  * A kernel's row is named by its specialization, so another tile size, another number of warps, a lost

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_report.c: writes a judgement for people (table, Markdown, figure) and for programs (JSON, Google
  * Benchmark's JSON, JUnit's XML, GitHub's annotations). Characters of names and notes that have a meaning in
  * a format are escaped. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_rules.c: which changes of a kernel's costs decide that it is slower, if nothing was timed?
  *
  * A rule compares one cost of the base with the candidate's:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_set.c: sets of measurements, and how they are written and read as text, one file for each GPU.
  *
  *     neso bench 1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* build.c: gathers everything that can be shown of one compiled kernel: stages, notes, resources.
  *
  * One compilation records the changes and explanations of every pass; the texts of the other stages are

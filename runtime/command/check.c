@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check.c: `neso check FILE...`: looks for errors without running anything.
  *
  * First the host part of a file runs as far as it gets, and each launch compiles its kernel for a GPU (launches.c). A kernel that the

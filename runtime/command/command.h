@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* command.h: what the files of the command `neso` share: its options, one row each, and messages to the user.
  *
  * main.c reads the command line; compile.c, run.c, bench.c, inspect.c, diff.c, variants.c, embed.c, help.c, manual.c and

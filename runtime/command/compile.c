@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile.c: `neso compile`: compiles one kernel to the requested stage; to cubin and SASS by CUDA's tools,
  * if they are found. */
 #include "runtime/command/command.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* completion.c: `neso completion SHELL`: a script that completes neso's command line, from the tables of commands and
  * options, so that it never lacks one.
  *

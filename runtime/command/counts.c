@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* counts.c: `neso run --counts`: prints what the launches of a program cost, as a table on standard error and
  * as JSON in a file.
  *

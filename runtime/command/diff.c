@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* diff.c: `neso diff`: what differs between two builds of a kernel: resources, decisions, instructions, PTX.
  *
  *     neso diff add.py::add --signature "*i32, *i32, *i32, i32" --to-signature "*i32:16, *i32:16, *i32:16, i32:16"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* embed.c: `neso compile --emit c`: writes a kernel as a C file and header that need only the CUDA driver.
  *
  *     neso compile add.py::add --signature "*fp32, *fp32, i32, 1024" --variants --emit c -o add

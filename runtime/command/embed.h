@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* embed.h: what embed.c and embed_plan.c share: the file being written, and the kernels' launch plans. */
 #ifndef NESO_RUNTIME_COMMAND_EMBED_H
 #define NESO_RUNTIME_COMMAND_EMBED_H

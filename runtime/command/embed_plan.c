@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* embed_plan.c: writes launch plans for `--emit c`: tensor maps and guards as tables, and functions that
  * evaluate them as runtime/launch_plan.c does.
  *

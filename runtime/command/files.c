@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* files.c: writes the files of a running program (tables, plots) below one folder, and refuses all other
  * paths.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* help.c: `neso help`: the commands with their options, the compiler's tables, and single names of the language.
  *
  *     $ neso help tl.cdiv

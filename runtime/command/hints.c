@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hints.c: which promises of the signature would make decisions better? Each hint is found by compiling with
  * the promise, so that it is true.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* inspect.c: `neso inspect`: shows everything known of one compiled kernel: on the terminal, as JSON, or as
  * an HTML page.
  *

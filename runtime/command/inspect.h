@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* inspect.h: the data of one inspected kernel, and the functions of `neso inspect` and `neso diff` that
  * gather, write and compare it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* json.c: writes a build as JSON, which inspect.schema.json describes, and reads JSON. */
 #include "runtime/command/inspect.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* keep.c: writes the texts of a program's kernels into a folder (--keep-ptx, --keep-ir).
  *
  *     neso run --keep-ir DIR program.py

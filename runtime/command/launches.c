@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launches.c: which specializations does a program launch? Its host part runs on the CPU; launches compile their kernels and
  * execute nothing, and assertions hold. So nobody has to write the signature of a kernel that a file launches:
  *

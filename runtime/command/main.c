@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* main.c: the command `neso`, which uses only neso.h and libc, so that an embedder can do everything that it
  * does.
  *

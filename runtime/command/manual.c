@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* manual.c: the parts of the manual that are tables: the language, what is not supported, the commands, and each topic of
  * help, as Markdown; and the page of the command for man(1). `make manual` puts them between the written pages. */
 #include "runtime/command/command.h"

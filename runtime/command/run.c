@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* run.c: `neso run`: runs a whole program, with the process's output, environment and files; and `neso
  * doctor`. */
 #include "runtime/command/command.h"

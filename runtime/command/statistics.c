@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* statistics.c: is the candidate slower than the base? Times are skewed, quantised, drift and have outliers,
  * so it uses only medians and ranks, which a few outliers do not change.
  *

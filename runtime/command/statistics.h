@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* statistics.h: the statistics for the verdicts of `neso bench`: pure functions that compare two sets of
  * times.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* terminal.c: what a terminal shows and a file does not: colours of messages, and a line of progress during work that lasts
  * longer than a second.
  *

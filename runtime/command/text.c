@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text.c: growing text of the command, and strings in JSON's notation. */
 #include "runtime/command/inspect.h"
 

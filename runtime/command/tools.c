@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tools.c: finds and runs CUDA's assembler and disassemblers, in a private folder. */
 #include "runtime/command/command.h"
 

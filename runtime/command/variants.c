@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* variants.c: `neso variants`: lists the specializations that launches can make of one signature, and
  * compiles them into the cache ahead of time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cpu.h: memory of this process as device memory, which the interpreter and the emulator use. Allocations have known
  * bounds and unused bytes between them. Addresses are pointers. Functions are synchronous. A device's state begins
  * with a struct cpu. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device.c: lists the devices, and opens one by name: "cuda", "cuda:1", "interpreter", "emulator", or "best",
  * the first of the list that opens. */
 #include "runtime/devices/device.h"

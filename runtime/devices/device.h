@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device.h: the interface of devices, on which kernels run. The folders: cuda/ (GPUs, by the CUDA driver API),
  * interpreter/ (executes traced IR), emulator/ (executes PTX on the CPU).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tensormap.h: the emulator's format of a tensor map, which is a kernel parameter: it describes a tensor, the box
  * that a bulk copy moves, and the swizzle of the box in shared memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench.c: times calls as triton.testing.do_bench does: it makes many calls, each between two events of the
  * device, and clears the L2 cache before each. On the CPU, an event is the time of a clock, and no cache is
  * cleared.

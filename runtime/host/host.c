@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* host.c: connects host programs with the runtime: torch and other modules that they import, and tensors as
  * kernel arguments.
  *

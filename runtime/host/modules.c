@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* modules.c: imports modules of third parties for host programs. modules.py has those that are written in
  * Python; for others, the error suggests a workaround. */
 #include "frontend/python/python.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # modules.py: the modules of third parties that host programs import and that can be written in Python. Each module
 # is a section.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* program.c: runs a whole program: the evaluator runs host code, the device runs kernels, and the caller
  * provides output, environment, other files and a clock. specialize.c has the launches, host.c torch and
  * other modules. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* properties.c: implements the device properties of torch.cuda and triton.runtime.driver. The GPU's driver
  * supplies the properties. If kernels run on the CPU, they are those of an H200, so that a program makes the
  * same choices as on that GPU. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tensor.c: implements the arrays of host programs (tensor.h): storage on host and device, element access, maps
  * over broadcast shapes, products, random numbers. */
 #include "runtime/host/tensor.h"

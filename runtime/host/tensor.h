@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tensor.h: the tensors of host programs: dense arrays with strides. The CPU computes them in double precision
  * (integers in 64 bits) and rounds once, so that they can serve as reference results for kernels.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tensor_print.c: prints tensors as torch does: with one format for all elements, in lines of at most 80
  * columns, and only the ends of long dimensions.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* testing.c: the functions of triton.testing that need C: times of calls (measured by bench.c), the library
  * that computed a call, files. The other functions are in modules.py. */
 #include "frontend/python/python.h"

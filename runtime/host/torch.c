@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* torch.c: implements the module torch for host programs: enough to create inputs, to compute reference results
  * in double precision, and to compare results. This file has objects, constructors, classes and modules;
  * torch_math.c has arithmetic, torch_view.c views and casts. Every function and method is a row of a table; for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* torch.h: declares what the files torch*.c share. Each table ends with a row without a name. */
 #ifndef NESO_RUNTIME_TORCH_H
 #define NESO_RUNTIME_TORCH_H

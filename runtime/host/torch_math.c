@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* torch_math.c: implements arithmetic on the tensors of host programs: elementwise functions with broadcasting,
  * reductions, softmax, comparisons of whole tensors. All results are computed in double precision (integers in
  * 64 bits) and rounded once. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* torch_matmul.c: torch.matmul and similar functions: computes products on the CPU in double precision, or with
  * the device's library (cuBLAS) if there is one and the product is timed or too large for the CPU.
  *

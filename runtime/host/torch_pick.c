@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* torch_pick.c: implements indexing by tensors, and concatenation: x[mask], x[:, indices], x[mask] = 0, cat, stack.
  *
  * One of the indices may be a tensor. The other indices first select a view, in which the tensor's dimension

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* torch_view.c: implements views, casts, copies and attributes of the tensors of host programs. */
 #include "runtime/host/torch.h"
 

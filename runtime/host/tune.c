@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tune.c: executes the decorators of a kernel at a launch: @triton.autotune chooses among configurations by
  * timing them, @triton.heuristics computes keywords. Each decorator is a level: from the outermost on, each
  * adds keywords and calls the next level.

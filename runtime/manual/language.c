@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* language.c: the language as the manual and `neso help` show it: the columns of builtins.h that the library leaves out. */
 #include "runtime/command/command.h"
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # make.sh NESO FOLDER: writes the manual into FOLDER: neso.md (the pages of this folder, and those that neso makes of its tables),
 # neso.1 for man, and neso.html by pandoc, lowdown or python3-markdown, whichever is found.
 set -e

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* params.c: prints the thresholds of optimisations with the columns of ir/params.h that the library leaves out. */
 #include "runtime/command/command.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """build_wheel.py FOLDER: the wheel neso-triton, with libneso.so and, where there is a compiler and Python's headers, the extension inside.
 
 It is also what pip calls (`pip install runtime/python`), and needs nothing but Python, make and a C compiler. The wheel has a .pth

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* allocations.c: each allocation of a compilation, and of whole programs on the interpreter and the emulator,
  * fails in turn, until one run succeeds: every failure is NESO_OUT_OF_MEMORY with a message, nothing leaks,
  * and every byte is released with the size that was allocated. Likewise with a limit on memory that grows

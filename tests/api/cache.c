@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cache on disk: 64 processes that compile one kernel leave one entry and no error; whatever byte of an
  * entry is changed, and wherever it is cut off, the PTX that comes out is the right one; a strict context
  * tells what it misses, and from the cache gets the same PTX and resources; the folder keeps to its limit. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // A C++ program that embeds neso: handles that release themselves, a kernel compiled once for two block sizes and launched on memory
 // of its own device, and an error that becomes an exception with its place as data.
 #include "neso.h"

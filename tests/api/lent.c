@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A CPU device works on memory of the caller's once it was lent: zeros are read from it, what a kernel writes is there, what lies
  * outside is refused, and what a kernel prints comes to the caller. */
 #include "neso.h"

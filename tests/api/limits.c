@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a caller who compiles and runs strangers' sources sets: each limit (bytes of source, statements,
  * operations, memory, time) stops its own hostile input with its own error, at its place, soon, and the context
  * goes on working. Then what may be asked of a kernel. */

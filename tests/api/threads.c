@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One kernel is launched by many threads at once, each on its own memory; other threads compile meanwhile,
  * each in its own context: all sums are right, and all texts are the same. Six threads of each kind, 20
  * times; with EVERY set, 64 and 200. */

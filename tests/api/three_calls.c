@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program that embeds neso: source to module to kernel to launch in three calls. It compiles vector add for
  * a GPU and shows the PTX, then runs it on the interpreter and checks every element, and that wrong uses are
  * refused with a reason. */

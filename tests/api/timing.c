@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* timing.c: a caller gets the times of a program's timed calls: how often they run, which kernels they
  * launch; timing a launch leaves the program's tensors as the launch alone would. It runs on the emulator,
  * which takes PTX as a GPU does. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which pointers a kernel may write through: those of its stores and atomics, in loops, branches, tuples and functions; all, where a
  * pointer came from memory or may be one of several. */
 #include "neso.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The costs of the announced kernels in the emulator do not exceed the baseline in git: a rise fails, with its kernel and line.
 # A change that lowers the costs (or raises them for a reason) records the baseline anew:
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # neso bench: costs without a GPU, times on a driver that makes them up; verdicts, files, and the exit status that they lead to.
 set -u
 work=$(mktemp -d) && cd "$work" || exit 1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The bench's kernels give right results without a GPU: products of every layout, type and epilogue, and those that split
 # their sums, at small sizes. Recorded measurements can be judged, and the library
 # answers Python.

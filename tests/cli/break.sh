@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Stopping a kernel on the interpreter: --break FILE:LINE[@pid], breakpoint(), the prompt's commands; the options for race
 # checks, and TRITON_INTERPRET=1 in the program.
 fail=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The command's cache: its folder, how it is turned off, messages of `strict`; variants fill it; processes killed at any point
 # leave no entry that gives other code. Launch plans (tensor maps, guards) are cached too.
 fail=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # `neso check` finds errors without running kernels: of launches with the types that these have, of other kernels with types that fit;
 # compile, inspect and diff take the signature from the file's launches.
 fail=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # `neso completion` writes scripts that the three shells accept, and that complete commands, options and their values.
 fail=0
 say() { echo "$*"; fail=1; }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # neso run --counts: exact numbers, the same for any number of threads; --sample runs as many programs as it says.
 set -u
 t=$(mktemp -d)

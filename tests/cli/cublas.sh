@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # torch.matmul in a benchmark uses cuBLAS if it is found: its results are right for every layout, the table names the library
 # that multiplied, and a failure names the call. Driver and cuBLAS are replaced by ones without a GPU (driver/*.c).
 fail=0

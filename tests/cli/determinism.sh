@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The PTX of a kernel is the same bytes in every locale, from every folder, for every process, and from gcc's build and clang's (`make
 # test` runs this with either, once both are made): the kernels of some test programs; with EVERY set, of all programs.
 fail=0 n=0

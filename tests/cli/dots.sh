@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Random dots (tests/gpu/dots.c) against a float64 oracle, in the interpreter and, their PTX, in the emulator: with tensor cores that
 # take fp8 and without.
 status=0

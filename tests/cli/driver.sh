@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Every failed call of the CUDA driver becomes a message with its name and the driver's error text, and an exit status other
 # than 0; if no call fails, a program runs to its end. The driver is replaced by one without a GPU (driver/cuda.c).
 fail=0

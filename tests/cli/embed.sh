@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # --emit c: the file is C11 and C++17 without a warning, needs only the driver, and launches the best variant that the arguments
 # allow, with its parameters; the driver is replaced by one without a GPU that prints launches (driver/cuda.c).
 fail=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The result of a dot is stored by vectors of 16 bytes, so that a warp fills the sectors that it touches: the accumulator is
 # converted through shared memory, also by vectors. (Targets with TMA store whole boxes.)
 cat >k.py <<'END'

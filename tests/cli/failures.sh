@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Each allocation and each call of the driver fails in turn over five kernels, with the cache and without: every failure is
 # reported, and nothing leaks (driver/failures.c; the driver is replaced by one without a GPU). Launches allocate nothing (bench/launch.c).
 fail=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The gate that the README recommends (bench/ci/gate.sh) stops 60 edits that make kernels slower, of twelve kinds, and lets 60 pass
 # that do not. An edit is a line KIND|PROGRAM|SED SCRIPT of tests/gate/slower.txt or same.txt. Under a sanitizer every tenth is tried.
 set -u

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Hostile inputs: signatures, options, missing files, garbage, lines of 10 MB, nesting, constants and loops without end,
 # invalid IR. Each ends soon, with exit status 1 or 2 and exactly the words in tests/errors/hostile.txt, never by a signal.
 # NESO_ACCEPT=1 tests/run tests/cli/hostile.sh rewrites that file; --all (EVERY=1) takes 10 MB where `make test` takes 1.

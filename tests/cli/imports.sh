@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # `neso compile` and `neso run` find the files beside a program, packages and their own imports too; `compile` does without the
 # modules that only the program's host code needs. A changed file beside the program is another kernel for the cache.
 fail=0

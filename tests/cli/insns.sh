@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Every row of insns.h in every form that neso emits: the emulator's results are those of the PTX ISA; tests/gpu.sh runs the same on a GPU.
 "$NESO_ROOT/$NESO_BUILD/gpu_insns" >out 2>&1
 status=$?

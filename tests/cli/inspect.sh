@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # neso inspect: the page needs no other file, its links lead to existing lines, JSON follows inspect.schema.json, equal inputs
 # give equal bytes in any folder, and hints name promises that the signature lacks.
 set -u

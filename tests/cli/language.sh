@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Every example of the language reference gives the result that stands under it, and every message that it names exists.
 "$NESO" help language --markdown >page.md || exit 1
 "$NESO" help errors >errors

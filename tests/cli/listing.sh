@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The announcement's vector add: whole vectors under one predicate where n is divisible by 16, and no more instructions than the
 # announcement's own listing has (23); with a plain n still a vector wherever a whole one is in bounds.
 set -u

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Every command of README and manual runs, with the files that stand beside it, and ends with the exit status that is given there
 # (`# exit N`). Every target of make and every option that their text names exists. `make manual` writes the pages.
 # In the pages, "<!-- file: NAME -->" names the block that follows as a file; blocks of ```sh are commands, one a line.

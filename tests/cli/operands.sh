@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Of 20,000 statements with wrong operands, an assembler accepts all that the emulator accepts (if there is an assembler).
 TAKEN=taken.ptx "$NESO_ROOT/$NESO_BUILD/tests/operands" >out 2>&1 || { tail -n 20 out; exit 1; }
 command -v ptxas >/dev/null || exit 0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Two neighbours in the order of passes, swapped: either the table of passes refuses that, with a message that names a pass and a
 # property, or the PTX of a sample of kernels stays the same, byte for byte.
 fail=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Thresholds of optimisations: `neso help params` lists them, --param changes PTX, what is cached under other values is not taken,
 # unknown names and values are refused with a message that helps, and within its bounds no threshold makes code wrong.
 fail=0

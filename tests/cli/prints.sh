@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What a kernel prints is the same in the interpreter and, by vprintf, in the emulator (there each thread that holds an element
 # prints it, so lines may repeat); ptxas accepts the calls.
 cat >k.py <<'END'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The Python package: its tests on the interpreter and the emulator, python -m neso, and a wheel that works alone. Needs python3.
 set -u
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Random kernels: the interpreter and the emulator agree, and ptxas (where found) accepts a sample; every run has new ones.
 # The seed is printed; build/random_kernels N SEED repeats a run. Fewer where sanitizers slow them down.
 set -u

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # --explain=registers: the line where most registers are live, and a prediction of spills that ptxas, where there is one, confirms.
 set -u
 cd "$NESO_ROOT" || exit 1

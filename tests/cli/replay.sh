@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The player judges records: equal results, wrong results, a refused kernel, a program that writes out of bounds, one whose
 # atomics have no fixed order; for a record without memory it makes up contents.
 set -u

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # `neso run`: standard output has only what the program prints, its failures give exit status 1, and kernels' PTX can be
 # written to files.
 fail=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # `neso run` writes what a program saves (tables, plots) below the working folder, or --output DIR, and nowhere else, whatever path
 # the program has for it: absolute, with .. in it, through a link to a folder or over one to a file. The refusal says where.
 fail=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # If shared memory does not suffice, the compiler reduces its use by itself, on every target, and reports that under --explain;
 # kernels that fit are compiled as requested. The kernels are those of a test program.
 fail=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Leaving passes out: each one alone, and sets of them, either gives right results on the emulator or is refused with a message that
 # names the pass; no code is generated if a required pass was left out.
 fail=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The assembler accepts the PTX of every target without a message, and without spills for the announced kernels.
 # EVERY=1: all kernels of the benches, at widths and warps up to far more values than registers hold (those may spill).
 set -u

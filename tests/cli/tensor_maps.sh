@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The cache keeps the plan of a kernel with tensor maps; JSON has the plan and its fallbacks; --explain has the reasons.
 set -u
 status=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Messages have colours on a terminal, unless NO_COLOR or --color says otherwise, and none in a file; work that lasts longer than a
 # second shows a line of progress on a terminal, and erases it.
 fail=0

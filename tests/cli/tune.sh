@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What autotuning chose is kept in NESO_CACHE_DIR, and taken from there by the next run; without it nothing is written.
 set -u
 work=$(mktemp -d) && cd "$work" || exit 1

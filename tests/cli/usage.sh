@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Bad usage and bad input end with exit status 2 and a message with a way out; help and version end with 0.
 fail=0
 

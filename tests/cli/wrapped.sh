@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Triton's tutorial 03, whose columns wrap (% N): on targets without TMA both operands are copied 16 bytes at once, in stages, without
 # a spill. If the accumulator does not fit four warps' registers, there are eight.
 kernel=$NESO_ROOT/tests/programs/tutorial_matmul.py

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* baseline.c: any bytes as a baseline of `neso bench`, written back, and judged against itself and against an
  * empty one. No input may crash, hang or leak; an accepted input is written as it was read.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile.c: any bytes as a Triton source, compiled to PTX. The first line may say how:
  *
  *     # SIGNATURE | TARGET | WARPS | STAGES

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* emulate.c: any bytes as PTX, read and run by the emulator. No input may crash, hang or leak: what is wrong is reported.
  * Every parameter is the address of a buffer, which begins with a tensor map; a loop to such a number ends by the budget.
  *

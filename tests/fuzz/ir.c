@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ir.c: any bytes as IR text. The parser must not crash; IR that it accepts must print, parse back, and print
  * the same; and the verifier must accept or reject it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mutate.c: the mutator of the fuzz targets that read a language (Python, IR, PTX): it changes tokens and
  * lines, so that the parser accepts most of its outputs. One time in eight it changes bytes, as libFuzzer
  * does by itself.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mutate.h: the declarations that a fuzz target makes for the mutator. */
 #ifndef NESO_TESTS_FUZZ_MUTATE_H
 #define NESO_TESTS_FUZZ_MUTATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parse.c: any bytes as a Python source. The parser must not crash, must report an error whenever it omits
  * something, and its tree must have the properties that ast.h states: places inside the text, a bounded
  * height; then it must print.

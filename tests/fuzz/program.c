@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* program.c: any bytes as a whole program, run on the interpreter with its host part. No input may crash, leak, run past its limits,
  * or lead to an internal error.
  *

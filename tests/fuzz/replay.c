@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* replay.c: runs a fuzz target over files, without a fuzzer: those named as arguments, or the target's own
  * corpus. A finding ends the program; its file is the last one named. The closing line counts the files. */
 #include "tests/fuzz/mutate.h"

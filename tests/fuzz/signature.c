@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* signature.c: any bytes as a signature, of kernels with parameters of every kind. No input may crash, hang, leak, or lead to an
  * internal error, and neither may the list of its variants.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dots.c: compares random dots with results in float64: shapes, strides, types, blocks, warps, stages, masks,
  * transposed operands, batches, chains. Operands are small multiples of a power of two, so that every sum is exact
  * in any order, and results must be equal bit by bit. One case in four has arbitrary values, whose results must be

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* emitted.c: tests that the C code which `neso compile --emit c` writes launches the right kernels on a GPU. The
  * test is linked with that code and the driver only. It launches all variants of tests/gpu/emitted.py: a product
  * whose grid fits on the GPU at once, one whose grid does not, and one with rows that no tensor map can address;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The kernel that tests/gpu/emitted.c launches from the C that `neso compile --emit c` writes."""
 import triton
 import triton.language as tl

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* insns.c: tests every row of codegen/insns.h, on operands of every type and in every form that neso emits, against
  * results according to the PTX ISA. The results of the emulator, and with `cuda` of the GPU, must agree bit for bit
  * (of approximate functions, within the ISA's bound; sums of dots are exact). For instructions that the test

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* insns.h: tests of single PTX instructions: trials, checks, and the arithmetic that computes expected results.
  *
  *     trial    a kernel that tests instructions, its input, and its expected output, computed in C from the PTX ISA

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* insns_alu.c: trials of instructions on single lanes: integers, bits, floats, comparisons, conversions,
  * moves.
  *

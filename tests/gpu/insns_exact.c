@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* insns_exact.c: represents floats of every format as an integer times a power of two. Sums, products, quotients and
  * roots are then exact, or known to be slightly larger, and are rounded once (IEEE 754; PTX ISA, "Floating Point
  * Instructions"). insns_alu.c computes its expected results by these functions, without float arithmetic. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* insns_memory.c: trials of memory: loads and stores of every width, vector and cache hint,
  * parameters, atomics, cp.async.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* insns_sums.c: tests that mma.sync and wgmma add and round by the rule of runtime/devices/emulator/sums.c, on tiles
  * of random floats: with all exponents, with equal exponents, with few nonzero products, with products that cancel,
  * subnormal, infinite, near the largest number.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* insns_tensor.c: trials of matrices: ldmatrix, stmatrix, mma.sync of every shape, wgmma of every type.
  *
  * Elements of dots are integers from -3 to 3, so every sum is exact in any order, and every bit of D is known. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* insns_tma.c: trials of bulk copies: tensor maps of one to five dimensions with every swizzle, boxes that extend
  * beyond each side of the tensor, and multicast.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* insns_warp.c: trials of instructions that synchronize lanes, warps and CTAs or move data between them:
  * shuffles, votes, reductions, barriers, fences, mbarriers, clusters, and control.
  *

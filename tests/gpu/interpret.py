@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """interpret.py PROGRAM [ARG...]: run a program in Triton's interpreter, as TRITON_INTERPRET=1 does, and repair a defect of Triton 3.6.
 
 Triton's interpreter represents a scalar as an array of one element. `range(n)` and `torch.Size((n,))` call the tensor's `__index__`,

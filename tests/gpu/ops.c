@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ops.c: compares every elementwise op on every type on the GPU with the interpreter: bit for bit, or within the
  * error bound of approximate functions. Kernels are generated from the op table, so new ops are tested
  * automatically. Run by tests/gpu.sh; arguments name the ops to run. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """cuda_is_cpu.py PROGRAM ARGS: a program written for a GPU, with torch but without one: what it puts on cuda lies on the CPU, and neso's
 triton runs its kernels there (NESO_DEVICE)."""
 import os

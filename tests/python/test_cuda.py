@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Launches on a GPU, whose driver is one without a GPU (tests/cli/driver/cuda.c) and whose torch is a stand-in: devices, streams, launches in C and
 by ctypes, failures. Nothing is computed."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The extension tells launches apart as Triton does, and passes their values, hooks and errors on."""
 import collections
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Kernels launched from Python on the CPU: what arguments become, what a kernel depends on, tuning, hooks, errors.
 
 Arrays are NumPy's where it is installed, else a stand-in that has data_ptr() and a dtype as torch's tensors do.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Beside the original Triton, where it and torch are installed: a kernel that neso refuses runs there, and --check sees a difference."""
 import os
 import sys

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* access.c: generates memory accesses: loads by pointers, block pointers and descriptors, masks, stores, atomics. */
 #include "tests/random/generate.h"
 

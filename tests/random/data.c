@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* data.c: fills memory before a launch and compares it afterwards. It is the only file of this folder that includes
  * the compiler's ir.h, whose functions convert numbers to bits. */
 #include "ir/ir.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # tests/random/faults.sh [NAME...]: tests that random kernels find faults in the compiler. The script inserts
 # each fault below (or those named) into a copy of the compiler, and runs random kernels until one fails that does not
 # fail without the fault, or until N kernels (2,000) have run. It is run by hand and takes half an hour of one core.

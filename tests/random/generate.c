@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* generate.c: generates a program from a seed: sizes, parameters, statements. */
 #include "tests/random/generate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* generate.h: functions that the files of the generator share. */
 #ifndef NESO_TESTS_GENERATE_H
 #define NESO_TESTS_GENERATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* judge.c: compares the results of a program on the interpreter with those of the compiled program on the emulator
  * or a GPU, and checks that ptxas accepts its PTX. */
 #include "runtime/neso.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* main.c: generates random kernels and judges them; kernels that fail are shrunk, printed, and written as
  * programs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plain.c: generates kernels with a single purpose, like most kernels of users: a product of two matrices, one tile
  * for each program; and kernels over rows, which read each row in blocks, once for each number that is computed from
  * the row and once more to write results. Passes that transform whole kernels apply to these kernels, but rarely to

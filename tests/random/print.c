@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* print.c: prints a program as a .py file, which runs under neso and under the original Triton. */
 #include "tests/random/random.h"
 

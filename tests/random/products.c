@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* products.c: generates dots in expressions, and loops of dots like those of users: operands loaded by computed
  * pointers, advancing pointers, block pointers or descriptors; transposed, masked or computed operands; several
  * dots, chained or independent; epilogues. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* random.h: the representation of random Triton kernels, and functions that the files of this folder share.
  *
  *     seed ─► generate.c (values.c, shapes.c, access.c, products.c) ─► program ─► print.c ─► text of a .py file

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shapes.c: generates expressions whose operands have other shapes than the result: broadcasts, reshapes,
  * transposes, joins, reductions, scans, sorts, gathers, histograms. */
 #include "tests/random/generate.h"

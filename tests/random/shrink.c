@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shrink.c: makes programs smaller by edits. Applying edit 0, 1, 2, ... to program_copy(p) tries all edits: fewer
  * programs, smaller sizes, a removed statement, a statement replaced by its body, an expression replaced by one of
  * its operands or by 0. After an edit, undefined names are replaced by 0. */

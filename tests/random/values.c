@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* values.c: generates expressions of a given type: arithmetic, comparisons, casts, constants. Ranges keep floats
  * exact: for a result with multiples of 2^least up to 2^most, the operands get suitable ranges. */
 #include "tests/random/generate.h"

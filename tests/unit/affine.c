@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* affine.c: tests which boxes access_pattern.c finds for accesses, by the explanations of pass raise_tma_load. */
 #include "tests/unit/test.h"
 

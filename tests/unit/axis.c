@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* axis.c: tests that the facts which axis_info derives are true: builds random index arithmetic, executes it for
  * many parameters (also large and negative ones, so that indices overflow), and checks every fact on every
  * element. */

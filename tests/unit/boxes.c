@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* boxes.c: tests which layouts of shared buffers TMA copies can fill: the canonical tiles of the hardware, and
  * layouts that no tensor map describes. */
 #include "tests/unit/test.h"

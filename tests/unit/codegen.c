@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* codegen.c (test): compiles every elementwise op on every type that it accepts, as a scalar and as a tile, for
  * every target. The compiler must reject exactly the ops listed here, which a target does not support. If ptxas is
  * installed, it must accept all PTX without warnings or spills. Equal inputs must give equal PTX. */

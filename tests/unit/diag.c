@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* diag.c: tests the format of diagnostics: conversion specifiers, carets, inlining chains, limits, JSON. */
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* emulator.c (test): tests that the emulator reports faults in PTX: at the line marked `HERE`, with the right error
  * and Python position. The same code without the fault must give the right result and no report. */
 #include "runtime/devices/emulator/machine.h"

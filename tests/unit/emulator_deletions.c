@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* emulator_deletions.c (test): runs compiled kernels repeatedly, each time without one of their synchronizing
  * instructions (barriers, fences, mbarriers, copies, waits). The emulator must report an error, or the table
  * `harmless` must explain why the instruction is not needed. The test fails on a wrong result without a report, and

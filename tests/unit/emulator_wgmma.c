@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* emulator_wgmma.c (test): tests wgmma in the emulator against sums of integers: every pair of types, every swizzle,
  * both major dimensions, A in registers. The test computes swizzled offsets from rows and columns instead of address
  * bits: in a tile whose rows have W bytes, the 16-byte chunk in column c of row r is at position c ^ r of the row (W

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eval.c: tests statements, functions, classes and exceptions of host code; source positions of errors; and loading
  * without a host. */
 #include "frontend/trace/lang.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fold.c: tests that folding preserves results: executes random functions of all integer ops, comparisons, selects
  * and casts, on scalars and tiles with many special constants, before and after folding, and compares what they
  * store. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fragments.c: tests the layouts of tensor core operands against formulas for each register and lane, and by
  * computing a product with these layouts. */
 #include "ir/target/fragments.h"

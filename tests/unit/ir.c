@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ir.c: tests types, building and changing ops, names, walks, and the text form of every op in ops.h. */
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layout.c: tests the layout algebra by brute force: enumerates places (register, lane, warp), moves tokens between
  * them, and counts accesses to banks. */
 #include "ir/layout/layout.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layout_matrix.c: simulates ldmatrix lane by lane, for each operand of each instruction, on tiles stored from
  * row-major and column-major layouts. */
 #include "ir/target/fragments.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* operands.c (test): tests that the emulator rejects invalid instructions. The emulator must accept each statement
  * of tests/ptx/statements.txt, which has some for every row of insns.h. Then the test changes each statement: it
  * replaces each operand by valid and invalid ones (registers of every class, constants, vectors, addresses, names),

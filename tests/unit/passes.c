@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* passes.c: tests the pass driver: order, degrees, names, dumps, explanations. */
 #include "tests/unit/test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* program.h: runs a program given as text for tests of the evaluator, and records its output and diagnostics.
  * Expected outputs are those of CPython 3.11. */
 #ifndef NESO_TESTS_PROGRAM_H

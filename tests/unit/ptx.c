@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ptx.c (test): runs two hand-written PTX kernels of tests/ptx/ in the emulator: matmul (a TMA ring, multicast in a
  * cluster, wgmma, stores that overlap the next tile) and attention (likewise, with A in registers). They must give
  * right results without a report. If the test inserts a fault into a kernel, the emulator must report it at the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* python.c: tests operators, strings, containers and modules of host code against the output of CPython. */
 #include "tests/unit/program.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scalar.c: tests every elementwise op on special and random operands of every type against a second implementation
  * in 128 bits: integers as __int128, floats as __float128, whose results are then rounded. */
 #include "ir/ir.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* smallfloat.c: tests f16, bf16 and fp8 against their definitions: computes the value of bits by ldexp, and rounds
  * by searching all values for the nearest. */
 #include "ir/ir.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* syntax.c: tests tokens and grammar: the printed syntax trees, the source positions of nodes, and the positions of
  * errors. */
 #include "frontend/python/ast.h"

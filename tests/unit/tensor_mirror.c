@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tensor_mirror.c: tests when a storage is copied to and from its mirror on a device with separate memory, and that
  * empty tensors are not copied. */
 #include "runtime/host/tensor.h"

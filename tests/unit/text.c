@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text.c: tests number formatting, which must not depend on the locale, text buffers, interning and maps. */
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"

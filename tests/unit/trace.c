@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace.c: tests the IR that tracing makes of kernels, and the types of expressions. */
 #include "frontend/trace/lang.h"
 #include "tests/unit/test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* verify.c: tests that the verifier accepts valid IR and reports invalid IR. */
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"

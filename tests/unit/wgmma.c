@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wgmma.c: tests the layouts of wgmma operands in shared memory against the addresses that the hardware computes,
  * given as formulas here, and the layouts of the accumulator and of A in registers against the tables of the ISA. */
 #include "ir/target/wgmma.h"

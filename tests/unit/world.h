@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world.h: the environment of a compiler's unit test: memory, a diag and an empty module. `struct world w;
  * world_init(&w); ... world_free(&w);` A fatal error or a bug ends the test program. */
 #ifndef NESO_TESTS_WORLD_H

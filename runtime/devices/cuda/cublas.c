@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cublas.c: computes products of matrices by cuBLAS, if it is installed, as a baseline for kernels. The first
  * product opens the library, which may belong to the system, a toolkit or a Python environment. If there is none,
  * the caller multiplies on the CPU.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda.c: the device `cuda`: implements device.h by the CUDA driver library, which is opened on first use.
  *
  * Each call makes the device's context current, unless it already is, and restores the thread's previous context at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda.h: the functions of the CUDA driver that neso uses, one row each, with prototypes of neso, so that the build
  * needs neither the driver's header nor its library. cuda.c opens libcuda.so.1 when a GPU is chosen, and looks up
  * every row. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* jit.c: assembles and loads PTX by the driver, and reports the assembler's errors.
  *
  *     PTX ──module_load──► function

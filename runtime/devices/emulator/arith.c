@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arith.c: computes instructions on integers and bits, comparisons and moves, for 32 lanes at a time. (PTX ISA,
  * "Integer Arithmetic Instructions", "Comparison and Selection Instructions", "Logic and Shift Instructions".)
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* async.c: executes asynchronous copies (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy").
  *
  *     cp.async [s], [g], 16;      from here on, any access to the bytes at s is a race

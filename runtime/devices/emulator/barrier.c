@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* barrier.c: waits at barriers, and reports of deadlocks (PTX ISA, "Parallel Synchronization and Communication
  * Instructions: bar, barrier", "bar.warp.sync", "barrier.cluster").
  *

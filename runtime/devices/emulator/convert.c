@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* convert.c: executes cvt (PTX ISA, "Data Movement and Conversion Instructions: cvt"), and conversions of floats of
  * 8 and 16 bits.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* counts.c: counts the costs of launches; the counts are equal on every machine and in every run.
  *
  *     a warp executes `ld.global.b32`, lanes 0 to 31 at 32 contiguous elements:

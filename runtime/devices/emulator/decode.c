@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* decode.c: chooses the function that executes an instruction, and rejects instructions with unknown words. */
 #include "runtime/devices/emulator/machine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device.c: the emulator as a device: loads PTX, launches it, and passes on its reports. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"

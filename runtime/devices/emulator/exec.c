@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec.c: executes warps with divergent control flow, and distributes the CTAs of a grid over all cores.
  *
  * A warp runs one group of lanes at a time: the one whose next instruction is first in the PTX text. So diverged

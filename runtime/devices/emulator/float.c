@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* float.c: computes float instructions (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point
  * Instructions").
  *

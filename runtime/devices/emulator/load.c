@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* load.c: parses PTX text into emu_code (PTX ISA, "Syntax", "State Spaces, Types, and Variables", "Directives").
  *
  *     .reg .b32 %r<9>;                         registers %r0 to %r8, consecutive in a warp's register file

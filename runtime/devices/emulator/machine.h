@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* machine.h: the emulator, a device that executes PTX on this CPU, warp by warp, and checks its accesses.
  *
  *     PTX text ──load──► emu_code: instructions on numbered registers ──run──► the CTAs of the grid, on all cores

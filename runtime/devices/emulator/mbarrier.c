@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mbarrier.c: executes mbarriers and fences (PTX ISA, "Parallel Synchronization and Communication Instructions:
  * mbarrier", "membar, fence").
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory.c: executes ld, st, atom and red (PTX ISA, "Data Movement and Conversion Instructions: ld, st", "Parallel
  * Synchronization and Communication Instructions: atom, red"). Every address is checked before it is used: the
  * access, a vector as a whole, must be inside one buffer of the device and aligned to its size. Cache hints and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* operands.c: do an instruction's operands fit the words of its row (codegen/insns.h)? An assembler rejects operands
  * that do not, so the emulator does too (PTX ISA, "Instruction Operands", "Type Information for Instructions and
  * Operands").

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* order.c: tracks the happens-before order of accesses by vector clocks (PTX ISA, "Memory Consistency Model:
  * Causality order").
  *

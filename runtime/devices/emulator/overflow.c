@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* overflow.c: which addresses were computed by 32-bit arithmetic that overflowed?
  *
  *     mul.lo.s32 %r3, %r1, 40000;      overflows: no error yet, because a later sum may be in range again

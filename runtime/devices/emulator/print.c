@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* print.c: executes vprintf (CUDA C++ Programming Guide, "Formatted Output"): each lane in turn prints its format
  * with its arguments, which are consecutive in memory, each aligned to its size. */
 #include "runtime/devices/emulator/machine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shared.c: accesses shared memory, and detects races by recording the accesses to each byte.
  *
  *     warp 0: st.shared [64]        warp 1: ld.shared [64]       a race, unless a barrier separates them

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sums.c: adds and rounds as the tensor cores of an H200 do, bit for bit. NVIDIA does not document the rule:
  * README.md describes the probes that found it, and tests/gpu/insns_sums.c compares random tiles of each type with a
  * GPU.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tensor.c: executes mma.sync, ldmatrix and stmatrix (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions:
  * mma", "Matrix Fragments for mma").
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tma.c: executes bulk copies, with and without tensor maps (PTX ISA, "Data Movement and Conversion Instructions:
  * Tensor copy", "cp.async.bulk", "cp.async.bulk.tensor", "Swizzling modes").
  *

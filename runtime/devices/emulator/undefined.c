@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* undefined.c: tracks undefined bits: values that are computed from registers and shared memory that were never
  * written.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* warp.c: accesses registers of a warp, and executes computations, packing, parameter loads and shuffles.
  *
  * An instruction computes all 32 lanes into scratch memory, from which only the active lanes are stored. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wgmma.c: executes wgmma, and reports wrong accesses to the registers that it uses (PTX ISA, "Asynchronous
  * Warpgroup Level Matrix Instructions": "wgmma.mma_async", "Register Fragments", "Shared Memory Matrix Layout",
  * "Matrix Descriptor Format", "wgmma.fence").

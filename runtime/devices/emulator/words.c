@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* words.c: are the words after a mnemonic, in this order, a valid form of the instruction? (PTX ISA, each
  * instruction's "Syntax".)
  *

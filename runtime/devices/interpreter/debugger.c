@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* debugger.c: debugs kernels on the interpreter: stops at breakpoint() and --break FILE:LINE[@pid], shows variables,
  * and continues.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* debugger.h: the interface of the debugger of kernels on the interpreter. */
 #ifndef NESO_RUNTIME_DEBUGGER_H
 #define NESO_RUNTIME_DEBUGGER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device.c: the interpreter as a device: loads traced kernels, launches them, and passes on their reports. */
 #include "runtime/devices/cpu.h"
 #include "runtime/devices/interpreter/interpreter.h"

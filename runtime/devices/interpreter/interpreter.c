@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interpreter.c: decodes traced IR into steps, and executes control flow.
  *
  *     %s = add %x, %y : tile<512xf32>      =>     step { run = elementwise, n = 512, in = {slot x, slot y}, out = {slot s} }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interpreter.h: the interpreter, a device that executes traced tile IR on the CPU, and defines the semantics of
  * kernels. In reading order: interpreter.c (decoding, control flow), ops.c and memory.c (ops), run.c (threads),
  * race.c and overflow.c (checks), debugger.c, device.c.

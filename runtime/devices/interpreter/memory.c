@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory.c: executes loads, stores and atomics. Every address is checked before it is used.
  *
  *     x_ptr + offsets  ─► decoding finds that the origin is parameter x_ptr  ─► must be inside x_ptr's tensor,

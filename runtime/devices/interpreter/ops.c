@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ops.c: executes ops on the slots of a frame; control flow is in interpreter.c, arithmetic on elements in
  * ir/scalar.c. There is a step function for each op, in the order of the families in ops.h; the table at the end
  * lists them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* overflow.c: which accesses use an address whose 32-bit arithmetic has overflowed?
  *
  *     row = pid * 40000                    overflows; that is an error only if an access uses the address:

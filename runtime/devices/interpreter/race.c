@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* race.c: detects races: two unordered accesses of different programs to the same bytes, at least one of which is a
  * write.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* run.c: distributes the programs of a grid over threads, and lets programs wait for each other.
  *
  *     programs 0, 1, 2, ...   one at a time, in order, checked for races, until CHECKED_WORK is done  ┐ a worker: a thread

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """neso in Python: Triton kernels to PTX, without LLVM.
 
     python -m neso train.py        runs a program with neso where Triton was; see `python -m neso --help`

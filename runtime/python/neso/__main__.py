@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """python -m neso [run] [OPTION...] PROGRAM ARGS, or python -m neso -m MODULE ARGS: a program with neso where Triton was."""
 import os
 import runpy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """check.py: python -m neso --check PROGRAM: every launch runs by neso and by the original Triton, and all memory that its tensors lie in is compared.
 
 Integers must be equal; a float may be off by BOUND of its type times (|x| + the root mean square of what was written), since the order of

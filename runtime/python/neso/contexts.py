@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """contexts.py: where kernels run, and the library's contexts for it, one for each device and process.
 
 NESO_DEVICE says where: cuda, interpreter, emulator, or best (the default: cuda, or where the driver sees no GPU the interpreter).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """door.py: puts neso where `triton` was.
 
 The folder instead/ holds a package `triton` of neso's. Ahead of all others on the path it is what `import triton` finds, here and,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """fallback.py: NESO_FALLBACK=triton: a kernel that neso refuses runs by the original Triton; at the end the program says which, and why."""
 import atexit
 import os

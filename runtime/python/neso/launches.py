@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """launches.py: a compiled kernel's arguments onto its device.
 
     run(grid_0, grid_1, grid_2, stream, function, metadata, launch metadata, hooks, *arguments)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """library.py: libneso through ctypes: contexts, modules, kernels, launches.
 
     import neso

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """original.py: the Triton that is installed, beside neso's: for kernels that neso refuses (NESO_FALLBACK=triton) and to compare each launch
 (python -m neso --check).
 

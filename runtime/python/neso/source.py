@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """source.py: the source of a jit function, made to stand alone.
 
 A JITFunction knows its text and the globals that it sees. Here each function becomes a small module of its own: on

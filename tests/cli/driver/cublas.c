@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cublas.c: a cuBLAS of plain loops, for tests: float32 and float64, in columns, with strides and batches, as
  * documented. The call that FAKE_FAIL names fails. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda.c: a CUDA driver without a GPU, for tests: memory is malloc's, kernels are assembled to nothing and do
  * nothing. The call that FAKE_FAIL names fails; FAKE_LOG is then the assembler's log; with FAKE_TRACE,
  * launches are printed. Timed calls take FAKE_MS. A test that fails each call in turn (failures.c) sets

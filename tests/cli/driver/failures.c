@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* failures.c: five kernels, each compiled, loaded, launched and released repeatedly, while one allocation or
  * one call of the driver fails: the first one, then the second, until a run succeeds. Every failure is
  * reported with its reason, and everything is released. Needs the driver without a GPU (cuda.c) as

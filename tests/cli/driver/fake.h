@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fake.h: the interface of the driver without a GPU (cuda.c) for tests, as its symbol `fake`. */
 #ifndef FAKE_H
 #define FAKE_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """lessons.py: kernels of the kinds that Triton's tutorials teach, with the host code around them that such programs have. Each is checked
 against torch; it runs under neso and under Triton alike."""
 import sys

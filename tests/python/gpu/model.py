@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """model.py [inference|training|tuned]: torch.compile of a small transformer: is it right, what does the first call take, what does a step
 take. Runs under neso and under Triton alike; caches are empty (set TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR to empty folders)."""
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """models.py NAME [default|tuned|dynamic]: torch.compile of one of twelve kinds of network, random weights, inference and then training.
 
 Are the outputs and gradients those of eager PyTorch, what does the first call take, what does a step take? Runs under neso and under Triton

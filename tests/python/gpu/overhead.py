@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """overhead.py: host time of a launch, in microseconds: the least of several rounds. Runs under neso and under Triton alike."""
 import sys
 import time

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dispatch.c: launches kernel[grid](arguments) without executing Python code if an equal call was made before.
  *
  *     arguments ─► one slot a parameter ─► a key (key.h): what Triton specializes on ─► the table ─► values ─► neso_launch

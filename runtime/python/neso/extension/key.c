@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* key.c: arguments to the words of a key and to values.
  *
  *     (x, 100), 2.5 ─► words: tuple 2, tensor aligned float32, int32, float    values: address of x, 100, -    */

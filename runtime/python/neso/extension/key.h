@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* key.h: the arguments of one call as a key (what Triton specializes on) and as values.
  *
  * A place is one scalar among the arguments, in order: a parameter, an element of a tuple, or of a descriptor its base, its

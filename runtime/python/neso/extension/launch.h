@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch.h: what the two ways of launching from Python have in common: a plan that turns arguments into values of neso_launch.
  *
  * The extension is built against Python's stable ABI (3.9): one file serves every Python from then on. It is not linked with

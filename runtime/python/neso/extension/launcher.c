@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launcher.c: CompiledKernel.run: run(grid_0, grid_1, grid_2, stream, function, metadata, launch metadata, enter, exit, *arguments). */
 #include "runtime/python/neso/extension/launch.h"
 

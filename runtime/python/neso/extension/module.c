@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* module.c: the Python module neso._launch. */
 #include "runtime/python/neso/extension/launch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan.c: arguments of Python to values, and the call of neso_launch. */
 #include "runtime/python/neso/extension/launch.h"
 

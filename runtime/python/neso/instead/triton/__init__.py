@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton, as neso offers it: what programs and torch.compile import, with neso's compiler below.
 
 It imitates the version that __version__ says. What is absent raises an ImportError or AttributeError.

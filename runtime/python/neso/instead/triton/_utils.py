@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton._utils in neso: walks over tuples, and the names of types."""
 type_canonicalisation_dict = {
     "bool": "u1", "int1": "i1", "uint1": "u1", "i1": "i1", "u1": "u1",

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.knobs in neso: settings, from the environment until a program sets them."""
 import contextlib
 import os

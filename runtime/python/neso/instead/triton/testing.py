@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.testing in neso: times of calls, and reports of them."""
 import contextlib
 import math

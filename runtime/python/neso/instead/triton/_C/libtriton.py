@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton._C.libtriton in neso: the few names that torch takes from it, to ask which arguments a kernel writes (ir.context, and
 the module that ASTSource.make_ir returns)."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.backends in neso: NVIDIA's GPUs; without one, kernels run on the CPU by the same interface."""
 from dataclasses import dataclass
 

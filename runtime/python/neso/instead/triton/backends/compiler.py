@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.backends.compiler in neso: targets, and what a backend answers."""
 from dataclasses import dataclass
 from enum import Enum

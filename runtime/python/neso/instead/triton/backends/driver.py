@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.backends.driver in neso: what a driver answers."""
 
 

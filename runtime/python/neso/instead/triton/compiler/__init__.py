@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.compiler in neso."""
 from .compiler import ASTSource, AsmDict, CompiledKernel, IRSource, LazyDict, compile, make_backend
 from .errors import CompilationError

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.compiler.compiler in neso: from a kernel and its types to a CompiledKernel.
 
     ASTSource(fn, types, constants, promises) ─► texts and a signature of neso's (Recipe) ─► PTX ─► loaded by the launch's device

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.compiler.errors in neso: a kernel that cannot be compiled."""
 from ..errors import TritonError
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.language in neso: the names of the language, for the host part of a program (see core.py)."""
 from . import core, extra, math, random, standard, target_info
 from .core import *  # noqa: F401,F403

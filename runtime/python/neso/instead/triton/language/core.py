@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.language.core in neso: types and constants as the host part of a program sees them.
 
 Kernels are read from their text by neso's library, so that a function of the language is here no more than its name and parameters.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.language.random in neso: the language's functions, also found here."""
 from . import core as _core
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.language.target_info in neso: questions about the target that a kernel is compiled for."""
 from ..runtime.jit import constexpr_function
 

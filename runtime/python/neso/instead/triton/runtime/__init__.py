@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.runtime in neso."""
 from .autotuner import Autotuner, Config, Heuristics, autotune, heuristics
 from .cache import RemoteCacheBackend

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.runtime._allocation in neso: allocators of workspaces.
 
 neso's kernels need no workspace: an allocator is kept for whoever asks for it, and none is called.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.runtime._async_compile in neso: kernels compiled by an executor's threads, asked for when they are needed.
 
     with triton.AsyncCompileMode(ThreadPoolExecutor()):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.runtime.autotuner in neso: configurations tried out, and parameters computed from others."""
 import functools
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.runtime.build in neso: nothing is built when a program runs."""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.runtime.cache in neso: files kept by the digest of what they were made of, below TRITON_CACHE_DIR."""
 import base64
 import functools

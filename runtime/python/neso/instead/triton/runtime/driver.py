@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.runtime.driver in neso: the driver that launches go through."""
 from .. import knobs
 from ..backends import backends, select_driver

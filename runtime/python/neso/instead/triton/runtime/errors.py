@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.runtime.errors in neso: what launches raise."""
 from ..errors import TritonError
 

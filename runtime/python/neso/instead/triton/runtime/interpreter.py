@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.runtime.interpreter in neso: under TRITON_INTERPRET=1 kernels run on neso's interpreter, on the CPU."""
 from .jit import JITFunction
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.runtime.jit in neso: kernels as a program holds and launches them.
 
     kernel[grid](x, y, n, BLOCK=512)

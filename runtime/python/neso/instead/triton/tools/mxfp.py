@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.tools.mxfp in neso: tensors of 4-bit floats, and of the scales of blocks, for torch."""
 import torch
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.tools.tensor_descriptor in neso: tensors as a launch passes them by blocks."""
 from dataclasses import dataclass
 from typing import Any, List

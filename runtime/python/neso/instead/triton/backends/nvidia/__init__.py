@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: MIT
 """triton.backends.nvidia in neso."""

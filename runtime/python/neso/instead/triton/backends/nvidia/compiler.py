@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.backends.nvidia.compiler in neso: options of a kernel, and what its target is called."""
 import hashlib
 from dataclasses import dataclass, fields

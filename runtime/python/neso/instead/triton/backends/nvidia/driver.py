@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.backends.nvidia.driver in neso: the device and stream that a launch goes to.
 
 With torch they are torch's; without it, GPU 0 and the default stream. CpuDriver answers where kernels run on the CPU.

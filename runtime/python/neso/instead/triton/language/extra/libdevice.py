@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.language.extra.libdevice in neso: CUDA's library of functions."""
 from ..core import language_functions as _language_functions
 

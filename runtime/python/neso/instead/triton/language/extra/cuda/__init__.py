@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """triton.language.extra.cuda in neso."""
 from . import libdevice
 from ...core import language_functions as _language_functions
