@@ -117,7 +117,7 @@ int main(void)
     refuse(ctx, module, "Row(*fp32), (*fp32, (fp32, None)), 16",
            "signature:1:1: error: the signature has no entry for field 'Row.size'");
     refuse(ctx, module, "Row(*fp32, (i32,), 1, 2), (*fp32,), 16", "'Row' has 3 fields, and the signature 4");
-    refuse(ctx, module, "scale(*fp32), (*fp32,), 16", "'scale' is no named tuple");
+    refuse(ctx, module, "scale(*fp32), (*fp32,), 16", "'scale' is not a named tuple");
     refuse(ctx, module, "(a=*fp32,), (*fp32,), 16", "signature:1:4: error: 'a=' in a plain tuple");
     refuse(ctx, module, "(*fp32, i31), (*fp32,), 16", "signature:1:9: error: name 'i31' is not defined");
     refuse(ctx, module, "(*fp32, (i32, ), 1, 16", "signature:1:1: error: '(' is never closed");
