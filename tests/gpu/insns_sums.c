@@ -191,7 +191,7 @@ static struct real added(const struct term *x, int n, int fraction)
     r.e = largest - fraction;
     for (int i = 0; i < n; i++) {
         int drop = r.e - x[i].e;
-        int64_t m = drop > 62 ? 0 : drop > 0 ? x[i].m >> drop : x[i].m << -drop;
+        int64_t m = !x[i].m || drop > 62 ? 0 : drop > 0 ? x[i].m >> drop : x[i].m << -drop;
         sum += x[i].minus ? -m : m;
     }
     r.minus = sum < 0;

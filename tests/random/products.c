@@ -48,12 +48,23 @@ static struct range product_range(const struct product_kind *k, int log_k)
     return (struct range){2 * t.range.most + log_k, 2 * t.range.least};
 }
 
+static bool sums_in_14_bits(const struct product_kind *k)
+{
+    return elem_info[k->in].class == SMALL;
+}
+
+static void note_kind(struct gen *g, const struct product_kind *k)
+{
+    g->p->has_dot = true;
+    g->p->has_small4 |= k->in == EL_f8e4 || k->other == EL_f8e4;
+    /* A sum that a dot takes as its accumulator would have to fit in 14 bits, too. */
+    g->p->no_fusion |= sums_in_14_bits(k);
+}
+
 static const struct product_kind *kind_any(struct gen *g)
 {
     const struct product_kind *k = &kinds[below(g, chance(g, 50) ? 3 : KINDS)];
-    if (k->in == EL_f8e4)
-        g->p->has_small4 = true;
-    g->p->has_dot = true;
+    note_kind(g, k);
     return k;
 }
 
@@ -97,8 +108,7 @@ static struct node *make_dot(struct gen *g, const struct vtype *t, int depth)
             return NULL;
     }
     g->ndots++;
-    g->p->has_dot = true;
-    g->p->has_small4 |= k->in == EL_f8e4 || k->other == EL_f8e4;
+    note_kind(g, k);
     struct shape a = *s, b = *s;
     a.dim[s->rank - 1] = (dims)1 << sum;
     b.dim[s->rank - 2] = (dims)1 << sum;
@@ -109,7 +119,7 @@ static struct node *make_dot(struct gen *g, const struct vtype *t, int depth)
     n->nargs = 2;
     n->arg[0] = value(g, operand_type(k, k->in, a), depth - 1);
     n->arg[1] = value(g, operand_type(k, k->other, b), depth - 1);
-    if (chance(g, 30)) {
+    if (!sums_in_14_bits(k) && chance(g, 30)) {
         struct vtype acc = *t;
         if (is_float(t->elem)) { /* operands so small that the sum is exact */
             acc.range.least = r.least;
@@ -624,7 +634,8 @@ void product_loop(struct gen *g, struct stmt ***at)
         begin.range.most -= is_float(t.elem);
         acc[i] = var_new(g, t, true);
         g->nscope--; /* the variable is not in scope before it has a value */
-        assign(g, at, acc[i], chance(g, 75) ? node_zero(g, t) : value(g, begin, 2));
+        assign(g, at, acc[i],
+               sums_in_14_bits(l.kind) || chance(g, 75) ? node_zero(g, t) : value(g, begin, 2));
         g->scope[g->nscope++] = acc[i];
     }
     int inside = g->nscope;
