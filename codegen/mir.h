@@ -318,6 +318,8 @@ enum ptxas_kernel {
 int ptxas_regs(const struct mir *m, const struct liveness *live, enum ptxas_kernel kernel);
 /* The number of CTAs that fit on an SM if each thread has `regs` registers. */
 int resources_ctas(const struct mir *m, int regs);
+/* The number of CTAs among whose roles setmaxnreg divides an SM's registers; 0: it does not. */
+int resources_ctas_of_roles(const struct func *f);
 /* Does the kernel have exactly one reduction of a whole tile, and no loop? */
 bool reduces_once(const struct mir *m);
 /* Sets m->ctas and info->persistent, and removes setmaxnreg if several CTAs share an SM. Runs after register

@@ -4,6 +4,7 @@
  *     func_regs_most     the most registers that a thread can have
  *     ptxas_regs         an estimate of the registers per thread that ptxas will use, from the live registers
  *     resources_ctas     the number of CTAs that fit on an SM with so many registers per thread
+ *     resources_ctas_of_roles   the number of CTAs among whose roles setmaxnreg divides an SM's registers
  *     resources_choose   chooses .minnctapersm, and removes setmaxnreg where several CTAs share an SM
  *
  * schedule.c calls the first three functions to choose .maxnreg, because .maxnreg also determines the order of
@@ -79,8 +80,7 @@ int resources_ctas(const struct mir *m, int regs)
     return target_ctas(m->func->target, m->nthreads, regs, 0);
 }
 
-/* The number of CTAs among whose roles setmaxnreg divides an SM's registers; 0: it does not. */
-static int ctas_of_roles(const struct func *f)
+int resources_ctas_of_roles(const struct func *f)
 {
     const struct op *o = f->body->first;
     while (o && o->code != OP_warps)
@@ -97,8 +97,8 @@ static int ctas_of_roles(const struct func *f)
 static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_wgmma)
 {
     const struct params *p = m->func->module->params;
-    if (ctas_of_roles(m->func) > 1)
-        return ctas_of_roles(m->func);
+    if (resources_ctas_of_roles(m->func) > 1)
+        return resources_ctas_of_roles(m->func);
     int regs = ptxas_regs(m, live, has_wgmma ? PTXAS_wgmma : PTXAS_mma);
     int ctas = resources_ctas(m, regs < p->resources_regs_least ? p->resources_regs_least : regs);
     bool has_setmaxnreg = m->func->extra_warps > 1;
@@ -150,6 +150,6 @@ void resources_choose(struct mir *m, const struct liveness *live, struct ptx_inf
     m->ctas = choose_ctas(m, live, info);
     /* If more CTAs share an SM than the roles' limits allow for, a CTA has too few registers for setmaxnreg, and enough
      * registers without it. */
-    if (m->ctas > 1 && m->ctas > ctas_of_roles(m->func))
+    if (m->ctas > 1 && m->ctas > resources_ctas_of_roles(m->func))
         drop_setmaxnreg(m);
 }

@@ -1411,18 +1411,16 @@ def yn_scalar(n, x, y0, y1):
 @triton.jit
 def libdevice_jn(n, x):
     a = tl.abs(x.to(tl.float64))
-    m = tl.abs(n)
-    r = tl.map_elementwise(jn_scalar, m, a, j0_of(a), j1_of(a)).to(x.dtype)
-    flips = ((m & 1) == 1) & ((x < 0.0) != (n < 0))
-    return tl.where(flips, -r, r)
+    r = tl.map_elementwise(jn_scalar, n, a, j0_of(a), j1_of(a)).to(x.dtype)
+    r = tl.where(((n & 1) == 1) & (x < 0.0), -r, r)
+    return tl.where(n < 0, float("nan"), r)
 
 
 @triton.jit
 def libdevice_yn(n, x):
     a = x.to(tl.float64)
-    m = tl.abs(n)
-    r = tl.map_elementwise(yn_scalar, m, a, y0_of(a), y1_of(a)).to(x.dtype)
-    return tl.where(((m & 1) == 1) & (n < 0), -r, r)
+    r = tl.map_elementwise(yn_scalar, n, a, y0_of(a), y1_of(a)).to(x.dtype)
+    return tl.where(n < 0, float("nan"), r)
 
 
 # -- libdevice: of integers --

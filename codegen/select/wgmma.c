@@ -168,12 +168,14 @@ static struct matrix keep_words(struct select *s, const struct op *dot, struct m
     return words;
 }
 
-/* Columns of an instruction: all of a warpgroup's, or as many as a thread has registers for. */
+/* Columns of an instruction: all of a warpgroup's, or as many as a thread has registers for. ptxas compares with the
+ * registers that a thread has if all threads of the CTAs on an SM share them equally, also where setmaxnreg gives it more. */
 static int columns_of(struct select *s, const struct op *o, int columns, bool a_in_regs)
 {
     enum { COLUMNS_LEAST = 8 };
     const struct func *f = s->f;
-    int regs = func_regs(f, 32 * (f->num_warps + f->extra_warps), false);
+    int ctas = resources_ctas_of_roles(f), threads = 32 * (f->num_warps + f->extra_warps);
+    int regs = func_regs(f, ctas > 1 ? ctas * threads : threads, false);
     columns = columns < WGMMA_COLUMNS ? columns : WGMMA_COLUMNS;
     while (columns > COLUMNS_LEAST && wgmma_regs_least(columns, a_in_regs) > regs)
         columns /= 2;

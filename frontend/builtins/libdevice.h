@@ -134,9 +134,9 @@ FLOAT_PRELUDE(cyl_bessel_i0, "x", "The modified Bessel function of order 0.",
 FLOAT_PRELUDE(cyl_bessel_i1, "x", "The modified Bessel function of order 1.",
     "libdevice.cyl_bessel_i1(x)\n# [0.5651591 1.5906368 3.9533703 9.759465 ]")
 ROW(libdevice, jn, "n, x", order_prelude, "libdevice_jn",
-    "The Bessel function of the first kind of order n.", FLOATS, "libdevice.jn(2, x)\n# [0.11490349 0.35283402 0.48609126 0.36412814]")
+    "The Bessel function of the first kind of order n; NaN for n < 0.", FLOATS, "libdevice.jn(2, x)\n# [0.11490349 0.35283402 0.48609126 0.36412814]")
 ROW(libdevice, yn, "n, x", order_prelude, "libdevice_yn",
-    "The Bessel function of the second kind of order n.", FLOATS, "libdevice.yn(2, x)\n# [-1.6506826  -0.6174081  -0.16040039  0.2159036 ]")
+    "The Bessel function of the second kind of order n; NaN for n < 0.", FLOATS, "libdevice.yn(2, x)\n# [-1.6506826  -0.6174081  -0.16040039  0.2159036 ]")
 FLOAT_PRELUDE(lgamma, "x", "The natural logarithm of the absolute value of the gamma function.",
     "libdevice.lgamma(x)\n# [0.        0.        0.6931472 1.7917595]")
 FLOAT_PRELUDE(tgamma, "x", "The gamma function.", "libdevice.tgamma(x)\n# [1. 1. 2. 6.]")

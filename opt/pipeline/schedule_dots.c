@@ -12,8 +12,8 @@
  *     %dp.1 = dot_wait %dp                        %ds = mul %p, %dp.1
  *     %ds = mul %p, %dp.1                         %dv.1, %p.1 = dot_wait %dv, %p
  *
- * This is list scheduling of whole ops. A segment is a run of ops of one block without loops, branches and ops that
- * other programs or the host see. The pass takes the dots of a segment in turn: next comes the first dot that waits for
+ * This is list scheduling of whole ops. A segment is a run of ops of one block without loops, branches with effects, and
+ * ops that other programs or the host see. The pass takes the dots of a segment in turn: next comes the first dot that waits for
  * no other dot, else the next one in program order. In front of a dot stand the ops that it depends on: first those that
  * need no result of a dot in flight, then waits, each in front of the first op that needs it, with the other ops. Behind
  * a dot stand stores and copies that no later dot needs: they execute while the dot runs. A wait leaves as many groups
@@ -190,15 +190,24 @@ static int number_of(const struct segment *s, const struct op *o)
     return at ? (int)(intptr_t)*at - 1 : -1;
 }
 
-static void add_node(struct segment *s, struct op *o, enum effect effect)
+/* Notes the nodes that o, or an op in its regions, uses: a branch without effects uses values only there. */
+static void note_uses(const struct segment *s, struct node *n, const struct op *o)
 {
-    struct node n = {.op = o, .effect = effect};
     for (int i = 0; i < o->nopnds; i++) {
         const struct value *v = op_opnd(o, i);
         int def = v && v->def ? number_of(s, v->def) : -1;
         if (def >= 0)
-            VEC_PUSH(s->arena, &n.before, def);
+            VEC_PUSH(s->arena, &n->before, def);
     }
+    for (int r = 0; r < o->nregions; r++)
+        for (const struct op *inner = o->regions[r]->first; inner; inner = inner->next)
+            note_uses(s, n, inner);
+}
+
+static void add_node(struct segment *s, struct op *o, enum effect effect)
+{
+    struct node n = {.op = o, .effect = effect};
+    note_uses(s, &n, o);
     for (int i = 0; i < s->nodes.n && effect != NOTHING; i++)
         if (keeps_order(&s->nodes.at[i], &n))
             VEC_PUSH(s->arena, &n.before, i);

@@ -118,6 +118,9 @@ for dtype in (torch.float32, torch.float64):
     orders[(1,)](k, x, first, second, len(order), 32)
     j, y = first.tolist(), second.tolist()
     for i in range(len(order)):
+        if order[i] < 0:  # CUDA's library has no functions of negative order
+            assert j[i] != j[i] and y[i] != y[i], (order[i], argument[i], j[i], y[i])
+            continue
         distance = 2.6e-6 if dtype == torch.float32 else 5e-12
         assert abs(j[i] - first_kind[i]) <= distance, (order[i], argument[i], j[i], first_kind[i])
         assert abs(y[i] - second_kind[i]) <= max(distance, abs(second_kind[i]) * distance), (order[i], argument[i], y[i], second_kind[i])
