@@ -520,6 +520,21 @@ static void epilogue(struct gen *g, struct var *acc, struct stmt ***at)
     }
 }
 
+/* Changes some elements of v in a branch that has no effects. */
+static void branch(struct gen *g, struct var *v, struct stmt ***at)
+{
+    struct stmt *s = stmt_new(g, STMT_if), **body = &s->body;
+    struct node *n = node_new(g, NODE_where, v->type);
+    s->e[0] = value(g, vtype_of(EL_i1, (struct shape){0}), 2);
+    n->nargs = 3;
+    n->arg[0] = value_broadcast(g, vtype_of(EL_i1, v->type.shape), 2);
+    n->arg[1] = node_var(g, v);
+    n->arg[2] = value(g, v->type, 1);
+    assign(g, &body, v, n);
+    **at = s;
+    *at = &s->next;
+}
+
 /* The second dot of a chain: its operands are the first dot's result, scaled down, and a tile from memory. */
 static void chained(struct gen *g, const struct loop *l, struct node *first, struct var *acc,
                     struct stmt ***at)
@@ -529,6 +544,8 @@ static void chained(struct gen *g, const struct loop *l, struct node *first, str
     enum elem e = l->kind->in;
     struct var *v = var_new(g, first->type, false);
     assign(g, at, v, first);
+    if (chance(g, 20))
+        branch(g, v, at);
     struct node *p = node_fit(g, node_var(g, v), operand_type(l->kind, e, s));
     struct vtype other = operand_type(l->kind, e, b);
     struct node *n = node_new(g, NODE_dot_acc, acc->type);
@@ -563,6 +580,8 @@ static void body_of(struct gen *g, const struct loop *l, struct operand *o, stru
         chained(g, l, dot_node(g, l, a, b, NULL), acc[0], at);
     } else {
         assign(g, at, acc[0], dot_node(g, l, a, b, node_var(g, acc[0])));
+        if (chance(g, 8))
+            branch(g, acc[0], at);
         if (ndots > 1) {
             struct node *c = with_other(g, operand_value(g, l, &o[2], at), b);
             if (chance(g, 20))
