@@ -33,10 +33,6 @@ all: $(BUILD)/neso $(BUILD)/libneso.so $(BUILD)/libneso.a
 
 # -- the library and the command --
 
-# What runs once a program, or once an op, is built for size: 80 KB less, no difference in compile time.
-SMALL    = $(filter frontend/builtins/% frontend/python/% runtime/host/% codegen/select/%,$(SOURCES))
-$(SMALL:%.c=$(BUILD)/%.o): CFLAGS += -Os
-
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(OURS) -c $< -o $@
