@@ -87,8 +87,8 @@ fault fragment_of_mma codegen/select/dot.c 's/(n \+= matrix_words\(s, g, b, DOT_
     "the last two registers of B change places"
 fault schedule_past_store codegen/schedule.c 's/add_edge\(s, o->last_write, at, 1\);/if (writes) add_edge(s, o->last_write, at, 1);/' \
     "a load comes before the store that it follows"
-fault phase_of_ring opt/pipeline/warp_specialize.c '/^static void feed_load/,/^}/s/advance\(b, r\);/ring_advance(b, r->stages > 2 ? r->stages - 1 : r->stages, \&r->slot, \&r->phase);/' \
-    "a ring of buffers skips its last slot on one side"
+fault phase_of_ring opt/pipeline/warp_specialize.c '/^static void copy_take/,/^}/s/advance\(b, r\);/ring_advance(b, r->stages > 2 ? r->stages - 1 : r->stages, \&r->stage, \&r->phase);/' \
+    "a ring of buffers skips its last stage on one side"
 fault exchange_of_registers codegen/select/convert.c 's/old\[\(uint32_t\)i \^ step\[b\]\], old\[i\]/old[i], old[(uint32_t)i ^ step[b]]/' \
     "a conversion by shuffles takes the other register"
 fault load_under_mask codegen/select/memory.c 's/bool partly = guard\.kind == OPND_reg && l->needs_other;/bool partly = false;/' \
