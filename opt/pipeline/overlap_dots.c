@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* overlap_dots.c: of two chained dots in a loop, overlaps iteration i+1's first dot with iteration i's second.
+/* overlap_dots.c: overlaps, for two chained dots in a loop, iteration i+1's first dot with iteration i's second dot.
  *
  *     for %k = %lo to %hi carry(%sum, %m) {            %e = if %lo < %hi {
  *       mbar_wait %K                                      mbar_wait %K; %s = wgmma %q, %K, 0; dot_wait; %p, %a = f(%s, %m)
@@ -16,31 +16,32 @@
  *                                                         mbar_wait %V; %d.1 = wgmma %p, %V, %sum * %a; dot_wait
  *                                                       } else { yield %sum, %m }
  *
- * Tensor cores then run the second dot during an iteration's arithmetic. The pass splits the body into two parts. The
- * early part computes the second dot's operand; the late part is that dot and the computation of its accumulator. The
- * split is legal if the early part uses nothing that the late part computes, and if only the two dots and their
- * barriers have side effects. The loop carries the values that the late part needs of the early part; the first dot's
- * result is dead by then. The registers of the second dot's operand must not change until that dot has ended, so the
- * operand goes through the dot's wait.
+ * Tensor cores then run the second dot during the arithmetic of the next iteration. The pass splits the body into
+ * two parts. The early part computes the second dot's operand; the late part is that dot and the computation of its
+ * accumulator. The split is legal if the early part uses nothing that the late part computes, and if only the two
+ * dots and their barriers have side effects. The loop carries the values of the early part that the late part uses;
+ * the first dot's result is dead by then. The registers of the second dot's operand must not change until that dot
+ * has ended, so the pass makes the operand an operand and a result of the dot's wait.
  *
- * If a CTA has several warpgroups, each starts staggered, once a tile, behind the one before it:
+ * If a CTA has several warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
+ * the first dot of the previous warpgroup has ended:
  *
  *     mbar_wait %K; stagger_wait; %s = wgmma %q, %K, 0; dot_wait; stagger_arrive   of the first iteration
  *     ...
  *     mbar_wait %V; %d = wgmma %p, %V, %sum * %a; dot_wait; stagger_end            of the last
  *
  * Without that, all warpgroups would reach their arithmetic at the same time, and the tensor cores would idle
- * meanwhile. Warpgroups that start together stay together: of an attention's iterations of about 2850 cycles on an
- * H200 two warpgroups were 358 cycles apart, and 1025 cycles apart if the second one's first dot waits for the first
- * one's. TFLOP/s there (64 heads of 4096 rows, tiles of 128 x 128, f16), together and staggered: D = 128 453 and 565,
- * causal 454 and 467, D = 64 348 and 385, causal 343 and 346; tiles of 128 x 64 473 and 473. Staggering in every
- * iteration was no better (566, 473, 392, 334, 474). Only the first loop of a tile staggers, since the warpgroups
- * stay apart in the loops behind it. The bounds of the loop are scalars, so all warpgroups execute all three stagger
- * ops, or none. The pass does not stagger warpgroups that share rows, because a barrier brings these together in each
- * iteration.
+ * meanwhile. Warpgroups that start at the same time do not drift apart by themselves. In an attention kernel on an
+ * H200, whose iterations take about 2850 cycles, two warpgroups were 358 cycles apart; staggered, they were 1025
+ * cycles apart. TFLOP/s of attention (64 heads of 4096 rows, tiles of 128 x 128, f16), without and with staggering:
+ * D = 128 453 and 565, causal 454 and 467, D = 64 348 and 385, causal 343 and 346; tiles of 128 x 64 473 and 473.
+ * Staggering in every iteration was no better (566, 473, 392, 334, 474). Only the first loop of a tile staggers,
+ * since the warpgroups stay apart in the loops behind it. The bounds of the loop are scalars, so either all
+ * warpgroups execute all three stagger ops, or none does. The pass does not stagger warpgroups that share rows,
+ * because a barrier aligns these in each iteration.
  *
- * The pass needs free registers in a thread of its role, or, where two CTAs share an SM, in a thread of its CTA.
- * Needs: layouts. Leaves: dead ops. */
+ * The pass applies if both accumulators, the second dot's operand and the values of the arithmetic fit in a thread's
+ * registers: those of its role, or those that let two CTAs share an SM. Needs: layouts. Leaves: dead ops. */
 #include "ir/target/fragments.h"
 #include "ir/support/map.h"
 #include "ir/target/target.h"
@@ -99,8 +100,8 @@ static bool only_late_uses(const struct rotation *r, const struct op *o)
     return n > 0;
 }
 
-/* Does o use a carried value that belongs to the early part? The late part would need that value of the iteration
- * before. */
+/* Does o use a carried value that belongs to the early part? The late part would then need that value of the
+ * previous iteration. */
 static bool uses_carried(const struct rotation *r, const struct op *o)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -192,14 +193,14 @@ static bool has_registers(const struct rotation *r)
            (given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps)));
 }
 
-/* A tile of which a register holds several elements: a tile of 32-bit elements would be copied for each dot. */
+/* Does each register of the tile hold several elements? A tile of 32-bit elements would need a copy for each dot. */
 static bool is_packed_tile(const struct value *v)
 {
     return v->type->kind == TY_tile && type_elem_bytes(v->type) < 4;
 }
 
-/* Do copies fill the buffer, or does the loop not write it at all? A buffer that threads write would have to wait for
- * dots. */
+/* Do asynchronous copies fill the buffer, or does the loop not write it at all? If threads wrote it, their stores
+ * would have to wait for the dots that read it. */
 static bool is_filled(const struct rotation *r, const struct value *v)
 {
     return value_is_outside(v, r->loop) || v->def->code == OP_shared_stage;
@@ -245,10 +246,10 @@ static int first_copy(const struct rotation *r, int wait)
     return c.at;
 }
 
-/* The stages of the second dot's ring beyond those without which the producer would deadlock. When the producer
- * copies for the first dot of the next iteration, the second dot of this iteration holds its stage; and if copies for
- * the second dot come before those for the first, the second dot of the next iteration holds a stage too. 0 without a
- * producer. */
+/* The stages of the second dot's ring beyond those that it needs to avoid a deadlock of the producer. While the
+ * producer copies for the first dot of the next iteration, the second dot of this iteration holds its stage. If
+ * copies for the second dot come before those for the first, the second dot of the next iteration also holds a
+ * stage. 0 without a producer. */
 static int spare_stages(const struct rotation *r)
 {
     int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);
@@ -331,7 +332,7 @@ static void build_first(struct rotation *r, struct builder *b, struct value **cr
     op_set_opnd(loop, 0, build_binary(b, OP_add, op_opnd(loop, 0), op_opnd(loop, 2)));
 }
 
-/* Makes the late part use the values that the iteration before has carried to it. */
+/* Makes the late part use the crossing values that the loop carries from the previous iteration. */
 static void take_over(struct rotation *r, int ncarried)
 {
     struct map handed;
@@ -357,11 +358,12 @@ static void release_by_warps(struct rotation *r, const struct value *bar)
     }
 }
 
-/* Starts the second dot behind the first, and waits for it at the end of the body, where the next operand is written.
- * There the pass also tests once more the second dot's mbarrier, whose phase is complete: that is a branch, and ptxas
- * does not move the wait in front of a branch. (Another kind of branch also works and was slower: 624 became 527
- * TFLOP/s for 128 x 128, D = 128.) No warp may test the mbarrier after the next phase is complete, so each warp
- * releases the stage itself, instead of one warp for its warpgroup. */
+/* Starts the second dot directly behind the first one, and waits for it at the end of the body, in front of the
+ * write of the next operand. In front of that wait the pass also repeats the test of the second dot's mbarrier,
+ * whose phase is complete. The test is a branch, and ptxas does not move the wait in front of a branch. (Another
+ * kind of branch also works, but was slower: 527 instead of 624 TFLOP/s for 128 x 128, D = 128.) No warp may test
+ * the mbarrier after the next phase is complete, so each warp releases the stage itself, instead of one warp for
+ * its warpgroup. */
 static void reorder(struct rotation *r)
 {
     struct op **e = r->effects, *yield = r->body->last;
@@ -398,7 +400,8 @@ static void keep_operand(struct rotation *r)
     mark(r, wait);
 }
 
-/* Builds the late part of the last iteration; results[i] becomes the loop's value i behind it. */
+/* Builds the late part of the last iteration behind the loop. Sets results[i] to the final value of the loop's
+ * result i. */
 static void build_last(struct rotation *r, struct builder *b, struct value **results, int n)
 {
     struct map last;
@@ -431,7 +434,8 @@ static struct op *build_either(struct rotation *r, int n)
     return either;
 }
 
-/* Makes the loop carry the crossing values. Marks also refer to arguments, so they move to those of the new loop. */
+/* Makes the loop carry the crossing values. This replaces the loop, so the marks of late arguments are copied to
+ * the new loop's arguments. */
 static void carry_more(struct rotation *r, struct value *const *crossing)
 {
     struct block *old = r->body;
@@ -469,7 +473,8 @@ static void rotate(struct rotation *r)
 
 static bool visit(struct block *b, bool is_staggered);
 
-/* Visits the regions of o: one of them runs, or, in a loop, one after the other. */
+/* Visits the regions of o. Only one region of an `if` runs, so staggering in one does not stagger the other;
+ * regions of other ops run one after the other. */
 static bool visit_regions(struct op *o, bool is_staggered)
 {
     bool any = is_staggered;

@@ -19,15 +19,16 @@
  *       tensor_put %s, %j + 64                               bulk_wait read=1                          ...
  *     }                                                      tensor_put %s, %i                         ... %i + 64
  *
- * Tensor cores idle between the last dot of one tile and the first dot of the next, so little work may stand there.
- * The pass leaves only the rounding of the accumulator there. The rounded tile stays in registers, two elements in
- * each. The iterations of the next program store it piece by piece while their dots run; the first iteration stores
- * no piece.
+ * Tensor cores idle between the last dot of one tile and the first dot of the next, so little work should stand
+ * there. The pass leaves only the rounding of the accumulator at that place. The rounded tile stays in registers,
+ * two elements in each. The iterations of the next program store it piece by piece while their dots run; the first
+ * iteration stores no piece.
  *
- * Pieces alternate between two stages of a buffer. Each piece waits until the copy of the piece before has read its
- * stage, so the barrier in front of the piece's own copy also shows all threads that the next piece's stage is free:
- * one barrier a piece. Needs: layouts, roles, and tiles that warpgroups store in pieces independently of each other.
- * The accumulator, the rounded tile and addresses must fit into a thread's registers. */
+ * Pieces alternate between two stages of a buffer. Before a piece is copied to memory, its threads wait until the
+ * copy of the previous piece has read the other stage, and pass a barrier. This barrier also tells all threads that
+ * the next piece may overwrite that stage, so each piece needs one barrier only. Needs: layouts, roles, and tiles
+ * that warpgroups store in pieces independently of each other. The accumulator, the rounded tile and addresses must
+ * fit into a thread's registers. */
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
@@ -57,7 +58,8 @@ static void look_at(struct op *o, void *ctx)
         d->loop = o->block->parent;
 }
 
-/* Finds the loop over programs, and in it the loop with the only dot, of which one stays in flight. */
+/* Finds the loop over programs, and inside it the loop that contains the function's only dot and leaves it in
+ * flight. */
 static bool find_loops(struct epilogue *d, const struct op *roles)
 {
     for (struct op *o = roles->regions[0]->first; o; o = o->next)
@@ -128,7 +130,7 @@ static bool fits(const struct epilogue *d, const struct op *roles)
 
 /* -- the coordinates of pieces -- */
 
-/* Returns the value to which a constant, *more, is added to give v. */
+/* Splits v into a sum, root + *more, whose second term is a constant. Returns the root. */
 static struct value *root_of(struct value *v, int64_t *more)
 {
     int64_t c;
@@ -163,7 +165,7 @@ static void find_all_carried(struct epilogue *d)
 
 /* -- the rewrite -- */
 
-/* Builds piece i of the tile whose pieces and coordinates are `now` (in the order of d->carried). */
+/* Builds the store of piece i. `now` holds the tile's pieces and coordinates in the order of d->carried. */
 static void build_piece(struct builder *b, const struct epilogue *d, struct value *const *now, int i)
 {
     const struct piece *p = &d->pieces.at[i];
@@ -187,7 +189,8 @@ static void build_piece(struct builder *b, const struct epilogue *d, struct valu
         op_set_int(put, p->put->attrs[k].key, p->put->attrs[k].i);
 }
 
-/* Builds a branch to the piece with number `which`, one of those from `first` to `end`. */
+/* Builds a binary tree of branches that stores the piece with number `which`, which is at least `first` and below
+ * `end`. */
 static void build_one_of(struct builder *b, const struct epilogue *d, struct value *const *now,
                          struct value *which, int first, int end)
 {
@@ -204,7 +207,8 @@ static void build_one_of(struct builder *b, const struct epilogue *d, struct val
     }
 }
 
-/* Builds the pieces from number `from` on; -1 stands for the first iteration, which stores none. */
+/* Builds a loop that stores the pieces from number `from` on; -1 means that the first iteration, which stores none,
+ * has not run. */
 static void build_rest(struct builder *b, const struct epilogue *d, struct value *const *now,
                        struct value *from)
 {

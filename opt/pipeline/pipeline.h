@@ -17,14 +17,14 @@ bool producer_can_copy(const struct op *load, struct value *const *coords, int n
 
 /* -- pipeline_loops.c -- */
 /* Is the op a load that pipeline_loops copies to shared memory ahead of time, so that its readers can take the tile
- * in their own layout? Such are loads of vectors, and of tiles that are added to a dot's result and the like. */
+ * in their own layout? This holds for vectors, and for tiles that elementwise ops combine with a dot's result. */
 bool readers_choose_layout(const struct op *o);
 /* Is the op a load of a vector that is copied ahead, and would several threads with this layout copy the same
  * elements? Readers can take the vector from shared memory in any layout. */
 bool repeats_staged_vector(const struct op *o, const struct layout *l);
 
 /* -- warp_specialize.c -- */
-/* Advances to a ring's next stage; behind the last stage comes the first, in the other phase. */
+/* Advances to a ring's next stage. After the last stage comes the first one again, with the other phase. */
 void ring_advance(struct builder *b, int stages, struct value **stage, struct value **phase);
 
 #endif

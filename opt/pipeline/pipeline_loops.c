@@ -17,17 +17,21 @@
  *                                                                yield ..., %q.2, (%stage + 1) mod 3
  *                                                              async_wait
  *
- * A load is copied ahead if its tile goes to dots only (by `convert`, `to_shared`, casts, or, while there is room,
- * arithmetic), if nothing in the loop writes memory, if a copy has 4 bytes or more, and if pure ops compute its
- * addresses and mask from the loop's counter and carried values: the pass builds these ops once more, stages - 1
- * iterations ahead. (A transposition between the load and the dot moves in front of the load.) Masks disable copies
- * past the last iteration. With n the distance to the end, which is positive inside of the loop, iteration i from now
- * exists if n, unsigned, is above i * |step|.
+ * A load becomes an asynchronous copy if all of these hold: only dots use its tile (directly, through `convert`,
+ * `to_shared` and casts, or, while shared memory has space, through other arithmetic); the loop does not write the
+ * memory that it reads; one copy has at least 4 bytes; and pure ops compute its addresses and mask from the loop's
+ * counter and carried values. The pass clones these pure ops, to compute addresses and masks stages - 1 iterations
+ * ahead. If a transposition stands between the load and the dot, the pass first transposes the load's addresses
+ * instead. Masks disable copies past the last iteration. Let n be the distance from the counter to the loop's end,
+ * which is positive inside the loop: the i-th iteration after the current one exists if n > i * |step|, compared as
+ * unsigned numbers.
  *
- * If both operands of one dot are copied, and the dot takes several steps of its instruction along K, these steps
- * become dots of their own: parts of the operands are loaded while the part before is multiplied. The wait for the
- * next iteration's copies stands in front of the last step, so that the step's instructions hide the barrier. (a.0 is
- * the first part of a, n the next stage; %stage is the number of the stage.)
+ * If the pass copies both operands of one dot, and this dot takes several MMA instructions along K, the pass splits
+ * the dot into one dot for each of these steps. Operands of the next step are then loaded from shared memory while
+ * the current step multiplies. The wait for the next iteration's copies stands in front of the last step, so that
+ * the instructions of this step hide the latency of the barrier. In the sketch, %a.0 is the first step's part of %a,
+ * %stage the number of the current stage, %n the number of the next stage, and %n.0 the first step's part of the
+ * next iteration's %a.
  *
  *     for ... carry(..., %a.0, %b.0)
  *       %a.1 = shared_load %ring[%stage] at=[0,16] ...
@@ -38,10 +42,10 @@
  *       %d.1 = dot %a.1, %b.1, %d.0
  *       yield ..., %n.0, ...
  *
- * One barrier an iteration is enough (insert_barriers.c puts it behind the wait): it shows all threads' copies to
- * all, and ensures that all threads have read the stage of the iteration before, which the next copies fill. The loop
- * carries the number of the stage, which goes back to 0 by a comparison. Carried values that only the load needed are
- * left for dce. */
+ * One barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the copies of
+ * all threads visible to all threads. It also ensures that all threads have read the previous iteration's stage
+ * before the next copies overwrite it. The loop carries the number of the stage; a comparison and a select wrap it
+ * to 0. The pass leaves carried values that only the load needed to dce. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
@@ -77,21 +81,22 @@ struct pipeline {
     VEC(struct staged) loads;
     struct map
         slice; /* ops of the body that compute the addresses of copies; carried arguments that these need */
-    VEC(struct value *) ahead; /* these arguments, in order */
+    VEC(struct value *) ahead; /* the carried arguments in the slice, in order */
     bool writes;      /* the loop writes memory, so only loads that invariant_loads marked are copied ahead */
     bool fenced;      /* ops of the asynchronous proxy (wgmma) read the ring */
-    bool loads_ahead; /* the slice contains loads (rotate_loads.c), */
-    struct value *live; /* which run if the iteration that they serve exists */
-    bool has_producer;  /* a producer warp copies for dots here, and one dot may be in flight all the time */
+    bool loads_ahead; /* the slice contains loads (rotate_loads.c) */
+    struct value *live; /* the mask of these loads (i1): whether the iteration that needs them exists */
+    bool has_producer;  /* a producer warp copies operands of the loop's dots */
     struct op *dot;     /* the dot that is split into steps; NULL: none */
-    struct staged *operand[2]; /* the loads of its operands, */
-    int step_k;                /* and the extent of one step along K */
+    struct staged *operand[2]; /* the loads of its operands */
+    int step_k;                /* the extent of one step along K */
 };
 
 /* -- which loads -- */
 
-/* The ops between a load and a dot's operand: casts and the like, or also arithmetic with other tiles and shape ops.
- * OTHERS: tiles that reach no dot, since an iteration of a loop with dots waits for these as well. */
+/* The ops that may stand between a load and a dot's operand. BY_CASTS: casts and layout conversions. BY_ARITHMETIC:
+ * also arithmetic with other tiles, and shape ops. OTHERS: the tile need not reach a dot, but its latency delays
+ * each iteration of a loop with dots, so it is copied too. */
 enum way { BY_CASTS, BY_ARITHMETIC, OTHERS, WAYS };
 
 static bool passes_on(const struct op *o, enum way way)
@@ -101,7 +106,7 @@ static bool passes_on(const struct op *o, enum way way)
                                      o->code == OP_expand_dims || o->code == OP_reshape));
 }
 
-/* Does v reach dots only, in this way? */
+/* Do all uses of v lead to dots, directly or through ops that `way` permits? */
 static bool ends_in_dots(const struct value *v, const struct block *b, enum way way, int depth)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -114,8 +119,9 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
     return v->uses != NULL;
 }
 
-/* Do the load's users compute operands of dots? *target is the type as which a stage is read: the type that wgmma
- * reads, if there is a wgmma; the type to which all users convert the tile; otherwise it is read as it was loaded. */
+/* Do the load's users compute operands of dots, through ops that `way` permits? Sets *target to the value whose
+ * type decides how the ring is laid out: the buffer that wgmma reads, if there is one; otherwise the value to which
+ * all users convert the tile, if they do; otherwise the loaded tile. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
@@ -139,8 +145,8 @@ static bool goes_to_dots(const struct op *load, enum way way, const struct value
     return all_direct ? *target != NULL : ends_in_dots(x, load->block, way, 0);
 }
 
-/* The elements that a thread can copy at once: they are in consecutive registers, and consecutive in global and in
- * shared memory. */
+/* The number of elements that a thread can copy with one cp.async: they must be in consecutive registers of the
+ * load's layout, and consecutive in both global and shared memory. */
 static int copy_width(const struct axis_table *axes, const struct op *load, const struct layout *ring)
 {
     const struct layout *l = op_result(load)->type->layout;
@@ -263,7 +269,7 @@ bool repeats_staged_vector(const struct op *o, const struct layout *l)
 
 /* -- the slice that computes addresses -- */
 
-/* Does rotate_loads.c move the load to the iteration before? */
+/* Is o a load whose only use is the loop's yield? rotate_loads.c has then moved it one iteration ahead. */
 static bool is_rotated(const struct pipeline *p, const struct op *o)
 {
     const struct value *r = o->code == OP_load ? op_result(o) : NULL;
@@ -299,7 +305,8 @@ static bool add_to_slice(struct pipeline *p, struct value *v)
     return add_to_slice(p, op_opnd(p->body->last, v->index - 1));
 }
 
-/* Finds the slice of all loads. Drops loads without a slice, and then starts anew. */
+/* Finds the slice of all loads. If the address or the mask of a load cannot be computed ahead, drops this load and
+ * starts over. */
 static void find_slice(struct pipeline *p)
 {
     for (int i = 0; i < p->loads.n; i++) {
@@ -320,7 +327,8 @@ static void find_slice(struct pipeline *p)
     }
 }
 
-/* wgmma and its barriers execute in order, but write nothing. */
+/* Is o an op of wgmma or of an mbarrier? Such ops must keep their program order, but write no memory that loads
+ * read. */
 static bool is_in_order(const struct op *o)
 {
     return o->code == OP_wgmma || o->code == OP_dot_wait || o->code == OP_mbar_wait ||
@@ -332,8 +340,8 @@ static void look_at_copies(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_async_copy;
 }
 
-/* False: the loop cannot have copies ahead. Waits count groups of copies, and an inner loop would add groups of its
- * own. */
+/* Finds out what the body contains. Returns false if the loop has no dot, or if it, or a loop inside it, already
+ * has asynchronous copies: async_wait counts groups of copies, and would count theirs too. */
 static bool look_at_body(struct pipeline *p)
 {
     bool has_dot = false, has_copies = false;
@@ -418,7 +426,8 @@ struct bytes {
     const struct staged *more; /* in addition to p->loads */
 };
 
-/* Does o read a load that is copied ahead? Then it reads the ring. */
+/* Does o read the result of a load that is copied ahead? Such an op will read the ring, and needs no buffer of its
+ * own. */
 static bool reads_ring(const struct bytes *x, const struct op *o)
 {
     const struct op *load = op_opnd(o, 0) ? op_opnd(o, 0)->def : NULL;
@@ -435,8 +444,9 @@ static int64_t bytes_of(const struct op *o, void *ctx)
     return 0;
 }
 
-/* Is there shared memory for one more ring? Rings may take half, so that two CTAs fit on an SM. If two CTAs do not
- * fit anyway, a producer copies for the dots, or the ring is small, they may take nearly all. */
+/* Has shared memory space for the ring of x? Rings may take half of it, so that two CTAs fit on an SM. They may
+ * take nearly all of it if two CTAs do not fit anyway, if a producer warp copies operands of dots, or if the ring
+ * is small. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {
     const struct params *params = p->s->module->params;
@@ -451,7 +461,7 @@ static bool has_room(const struct pipeline *p, const struct staged *x)
     return others + own <= (others > share || p->has_producer ? all - reserve : share);
 }
 
-/* Is there anything to pipeline, and is that legal? */
+/* Chooses the loads to copy. Returns false if the loop cannot be pipelined or no load qualifies. */
 static bool plan(struct pipeline *p)
 {
     p->nstages = opt_stages(p->s->func, p->loop);
@@ -488,7 +498,8 @@ static struct value *stage_of(struct builder *b, struct value *ring, struct valu
                  0));
 }
 
-/* Does the i-th iteration after the one with counter k exist? Inside of the loop, the one with counter k does. */
+/* Builds the condition that the i-th iteration after the one with counter k exists. `inside`: k is the counter of
+ * an iteration that exists. */
 static struct value *exists(struct pipeline *p, struct builder *b, struct value *k, int i, bool inside)
 {
     struct value *hi = op_opnd(p->loop, 1), *from = p->step > 0 ? k : hi, *to = p->step > 0 ? hi : k;
@@ -515,7 +526,7 @@ static struct value *compute(struct pipeline *p, struct builder *b, struct map *
     return value_mapped(map, v);
 }
 
-/* Builds the copies of the iteration whose counter and carried values `map` has, as one group. */
+/* Builds the copies of the iteration whose counter and carried values `map` holds, and commits them as one group. */
 static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, struct value *live,
                        struct value *stage)
 {
@@ -534,8 +545,8 @@ static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, s
     build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
 }
 
-/* Advances the carried values by one iteration: now[i] becomes the value that the body yields. Stands behind the
- * copies, so that an old value and its new one are not live together. */
+/* Advances the carried values by one iteration: now[i] becomes the value that the body yields. The ops for this
+ * stand behind the copies, so that an old value and its new one are not live at the same time. */
 static void advance(struct pipeline *p, struct builder *b, struct map *map, struct value **now)
 {
     for (int i = 0; i < p->ahead.n; i++)
@@ -550,8 +561,8 @@ static void start_map(struct pipeline *p, struct map *map, struct value *k, stru
         *map_at_ptr(map, p->ahead.at[i]) = now[i];
 }
 
-/* Builds the rings and the copies of the first stages - 1 iterations in front of the loop. `now`: the carried values
- * after these. */
+/* Builds, in front of the loop, the rings and the copies of the first stages - 1 iterations. Sets `now` to the
+ * carried values after these iterations. */
 static void build_prologue(struct pipeline *p, struct value **now)
 {
     struct builder b = build_before(p->loop);
@@ -596,7 +607,7 @@ static void copy_ahead(struct pipeline *p, struct builder *b, struct value *stag
     advance(p, b, &map, now);
 }
 
-/* Waits until all but the `pending` newest groups have ended. */
+/* Builds a wait for all groups of copies except the `pending` newest ones. */
 static void build_wait(struct pipeline *p, struct builder *b, int pending)
 {
     struct op *wait = build_op(b, OP_async_wait, 0, NULL, 0, NULL, 0);
@@ -608,8 +619,9 @@ static void build_wait(struct pipeline *p, struct builder *b, int pending)
 
 /* -- loads and dots as a whole -- */
 
-/* Makes wgmma read the ring itself, if the ring has the layout that wgmma needs, perhaps transposed. v is the loaded
- * tile, or a transposition of it whose dimension d is the tile's dimension order[d]. */
+/* Makes wgmma read its operand directly from the ring, if the ring, or a transposed view of it, has the layout that
+ * wgmma needs. v is the loaded tile or a transposition of it: dimension d of v is dimension order[d] of the loaded
+ * tile. */
 static void share_ring(struct staged *x, struct value *stage, struct value *v, const int *order)
 {
     for (struct use *u = v->uses, *next; u; u = next) {
@@ -639,7 +651,8 @@ static void share_ring(struct staged *x, struct value *stage, struct value *v, c
     }
 }
 
-/* Replaces uses of the loop's load x by loads from the ring, in front of each conversion. */
+/* Replaces uses of the load by loads from the ring: each conversion becomes a load in the layout to which it
+ * converts; all other users share one load in the tile's own layout. */
 static void read_ring(struct staged *x, struct value *stage)
 {
     static const int same[RANK_MAX] = {0, 1, 2, 3, 4};
@@ -690,7 +703,8 @@ static struct value *build_step(struct pipeline *p, struct builder *b, struct va
     return op_result(o);
 }
 
-/* `parts`: the first step's operands in this iteration; on return, those in the next. */
+/* Replaces the dot by its steps. On entry, `parts` holds the first step's operands of this iteration; on return,
+ * those of the next iteration. */
 static void rewrite_steps(struct pipeline *p, struct value *stage, struct value **now, struct value **parts)
 {
     struct builder b = build_before(p->dot);
@@ -717,13 +731,13 @@ static void rewrite_steps(struct pipeline *p, struct value *stage, struct value 
     for (int i = 0; i < 2; i++)
         op_erase(converts[i]);
     for (int i = 0; i < 2; i++)
-        op_erase(p->loads.at[i].load); /* in this order or the other: either load may be the first operand */
+        op_erase(p->loads.at[i].load); /* in the order of p->loads, where either operand may be the first */
 }
 
 /* -- the rewrite -- */
 
-/* Makes the loop also carry the values that copies need ahead, the number of the stage, and the operands of a first
- * step. */
+/* Rewrites the loop. The new loop also carries the values from which it computes addresses ahead, the number of the
+ * stage, and, if the dot is split, the operands of its first step. */
 static void rewrite(struct pipeline *p)
 {
     struct module *m = p->s->module;
@@ -777,7 +791,8 @@ static void visit(struct stager *s, struct block *b)
     }
 }
 
-/* If the loaded tile is only transposed and goes to dots, transposes the addresses instead. */
+/* If the only use of a loaded tile is a transposition whose result goes to dots, transposes the load's addresses
+ * and mask instead of the tile. */
 static void transpose_load(struct op *o, void *ctx)
 {
     (void)ctx;

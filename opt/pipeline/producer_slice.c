@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* producer_slice.c: which scalars does the producer warp compute for itself?
+/* producer_slice.c: finds the scalars that the producer warp must compute itself.
  *
  * The slice contains the coordinates of copies, the bounds of the loops around them, and the conditions of early
- * returns, with all their operands: scalars only. The producer loads a scalar from memory itself, if the kernel
- * cannot write that memory before (can_load_twice). Before the first dot, the consumers write nothing until the
- * producer is ready, and it becomes ready only behind the last such load. In a loop of dots, the consumers wait for
- * tiles that the producer copies after the load. */
+ * returns, with all their operands. All of these are scalars. The producer may load a scalar from memory itself if
+ * the program cannot write that memory before the load (can_load_twice). In front of the first dot this holds
+ * because the consumers write nothing until the producer is ready, and the producer is ready only behind its last
+ * such load. In a loop of dots it holds because the consumers wait for tiles that the producer copies after the
+ * load. */
 #include "opt/analysis/analysis.h"
 #include "opt/pipeline/pipeline.h"
 #include "opt/pipeline/producer_slice.h"
@@ -70,7 +71,7 @@ static bool has_dot_behind(const struct op *o)
     return false;
 }
 
-/* Do both roles load the same value if each loads this scalar? */
+/* Do both roles get the same value if each of them executes this load? */
 static bool can_load_twice(const struct op *o)
 {
     struct look l = {.load = o};
@@ -98,8 +99,8 @@ static bool need_bounds(struct map *m, const struct op *loop)
     return need(m, op_opnd(loop, 0)) && need(m, op_opnd(loop, 1)) && need(m, op_opnd(loop, 2));
 }
 
-/* Adds v and all its operands. False: one of them is a tile, comes from memory that may change, or from a loop that
- * is no `for`. */
+/* Adds v and all values on which it depends. Returns false if one of them is a tile, is loaded from memory that may
+ * change, or comes from a loop other than `for`. */
 static bool need(struct map *m, const struct value *v)
 {
     if (slice_has(m, v))
@@ -150,7 +151,7 @@ bool slice_add_exits(struct map *m, const struct block *b)
     return true;
 }
 
-/* Adds the coordinates of a copy in o's place, and the bounds of the loops around o. */
+/* Adds the coordinates of a copy that stands where o does, and the bounds of the loops around o. */
 static bool add_place(struct map *m, const struct op *o, struct value *const *coords, int ncoords)
 {
     for (int i = 0; i < ncoords; i++)

@@ -11,8 +11,8 @@ bool stands_in_loops(const struct op *o);
 /* May the program return inside of o? Then it returns in both roles. */
 bool is_exit(const struct op *o);
 bool slice_has(struct map *slice, const void *value);
-/* Adds values with all their operands to the slice. False: a value depends on a tile, on memory that may change, or
- * on a loop that is no `for`. */
+/* Each adds values with all their operands to the slice. Returns false if one of them depends on a tile, on memory
+ * that may change, or on a loop other than `for`. */
 bool slice_add_place(struct map *slice, const struct op *load);      /* the coordinates and the loops of a load */
 bool slice_add_exits(struct map *slice, const struct block *b);      /* the conditions of early returns */
 

@@ -8,10 +8,11 @@
  *                                                      yield %next
  *                                                    }
  *
- * Tiles are copied to shared memory ahead of time. A scalar, or an index tile with few elements a thread, is loaded
- * ahead into registers. If such a value is part of the address of a copy (the number of a page or of an expert),
- * pipeline_loops.c loads it as many iterations ahead as the copy runs. The pass is legal if the address follows by
- * pure ops from the loop's counter and carried values, and the loop does not write the memory. */
+ * Tiles are copied to shared memory ahead of time (pipeline_loops.c). This pass loads a scalar, or an index tile
+ * with few elements per thread, ahead into registers. If the address of a copy depends on such a value (the number
+ * of a page or of an expert), pipeline_loops.c loads the value as many iterations ahead as the copy runs. The
+ * rewrite is legal if pure ops compute the address from the loop's counter and carried values, and the loop does not
+ * write the memory that is loaded. */
 #include "opt/pipeline/rotate_loads.h"
 
 #include "opt/passes.h"
@@ -30,8 +31,8 @@ struct rotation {
     int n;
 };
 
-/* Does v follow from values that are known when an iteration starts: v of that iteration, or with `next` v of the one
- * behind it? */
+/* Can v be computed from values that are known when an iteration starts? `next`: asks for the next iteration's v
+ * instead of this iteration's. */
 static bool is_known(const struct rotation *r, const struct value *v, bool next, int depth)
 {
     if (!v || value_is_outside(v, r->loop))
@@ -57,8 +58,8 @@ static bool says_where(const struct value *v, int64_t depth)
     return false;
 }
 
-/* Scalars, and tiles of few registers that are part of another load's address; other tiles are copied to shared
- * memory. */
+/* Is v a scalar, or an integer tile of few registers on which the address of another load depends? Other tiles are
+ * copied to shared memory. */
 static bool is_small(const struct rotation *r, const struct value *v)
 {
     const struct params *params = r->m->params;
@@ -93,8 +94,8 @@ struct value *load_mask(struct builder *b, struct value *mask, struct value *liv
     return mask ? build_binary(b, OP_and, mask, live) : live;
 }
 
-/* Computes v with the values of `map` for the loop's arguments. An argument without an entry has the value that
- * iteration `now` yields for it (NULL: the argument itself). */
+/* Computes v with the loop's arguments replaced by their values in `map`. An argument without an entry becomes the
+ * value that the iteration described by `now` yields for it; if `now` is NULL, it stays the argument. */
 static struct value *compute(const struct rotation *r, struct builder *b, struct map *map, struct map *now,
                              struct value *v)
 {

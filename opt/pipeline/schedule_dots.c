@@ -12,20 +12,22 @@
  *     %dp.1 = dot_wait %dp                        %ds = mul %p, %dp.1
  *     %ds = mul %p, %dp.1                         %dv.1, %p.1 = dot_wait %dv, %p
  *
- * This is list scheduling of whole ops. A segment is a run of ops of one block without loops, branches with effects, and
- * ops that other programs or the host see. The pass takes the dots of a segment in turn: next comes the first dot that waits for
- * no other dot, else the next one in program order. In front of a dot stand the ops that it depends on: first those that
- * need no result of a dot in flight, then waits, each in front of the first op that needs it, with the other ops. Behind
- * a dot stand stores and copies that no later dot needs: they execute while the dot runs. A wait leaves as many groups
- * pending as dots have started since. An operand in registers goes through its dot's wait, so that the registers keep
- * their values until then. Segments stay as they are if they have one dot (experts and products with scales of blocks
+ * This is list scheduling of whole ops. A segment is a run of ops of one block without loops, branches with effects,
+ * and ops that other programs or the host can observe. The pass places the dots of a segment one by one: next comes
+ * the first dot that depends on no wait that is not placed yet, or, if there is none, the next dot in program order.
+ * In front of a dot the pass places the ops that the dot needs: first those that need no result of a dot in flight,
+ * then the others, each wait directly in front of the first op that needs it. Behind a dot it places stores and
+ * copies that no later dot needs: they execute while the dot runs. Each wait leaves as many groups pending as dots
+ * have started after the dot for which it waits. If an operand is in registers, it becomes an operand and a result
+ * of its dot's wait, so that these registers keep their values until the dot has ended.
+ * Segments stay as they are if they have one dot (experts and products with scales of blocks
  * were 3 to 25 percent slower with more under it: copies start later, and values live longer), if ptxas would insert a
  * wait in front of arithmetic on registers that a wgmma of the iteration before has written (C7517), or if registers have
  * no room for all accumulators and operands at once.
  *
- * Which order of two ops with side effects must stay is the table `keeps_order`. Waits for mbarriers keep their order
- * with each other and with arrivals, so a producer cannot deadlock. Needs: layouts, and copies of loads in their final
- * form. Leaves: SSA in order. */
+ * The function `keeps_order` says which two ops with side effects must keep their order. Waits for mbarriers keep their
+ * order with each other and with arrivals, so a producer cannot deadlock. Needs: layouts; all passes that turn loads
+ * into copies have run. Leaves: valid SSA. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "ir/target/wgmma.h"
@@ -35,7 +37,7 @@
 #include "opt/pipeline/pipeline.h"
 #include "opt/simplify/simplify.h"
 
-/* What an op does besides its results. */
+/* What an op does besides computing its results. */
 enum effect {
     NOTHING,
     STARTS_DOT,
@@ -124,7 +126,8 @@ static bool share_buffer(const struct op *a, const struct op *b)
 struct filling {
     const struct op *bar, *reader;
     bool fills,
-        known; /* a copy that the barrier counts fills a buffer of the reader; there are such copies */
+        known; /* fills: a copy that completes the barrier fills a buffer of the reader; known: there is a copy that
+                * completes the barrier */
 };
 
 static void note_filling(struct op *o, void *ctx)
@@ -190,7 +193,8 @@ static int number_of(const struct segment *s, const struct op *o)
     return at ? (int)(intptr_t)*at - 1 : -1;
 }
 
-/* Notes the nodes that o, or an op in its regions, uses: a branch without effects uses values only there. */
+/* Adds, to the nodes that must precede n, those whose results o, or an op inside its regions, uses. A branch
+ * without effects uses values only inside its regions. */
 static void note_uses(const struct segment *s, struct node *n, const struct op *o)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -225,7 +229,7 @@ static struct op *wait_of(const struct op *dot)
                                                                                                      : NULL;
 }
 
-/* Has the segment several dots? Is each waited for in the segment, and does each wait belong to one of its dots? */
+/* Does the segment contain several dots, the wait for each of them, and no other wait for a dot? */
 static bool is_closed(const struct segment *s)
 {
     int nwaits = 0;
@@ -248,8 +252,8 @@ static int regs_of(const struct segment *s, const struct value *v)
     return tile_regs(v->type, s->func->num_warps, 0);
 }
 
-/* Does v take registers through the segment, beside accumulators? Addresses of tiles do not: they are computed where
- * they are used. */
+/* Does v occupy registers throughout the segment, in addition to accumulators? Tiles of addresses do not, because
+ * they are computed where they are used. */
 static bool takes_registers(const struct value *v)
 {
     const struct op *o = v->def;
@@ -258,7 +262,8 @@ static bool takes_registers(const struct value *v)
            !(o && (o->code == OP_const || o->code == OP_splat || op_has(o, FREE)));
 }
 
-/* Do ops of `rest`, of block b, use v, other than as the first value that `around` carries? */
+/* Does an op of `rest`, or an op inside one, use v? Uses by `around` itself do not count: they are its bounds and
+ * initial values. */
 static bool has_user_in(const struct map *rest, const struct value *v, const struct op *around)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -271,7 +276,8 @@ static bool has_user_in(const struct map *rest, const struct value *v, const str
     return false;
 }
 
-/* The registers of the results of ops in front of `around` that it or the code behind it uses. */
+/* The registers of values that live through `around`: results of ops in front of it that ops inside or behind it
+ * use. */
 static int regs_through(const struct segment *s, const struct op *around)
 {
     int regs = 0;
@@ -368,8 +374,8 @@ static void mark_blocked(struct segment *s)
     }
 }
 
-/* Marks the nodes that must precede node `last`. `last` may be the number of nodes: then those that any dot to come
- * depends on. */
+/* Marks node `last` and the nodes that must precede it. If `last` is the number of nodes, marks all dots, and the
+ * nodes that must precede the dots not yet placed. */
 static void mark_wanted(struct segment *s, int last)
 {
     for (int i = s->nodes.n - 1; i >= 0; i--) {
@@ -410,7 +416,8 @@ static int accumulator_of(const struct segment *s, const struct node *dot)
     return o ? number_of(s, o) : -1;
 }
 
-/* Places what the dot needs, and the dot. First come ops that wait for no dot, then the rest, the accumulator last. */
+/* Places the ops that the dot needs, and then the dot: first the ops that depend on no wait for a dot, then the
+ * others, and last the op that computes the accumulator. */
 static void start_dot(struct segment *s, int dot)
 {
     const int acc = accumulator_of(s, &s->nodes.at[dot]);
@@ -424,7 +431,7 @@ static void start_dot(struct segment *s, int dot)
     place(s, dot);
 }
 
-/* Places ops with effects that no dot to come needs and that need no wait. */
+/* Places the ops with effects that no remaining dot needs and that depend on no wait for a dot. */
 static void place_under_dot(struct segment *s)
 {
     mark_blocked(s);
@@ -462,7 +469,7 @@ static bool reads_carried_sum(const struct op *o)
     return false;
 }
 
-/* Would such an op stand between a dot's start and its wait? */
+/* Would an op that computes with such registers stand between the start of a dot and the wait for it? */
 static bool reads_sum_under_dot(const struct segment *s)
 {
     int in_flight = 0;
@@ -493,7 +500,8 @@ static void set_pending(struct segment *s)
     }
 }
 
-/* Makes the dot's wait take the dot's operand in registers too. */
+/* Makes the dot's register operand an operand and a result of the dot's wait, so that its registers keep their
+ * values until then. */
 static void keep_operand(struct op *dot)
 {
     struct value *a = op_opnd(dot, DOT_a), *sum = op_result(dot);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* warp_specialize.c: gives the copies of a loop's dots to a producer warp, which fills a ring of buffers ahead of the
- * consumers.
+/* warp_specialize.c: moves the copies of operands of dots to a producer warp, which runs ahead of the consumer warps
+ * and fills a ring of buffers in shared memory.
  *
  *     for ... {                                  %bar, %buf = ...
  *       %a = tensor_load %x, %k map=0            warps { ready
@@ -20,20 +20,22 @@
  *                                                  }
  *                                                }
  *
- * A batch is the set of tiles that one block loads for one dot. Its ring has the number of stages of the innermost
- * loop around it, or one stage outside of loops. %stage is the number of the current stage. Batches of consecutive
- * loops share a ring if their buffers have the same types (the two loops of causal attention, with and without a
- * mask): both roles use its stages in program order. The stage number and the phase are carried through all loops
- * around, so a ring continues where it was when an inner loop starts once more, or when the next loop starts. A phase
- * has a parity: a wait for parity 1 passes at a fresh barrier, so the producer's first iteration finds all stages
- * empty. The producer initialises the barriers itself and does not wait for the consumers: its first copies start 600
- * cycles earlier than behind a barrier of all threads, of the 16,000 cycles of a product of 1024.
+ * A batch is the set of tiles that one block loads for one dot. Its ring has as many stages as the innermost loop
+ * around it asks for, or one stage outside of loops. %stage is the number of the current stage. Batches of
+ * consecutive loops share a ring if their buffers have the same types (the two loops of causal attention, with and
+ * without a mask): both roles use its stages in program order. All loops around a batch carry the stage number and
+ * the phase of its ring, so the ring continues where it stopped when an inner loop starts again, or when the next
+ * loop starts. A phase is a parity: a wait for parity 1 passes at a new mbarrier, so the producer's first iteration
+ * finds all stages empty. The producer initialises the mbarriers itself and does not wait for the consumers: its
+ * first copies start 600 cycles earlier than behind a barrier of all threads (a matrix product of size 1024 takes
+ * 16,000 cycles).
  *
- * Where a loop only carries the dot's accumulator, one dot stays in flight while the next starts: the wait leaves one
- * dot pending, the stage released is the one before, and behind the loop stands a wait for all dots.
+ * If the loop does nothing with the dot's accumulator but carry it, one dot stays in flight while the next one
+ * starts: the wait leaves one dot pending, the consumers release the stage of the previous iteration, and a wait for
+ * all dots follows the loop.
  *
- * producer_slice.c finds the scalars that the producer computes for itself. Loops that are no `for` have no producer;
- * raise_tma_load checks that before it makes a tensor_load. */
+ * producer_slice.c finds the scalars that the producer must compute itself. A producer cannot copy for loops other
+ * than `for`; raise_tma_load checks this before it makes a tensor_load. */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
 #include "opt/layout/layouts.h"
@@ -47,9 +49,10 @@
 
 #include <string.h>
 
-/* A tile on its way through a ring. The buffer has the layout that the first to_shared needs, of the tile or of a
- * transposition of it, with the contiguous dimension last. So tiles that lie alike in memory have buffers of one type,
- * and their batches can share a ring. Every reader sees the buffer transposed as it needs, or loads it into registers. */
+/* A tile that goes through a ring. The first to_shared of the tile, or of a transposition of it, determines the
+ * buffer's layout, which always has the contiguous dimension last. So tiles that have the same arrangement in
+ * memory have buffers of one type, and their batches can share a ring. Each reader sees the buffer in the order of
+ * dimensions that it needs, or loads it into registers. */
 struct take {
     struct op *load, *put;
     const struct type *type; /* the buffer's, with one stage */
@@ -63,8 +66,8 @@ struct take {
 struct batch {
     struct block *block; /* the block of its takes */
     VEC(struct take) takes;
-    int ring; /* the number of its ring; batches that share a ring have takes of equal number and types */
-    int ncopied; /* the number of its takes that the producer has copied in this iteration, while the producer is built */
+    int ring;    /* the number of its ring; batches that share a ring have takes of equal number and types */
+    int ncopied; /* while the producer is built: how many of its takes have been copied in this iteration */
     struct op *wait;           /* the wait of the dot that stays in flight around the loop */
     VEC(struct value *) views; /* the views of the stages in this iteration */
 };
@@ -105,7 +108,7 @@ static bool is_before(const struct op *a, const struct op *b)
     return a == b;
 }
 
-/* The dot, in its block, for which `put` fills a buffer. */
+/* The first dot that reads the buffer that `put` fills. */
 static struct op *dot_for(const struct op *put)
 {
     struct op *first = NULL;
@@ -115,13 +118,14 @@ static struct op *dot_for(const struct op *put)
     return first;
 }
 
-/* A transposition, or the same tile in other registers: nothing to do where it is read from shared memory. */
+/* Does o only transpose a tile, or move it to other registers? A reader that takes the tile from shared memory
+ * needs no such op. */
 static bool passes_tile(const struct op *o)
 {
     return o->code == OP_trans || o->code == OP_convert;
 }
 
-/* Finds the first reader of v in its block. */
+/* Sets t->first to the first reader of v in its block, looking through transpositions and conversions. */
 static void find_first(struct take *t, const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)
@@ -131,7 +135,8 @@ static void find_first(struct take *t, const struct value *v)
             t->first = u->user;
 }
 
-/* The load that fills a buffer, and by[d], the tile's dimension that is the buffer's dimension d. */
+/* The tensor_load whose tile `put` stores into a buffer, or NULL. Sets by[d] to the dimension of the tile that is
+ * dimension d of the buffer. */
 static struct op *loaded_by(const struct op *put, int *by)
 {
     struct op *o = op_opnd(put, 0)->def;
@@ -191,8 +196,8 @@ static void note_take(struct op *o, void *ctx)
     VEC_PUSH(w->arena, &g->takes, t);
 }
 
-/* Can batch k use the ring of batch i, which stands before it? Not if one of them holds a stage while the other waits
- * for one. */
+/* Can batch k use the ring of batch i, which stands before it? Both must have the same types, and neither may be
+ * inside a loop of the other's block: one would hold a stage while the other waits for one, a deadlock. */
 static bool can_share(const struct specialize *w, int i, int k)
 {
     const struct batch *a = &w->batches.at[i], *b = &w->batches.at[k];
@@ -205,7 +210,7 @@ static bool can_share(const struct specialize *w, int i, int k)
     return true;
 }
 
-/* Does the sum of all batches that use the ring leave room for batch k? */
+/* Can batch k share the ring with all batches that use it already? */
 static bool ring_takes(const struct specialize *w, int ring, int k)
 {
     for (int i = 0; i < k; i++)
@@ -245,7 +250,7 @@ static bool enters_a_loop(const struct op *o)
     return false;
 }
 
-/* The ring bytes of a short vector that a loop of dots loads: pipeline_loops.c copies it ahead too. */
+/* The bytes of the ring that pipeline_loops.c will make for a short vector that a loop loads beside its dots. */
 static int64_t vector_bytes(const struct specialize *w, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -255,8 +260,9 @@ static int64_t vector_bytes(const struct specialize *w, const struct op *load)
                : 0;
 }
 
-/* The shared memory that o needs while rings are live. If a loop continues with the next tile, that is all of it;
- * otherwise buffers behind the rings' last use may share the rings' bytes. */
+/* The bytes of shared memory that o needs while the rings are live. A buffer inside a loop is live together with
+ * the rings, because the loop's next iteration uses them again. Any other buffer behind the last use of the rings
+ * may share their bytes and counts as 0. */
 static int64_t other_bytes_of(const struct op *o, void *ctx)
 {
     const struct specialize *w = ctx;
@@ -323,7 +329,7 @@ static struct value *build_buffer(struct builder *b, const struct type *t, const
     return v;
 }
 
-/* Fits the box of the take's map to its buffer. */
+/* Makes the TMA box of the take's tensor map match its buffer. */
 static void fit_take(struct take *take)
 {
     const struct type *t = take->buf->type;
@@ -397,8 +403,8 @@ static bool is_around(const struct specialize *w, const struct op *loop, int rin
     return false;
 }
 
-/* The last op of the program's outermost block that both roles execute before they are ready: a load from memory that
- * the program may write later. */
+/* The last op of the outermost block that both roles execute before they are ready, or NULL: a load from memory
+ * that the program may write later. */
 static const struct op *last_load(struct specialize *w)
 {
     const struct op *last = NULL;
@@ -423,8 +429,8 @@ static void begin_role(struct specialize *w, struct builder *b, int phase)
     }
 }
 
-/* A loop carries two values for each ring, its stage number and phase. append() adds the values that enter or leave a
- * loop, accept() takes the loop's own. */
+/* A loop carries two values for each ring: its stage number and its phase. append() adds the current ones to the
+ * values that enter or leave a loop; accept() makes the loop's values the current ones. */
 static int append(struct specialize *w, const bool *inside, struct value **x, int n)
 {
     for (int i = 0; i < w->rings.n; i++)
@@ -452,8 +458,8 @@ static int find_inside(struct specialize *w, const struct op *loop, bool *inside
     return n;
 }
 
-/* Builds an empty loop like `old` that carries nkept of old's values (those with the numbers in `kept`) and the rings
- * that `w` uses in it. */
+/* Builds an empty loop with the attributes of `old`. It carries nkept values, which start as `init`, and the stage
+ * and phase of each ring that `inside` marks. */
 static struct op *build_loop(struct specialize *w, struct builder *b, const struct op *old,
                              struct value *const bounds[3], int nkept, struct value *const *init,
                              const bool *inside, int ninside)
@@ -486,7 +492,7 @@ static void yield_rings(struct specialize *w, struct block *body, int nkept, str
 
 /* -- the consumers -- */
 
-/* The last op in the ring's block that reads the buffers: the wait of a dot, or a load. */
+/* The last op in the batch's block that reads its buffers: a load from one, or the wait for a dot that reads one. */
 static struct op *last_user(struct specialize *w, const struct batch *g)
 {
     struct op *last = NULL;
@@ -543,9 +549,9 @@ static struct op *wait_of_carried_dot(const struct batch *g, const struct ring *
     return around ? wait : NULL;
 }
 
-/* Leaves one dot in flight while the next starts: a stage is released after the wait for the dot before. If the loop
- * computes an operand, that operand has one buffer: then all ops but the store to this buffer run meanwhile, and the
- * wait for the dot before stands in front of the store. */
+/* Leaves one dot in flight while the next one starts; the stage of a dot is released behind the wait for that dot,
+ * one iteration later. If the loop computes an operand, this operand has only one buffer. The wait for the previous
+ * dot then stands in front of the store to this buffer, and all other ops of the iteration overlap that dot. */
 static void leave_one_in_flight(struct batch *g, struct ring *r)
 {
     struct op *loop = g->block->parent, *end = block_terminator(g->block), *wait = g->wait, *put = NULL;
@@ -579,7 +585,8 @@ static bool goes_on(const struct specialize *w, const struct batch *g, const str
     return last != g || loop->block->parent->code == OP_for;
 }
 
-/* Behind the loop: waits for the last dot, and releases its stage if the loop has run. */
+/* Builds, behind the loop, the wait for the last dot, and the release of its stage if the loop has run at least
+ * once. */
 static void end_last_dot(const struct specialize *w, const struct batch *g, struct ring *r, struct op *loop)
 {
     struct op *wait = g->wait;
@@ -599,8 +606,8 @@ static void end_last_dot(const struct specialize *w, const struct batch *g, stru
 
 /* -- readers of a stage -- */
 
-/* A view of take t's stage, with dimension d of the view being dimension by[d] of the tile. It stands behind *at, and
- * becomes *at. */
+/* Builds a view of take t's stage, in which dimension d is the tile's dimension by[d]. Inserts the view behind *at,
+ * and sets *at to it. */
 static struct value *view_stage(struct specialize *w, struct batch *g, const struct take *t, struct op **at,
                                 const int *by)
 {
@@ -626,8 +633,8 @@ static struct value *view_stage(struct specialize *w, struct batch *g, const str
     return op_result(o);
 }
 
-/* Makes readers of v, whose dimension d is the tile's dimension by[d], read the stage; the ops that they share stand
- * behind *at. */
+/* Makes the readers of v read the stage. Dimension d of v is the tile's dimension by[d]. The view and the load that
+ * the readers share are inserted behind *at. */
 static void read_stage(struct specialize *w, struct batch *g, struct take *t, struct op **at, struct value *v,
                        const int *by)
 {
@@ -865,7 +872,7 @@ static void produce_block(struct specialize *w, struct builder *b, struct block 
 
 /* -- the pass -- */
 
-/* Marks the role ready in front of each return in block b, up to `end`. */
+/* Builds `ready` in front of each early return in block b, up to the op `end`. */
 static void make_ready_to_return(struct block *b, const struct op *end)
 {
     for (struct op *o = b->first; o != end; o = o->next)
@@ -892,7 +899,7 @@ static struct op *build_warps(struct func *f, struct builder *b)
     return o;
 }
 
-/* Moves the whole program but its end to the first role. */
+/* Moves all ops of the program, except the final return, to the first role. */
 static void fill_consumer_role(struct specialize *w, struct op *roles, struct op *first)
 {
     struct block *consumers = roles->regions[0];
