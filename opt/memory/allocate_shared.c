@@ -4,18 +4,20 @@
  *     %a = shared_alloc : ...                       %a = shared_alloc offset=0 : ...
  *     %b = shared_alloc : ...            =>         %b = shared_alloc offset=512 : ...
  *
- * A buffer is live from its first use to its last, and throughout every loop in which it is used but not allocated. A
- * buffer that the producer fills is live from the start of the roles. A buffer that a dot or bulk copy reads is live
- * until the wait for that dot or copy, and throughout every loop around which it is in flight. Buffers that are live
- * together get disjoint bytes. If all buffers together are small, all get disjoint bytes, because sharing bytes costs
- * a barrier. Otherwise first fit places them, the largest first; the buffers of a loop of dots share no bytes if as
- * many CTAs fit on an SM without that. Sets f->shared_bytes. */
+ * A buffer is live from its first use to its last, and throughout every loop that uses it but does not contain its
+ * alloc. A buffer that the producer fills is live from the start of the roles. A buffer that a dot or bulk copy
+ * reads is live until the wait for that dot or copy; if the dot or copy stays in flight from one iteration of a loop
+ * to the next, the buffer is live throughout the loop. Buffers whose live ranges overlap get disjoint bytes. If all
+ * buffers together are small, all get disjoint bytes, because two buffers that share bytes need a barrier between
+ * their uses. Otherwise the pass places buffers by first fit in order of decreasing size; the buffers of a loop with
+ * dots share no bytes if this does not reduce the number of CTAs per SM. Sets f->shared_bytes. */
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 
 #include "ir/target/target.h"
 
-/* A swizzle depends on the address: its pattern has 1024 bytes at most, and no more than the buffer. */
+/* A swizzle depends on address bits, so a buffer must be aligned to the period of its pattern: 1024 bytes at most,
+ * and no more than the buffer's size. */
 enum { ALIGN_BYTES = 128, SWIZZLE_BYTES = 1024 };
 
 struct buffer {
@@ -67,7 +69,8 @@ static void number(struct placement *p, struct block *b)
     }
 }
 
-/* The outermost loop around `user` that does not contain the alloc: the buffer is live throughout it. */
+/* The outermost loop around `user` that does not contain the alloc, or NULL. The buffer is live throughout this
+ * loop. */
 static const struct op *loop_entered(const struct op *user, const struct op *alloc)
 {
     const struct op *found = NULL;
@@ -91,8 +94,8 @@ static void live_at(struct buffer *b, int first, int last)
     b->last = last > b->last ? last : b->last;
 }
 
-/* Extends b to the wait for what `reader` starts: a wait that leaves fewer copies or dots pending than started
- * since. */
+/* Extends the live range of b to the wait for the copy or dot that `reader` starts. This is the first wait that
+ * leaves fewer copies or dots pending than have started since `reader`. */
 static void live_until_wait(struct placement *p, struct buffer *b, const struct op *reader)
 {
     enum opcode wait = reader->code == OP_wgmma ? OP_dot_wait : OP_bulk_wait;
@@ -119,7 +122,8 @@ static void extend_lifetime(struct placement *p, struct buffer *b, const struct 
         bool is_filled_by_producer =
             u->user->code == OP_mbar_init || (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v);
         if (is_filled_by_producer && roles_around(u->user)) {
-            /* The producer starts together with the consumers, and fills no buffer after their last use of it. */
+            /* the producer starts together with the consumers, and fills no buffer after the consumers' last use of
+             * it */
             int start = lookup(&p->position, roles_around(u->user));
             b->first = start < b->first ? start : b->first;
             continue;
@@ -213,8 +217,8 @@ static void keep_apart(struct placement *p)
     }
 }
 
-/* Buffers that share bytes need barriers in each iteration. So the buffers of a loop share no bytes if as many CTAs fit
- * on an SM without that. */
+/* Makes the buffers of each loop with dots disjoint if the same number of CTAs still fits on an SM: buffers that
+ * share bytes would need barriers in each iteration. `compact`: the bytes in use with sharing. */
 static int64_t fit_apart(struct placement *p, int64_t compact)
 {
     const struct target *t = p->func->target;

@@ -5,11 +5,11 @@
  *     for .. { %x = load (X + row + cols) }    =>     for .. { %x = load (X + row + cols) evict=first }
  *     for .. { %w = load (W + cols) }                 for .. { %w = load (W + cols) }
  *
- * The L1 cache of an SM may be too small for the rows that its programs read several times together with the data
- * that all programs read. A row is a tile whose address depends on the program and on the loop. The load of the row
- * is marked if no later op accesses memory through the same parameter. A row that the kernel reads only once is not
- * marked: on an H200, lines marked evict-first come from DRAM more slowly. Needs: vector widths. Only whole vectors
- * count, since the next instruction reads the rest of a partial line. */
+ * Programs may read a row several times, and all programs read some common data. The L1 cache of an SM may be too
+ * small for both. A row is a tile whose address depends on the program and on the loop. The pass marks a load of a
+ * row if no later op accesses memory through the same parameter. It does not mark a row that the kernel reads only
+ * once: on an H200, DRAM delivers lines marked evict-first more slowly. Only whole vectors count, because another
+ * instruction still reads the rest of a partially read line. Needs: vector widths. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 

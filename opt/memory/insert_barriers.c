@@ -5,26 +5,27 @@
  *     %y = shared_load %a           =>       barrier
  *                                            %y = shared_load %a
  *
- * The pass walks in program order with the list of accesses since the last barrier. If an access overlaps one of the
- * list and one of the two writes, a barrier goes in between and the list starts empty. The walk through a loop's body
- * starts with the accesses that the end of the body leaves, so that each iteration is ordered after the one before.
+ * The pass walks in program order, with a list of the accesses since the last barrier. If an access overlaps one in
+ * the list, and at least one of the two writes, the pass inserts a barrier in front of the access and removes from
+ * the list the accesses that this barrier orders. The walk through a loop's body starts with the accesses in front
+ * of the loop and those that are left at the end of the body, so each iteration is ordered after the previous one.
  * Needs: offsets of buffers.
  *
- * A barrier goes in front of a loop, where it runs once, if that saves a barrier in the loop:
+ * If a barrier in front of a loop, which executes once, saves a barrier inside the loop, the pass inserts it there:
  *
  *     shared_store %a, %x                    shared_store %a, %x
  *     for ... {                     =>       barrier
  *       %d = wgmma %a, ...                   for ... {
  *                                              %d = wgmma %a, ...        warpgroups need not synchronize
  *
- * An async_copy writes when it ends, not where it stands. An async_wait shows the end of a copy to the thread that
- * waits, and the barrier after the async_wait shows it to the others. Until then the copy is in flight, and barriers
- * do not order it. No op touches bytes in flight, since the pass that started the copy ensures that. So the stage of
- * a ring that a dot reads and the stage that a copy fills meanwhile need no barrier between them. The same holds for
- * the bytes that a wgmma reads, until its dot_wait.
+ * An async_copy does not write at its place in the program, but at some time before it ends. An async_wait makes the
+ * end of a copy visible to the waiting thread, and the barrier after the async_wait makes it visible to the other
+ * threads. Until then the copy is in flight, and barriers do not order it. The pass that started the copy ensures
+ * that no other op accesses these bytes meanwhile. So no barrier is needed between a dot that reads one stage of a
+ * ring and a copy that fills another stage. The same holds for the bytes that a wgmma reads, until its dot_wait.
  *
- * Two stages of a ring are different if their numbers differ for all values: where arithmetic computes one number
- * from the other, the pass tries all values. */
+ * Two accesses to a ring do not conflict if their stage numbers always differ. If arithmetic computes one stage
+ * number from the other, the pass evaluates it for every possible value. */
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 
@@ -40,19 +41,20 @@ struct access {
         DOT,
         PUT
     } in_flight;    /* the kind of op in flight; ENDED after a wait that covers it */
-    bool landed;    /* a wait since the last barrier may have covered it */
+    bool landed;    /* a wait since the last barrier may have covered it, so a barrier can order it */
     bool by_groups; /* each warpgroup accesses its own part */
     const struct value
-        *stage; /* the number of the stage in a ring, as a value at this place; NULL: any stage */
+        *stage; /* the stage's number, as an SSA value that is valid at the current place; NULL: any stage */
     int nstages;
 };
 
 typedef VEC(struct access) accesses;
 
-/* Who takes part in a barrier: no thread, the threads of one warpgroup, or all. */
+/* Which threads take part in a barrier: none (no barrier is needed), those of one warpgroup, or all. */
 enum meeting { NOBODY, GROUP, ALL };
 
-/* The result of walks through a loop that insert nothing: the accesses at its start, and those that it leaves. */
+/* A cached result of a walk through a loop that inserts nothing: the accesses before and after the loop, and the
+ * barriers that it would insert. */
 struct known {
     accesses before, after;
     int nbarriers;
@@ -62,7 +64,7 @@ struct known {
 
 struct walker {
     struct arena *arena;
-    struct map *known; /* the results for each loop, until a barrier is inserted */
+    struct map *known; /* the cached results for each loop; an inserted barrier empties the cache */
     bool insert;   /* false: the walk inserts nothing, and only finds the accesses that it leaves unordered */
     int nbarriers; /* the number of barriers that the walk would insert */
     enum meeting largest;   /* the largest kind of these barriers */
@@ -93,7 +95,8 @@ static void append(struct walker *w, accesses *to, const accesses *from)
 
 /* -- stages -- */
 
-/* Evaluates v for `known` = i; false: v depends on something else. */
+/* Evaluates v under the assumption that `known` is i. Returns false if v also depends on other values that are not
+ * constant. */
 static bool evaluate(const struct value *v, const struct value *known, int64_t i, int depth, int64_t *result)
 {
     enum { OPNDS_MOST = 3 };
@@ -119,7 +122,7 @@ static bool evaluate(const struct value *v, const struct value *known, int64_t i
                        o->attrs, o->nattrs, 1, result, opnds);
 }
 
-/* Does a's stage differ from b's for each number of b's stage? */
+/* Can a's stage number be computed from b's, and does it differ from b's for each value of b's? */
 static bool follows_apart(const struct access *a, const struct access *b)
 {
     int64_t only, k;
@@ -136,8 +139,9 @@ static bool are_apart(const struct access *x, const struct access *y)
            (follows_apart(x, y) || follows_apart(y, x));
 }
 
-/* Renames stage numbers as the loop's body sees them: the operands of `handed` from `first` on become the body's
- * arguments. Other numbers from inside of the loop have changed since, so they become unknown. */
+/* Replaces stage numbers of accesses by the values that hold them inside the loop's body: operand first + k of
+ * `handed` (the loop, or its yield) becomes the body's k-th carried argument. Other values computed inside the loop
+ * change from one iteration to the next, so they become unknown. */
 static void rename_stages(accesses *list, const struct op *loop, const struct op *handed, int first)
 {
     struct block *body = loop->regions[0];
@@ -153,7 +157,7 @@ static void rename_stages(accesses *list, const struct op *loop, const struct op
 
 /* -- accesses -- */
 
-/* The barrier that is needed in front of x. */
+/* Returns which kind of barrier is needed between the listed accesses and x. */
 static enum meeting conflicts(const accesses *list, const struct access *x)
 {
     enum meeting m = NOBODY;
@@ -169,7 +173,7 @@ static enum meeting conflicts(const accesses *list, const struct access *x)
     return m;
 }
 
-/* Removes the accesses that a barrier has ordered. */
+/* Removes the accesses that a barrier of kind m orders. Accesses in flight stay in the list. */
 static void forget(accesses *list, enum meeting m)
 {
     int n = 0;
@@ -183,7 +187,7 @@ static void forget(accesses *list, enum meeting m)
     list->n = n;
 }
 
-/* Notes that after a wait some copies or dots, or all of them, have ended. */
+/* Notes that some or all of the copies or dots for which `wait` waits have ended. */
 static void land(accesses *list, const struct op *wait)
 {
     int kind = wait->code == OP_async_wait ? COPY : wait->code == OP_bulk_wait ? PUT : DOT;
@@ -195,7 +199,7 @@ static void land(accesses *list, const struct op *wait)
         }
 }
 
-/* Accesses by ops that have barriers of their own (mbarriers) are not ordered here. */
+/* Does this pass order the accesses of o? It does not order ops that mbarriers synchronize. */
 static bool is_ordered_here(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_layout
@@ -203,7 +207,7 @@ static bool is_ordered_here(const struct op *o)
                : o->code == OP_async_copy || o->code == OP_wgmma || o->code == OP_tensor_put;
 }
 
-/* Does operand i lie in shared memory? Then x gets how the op accesses it. */
+/* Is operand i a buffer in shared memory? If so, sets *x to the op's access to it. */
 static bool shared_access(const struct op *o, int i, struct access *x)
 {
     const struct value *buf = op_opnd(o, i);
@@ -240,7 +244,7 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
         return;
     if (o->prev &&
         o->prev->code ==
-            OP_stagger_wait) /* a warpgroup that waits here must pass the barrier with the others first */
+            OP_stagger_wait) /* all warpgroups must pass the barrier before one of them waits in stagger_wait */
         o = o->prev;
     struct builder b = build_before(o);
     struct op *barrier = build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
@@ -251,7 +255,7 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
 
 static void walk(struct walker *w, struct block *b, accesses *since);
 
-/* The accesses that a walk through a region leaves; the walk inserts nothing. */
+/* The accesses that are not yet ordered at the end of a region. The walk inserts no barriers. */
 static accesses outcome(struct walker *w, struct block *b, const accesses *before)
 {
     struct walker look = {.arena = w->arena, .known = w->known};
@@ -261,7 +265,7 @@ static accesses outcome(struct walker *w, struct block *b, const accesses *befor
     return after;
 }
 
-/* The accesses with which an iteration of the loop may start, if `since` come before the loop. */
+/* The accesses that may be unordered when an iteration of the loop starts. `since`: those in front of the loop. */
 static accesses around_loop(struct walker *w, const struct op *o, const accesses *since)
 {
     bool counts = o->code == OP_for;
@@ -316,8 +320,8 @@ static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
         meet(w, o, inside.largest, since);
 }
 
-/* Walks the regions of a loop. They run in turn, any number of times. A `for` may run no iteration, and ends behind
- * its body; a `while` ends behind its condition, which runs at least once. */
+/* Walks the regions of a loop. At run time they execute alternately, any number of times. A `for` may execute no
+ * iteration, and exits after its body. A `while` exits after its condition, which executes at least once. */
 static void walk_rounds(struct walker *w, struct op *o, accesses *since)
 {
     diag_hurry(o->block->func->module->diag, o->loc);
@@ -364,8 +368,8 @@ static const struct known *look_at_loop(struct walker *w, struct op *o, const ac
     return k;
 }
 
-/* Walks a loop. Each walk through a loop walks twice through the loops inside, so results are cached: otherwise the
- * time would double with each level of nesting. */
+/* Walks a loop. Each walk through a loop walks the loops inside it twice, so the time would double with each level
+ * of nesting if results were not cached. */
 static void walk_loop(struct walker *w, struct op *o, accesses *since)
 {
     if (w->insert) {
@@ -420,7 +424,8 @@ static void walk(struct walker *w, struct block *b, accesses *since)
             walk_loop(w, o, since);
         else if (o->code == OP_if)
             walk_if(w, o, since);
-        else if (o->code == OP_warps) /* the producer is a single thread, which mbarriers order */
+        else if (o->code == OP_warps) /* only the consumers: the producer is a single thread, which mbarriers
+                                       * synchronize with them */
             walk(w, o->regions[0], since);
         else if (is_ordered_here(o))
             visit_accesses(w, o, since);

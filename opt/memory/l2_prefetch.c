@@ -5,24 +5,26 @@
  *     %s = reduce %x                          =>     prefetch X + (pid + n) * stride, bytes
  *                                                    %s = reduce %x
  *
- * Between its loads and its stores a program has no memory request in flight, and registers limit the number of other
- * programs on the SM. A prefetch takes no registers, and one thread prefetches a whole row. The distance of n
- * programs is l2_prefetch_near_bytes or l2_prefetch_far_bytes of rows (ir/params.h), about the bytes that the
- * registers of an H200's SMs hold, so that the row is in L2 when its program starts. Rows prefetched further ahead
- * did not stay in L2, and where many programs share an SM, some of them have requests in flight anyway. If at run
- * time a row fills less than three quarters of its tile, n is a third larger. The last programs prefetch nothing.
+ * Between its loads and its stores a program has no memory request in flight, and the number of registers limits how
+ * many other programs share the SM. A prefetch takes no registers, and one thread can prefetch a whole row. The
+ * distance, n programs, is l2_prefetch_near_bytes or l2_prefetch_far_bytes divided by the size of a row
+ * (ir/params.h). This is about as many bytes as the registers of an H200's SMs hold, so that the row is in L2 when
+ * its program starts. Rows prefetched further ahead did not stay in L2. Where many programs share an SM, some of
+ * them have requests in flight anyway, and the pass does nothing. If at run time a row fills less than three
+ * quarters of its tile, the distance is a third larger. The last n programs prefetch nothing.
  *
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
  *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
  *
- * A loop that reads its row tile by tile waits for each tile, so the program prefetches the start of the row in front
- * of the loop: l2_prefetch_loop_bytes, or one tile if that is more. If each iteration also waits for a reduction, it
- * prefetches the tile at that distance behind its own. The last of several loops over a row finds the row in L2; if
- * tiles are long, the program prefetches the first tile of a later program's row in front of that loop.
+ * A loop that reads its row tile by tile waits for each tile. So the program prefetches the start of the row in
+ * front of the loop: l2_prefetch_loop_bytes, or one tile if that is more. If each iteration also contains a
+ * reduction of the whole tile, each iteration prefetches the tile that lies at this distance behind its own tile. If
+ * several loops read one row, the last loop finds the row in L2; if tiles are long, the program prefetches, in front
+ * of this loop, the first tile of a later program's row.
  *
- * The elements of a row are contiguous. The address of the row's start depends on the program and not on memory, the
- * row ends at a bound or with the tile, and a row that a loop reads has its start computed in front of the loop
- * (licm.c). Needs: vector widths, for alignment. */
+ * A tile is a row if its elements are contiguous, the address of its start depends on the program and not on memory,
+ * and it ends at a bound or with the tile. If a loop reads the row, the start must be computed in front of the loop
+ * (licm.c does that). Needs: vector widths, for alignment. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
@@ -45,7 +47,7 @@ static struct op *def_as(const struct value *v, enum opcode code)
     return v && v->def && v->def->code == code ? v->def : NULL;
 }
 
-/* A row is start + cols, with mask cols < bound. */
+/* Does the load read a row: address start + cols, mask cols < bound? Fills r. */
 static bool row_of(const struct op *load, struct row *r)
 {
     if (load->code != OP_load || op_int(load, ATTR_volatile))
@@ -78,7 +80,8 @@ static bool counts_from_0(const struct value *v)
 
 /* -- rows of later programs -- */
 
-/* Computes the value that a scalar has in the later program; a scalar that does not depend on the program is itself. */
+/* Computes the value that the scalar v has in the later program. Returns v itself if it does not depend on the
+ * program. */
 static struct value *later(struct prefetcher *a, struct builder *b, struct value *v)
 {
     if (def_as(v, OP_program_id))
@@ -96,7 +99,7 @@ static struct value *later(struct prefetcher *a, struct builder *b, struct value
     return differs ? op_result(op_clone(b, v->def, &map)) : v;
 }
 
-/* Prefetches `most` elements, or as many as the row has. */
+/* Prefetches `most` elements, or fewer if the row is shorter; none if `exists` is false. */
 static void prefetch(struct builder *b, const struct row *r, struct value *start, int64_t most,
                      struct value *exists)
 {
@@ -109,9 +112,10 @@ static void prefetch(struct builder *b, const struct row *r, struct value *start
 }
 
 /* The prefetch distance in bytes of rows; 0: no prefetch. A program has no request in flight during its reductions.
- * The longer its rows, the fewer programs share the SM to have requests in flight meanwhile; the wider its elements,
- * the more bytes each program has requested. A program that writes no row ends as soon as its row has arrived, and the next one
- * loads at once: prefetches made sums, variances and argmax of rows 1 to 9 percent slower. */
+ * The longer its rows, the fewer other programs share the SM and have requests in flight meanwhile; the wider its
+ * elements, the more bytes each of these programs has requested. A program that stores no row ends as soon as its
+ * row has arrived, and its successor loads at once: there, prefetches made sums, variances and argmax of rows 1 to
+ * 9 percent slower. */
 static int64_t bytes_ahead(const struct func *f, const struct type *tile)
 {
     int reductions = 0;
@@ -131,7 +135,7 @@ static int64_t bytes_ahead(const struct func *f, const struct type *tile)
                                                       : 0;
 }
 
-/* The distance in programs: n, if rows fill their tiles. */
+/* The distance in programs: n if rows nearly fill their tiles, and more if they do not. */
 static struct value *programs_ahead(struct builder *b, const struct row *r, int64_t n)
 {
     struct value *ahead = build_const_i32(b, n);
@@ -174,7 +178,7 @@ static void row_of_later(struct prefetcher *a, struct op *load, const struct row
 
 /* -- rows of loops -- */
 
-/* Are the columns those of consecutive tiles, from 0 to the loop's end? */
+/* Do the loop's iterations read consecutive tiles of the row, from column 0 to the row's end? */
 static bool follows(const struct op *loop, const struct row *r)
 {
     int64_t lo, step;
@@ -189,7 +193,7 @@ static bool follows(const struct op *loop, const struct row *r)
     return false;
 }
 
-/* Does each iteration reduce a tile as large as the row's? */
+/* Does each iteration reduce a tile at least as large as the row's tile? It then waits for the tile. */
 static bool waits(const struct op *loop, const struct row *r)
 {
     for (const struct op *o = loop->regions[0]->first; o; o = o->next)

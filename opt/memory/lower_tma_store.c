@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lower_tma_store.c: lowers stores by tensor maps: threads store the tile to shared memory, and a bulk copy stores it
- * from there.
+/* lower_tma_store.c: lowers tensor_store: threads store the tile to a buffer in shared memory, and a bulk copy (TMA)
+ * stores it from there to global memory.
  *
  *                                                    %b = shared_alloc
  *     for ... {                                      for ... {
@@ -10,12 +10,12 @@
  *     }                                              }
  *                                                    bulk_wait read=1
  *
- * The kernel waits for a copy only before it writes to the buffer again. Consecutive stores alternate between two
- * buffers. Where each warpgroup has rows of its own, it stores them without a barrier with the others: one warpgroup
- * stores while the other runs dots.
+ * The kernel waits for a copy only before it writes to the copy's buffer again. Consecutive stores alternate between
+ * two buffers. If each warpgroup has rows of its own, it stores these rows without a barrier with the other
+ * warpgroups, so one warpgroup can store while another runs dots.
  *
- * The file also sets the box of each map, which depends on the layout of the buffer that the map's copies fill or
- * read. */
+ * This file also sets the box of each tensor map, which depends on the layout of the buffer that the map's copies
+ * fill or read. */
 #include "opt/analysis/affine.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -102,8 +102,8 @@ static struct op *outermost_loop(const struct op *o)
     return loop;
 }
 
-/* The number of rows of one warpgroup, if each warpgroup has rows of its own, so that they need no common barrier; 0:
- * they have not. */
+/* The number of rows of one warpgroup, if each of two warpgroups has rows of its own and they need no common
+ * barrier; 0 otherwise. */
 static int rows_of_group(const struct op *store)
 {
     enum { GROUP_BIT = 2, GROUPS = 2 };
@@ -150,7 +150,8 @@ static void lower_store(struct op *o, struct value *stage, int group_rows)
     op_erase(o);
 }
 
-/* Lowers n consecutive stores of one block. Each store waits until the copy from its buffer has read it. */
+/* Lowers n consecutive stores of one block. Each store first waits until the previous copy from its buffer has read
+ * the buffer. */
 static void lower_stores(struct op *const *ops, int n)
 {
     struct op *loop = outermost_loop(ops[0]), *last = ops[n - 1]->next;

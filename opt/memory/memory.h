@@ -20,11 +20,12 @@ const struct op *barrier_missing(struct func *f);
 
 /* -- shared_pressure.c -- */
 /* The largest number of bytes that are live at once in a block. bytes_of returns how many bytes the result of an op
- * takes, or an op without result while it runs; 0: none. */
+ * occupies, or, for an op without result, how many bytes it occupies while it runs; 0: none. */
 int64_t shared_pressure(const struct block *b, int64_t (*bytes_of)(const struct op *o, void *ctx), void *ctx);
 
 /* -- lower_tma_store.c -- */
-/* Gives the map of o a box for a buffer whose dimension order[i] is the map's i-th, cut into `parts` boxes or more. */
+/* Sets the box of o's tensor map so that copies fill or read a buffer of type *buf. Dimension order[i] of the
+ * buffer is dimension i of the map. The box is cut so that a tile takes at least `parts` boxes. */
 void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts);
 
 #endif

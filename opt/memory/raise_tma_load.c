@@ -6,15 +6,15 @@
  *       %m = (128 pid + i0 < M) & (64 %k + i1 < K)
  *       %a = load %q, %m               =>              %a = tensor_load %start0, %start1 map=0
  *
- * The map's dimensions are in the order of memory; if the tile's order differs, a `trans` follows. Conditions that
- * only the launch knows (are the strides multiples of 16 bytes?) are checked when the launcher makes the map, or by a
- * guard; a launch that fails them takes the fallback, which has no maps.
+ * The dimensions of a tensor map are in the order of memory; if the tile's order differs, a `trans` follows. Some
+ * conditions are known only at launch (are the strides multiples of 16 bytes?). The launcher checks them when it
+ * makes the map, or a guard does; a launch that fails them uses the fallback kernel, which has no maps.
  *
- * The pass is legal if the address describes a box of an array (access_pattern.c), if masked elements are 0 or NaN,
- * and if the kernel has not written to the array before the load. For writes through another parameter, a guard
- * checks that the two arrays do not overlap. A map loads rows that the program wraps (% M) as 0; that is legal if the
- * rows stay separate up to stores whose masks leave the wrapped rows out. Needs: traced ops. Leaves: the ops that
- * computed addresses, for dce. */
+ * The rewrite is legal if the address describes a box of an array (access_pattern.c), if masked elements are 0 or
+ * NaN, and if the kernel has not written to the array before the load. If the kernel writes through another
+ * parameter, a guard checks that the two arrays do not overlap. If the program wraps row indices (% M), the map
+ * loads 0 for the wrapped rows; that is legal if the rows stay separate up to stores whose masks exclude the wrapped
+ * rows. Needs: traced ops. Leaves: the ops that computed addresses, for dce. */
 #include "opt/analysis/affine.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
@@ -26,11 +26,11 @@
 struct candidate {
     struct op *load;
     struct access a;
-    int dims[MAP_RANK_MAX]; /* of the access, in the map's order: the outermost first */
+    int dims[MAP_RANK_MAX]; /* the dimensions of the access in the map's order, outermost first */
     struct value *starts[MAP_RANK_MAX];
     struct tensor_map map;
     struct guards guards;
-    const char *why; /* the reason why it stays a load */
+    const char *why; /* why it stays a load; NULL: it becomes a copy */
 };
 
 struct raising {
@@ -41,7 +41,7 @@ struct raising {
 
 /* -- does it pay? -- */
 
-/* Does wgmma read v, as it is or transposed? Other ops of the block may read v too: they read it into registers. */
+/* Does wgmma read v or a transposition of it? Other ops of the block may also read v; they load it into registers. */
 static bool wgmma_reads(const struct value *v, const struct block *b)
 {
     bool any = false;
@@ -55,14 +55,15 @@ static bool wgmma_reads(const struct value *v, const struct block *b)
     return any;
 }
 
-/* Only loads for wgmma pay, because wgmma reads shared memory anyway. */
+/* Only loads of wgmma's operands gain from TMA, because wgmma reads them from shared memory anyway. */
 static bool may_pay(const struct op *load)
 {
     return wgmma_reads(op_result(load), load->block);
 }
 
-/* wgmma reads operands of 16 bits in either order; others must be contiguous along k. A map makes the dimension
- * contiguous that is contiguous in memory: is that dimension `dim` of v, as all dots need it? */
+/* Is dimension `dim` of v, which is contiguous in memory and so in the copied tile, a legal contiguous dimension
+ * for all dots that read v? wgmma reads 16-bit operands with either dimension contiguous; other operands must be
+ * contiguous along K. */
 static bool major_fits(const struct value *v, int dim)
 {
     enum { EITHER_MAJOR_BYTES = 2 };
@@ -84,8 +85,8 @@ static bool major_fits(const struct value *v, int dim)
 
 struct spread {
     struct affine_table *t;
-    const struct poly *f; /* a row counts as wrapped where f < 0 fails */
-    struct map seen;      /* from a value to a mask of its dimensions */
+    const struct poly *f; /* a row is wrapped if f >= 0 */
+    struct map seen;      /* from a value to the bit mask of its dimensions that have been visited */
 };
 
 static bool stays_apart(struct spread *x, const struct value *v, int dim);
@@ -162,7 +163,7 @@ static bool modulo_rows_are_masked(struct raising *r, const struct op *load, con
 
 /* -- the map -- */
 
-/* Do maps support the value of masked elements: 0, or (floats of 16 bits and more) NaN? */
+/* Can a tensor map fill masked elements with this value: 0, or, for floats of 16 bits and more, NaN? */
 static bool fill_of(const struct value *other, bool *nan)
 {
     uint64_t bits;
@@ -226,7 +227,7 @@ int map_add(struct func *f, const struct tensor_map *m)
 
 /* -- the decision -- */
 
-/* Returns NULL if a map can describe the load, else the reason against it. */
+/* Returns NULL if a tensor map can describe the load, and otherwise the reason why not. */
 static const char *why_not(struct raising *r, struct candidate *c)
 {
     struct op *o = c->load;
@@ -295,7 +296,8 @@ static bool is_only_operand(const struct op *load)
     return value_nuses(v) == 1 && may_pay(load);
 }
 
-/* The loads of one block that are only operands become copies all or none, because one pipeline serves a loop. */
+/* Of the loads of one block that are only operands of dots, either all become copies or none does, because one
+ * pipeline serves a loop. */
 static void keep_together(struct raising *r)
 {
     for (int i = 0; i < r->loads.n; i++)
@@ -309,8 +311,8 @@ static void keep_together(struct raising *r)
 
 /* -- the rewrite -- */
 
-/* Users of v, whose dimension d is dimension order[d] of the copied tile, read the tile or one transposition of it.
- * So a producer warp can copy the tile. */
+/* Makes the users of v read the copied tile, or one transposition of it, so that a producer warp can copy the tile.
+ * Dimension d of v is dimension order[d] of the tile. */
 static void read_tile(struct value *v, struct value *tile, const int *order)
 {
     struct value *moved = NULL;

@@ -4,14 +4,14 @@
  *     %m = (128 pid + i0 < M) & (i1 < N)
  *     store %p, %c, %m                      =>      tensor_store %c, %start0, %start1 map=2
  *
- * Such a copy drops elements outside of the map's extents, which replaces the mask. If the tile's dimensions have
- * another order than memory, a `trans` comes first. The copy ends some time after the store, and is not ordered with
- * other accesses: so no later op of the kernel may read memory or signal other programs, and no other store may touch
- * the same bytes. Conditions that only the launch knows (is everything aligned?) are guards; a launch that fails them
- * takes a variant without such stores.
+ * The copy drops elements outside of the map's extents, so it needs no mask. If the tile's dimensions have another
+ * order than memory, a `trans` comes first. The copy ends some time after the store, and is not ordered with other
+ * accesses. So the rewrite is legal only if no later op of the kernel reads memory or signals other programs, and if
+ * no other store writes the same bytes. Some conditions are known only at launch (is everything aligned?). They
+ * become guards; a launch that fails them uses a variant without such stores.
  *
- * Only stores of dots' results pay, since a dot's accumulator layout does not coalesce. Needs: traced ops. Leaves:
- * the ops that computed addresses, for dce. */
+ * Only stores of dots' results gain, because stores in the layout of a dot's accumulator do not coalesce. Needs:
+ * traced ops. Leaves: the ops that computed addresses, for dce. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
@@ -32,8 +32,8 @@ struct following {
     const char *why;
 };
 
-/* Do two boxes of one array not overlap, because along one dimension their distance is at least the size of the
- * first? */
+/* Are two boxes of one array disjoint? They are if, along one dimension, their distance is at least the size of the
+ * first box. */
 static bool are_apart(const struct affine_table *t, const struct access *a, const struct type *tile_a,
                       const struct access *b, const struct type *tile_b)
 {
@@ -54,8 +54,8 @@ static bool are_apart(const struct affine_table *t, const struct access *a, cons
     return apart > 0;
 }
 
-/* May another store touch bytes that this one writes? Even an earlier store counts: copies are not ordered with the
- * stores of threads. */
+/* May the store o write bytes that this store writes? This matters for earlier stores too, because copies are not
+ * ordered with the stores of threads. */
 static bool may_touch(struct following *x, const struct op *o)
 {
     const struct affine *to = affine_of(x->t, op_opnd(o, 0));
@@ -90,8 +90,8 @@ static void visit_follower(struct op *o, void *ctx)
 
 /* -- does it pay, and is it legal? -- */
 
-/* Guards that the row ends at a multiple of 16 bytes. On an H200 a copy of 32-bit elements with an odd bound wrote
- * one element more. */
+/* Adds a guard that the row ends at a multiple of 16 bytes. On an H200, a copy of 32-bit elements with an odd bound
+ * wrote one element too many. */
 static bool ends_aligned(struct putting *x, const struct access_dim *d, struct guards *g)
 {
     int64_t bytes;
@@ -103,8 +103,8 @@ static bool ends_aligned(struct putting *x, const struct access_dim *d, struct g
     return true;
 }
 
-/* Guards, where the mask bounds an index from below, that the box does not start below that bound: on an H200 loads
- * may start there, and stores are illegal. */
+/* If the mask bounds an index from below, adds a guard that the box does not start below this bound. On an H200,
+ * loads may start below it, but stores are illegal there. */
 static bool begins_inside(struct putting *x, struct access *a)
 {
     for (int d = 0; d < a->ndims; d++)
@@ -132,8 +132,8 @@ static const char *find_doubt(struct putting *x, const struct op *store, struct 
 
 enum { ROWS_PER_WARP = 16 };
 
-/* The number of parts, by columns, in which a tile is stored that takes more shared memory than
- * raise_tma_store_staged_bytes. The parts go through two buffers. */
+/* The number of parts, by columns, in which a tile is stored: more than one if the tile needs more shared memory
+ * than raise_tma_store_staged_bytes. The parts go through two buffers. */
 static int parts_of(const struct func *f, const struct type *t)
 {
     const struct params *params = f->module->params;
@@ -197,7 +197,7 @@ static void rewrite(struct putting *x, struct op *o, const struct access *a, con
     op_erase(o);
 }
 
-/* Returns NULL after the rewrite, else the reason against it. */
+/* Rewrites the store and returns NULL, or returns the reason why it cannot. */
 static const char *put(struct putting *x, struct op *o)
 {
     struct access a;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* shared_pressure.c: how many bytes of shared memory are live at once?
+/* shared_pressure.c: computes how many bytes of shared memory are live at once.
  *
  *     %k = to_shared          8 KB  |
  *     for { ... %k ... }            | 8 KB, and the bytes that are live in the body
  *     %q = to_shared          8 KB    |
  *     for { ... %q ... }              | 8 KB again, not 16
  *
- * A buffer is live from the op that makes it to the last op of its block that reads it or contains a reader.
- * allocate_shared.c comes close to this bound; fragmentation is the difference. */
+ * A buffer is live from the op that makes it to the last op of its block that reads it or that contains a reader.
+ * The result is a lower bound of what allocate_shared.c needs, which exceeds it only by fragmentation. */
 #include "opt/memory/memory.h"
 
 static const struct op *ancestor_in(const struct block *b, const struct op *o)
@@ -25,7 +25,7 @@ static int place_of(const struct block *b, const struct op *o)
     return n;
 }
 
-/* The position of the last reader of a buffer or of its views. */
+/* The position in b of the last op that reads a buffer or a view of it, but at least `last`. */
 static int last_place(const struct block *b, const struct value *buf, int last)
 {
     for (const struct use *u = buf->uses; u; u = u->next) {

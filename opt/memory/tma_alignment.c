@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* tma_alignment.c: do the boxes of copies by tensor maps start, and end, at multiples of 16 bytes along their rows?
+/* tma_alignment.c: decides whether the boxes of TMA copies start, and end, at multiples of 16 bytes along their
+ * rows.
  *
  *     start 130 pid + 64 trips(%k), elements of 2 bytes        no: the kernel keeps its loads
  *     start pid * %n, nothing known of %n                      guard: 0 - (2 n rem 16)^2, at least 0 if 8 divides n
  *
- * Along the outer dimensions, loads take any coordinates, and stores all that are not negative (raise_tma_store.c).
- * Along the innermost dimension a box must start at a multiple of 16 bytes: on an H200 the instruction is illegal
- * otherwise, although the PTX ISA does not say so. The rows of stores must also end at such a multiple. What only the
- * launch knows becomes a guard. */
+ * Along the outer dimensions, loads accept all coordinates, and stores all that are not negative
+ * (raise_tma_store.c). Along the innermost dimension a box must start at a multiple of 16 bytes: on an H200 the
+ * instruction is illegal otherwise, although the PTX ISA does not say so. The rows of stores must also end at such a
+ * multiple. Conditions that only the launch can check become guards. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -28,7 +29,7 @@ static int64_t divisor_of(struct affine_table *t, const struct term *x)
     return n;
 }
 
-/* Guards that p bytes are a multiple of 16: the square of the remainder must be 0. */
+/* Adds a guard that p bytes are a multiple of 16: that the square of the remainder is 0. */
 static bool guard(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g)
 {
     struct arena *arena = t->f->module->arena;
