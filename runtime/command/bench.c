@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.c: `neso bench`: are the kernels of these programs as fast as they were?
+/* bench.c: `neso bench`: finds out whether the kernels of the given programs are as fast as before.
  *
  * On a GPU it measures each call that a program times (do_bench, the lines of a perf_report), or each launch
  * of a program that times nothing, in several rounds, each a run of the whole program. Without a GPU it
@@ -31,9 +31,9 @@ struct bencher {
     struct beside beside;
     const char *path; /* of the current program */
     bool has_gpu;
-    bool *times_launches; /* by program: it times nothing itself */
+    bool *times_launches; /* for each program: does it time nothing itself? Its launches are then timed */
     size_t nmeasured;     /* number of timed calls */
-    bool measures;        /* it measures times, not only costs */
+    bool measures;        /* times are measured, not only costs */
     struct progress progress;
     int round;
 };
@@ -61,7 +61,7 @@ static const char *find_module(void *user, const char *module, size_t *length)
     return beside_find(&((struct bencher *)user)->beside, module, length);
 }
 
-/* The program's own tables and plots are discarded here. */
+/* Discards the tables and plots that the program itself writes. */
 static int save_nothing(void *user, const char *path, const char *text, size_t length)
 {
     (void)user;
@@ -89,7 +89,7 @@ static struct bench_row *row_of(struct bencher *b, bool is_kernel, const char *w
     return set_row(&b->set, is_kernel, name);
 }
 
-/* The program's line that defines the kernel; 0: another file defines it. */
+/* The line of the program that defines the kernel; 0: the kernel is defined in another file. */
 static uint32_t line_of(const char *path, const char *kernel)
 {
     size_t length, n = strlen(kernel);
@@ -146,7 +146,7 @@ static void measured(void *user, const neso_measurement *m)
         return;
     for (size_t i = 0; i < m->kernel_count; i++) {
         const char *ptx;
-        add_kernel(b, m->kernels[i]); /* a second time, since the kernel is assembled now */
+        add_kernel(b, m->kernels[i]); /* again, since assembling it adds costs */
         if (neso_kernel_text(m->kernels[i], NESO_TEXT_PTX, &ptx, NULL) == NESO_OK)
             key = ptx_digest(ptx, key);
     }
@@ -170,9 +170,9 @@ static void counted(void *user, const neso_count *c)
         snprintf(name, sizeof name, "run.%s@%u", c->name, (unsigned)c->line);
     else
         snprintf(name, sizeof name, "run.%s", c->name);
-    if (r->is_counted_only) /* its PTX is not available: its counts tell whether it is the same */
+    if (r->is_counted_only) /* its PTX is not available, so equal counts mean the same kernel */
         r->key = ptx_digest(name, r->key) ^ (uint64_t)c->value * 1099511628211u;
-    const char *slash = strrchr(b->path, '/'); /* counts only have the file's name */
+    const char *slash = strrchr(b->path, '/'); /* counts name files without folders */
     if (!c->line || (rules_tell(name) && strcmp(c->file, slash ? slash + 1 : b->path) == 0))
         row_set_cost(r, name, (double)c->value);
 }
@@ -195,7 +195,7 @@ static neso_status run_text(struct bencher *b, const char *text, size_t length, 
     return neso_program_run(b->ctx, b->path, text, length, &o);
 }
 
-/* One round of a program. Each has its own context, since the emulator's counts belong to one program. */
+/* Runs one round of a program. Each round has its own context, since the emulator's counts belong to one program. */
 static int run_program(struct bencher *b, const char *text, size_t length, bool *times_launches)
 {
     const struct given *g = b->given;
@@ -279,7 +279,7 @@ static int run_round(struct bencher *b, int round)
 
 extern char **environ;
 
-/* Runs a round in another process, and adds its set to this one. */
+/* Runs a round with the given build in another process, and adds its measurements to this set. */
 static int call_build(const struct bencher *b, const char *build, struct bench_set *set)
 {
     const struct given *g = b->given;
@@ -331,7 +331,7 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     return result;
 }
 
-/* Runs base and candidate alternately, each first equally often, so that drift affects both. */
+/* Runs base and candidate alternately. Each runs first equally often, so that drift affects both alike. */
 static int call_both(struct bencher *b, struct bench_set *base, int round)
 {
     const char *against = b->given->options[OPTION_against];

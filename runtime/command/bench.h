@@ -34,7 +34,7 @@ struct bench_row {
     size_t ndropped, nmeasured;       /* calls: measured while the clock was throttled, and in total */
     size_t ncosts;
     struct cost *costs;
-    int uses; /* uses in the current round: a second row of one name is a different call */
+    int uses; /* how often the current round has used the row: if a name occurs again, it is a different call */
 };
 
 /* All measurements of one build for some programs on one device. */
@@ -51,25 +51,26 @@ struct bench_set {
 void *grow(void *old, size_t bytes);
 char *copy_text(const char *s);
 void set_begin_round(struct bench_set *s);
-/* The row of that name that this round has not used yet; makes one if there is none. */
+/* Returns the row of that name that this round has not used yet, and makes one if there is none. */
 struct bench_row *set_row(struct bench_set *s, bool is_kernel, const char *name);
 void row_place(struct bench_row *r, const char *file, uint32_t line);
-/* Adds the reduced form of a round's times. */
+/* Reduces the times of a round (see statistics.h) and adds them to the row. */
 void row_add_times(struct bench_row *r, const double *ms, size_t n);
 void row_set_cost(struct bench_row *r, const char *name, double value);
-/* NULL: it was not counted. Counts for a line of the program are named "run.global_sectors@24". */
+/* The cost of that name; NULL: it was not counted. The count for a line of the program has a name like
+ * "run.global_sectors@24". */
 const double *row_cost(const struct bench_row *r, const char *name);
 void set_free(struct bench_set *s);
 /* Write and read sets as text; return GOOD, or BAD after a message. Reading adds to the set; the file's GPU
  * must be the set's, if the set has one. */
 int set_write(const struct bench_set *s, const char *path);
 int set_read(struct bench_set *s, const char *path);
-/* FILE, or, if that is a folder, the GPU's file in it. */
+/* Sets `out` to the path of the set: `given`, or, if that is a folder, the GPU's file in it. */
 void set_path(const struct bench_set *s, const char *given, char *out, size_t n);
 
 /* -- bench_cost.c -- */
 
-/* Hashes PTX without the parts that only name its source. */
+/* Hashes PTX without the directives that only name its source. */
 uint64_t ptx_digest(const char *ptx, uint64_t seed);
 /* Adds the costs that are known without running the kernel; uses ptxas if there is one and `assemble` is
  * set. */
@@ -94,9 +95,9 @@ struct judged {
 
 /* -- bench_rules.c -- */
 
-/* Can this count (of a line) decide a verdict? */
+/* Can this cost, or this count for a line, decide a verdict? */
 bool rules_tell(const char *name);
-/* Compares costs only; the note tells which changed. */
+/* Compares costs only. Sets the note to the costs that changed. */
 enum verdict rules_compare(struct judged *x, double threshold);
 
 /* A line "# bench: KERNEL COST <= N" of a program. */
@@ -116,7 +117,7 @@ struct judgement {
     struct judged *rows; /* in the candidate's order */
     size_t nbounds;
     struct bound *bounds;
-    size_t nmissing; /* rows of the base that were not measured now */
+    size_t nmissing; /* how many rows of the base were not measured now */
     const struct bench_row **missing;
     const char *lacking; /* a cost that the base has and the candidate lacks; NULL: none */
     bool allow_missing; /* the option --allow-missing */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_cost.c: which costs of a kernel are known from its PTX, the compiler and ptxas, without running it?
+/* bench_cost.c: finds the costs of a kernel that are known without running it: from its PTX, the compiler and ptxas.
  *
  *     registers, spill_bytes   as assembled by ptxas or the driver
  *     live_registers           most live at once in the PTX: used if it is not assembled
@@ -119,7 +119,7 @@ static const char *classify(const char *s)
     return i == CLASSES - 1 && has_float_type(s, strcspn(s, " \t;\n")) ? "floating" : classes[i].name;
 }
 
-/* Of "ld.global.v4.b32": 16. */
+/* The bytes that a thread accesses: 16 for "ld.global.v4.b32". */
 static double access_bytes(const char *s)
 {
     size_t n = strcspn(s, " \t\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_judge.c: which verdicts follow from the candidate's set and the base's set?
+/* bench_judge.c: compares the candidate's set with the base's set, and gives each row a verdict.
  *
  * bench_pair.c pairs the rows. statistics.c compares times; rows with the same PTX are SAME. If nothing was
  * timed, the rules of bench_rules.c decide by costs. A row of the base that was not measured now is missing:
@@ -94,11 +94,11 @@ static void judge_row(struct judgement *j, struct judged *x, const struct rules 
     else if (!x->same_key)
         x->verdict = rules_compare(x, rules->threshold);
     if (x->row->is_kernel && has_times)
-        x->verdict = VERDICT_same; /* the times decide; the note stays */
+        x->verdict = VERDICT_same; /* the times decide the verdict; the note on costs stays */
     j->counts[x->verdict]++;
 }
 
-/* Is a row of the base without partner a missing measurement? If calls are timed, rows of kernels' costs are
+/* Is a row of the base that has no partner a missing measurement? If calls are timed, rows of kernels' costs are
  * not. */
 static bool is_missed(const struct bench_row *r, const struct bench_set *candidate)
 {
@@ -122,7 +122,7 @@ static void judge_rows(struct judgement *j, const struct bench_set *base, const 
     free(of_base);
 }
 
-/* The first cost that can decide a verdict, that the base has, and that was not measured now; NULL: none. */
+/* The first cost that can decide a verdict and that the base has, but the candidate lacks; NULL: none. */
 static const char *find_lacking(const struct judgement *j)
 {
     for (size_t i = 0; i < j->n; i++) {

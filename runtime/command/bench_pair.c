@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_pair.c: with which row of the base is each row of the candidate compared?
+/* bench_pair.c: finds, for each row of the candidate, the row of the base with which it is compared.
  *
  * A kernel's row is named by its specialization, so another tile size, another number of warps, a lost
  * promise of the signature, or renaming the kernel changes its name. Rows are therefore paired in three

@@ -280,8 +280,8 @@ static void write_json(const struct judgement *j, FILE *f)
     fputs("]}\n", f);
 }
 
-/* Each stretch is written as a repetition, so that tools that compare such files have enough of them for
- * their tests. */
+/* Writes each stretch as a repetition, so that tools that compare such files have enough repetitions for their
+ * statistical tests. */
 static void write_google(const struct judgement *j, FILE *f)
 {
     bool any = false;
@@ -424,7 +424,7 @@ static void put_markdown_table(const struct judgement *j, bool changed, FILE *f)
     }
 }
 
-/* Shows what changed, and folds the rest. */
+/* Shows the rows that changed, and puts the others into a collapsed section. */
 static void write_markdown(const struct judgement *j, FILE *f)
 {
     fprintf(f, "### neso bench: %zu slower, %zu faster, %zu undecided, %zu same (%s)\n\n",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_rules.c: which changes of a kernel's costs decide that it is slower, if nothing was timed?
+/* bench_rules.c: decides from the changes of a kernel's costs whether it is slower, if nothing was timed.
  *
  * A rule compares one cost of the base with the candidate's:
  *
@@ -7,9 +7,9 @@
  *     growth beyond a bound                            registers, instructions, shared accesses, accesses to global memory
  *     loss of a feature that hides or saves time       bytes an access, tensor maps, wgmma, pipelines, threads
  *
- * Growth within a rule's bound leaves the kernel UNDECIDED. If the emulator counted both, its counts decide
- * instead of the instructions in the text. Without timing it is impossible to tell whether another tile size
- * is better: whoever changes it on purpose records a new base. */
+ * Growth within a rule's bound leaves the kernel UNDECIDED. If the emulator counted both kernels, these counts
+ * decide instead of the numbers of instructions in the PTX. Costs cannot tell whether another tile size is better:
+ * whoever changes it on purpose records a new base. */
 #include "runtime/command/bench.h"
 
 #include <math.h>
@@ -19,8 +19,8 @@
 
 enum direction { GROWS, FALLS, VANISHES };
 
-/* TEXT: if the emulator ran both, its counts decide instead. ESTIMATE: used only if the kernel was not
- * assembled. */
+/* TEXT: a cost of the PTX text, which is ignored if the emulator counted both kernels. ESTIMATE: used only if the
+ * kernel was not assembled. */
 enum { TEXT = 1, ESTIMATE = 2 };
 
 static const struct rule {
@@ -93,7 +93,7 @@ static void note(struct judged *x, const char *what, double from, double to)
     snprintf(x->note + n, sizeof x->note - n, "%s%s %.9g -> %.9g", n ? ", " : "", what, from, to);
 }
 
-/* The program's line at which count `name` grew the most; 0: there are no counts by line. */
+/* The program's line at which the count `name` grew the most; 0: there are no counts for lines. */
 static uint32_t line_of_growth(const struct bench_row *row, const struct bench_row *base, const char *name)
 {
     size_t n = strlen(name);

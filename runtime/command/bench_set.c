@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_set.c: sets of measurements, and how they are written and read as text, one file for each GPU.
+/* bench_set.c: sets of measurements, and how to write and read them as text, one file for each GPU.
  *
  *     neso bench 1
  *     gpu NVIDIA H200
@@ -205,7 +205,7 @@ void set_path(const struct bench_set *s, const char *given, char *out, size_t n)
 
 /* -- reading -- */
 
-/* The rest of a line after its first word, "" if nothing follows; NULL: it has another first word. */
+/* The rest of a line after its first word, "" if nothing follows; NULL: the line has another first word. */
 static char *after(char *line, const char *word)
 {
     size_t n = strlen(word);
@@ -252,7 +252,7 @@ static bool read_calls(struct bench_row *r, char *s)
     return !*end;
 }
 
-/* Reads a line of the row that was begun before it. */
+/* Reads one of the lines that follow the first line of a row. */
 static bool read_field(struct bench_row *r, char *line)
 {
     char *s, *end;

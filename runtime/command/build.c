@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* build.c: gathers everything that can be shown of one compiled kernel: stages, notes, resources.
+/* build.c: gathers everything that `neso inspect` can show of one compiled kernel: stages, notes, resources.
  *
  * One compilation records the changes and explanations of every pass; the texts of the other stages are
  * requested afterwards. ptxas and a disassembler add their output if they are found. */
@@ -30,13 +30,13 @@ struct stage *build_add_stage(struct build *b, const char *name, const char *kin
     return s;
 }
 
-/* What the library says while it compiles: dumps of IR, and why passes decide as they do. */
+/* The messages of the library during a compilation: dumps of IR, and explanations of passes. */
 struct listening {
     struct build *build;
     size_t nbefore; /* number of stages */
 };
 
-/* All passes run a second time, with less shared memory: drops the earlier messages. */
+/* Drops the messages so far, because all passes run again with less shared memory. */
 static void forget(struct listening *l)
 {
     struct build *b = l->build;
@@ -108,7 +108,7 @@ const char *line_instruction(const char *line, size_t n, size_t *length)
     return s;
 }
 
-/* The place after the last " @" of a line of IR; text behind it is ignored. */
+/* The source place that stands after the last " @" of a line of IR. Text after the place is ignored. */
 static struct place place_of_ir(const char *line, size_t n)
 {
     for (size_t i = n; i-- > 1;) {
@@ -129,7 +129,7 @@ static struct place place_of_ir(const char *line, size_t n)
     return (struct place){0};
 }
 
-/* Does a line tell the place of the lines that follow? */
+/* Does the line give the source place of the lines that follow it? */
 static bool reads_place(const struct build *b, const char *line, size_t n, struct place *out)
 {
     int file, row, column;
@@ -180,7 +180,7 @@ static const char *skip(const char *s, const char *end, bool spaces)
     return s;
 }
 
-/* The instruction of a line of SASS: behind the address and the guard. */
+/* The instruction of a line of SASS, which stands after the address and the guard. */
 static const char *sass_instruction(const char *line, size_t n, size_t *length)
 {
     const char *end = line + n, *s = skip(line, end, true);
@@ -229,7 +229,7 @@ const char *build_next_file(const char *at, int *file, size_t *length)
     at = strstr(at, ".file\t");
     if (!at || sscanf(at, ".file %d \"%n", file, &n) != 1 || !n)
         return NULL;
-    --*file; /* PTX counts from 1 */
+    --*file; /* PTX counts files from 1 */
     *length = strcspn(at + n, "\"\n");
     return at + n;
 }
@@ -242,7 +242,7 @@ int build_occupancy(const struct build *b, const char **limit)
         GRANULE = 256,
         SHARED_RESERVED = 1024,
         SHARED_GRANULE = 128
-    }; /* registers of a warp come in 256 */
+    }; /* the GPU allocates registers to a warp in units of 256 */
     const neso_limits *l = &b->limits;
     int live = b->resources.live_registers;
     int regs = b->assembled.registers > 0 ? b->assembled.registers : live < 16 ? 16 : live;
@@ -284,7 +284,7 @@ static bool take_text(struct build *b, const char *name, neso_text which, const 
     return true;
 }
 
-/* Live ranges follow machine IR, as comments. */
+/* Moves the live ranges, which follow machine IR as comments, into a text of their own. */
 static void cut_live(struct build *b)
 {
     static const char mark[] = "\n// live ";

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c: `neso check FILE...`: looks for errors without running anything.
  *
- * First the host part of a file runs as far as it gets, and each launch compiles its kernel for a GPU (launches.c). A kernel that the
- * file does not launch is compiled with types that fit: pointers and numbers are guessed from the names, and a guess is
- * changed as long as that leaves fewer errors. An error is reported if every guess has it, so that no guess makes one up. A
- * function that other code of the file names is no such kernel: it is compiled where it is called.
+ * First the host part of a file runs as far as it gets, and each launch compiles its kernel for a GPU (launches.c).
+ * Then each kernel that the file does not launch is compiled with guessed types: pointers and numbers are guessed
+ * from the names of parameters, and a guess is changed as long as that leaves fewer errors. An error is reported
+ * only if every guess has it, so that a wrong guess reports no error. A function that other code of the file names
+ * does not count as a kernel: it is compiled where it is called.
  *
  *     def scale(X, Y, n, factor, BLOCK: tl.constexpr)        X=*fp32, Y=*fp32, n=i32, factor=i32, BLOCK=64
  */
@@ -70,9 +71,9 @@ struct error {
 struct trial {
     int nparams;
     struct param params[PARAMS_MOST];
-    int nerrors, ncommon; /* of the last guess; errors that all guesses had */
+    int nerrors, ncommon; /* the number of errors of the last guess, and of the errors that all guesses had */
     struct error errors[ERRORS_MOST], common[ERRORS_MOST];
-    bool any;             /* there was a guess */
+    bool any;             /* at least one guess has been compiled */
     const char *constant; /* the value of constexprs */
 };
 
@@ -84,7 +85,7 @@ static void print_signature(const struct trial *t, struct buffer *out)
         put_format(out, "%s%s=%s", i ? ", " : "", t->params[i].name, words[t->params[i].guess]);
 }
 
-/* "X", "x_ptr", "Out": the names that people give to pointers. */
+/* Guesses a parameter's type from its name: "X", "x_ptr" and "Out" are usually pointers. */
 static enum guess guess_of(const char *name)
 {
     size_t n = strlen(name);
@@ -93,7 +94,7 @@ static enum guess guess_of(const char *name)
     return strstr(name, "stride") || is_size || !is_pointer ? INTEGER : POINTER;
 }
 
-/* The name in quotes in a message: parameter 'X' of ... */
+/* Extracts the name in quotes from a message such as: parameter 'X' of ... */
 static bool quoted(const char *message, char *out, size_t n)
 {
     const char *from = strchr(message, '\''), *to = from ? strchr(from + 1, '\'') : NULL;
@@ -111,7 +112,7 @@ static struct param *find_param(struct trial *t, const char *name)
     return NULL;
 }
 
-/* Takes what the messages say of the parameters; true: the same kernel is to be compiled again. */
+/* Corrects the guess by what the messages say about parameters. Returns true if the kernel must be compiled again. */
 static bool learn(struct trial *t, neso_context *ctx)
 {
     neso_diagnostic d = {.size = sizeof d};
@@ -134,7 +135,7 @@ static bool learn(struct trial *t, neso_context *ctx)
     return again;
 }
 
-/* A condition that a guess breaks says nothing of the program. */
+/* Is it an error whatever the guess is? A static assertion is not: it may fail only because the guess is wrong. */
 static bool is_certain(const neso_diagnostic *d)
 {
     return d->severity == NESO_ERROR && strcmp(d->tag, "static-assert") != 0;
@@ -161,7 +162,7 @@ static bool has_error(const struct error *errors, int n, const struct error *x)
     return false;
 }
 
-/* Keeps the errors that this guess has too. */
+/* Keeps, of the common errors, those that this guess has too. */
 static void keep_common(struct trial *t)
 {
     int n = 0;
@@ -197,7 +198,7 @@ static void compile_guess(struct trial *t, neso_context *ctx, neso_module *modul
     keep_common(t);
 }
 
-/* Changes one guess at a time as long as that leaves fewer errors. */
+/* Changes the guess for one parameter at a time, as long as that leaves fewer errors. */
 static void improve(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel)
 {
     int best = t->nerrors;
@@ -232,7 +233,7 @@ static void put_line(struct buffer *out, const char *text, uint32_t line, uint32
     put_string(out, "\n");
 }
 
-/* Prints the messages of the context that all guesses had. */
+/* Prints those messages of the context that all guesses had. */
 static void put_common(struct checking *c, const struct trial *t, neso_context *ctx, const char *kernel)
 {
     neso_diagnostic d = {.size = sizeof d};
@@ -336,7 +337,7 @@ static void check_others(struct checking *c, const struct launches *l)
     neso_context_release(ctx);
 }
 
-/* Did a limit end the host part? That is no error of the program. */
+/* Did the host part end because it reached a limit? That is not an error of the program. */
 static bool has_reached_limit(neso_context *ctx)
 {
     neso_diagnostic d = {.size = sizeof d};

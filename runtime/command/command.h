@@ -96,7 +96,7 @@ extern const struct option_row option_rows[OPTIONS_END];
 /* The command line; an option without argument has "". */
 struct given {
     const char *options[OPTIONS_END];
-    char params[2][2048]; /* everything that --param and --to-param say if they are given several times */
+    char params[2][2048]; /* all values of --param and of --to-param, which may be given several times */
     int argc; /* arguments that are not options */
     char **argv;
 };
@@ -104,7 +104,7 @@ struct given {
 struct command_row {
     enum command bit;
     const char *word, *arguments;
-    int least, most; /* number of arguments; most -1: all that follow, options too */
+    int least, most; /* number of arguments; most is -1: all that follow, options too */
     int (*run)(const struct given *g);
     const char *meaning;
 };
@@ -131,7 +131,7 @@ __attribute__((format(printf, 1, 2)))
 int complain(const char *format, ...);
 /* Prints the messages of the last call, warnings too; returns the exit status. */
 int report(const struct given *g, neso_context *ctx, neso_status status);
-/* The number of an option, 0 if it is not given; returns false after a message if it is not a number. */
+/* Reads the number that an option has, 0 if it is not given. Returns false after a message if it is not a number. */
 bool number(const struct given *g, enum option o, int *out);
 /* Opens a context with the cache that the environment names. Returns false after a message if that fails. */
 bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx);
@@ -150,7 +150,7 @@ bool has_colours(const struct given *g, FILE *to);
 bool check_colour(const struct given *g);
 /* Prints messages on standard error, coloured if --color or the terminal says so. */
 void print_messages(const struct given *g, const char *text);
-/* A line on standard error that says how far work is that has lasted a second; nothing if that is no terminal. */
+/* A line of progress on standard error, for work that lasts longer than a second; printed only on a terminal. */
 struct progress {
     double started, shown; /* seconds */
     bool is_on, is_shown;
@@ -174,9 +174,9 @@ bool read_options(const struct given *g, neso_compile_options *o);
 bool find_tool(const char *name, char *out, size_t n);
 /* Runs a tool, with this process's output, or with its output and errors in a file. */
 int tool_run(char *const argv[], const char *output);
-/* The number in front of some words in a tool's report; 0: it does not contain them. */
+/* The number in front of `words` in a tool's report; 0: the report does not contain these words. */
 int tool_number(const char *report, const char *words);
-/* A template in the folder for temporary files, for mkstemp and mkdtemp. */
+/* Sets `out` to a template for mkstemp and mkdtemp in the folder for temporary files. */
 void temporary_name(char *out, size_t n);
 /* A private folder for files of tools. */
 struct workshop {
@@ -185,9 +185,9 @@ struct workshop {
 /* Returns false after a message if it fails. */
 bool workshop_open(struct workshop *w);
 void workshop_close(struct workshop *w);
-/* Assembles the PTX by this ptxas into w->cubin. `logs`: it reports the kernel's resources, in w->log. */
+/* Assembles the PTX with this ptxas into w->cubin. `logs`: ptxas also reports the kernel's resources, in w->log. */
 int workshop_assemble(struct workshop *w, const char *ptxas, const char *ptx, size_t length, bool logs);
-/* "sm_90a" of a PTX text. */
+/* Sets `out` to the target of a PTX text, for instance "sm_90a". */
 void ptx_target(const char *ptx, char *out, size_t n);
 #define TOOLKIT "CUDA's toolkit (Debian: nvidia-cuda-toolkit; NVIDIA's repository: cuda-nvcc-13-0, cuda-nvdisasm-13-0)"
 
@@ -221,14 +221,14 @@ void print_man(void);
 int completion_command(const struct given *g);
 
 /* -- bench_rules.c -- */
-/* Prints how costs decide. */
+/* Prints the rules by which `neso bench` judges costs. */
 void bench_rules_print(void);
 
 /* -- variants.c -- */
 int variants_command(const struct given *g);
 
 /* -- counts.c -- */
-/* Reports the counts, as --counts says. */
+/* Reports the emulator's counts in the form that --counts asks for. */
 int counts_report(const struct given *g, neso_context *ctx);
 
 /* -- inspect.c, diff.c -- */
@@ -239,7 +239,7 @@ int diff_command(const struct given *g);
 bool keeps_texts(const struct given *g);
 /* Makes the folders of --keep-ptx and --keep-ir. */
 int keep_folders(const struct given *g);
-/* Writes a kernel's texts there. */
+/* Writes a kernel's PTX and IR into these folders. */
 void keep_texts(const struct given *g, neso_context *ctx, neso_kernel *kernel);
 
 /* -- files.c -- */
@@ -250,7 +250,7 @@ int save_choice(const char *cache, const char *path, const char *text, size_t le
 
 /* -- launches.c: the specializations that a program's launches make -- */
 struct launched {
-    char *kernel, *signature; /* signature NULL: it cannot be written */
+    char *kernel, *signature; /* signature NULL: the kernel's arguments cannot be written as a signature */
     neso_compile_options options;
 };
 struct launches {

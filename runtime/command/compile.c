@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.c: `neso compile`: compiles one kernel to the requested stage; to cubin and SASS by CUDA's tools,
- * if they are found. */
+/* compile.c: `neso compile`: compiles one kernel to the requested stage. CUDA's tools, if they are found, make cubin
+ * and SASS. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -131,7 +131,7 @@ static void print_times(neso_kernel *kernel)
             1e3 * r.opt_seconds, 1e3 * r.codegen_seconds);
 }
 
-/* What to make, and of which kernel. */
+/* Which output to make, and of which kernel. */
 struct order {
     const char *kernel; /* NULL: the only one */
     int emit;
@@ -179,7 +179,7 @@ static int compile_file(const struct given *g, const char *path, struct order *o
         free(text);
         return BAD;
     }
-    /* If there is no ptxas, the driver assembles: then the GPU must be the context's device. */
+    /* without ptxas the driver assembles, so the GPU must be the context's device */
     if (order->emit >= EMIT_CUBIN && order->emit != EMIT_C && !find_tool("ptxas", tool, sizeof tool))
         neso_context_use_device(ctx, "cuda", NULL);
     struct beside beside;

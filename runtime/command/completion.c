@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* completion.c: `neso completion SHELL`: a script that completes neso's command line, from the tables of commands and
- * options, so that it never lacks one.
+/* completion.c: `neso completion SHELL`: prints a script that completes neso's command line. The script is made from
+ * the tables of commands and options, so it contains all of them.
  *
  *     bash    source <(neso completion bash)                       in ~/.bashrc
  *     zsh     neso completion zsh >"${fpath[1]}/_neso"
@@ -13,7 +13,7 @@
 
 /* -- the values of options -- */
 
-/* Adds what stands first in each line of a topic of help: the names of its table. */
+/* Adds the first word of each line of a help topic: the names in its table. */
 static void add_names(struct buffer *out, const char *topic, const char *end_of_name)
 {
     neso_context *ctx;
@@ -32,7 +32,7 @@ static void add_names(struct buffer *out, const char *topic, const char *end_of_
     neso_context_release(ctx);
 }
 
-/* The values that an option takes, with blanks between; "" if it takes anything. */
+/* The values that an option takes, separated by blanks; "" if it takes any text. */
 static struct buffer values_of(int option)
 {
     struct buffer out = {0};
@@ -80,7 +80,7 @@ static void add_topics(struct buffer *out)
     }
 }
 
-/* The words that a command takes; "" if it takes files. */
+/* The words that a command takes as arguments; "" if it takes files. */
 static struct buffer arguments_of(const struct command_row *c)
 {
     struct buffer out = {0};
@@ -135,7 +135,7 @@ static void print_bash(void)
 
 /* -- zsh -- */
 
-/* Inside of '...[meaning]': quotes and brackets would end it. */
+/* Prints a text inside '...[meaning]'. Escapes the quotes and brackets that would end it. */
 static void print_quoted(const char *s)
 {
     for (; *s; s++)

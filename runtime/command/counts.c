@@ -7,8 +7,8 @@
  *         line          instructions       sectors         least  wavefronts   conflicts ...
  *         add.py:12              768           ...
  *
- * The library reports one count after the other, for each kernel first the whole kernel, then its lines; both
- * writers follow that order and store nothing. */
+ * The library reports the counts one by one: for each kernel first those of the whole kernel, then those of its
+ * lines. Both writers print in that order and store nothing. */
 #include "runtime/command/command.h"
 
 #include <errno.h>

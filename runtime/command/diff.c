@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* diff.c: `neso diff`: what differs between two builds of a kernel: resources, decisions, instructions, PTX.
+/* diff.c: `neso diff`: shows what differs between two builds of a kernel: resources, decisions, instructions, PTX.
  *
  *     neso diff add.py::add --signature "*i32, *i32, *i32, i32" --to-signature "*i32:16, *i32:16, *i32:16, i32:16"
  *     neso diff before.json after.json         (by neso inspect --json)
  *
- * A build that is not saved is compiled, and then also compared as JSON. Exit status: 0 the same, 1
- * different, 2 an error. */
+ * A build that is not given as a saved file is compiled first; both are compared as JSON. Exit status: 0 the builds
+ * are the same, 1 they differ, 2 an error. */
 #include "runtime/command/inspect.h"
 
 #include <ctype.h>
@@ -43,7 +43,7 @@ static int take_build(const struct given *g, const struct build *b, void *out)
     return GOOD;
 }
 
-/* The options of the second build: options that are not given for it are those of the first. */
+/* The options of one build. An option that is not given for the second build is that of the first. */
 static struct given given_for(const struct given *g, int side)
 {
     static const enum option pairs[][2] = {
@@ -118,7 +118,7 @@ static bool is_about_the_same(const struct json *x, const struct json *y)
            same_member(x, y, "column");
 }
 
-/* The decision number `index` (from 0) about the same thing as x. */
+/* Of the decisions about the same thing as x, the one with this index, from 0. */
 static const struct json *find_decision(const struct json *list, const struct json *x, int index)
 {
     for (const struct json *y = list ? list->first : NULL; y; y = y->next)
@@ -127,7 +127,7 @@ static const struct json *find_decision(const struct json *list, const struct js
     return NULL;
 }
 
-/* How many decisions about the same thing are in front of x. */
+/* How many decisions about the same thing stand in front of x. */
 static int index_of(const struct json *list, const struct json *x)
 {
     int n = 0;
@@ -144,7 +144,7 @@ static void name_decision(struct buffer *out, const struct json *x)
     put_string(out, text_of(json_member(x, "pass")));
 }
 
-/* Omits passes that only clean up, whose changes follow from other decisions. */
+/* Compares decisions, but not those of clean-up passes, whose changes follow from other decisions. */
 static void compare_decisions(struct comparison *c)
 {
     for (int side = FROM; side < SIDES; side++) {
@@ -168,7 +168,7 @@ static void compare_decisions(struct comparison *c)
 /* -- PTX line by line: the longest common subsequence, numbers of registers aside -- */
 
 struct lines {
-    char *text, **at, **key; /* key: the line without numbers of registers */
+    char *text, **at, **key; /* key: each line without the numbers of its registers */
     size_t n;
 };
 
@@ -226,7 +226,8 @@ static void put_difference(struct comparison *c, char sign, const char *line)
     c->removed += sign == '-';
 }
 
-/* length[i][k] is the length of the longest common subsequence of the lines from i and from k on. */
+/* Walks through both texts. length[i][k] is the length of the longest common subsequence of the lines from i and
+ * from k on. */
 static void walk_lines(struct comparison *c, const struct lines *x, const struct lines *y,
                        const unsigned short *length, size_t i, size_t xn, size_t yn)
 {

@@ -13,7 +13,7 @@ struct image {
     neso_kernel *kernel;
     struct json *whole;      /* its launch plan's JSON */
     const struct json *plan; /* the requirements in it besides passing arguments; NULL: there are none */
-    bool is_single;          /* for grids whose programs each have a multiprocessor for themselves */
+    bool is_single;          /* only for grids with at most one program per multiprocessor */
 };
 
 struct embedding {
@@ -22,7 +22,7 @@ struct embedding {
     const char *name; /* prefix of files and functions */
     struct image *images;
     int nimages, nparams;
-    bool has_plan; /* of some image */
+    bool has_plan; /* some image has a plan */
     FILE *to;
 };
 

@@ -180,7 +180,7 @@ static int persistent(const struct image *image)
     return atoi(word_of(image, "ctas_per_sm"));
 }
 
-/* Does its launch differ from one program for each CTA? */
+/* Does its launch differ from one CTA per program? */
 static bool is_dealt(const struct image *image)
 {
     return persistent(image) > 0 || atoi(word_of(image, "pairs")) > 0;

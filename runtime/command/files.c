@@ -5,7 +5,7 @@
  *     --output out, save_path='a'           out/a/plot.csv
  *     save_path='..', '/etc', a link        refused
  *
- * A path is opened one name at a time from the folder on, without following links. */
+ * The command opens a path one name at a time, from the folder on, and does not follow links. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static bool is_link(int folder, const char *name)
     return fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(s.st_mode);
 }
 
-/* Opens a folder inside an open folder, which it makes if needed, and closes the outer one. Returns -1 on
+/* Opens a folder inside an open folder, and closes the outer one. Makes the inner folder if needed. Returns -1 on
  * failure. */
 static int enter(int folder, const char *name)
 {
@@ -64,7 +64,7 @@ static int write_in(int folder, const char *name, const char *text, size_t lengt
     return good ? SAVED : NOT_SAVED;
 }
 
-/* Writes `path` relative to an open folder, which it closes. */
+/* Writes the file `path`, which is relative to an open folder, and closes the folder. */
 static int walk(int folder, const char *path, const char *text, size_t length)
 {
     char name[NAME_MAX + 1];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* help.c: `neso help`: the commands with their options, the compiler's tables, and single names of the language.
+/* help.c: `neso help`: prints the commands with their options, the compiler's tables, and single names of the
+ * language.
  *
  *     $ neso help tl.cdiv
  *     tl.cdiv(x, div), also x.cdiv(div)
@@ -98,7 +99,7 @@ bool row_is_shown(const struct language_row *r)
     return r->name && strcmp(r->where, "hidden") != 0;
 }
 
-/* Is it "tl.load", or "load"? */
+/* Is `name` the row's name, with or without its prefix ("tl.load" or "load")? */
 static bool is_called(const struct language_row *r, const char *name)
 {
     if (!row_is_shown(r))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* hints.c: which promises of the signature would make decisions better? Each hint is found by compiling with
- * the promise, so that it is true.
+/* hints.c: finds the promises of the signature that would make decisions better. It compiles the kernel with the
+ * promises, so each hint is verified.
  *
  *     the signature as it is    *fp16, i32, i32        tma: stays a load: no dimension is contiguous
  *     with all promises         *fp16:16, i32:16, i32:1     tma: a copy by a tensor map
  *     with all but one, for each                       decisions that get worse need that promise
  *
- * Integers are promised to be multiples of 16; then, the last first, to be 1 if that improves a further
- * decision: usually the last stride of an array is 1. A compilation takes a few milliseconds. */
+ * The command first promises that integers are multiples of 16. Then it promises, for one integer after the other,
+ * the last first, that it is 1, and keeps this promise if it improves a further decision: usually the last stride of
+ * an array is 1. A compilation takes a few milliseconds. */
 #include "runtime/command/inspect.h"
 
 #include <ctype.h>
@@ -73,7 +74,7 @@ static size_t type_length(const char *s, size_t n)
     return is_known && (i == n || s[i] == ':') && isdigit((unsigned char)s[i - 1]) ? i : 0;
 }
 
-/* A descriptor has an address, sizes, and strides but the last. */
+/* The number of parameters of a descriptor: an address, the sizes, and all strides but the last. */
 static size_t descriptor_params(const char *s, size_t n)
 {
     size_t rank = 1;
@@ -95,8 +96,8 @@ static const struct neso_param *param_named(const struct build *b, const char *s
     return NULL;
 }
 
-/* Finds which promise could be added to the next entry at s, which has `whole` bytes. Parameters come in
- * order. */
+/* Reads the next entry at s, which has `whole` bytes, and finds the promise that could be added to it. Parameters
+ * are in the order of entries. */
 static void read_entry(struct entries *e, const char *s, size_t whole, const struct build *b, size_t *param)
 {
     struct entry *x = &e->at[e->n++];
@@ -124,8 +125,8 @@ static void read_entry(struct entries *e, const char *s, size_t whole, const str
     x->param = p->name;
 }
 
-/* Returns false if there are too many entries, or a named tuple, whose parameters are in another order, or if
- * no promise can be added. */
+/* Reads all entries. Returns false if there are too many, if no promise can be added, or if there is a named tuple,
+ * whose parameters are in another order. */
 static bool read_entries(struct entries *e, const struct build *b)
 {
     size_t param = 0;
@@ -176,7 +177,7 @@ struct trial {
     struct entries entries;
 };
 
-/* The decisions with the promises to try; none, if it does not compile. */
+/* The decisions of a compilation with the promises to try; none if it fails. */
 static struct notes try_entries(const struct trial *t)
 {
     struct notes found = {0};
@@ -206,7 +207,7 @@ static bool same_place(const struct note *x, const struct note *y)
     return x->at.file == y->at.file && x->at.line == y->at.line && x->at.column == y->at.column;
 }
 
-/* The decision of the same pass about the same place. */
+/* Finds the decision in n of the same pass about the same place. */
 static const struct note *same_question(const struct notes *n, const struct note *x)
 {
     for (size_t i = 0; i < n->n; i++)
@@ -260,7 +261,7 @@ static struct notes promise_all(struct trial *t)
     return best;
 }
 
-/* Adds to each decision's needs the promise without which it gets worse. */
+/* If a decision gets worse without this promise, adds the promise to those that the decision needs. */
 static void ask_without(struct trial *t, struct build *b, const struct notes *best, struct entry *x,
                         struct buffer *needs)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect.c: `neso inspect`: shows everything known of one compiled kernel: on the terminal, as JSON, or as
+/* inspect.c: `neso inspect`: shows everything that is known of one compiled kernel, on the terminal, as JSON, or as
  * an HTML page.
  *
  *     25 |     x = tl.load(X, mask=mask)
@@ -82,7 +82,7 @@ static int last_line(const struct build *b)
     return n;
 }
 
-/* Prints the lines for which there are decisions or instructions, with these below. */
+/* Prints each source line that has decisions or instructions, and below it these decisions and counts. */
 static void put_source(const struct build *b, struct buffer *out)
 {
     int line = 1, *counts = count_instructions(b, last_line(b));

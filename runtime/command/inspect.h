@@ -26,7 +26,8 @@ void put_string(struct buffer *b, const char *s);
 __attribute__((format(printf, 2, 3)))
 #endif
 void put_format(struct buffer *b, const char *format, ...);
-/* Appends JSON with quotes; bytes that are not UTF-8 become U+FFFD, and `<` an escape, for HTML pages. */
+/* Appends a JSON string in quotes. Bytes that are not UTF-8 become U+FFFD, and `<` becomes an escape, for HTML
+ * pages. */
 void put_json(struct buffer *b, const char *s, size_t n);
 void buffer_free(struct buffer *b);
 /* Makes room for one more element in an array of n; the capacity doubles when the array is full. */
@@ -34,7 +35,7 @@ void *array_grown(void *array, size_t n, size_t bytes);
 
 /* -- the parts of an inspection -- */
 
-/* A place; line 0: none. File 0 is the inspected file. */
+/* A place in a source file. Line 0: no place. File 0: the inspected file. */
 struct place {
     int file, line, column;
 };
@@ -49,7 +50,7 @@ struct stage {
 struct note {
     char pass[32];
     struct place at;
-    int grade, number; /* as neso_note has them */
+    int grade, number; /* the same as in neso_note */
     char *text;
     /* the explanation if the signature promised what `needs` lists; NULL: nothing better is known */
     char *better, *needs;
@@ -89,15 +90,15 @@ struct stage *build_add_stage(struct build *b, const char *name, const char *kin
 const struct stage *build_stage(const struct build *b, const char *kind);
 /* Is it a decision, rather than a clean-up? */
 bool note_decides(const struct note *n);
-/* Adds one. */
+/* Appends a note to an array of n. */
 void notes_add(struct note **notes, size_t *n, const neso_note *note);
 void notes_free(struct note *notes, size_t n);
 /* The source place of each line of a stage. */
 struct place *stage_places(const struct build *b, const struct stage *s, size_t *nlines);
 /* The instruction of a line of PTX or machine IR, or NULL. */
 const char *line_instruction(const char *line, size_t n, size_t *length);
-/* The next file that PTX names behind `at`: its number, as places have it, and its name; NULL: there is
- * none. */
+/* Finds the next file that PTX names behind `at`: returns its name, and sets *file to its number in places. NULL:
+ * there is none. */
 const char *build_next_file(const char *at, int *file, size_t *length);
 /* How many programs fit on a multiprocessor, and which resource limits them. */
 int build_occupancy(const struct build *b, const char **limit);

@@ -255,7 +255,7 @@ static void put_utf8(struct buffer *b, unsigned c)
                    (int)(0x80 | (c & 0x3f)));
 }
 
-/* Reads an escape behind its backslash. */
+/* Reads an escape sequence after its backslash. */
 static bool read_escape(struct reader *r, struct buffer *out)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -298,7 +298,7 @@ static char *read_string(struct reader *r)
 
 static bool read_value(struct reader *r, struct json *out);
 
-/* Reads entries up to `close`. */
+/* Reads the entries of an object or array up to its closing character. */
 static bool read_entries(struct reader *r, struct json *out, char close)
 {
     struct json **last = &out->first;

@@ -4,8 +4,8 @@
  *     neso run --keep-ir DIR program.py
  *     neso compile DIR/kernel-0123456789abcdef.ir --target sm_80 --emit ptx
  *
- * A kernel's file is named by its id. The IR is the traced IR, before any pass: a compilation depends only on
- * it and on the target. */
+ * A kernel's file is named by the kernel's id. The IR is that of the traced kernel, before any pass: a compilation
+ * depends only on this IR and on the target. */
 #include "runtime/command/command.h"
 
 #include <errno.h>

@@ -138,7 +138,7 @@ static void take(const struct launched *x, const char **kernel, neso_compile_opt
     o->debug |= x->options.debug;
 }
 
-/* The launches of a kernel (NULL: of all), in order: the Nth, or the only one. */
+/* Chooses among the launches of a kernel (NULL: of all kernels), in order: the Nth, or the only one. */
 static int choose(const struct given *g, const char *path, const struct launches *l, const char **kernel,
                   neso_compile_options *options)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c: the command `neso`, which uses only neso.h and libc, so that an embedder can do everything that it
- * does.
+/* main.c: the command `neso`. It uses only neso.h and libc, so an embedder can do everything that the command does.
  *
- * Parsing, help and messages use two tables, of commands and of options. Only the files of the command read
- * the environment, open files, print and exit. Exit status: 0 success, 1 the program failed, 2 bad usage or
- * bad input. */
+ * Parsing, help and messages are made from two tables: commands and options. Only the files of the command read the
+ * environment, open files, print and exit. Exit status: 0 success, 1 the program failed, 2 bad usage or bad input. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -69,7 +67,7 @@ int report(const struct given *g, neso_context *ctx, neso_status status)
     return status == NESO_OK ? GOOD : status == NESO_FAILED ? FAILED : BAD;
 }
 
-/* The edit distance of two words; a large number for long words. */
+/* The edit distance of two words; for long words only a large number. */
 static size_t distance(const char *a, const char *b)
 {
     enum { MOST = 32 };
@@ -160,7 +158,8 @@ static bool keep_value(struct given *g, enum option o, const char *value)
     return true;
 }
 
-/* Reads options up to the end, or up to the first argument of a command that passes the others on. */
+/* Reads options up to the end of the command line, or up to the first argument of a command that passes the rest
+ * on. */
 static int parse(const struct command_row *c, int argc, char **argv, struct given *g)
 {
     g->argv = argv;

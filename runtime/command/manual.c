@@ -7,7 +7,7 @@
 
 /* -- the language -- */
 
-/* The tags of messages as a list: `axis-range`, `wants-block`. */
+/* Prints the tags of messages as a list: `axis-range`, `wants-block`. */
 static void print_tags(const char *tags)
 {
     const char *comma = "";
@@ -58,7 +58,7 @@ static void print_language(void)
 
 /* -- what is not supported -- */
 
-/* Messages that refuse what Triton or Python has, where the text does not say "not supported". */
+/* Tags of messages that refuse a feature of Triton or Python although their text does not say "not supported". */
 static const char more_refusals[] = " int-overflow kernel-def kernel-condition kernel-comprehension "
                                     "kernel-comprehension-over plain-function fstring-tensor "
                                     "loop-iterator loop-target index-kind recursion yields breakpoint-kernel "
@@ -102,7 +102,7 @@ static void print_limits(void)
 
 /* -- the commands -- */
 
-/* A cell of a table: `|` would end it. */
+/* Prints a cell of a table, with `|` escaped, because it would end the cell. */
 static void print_cell(const char *s)
 {
     for (; *s; s++)
@@ -148,7 +148,7 @@ bool print_page(const char *name)
 
 /* -- man(1) -- */
 
-/* Text for roff: a backslash and a minus stay themselves, and no line begins with a dot. */
+/* Prints a text for roff, so that backslashes and minus signs stay as they are and no line begins with a dot. */
 static void print_roff(const char *s)
 {
     for (; *s; s++)

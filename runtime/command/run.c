@@ -31,7 +31,8 @@ static void write_program(void *user, const char *text, size_t length, int to_st
     fwrite(text, 1, length, to_stderr ? stderr : stdout);
 }
 
-/* NESO_DEVICE is the device that was chosen, by whichever way, so that a program can name it. */
+/* The program's environment. NESO_DEVICE is the chosen device, whether an option or the environment chose it, so
+ * that a program can ask for it. */
 static const char *get_variable(void *user, const char *name)
 {
     const struct session *s = user;
@@ -172,8 +173,8 @@ static int run_program(struct session *s, const char *path, const char *text, si
     return result ? result : counted;
 }
 
-/* Objects of a program live until its end, and a benchmark launches many times, so the limit is three
- * quarters of the machine's memory. */
+/* The program's memory limit: three quarters of the machine's memory. Objects of a program live until its end, and
+ * a benchmark launches many times. */
 static size_t memory_most(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -245,7 +246,7 @@ int run_command(const struct given *g)
 
 /* -- doctor -- */
 
-/* The last call's first message. */
+/* The first message of the last call. */
 static const char *first_message(neso_context *ctx, neso_diagnostic *d)
 {
     *d = (neso_diagnostic){.size = sizeof *d};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.c: is the candidate slower than the base? Times are skewed, quantised, drift and have outliers,
- * so it uses only medians and ranks, which a few outliers do not change.
+/* statistics.c: decides whether the candidate is slower than the base. Measured times are skewed and quantised,
+ * drift, and have outliers. So this file uses only medians and ranks, which a few outliers do not change.
  *
- * Times of one round come in order. Consecutive times are correlated (clocks, temperature), so n of them say
- * less than n independent ones. Intervals are therefore computed from the medians of stretches, five a round,
- * which are not correlated.
+ * The times of one round are in the order of measurement. Consecutive times are correlated (clocks, temperature), so
+ * n of them carry less information than n independent ones. Confidence intervals are therefore computed from the
+ * medians of stretches, five per round, which are not correlated.
  *
  *     SLOWER     the medians differ by more than the floor, the intervals do not touch, ranks differ (p < 0.001)
  *     FASTER     the same downwards
@@ -93,8 +93,8 @@ void statistics_keep(const double *times, size_t n, double *scratch, double *str
 
 /* -- comparing -- */
 
-/* The 99 % confidence interval of the median of all times; `scratch` has room for the stretches. Order
- * statistics: the number of stretches below the median is binomial. */
+/* The 99 % confidence interval of the median of all times, by order statistics: the number of stretches below the
+ * median is binomially distributed. `scratch` has room for the stretches. */
 static void interval(const struct times *t, double *scratch, double *low, double *high)
 {
     double n = (double)t->nstretches, reach = (n - 2.576 * sqrt(n)) / 2 - 1;

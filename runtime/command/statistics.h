@@ -25,13 +25,13 @@ extern const char *const verdict_words[]; /* "SAME", ... */
 struct comparison {
     enum verdict verdict;
     double base, candidate; /* medians */
-    double change;          /* candidate over base, less 1 */
+    double change;          /* candidate / base - 1 */
     double low, high;       /* the interval of the change */
     double p;               /* Mann and Whitney's probability of such a difference if both are equal */
 };
 
 void statistics_sort(double *x, size_t n);
-/* 0 <= q <= 1; numbers are sorted, and at least one. */
+/* The q-quantile, 0 <= q <= 1, of at least one number; the numbers are sorted. */
 double statistics_quantile(const double *sorted, size_t n, double q);
 /* Removes stretches that ran while the clock was throttled, in place and in order; returns how many times are
  * left. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal.c: what a terminal shows and a file does not: colours of messages, and a line of progress during work that lasts
- * longer than a second.
+/* terminal.c: output for terminals only: colours of messages, and a line of progress during work that lasts longer
+ * than a second.
  *
  *     add.py:3:9: error: name 'x' is not defined [name]     the place bold, the kind red (warning: magenta, note: cyan,
  *         3 |     return x                                  hint: green), the carets green
@@ -48,7 +48,7 @@ static const struct {
     const char *word, *colour;
 } kinds[] = {{"error: ", RED}, {"warning: ", MAGENTA}, {"note: ", CYAN}, {"hint: ", GREEN}};
 
-/* Is it the line of a caret: "      |     ^~~"? */
+/* Is it a line of carets, such as "      |     ^~~"? */
 static bool is_caret(const char *line, size_t n)
 {
     size_t i = 0;

@@ -60,7 +60,7 @@ void buffer_free(struct buffer *b)
     *b = (struct buffer){0};
 }
 
-/* The length of the character at s, where n bytes are left; 0: it is not UTF-8. */
+/* The length in bytes of the UTF-8 character at s, of which n bytes are left; 0: it is not UTF-8. */
 static size_t character_length(const unsigned char *s, size_t n)
 {
     size_t length = s[0] < 0x80                   ? 1
