@@ -7,9 +7,9 @@
  *   name       begins with the pass or stage that uses it (a pass of opt/passes.h, or schedule, select, launch, ...)
  *   least      the smallest and `most` the largest value that --param accepts; the code is correct with each of them
  *   unit       what the value counts; "one part in" means the fraction 1/value; "log2 ..." means an exponent of 2
- *   measured   the measurement that set the default, on an H200 unless it says otherwise; or how many of 456 kernels (a
- *              quarter of those in tests/ and bench/, for sm_90a) get other PTX at half and at double the default; or
- *              "not measured"
+ *   measured   the measurement that set the default, on an H200 unless it says otherwise; or how many of 456 or
+ *              1,883 kernels (of those in tests/ and bench/, for sm_90a) get other PTX at half and at double the
+ *              default
  *
  * The length of a fixed array (TERMS_MOST of affine.h, ...) is not in the table, because --param cannot change
  * it. A module has its own values (module.params). `neso help params` prints the table, `--param NAME=VALUE`
@@ -96,14 +96,14 @@ PARAM(lower_reduce_parts_log2, 2, 0, 5, "log2 values",
 PARAM(warp_specialize_consumer_warps_most, 8, 4, 8, "warps", "kernels with more warps get no producer warp",
       "of 456 kernels, other PTX: 32 at 4")
 PARAM(warp_specialize_producer_regs, 40, 24, 248, "registers",
-      "setmaxnreg's limit for a thread of the producer (rounded down to a multiple of 8)", "not measured")
+      "setmaxnreg's limit for a thread of the producer (rounded down to a multiple of 8)", "of 1,883 kernels, other PTX: 36 at 24, 36 at 80")
 PARAM(warp_specialize_producer_regs_least, 24, 24, 248, "registers",
-      "setmaxnreg's limit for a thread of the producer where two CTAs share an SM", "not measured")
+      "setmaxnreg's limit for a thread of the producer where two CTAs share an SM", "of 1,883 kernels, other PTX: 5 at 48; 24 is the least that setmaxnreg takes")
 PARAM(warp_specialize_divided_permille, 850, 0, 1000, "per mille of a consumer's registers",
       "two CTAs whose consumers get most registers fit on an SM if accumulators take at most this part of them",
-      "not measured")
+      "of 1,883 kernels, other PTX: 5 at 425, none at 1000")
 PARAM(warp_specialize_consumer_regs_most, 240, 24, 248, "registers",
-      "setmaxnreg's largest limit for a thread of a consumer (rounded down to a multiple of 8)", "not measured")
+      "setmaxnreg's largest limit for a thread of a consumer (rounded down to a multiple of 8)", "of 1,883 kernels, other PTX: 41 at 120, none at 248")
 PARAM(warp_specialize_reserve_bytes, 1024, 0, 65536, "bytes",
       "shared memory that rings leave free for barriers and alignment", "456 kernels have the same PTX at 512 and 2048")
 PARAM(warp_specialize_vector_bytes, 1024, 0, 65536, "bytes",
@@ -246,7 +246,7 @@ PARAM(select_sum_run, 8, 1, 256, "elements",
       "RMS norm of 8192 columns: 283 instructions became 271")
 PARAM(select_turns_percent, 60, 0, 100, "percent of the shuffles",
       "lanes share the reductions of many results if so few shuffles remain, since each then needs two selections",
-      "not measured")
+      "of 1,883 kernels, other PTX: 35 at 30, 150 at 100")
 
 /* -- peephole, branch_over_masked, remat of machine IR -- */
 PARAM(peephole_pair_depth, 8, 0, 100, "instructions",
