@@ -29,8 +29,8 @@ struct moved_reg {
      * counts as a use */
     int uses, ndefs;
     int inside; /* uses by instructions that move to the current store */
-    /* store: number of the store to which `inside` refers; change: number of the last store for which an instruction
-     * that defines the register could not move */
+    /* Numbers of stores. store: the store for which `inside` counts. change: the last store with an instruction in
+     * front that defines the register and does not move to this store. */
     int store, change;
 };
 

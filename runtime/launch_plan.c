@@ -345,8 +345,8 @@ static bool find_maps(struct neso_kernel *k, const struct candidate *v, const st
     return fulfilled;
 }
 
-/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs. They are not if each CTA has
- * an SM of its own, since the CTAs of a pair start and end together. */
+/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs (as clusters of two). They are not
+ * if each CTA has an SM of its own, since the CTAs of a pair start and end together. */
 static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
@@ -363,8 +363,8 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
     l->grid[1] = l->grid[2] = 1;
 }
 
-/* Chooses the variant of a launch. If every program has an SM of its own, the variant without persistent CTAs
- * and without pairs starts faster. */
+/* Chooses the variant for a launch. If every program has an SM of its own, this is the variant in which each CTA runs
+ * one program and no CTAs form pairs, because its CTAs start faster. */
 static struct candidate choose_variant(struct neso_kernel *k, const struct launch *l)
 {
     struct fault ignored;

@@ -101,8 +101,8 @@ static size_t type_length(const struct entry *x)
     return n;
 }
 
-/* Is the entry meant as a type? It then starts with a star, or consists of the name of a type, perhaps followed
- * by a colon. */
+/* Is the entry meant as a type? It is if it starts with a star, if it is the name of a type, or if it starts with a
+ * word and a colon: `i32:16`. */
 static bool is_type(struct reader *r, const struct entry *x)
 {
     size_t n = type_length(x);
@@ -456,7 +456,8 @@ static void list_members(struct reader *r, const struct entry *x, entry_list *ou
 
 enum { TUPLES_DEEP = 16 };
 
-/* Is x a tuple that contains a type, and not nested too deeply? A tuple of values only is a value. */
+/* Is x a tuple that contains a type, and not nested too deeply? A tuple that contains only values is itself a
+ * value. */
 static bool is_tuple(struct reader *r, const struct entry *x, int depth)
 {
     entry_list members = {0};

@@ -188,8 +188,9 @@ static struct opnd by_power(struct select *s, const struct op *o, enum ptype typ
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_and, plain), biased, mask));
 }
 
-/* 0 - x, |x| and x - y of 16 bits. ptxas 13.0 computes 32768 for `neg.s16`, `abs.s16` and `sub.s16 0, x` of -32768
- * if another instruction reads the result as signed. So these functions subtract unsigned numbers. */
+/* Emits 0 - x, |x| or x - y for 16-bit integers, with unsigned subtractions. The reason is a fault of ptxas 13.0: for
+ * x = -32768, the results of `neg.s16`, `abs.s16` and `sub.s16 0, x` should be -32768, but a setp, min or max that
+ * reads them as signed gets 32768. */
 static struct opnd minus_16(struct select *s, enum opcode code, const struct opnd *x)
 {
     const struct form sub = form0(INSN_sub, PT_u16);

@@ -301,7 +301,8 @@ static void select_ready(struct select *s)
     if (s->role == PRODUCER)
         end_making(s);
     emit_insn(s, form0(s->role == PRODUCER ? INSN_bar_arrive : INSN_bar, PT_none), 0, 2, x);
-    /* the other threads of the producer's warp exit only here, in the role's outermost block */
+    /* From here on, only the elected thread of the producer's warp runs. A branch that returns early needs no such
+     * exit: its return ends all threads. */
     if (s->role == PRODUCER && s->op->block->parent->code == OP_warps)
         go_alone(s);
 }

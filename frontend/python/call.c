@@ -522,8 +522,8 @@ struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_l
     return x;
 }
 
-/* Returns the first base that is a class of the program; other bases (object, classes of the host) have no
- * attributes that it could inherit. */
+/* Returns the first base of the class statement x that is a class of the program, or NULL. Other bases (object,
+ * classes of the host) have no attributes that the new class could inherit. */
 static struct obj *base_class(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct args args = {.loc = x->loc};

@@ -171,7 +171,8 @@ static uint32_t read_escape(struct parser *p, const struct piece *piece, uint32_
     return at + 1;
 }
 
-/* Appends the value of a piece. Newlines become \n; in an f-string, doubled braces become single ones. */
+/* Appends the value of a piece, with its escapes replaced. The line end \r\n becomes \n; in an f-string, doubled
+ * braces become single ones. */
 static void read_piece(struct parser *p, const struct piece *piece, struct text *out)
 {
     const char *s = p->src->text;

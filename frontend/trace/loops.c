@@ -286,7 +286,8 @@ static void bind(struct eval *e, struct loop *l, struct op *o, const bool *kept)
     }
 }
 
-/* Binds the names that a loop would have assigned to obj_error, so that their uses report no errors. */
+/* Binds obj_error to each name that the statement (an `if` or a loop) would have assigned, so that uses of these
+ * names report no errors. */
 enum flow trace_give_up(struct eval *e, struct scope *s, const struct ast *stmt)
 {
     bind_targets(e, s, stmt, obj_error);

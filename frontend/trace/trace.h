@@ -121,7 +121,7 @@ bool trace_is_host_object(const struct obj *x); /* is x an object of the host, w
 void trace_drop_statements(struct block *b, const struct spec *spec);
 
 /* -- loops.c -- */
-/* After an error, binds the names that the statement would have assigned to obj_error. */
+/* After an error, binds obj_error to each name that the statement would have assigned. */
 enum flow trace_give_up(struct eval *e, struct scope *s, const struct ast *stmt);
 
 /* -- cast.c -- */

@@ -9,9 +9,10 @@
  *
  * Runs are aligned: a run of 2^c elements starts at an index that is a multiple of 2^c. Divisors are powers of two,
  * stored as exponents, so divisibility survives overflow: a multiple of 16 modulo 2^32 is a multiple of 16. Overflow
- * can break the order of a run. A run of 2^m values that starts at a multiple of 2^m stays in order, signed and
- * unsigned (`ordered` below); only such runs survive widening, comparison and division. `adjacent` is the length of
- * runs if no index overflows; only decisions that do not affect correctness use it.
+ * can break the order of a run. A run of 2^m values whose first value is a multiple of 2^m stays in order, whether
+ * its values are read as signed or unsigned (`ordered` below); only such runs survive widening, comparison and
+ * division. `log_adjacent` is the length of runs under the assumption that no index overflows; only decisions that do
+ * not affect correctness use it.
  *
  * A forward dataflow analysis. A loop-carried value starts with the facts of its initial value; the analysis repeats
  * the loop's body and meets these facts with those of the yielded value until a fixpoint. */
@@ -426,8 +427,8 @@ static struct axis trans(const struct op *o, const struct view *x)
     return r;
 }
 
-/* The last dimension with more than one element, whose runs are runs in row-major order; 0 if every dimension has
- * one element. */
+/* Returns the last dimension with more than one element, or 0 if no dimension has more. Neighbours along this
+ * dimension are also neighbours in row-major order, which a reshape preserves. */
 static int last_dim(const struct type *t)
 {
     int d = dims_of(t) - 1;

@@ -100,8 +100,8 @@ static bool only_late_uses(const struct rotation *r, const struct op *o)
     return n > 0;
 }
 
-/* Does o use a carried value that belongs to the early part? The late part would then need that value of the
- * previous iteration. */
+/* Does o use a carried argument of the early part? The late part runs one iteration behind the early part, so in the
+ * late part o would need the value that the argument had in the previous iteration. */
 static bool uses_carried(const struct rotation *r, const struct op *o)
 {
     for (int i = 0; i < o->nopnds; i++) {

@@ -79,8 +79,8 @@ struct pipeline {
     int nstages;
     int64_t step;
     VEC(struct staged) loads;
-    struct map
-        slice; /* ops of the body that compute the addresses of copies; carried arguments that these need */
+    /* the ops of the body that compute the addresses and masks of copies, and the carried arguments that these use */
+    struct map slice;
     VEC(struct value *) ahead; /* the carried arguments in the slice, in order */
     bool writes;      /* the loop writes memory, so only loads that invariant_loads marked are copied ahead */
     bool fenced;      /* ops of the asynchronous proxy (wgmma) read the ring */
@@ -276,7 +276,8 @@ static bool is_rotated(const struct pipeline *p, const struct op *o)
     return r && r->uses && value_nuses(r) == 1 && r->uses->user == p->body->last;
 }
 
-/* Adds v, with its operands inside the loop, to the slice; false: v cannot be computed ahead. */
+/* Adds to the slice the op that computes v, and all that this op uses inside the loop. Returns false if v cannot be
+ * computed ahead. */
 static bool add_to_slice(struct pipeline *p, struct value *v)
 {
     if (!v || value_is_outside(v, p->loop))

@@ -208,10 +208,11 @@ static int registers_most(const struct func *f, int percent)
     return func_regs(f, LANES * f->num_warps, false) * percent / 100;
 }
 
-/* The registers that a shared tile takes between the loops. The tile is live in the form in which computations use
- * it; 16-bit floats are live as they were loaded (remat.c). Shared tiles may take a quarter of a thread's registers:
- * the code between the loops computes two more tiles of that size, and addresses and masks need registers too. A
- * spill would cost more than another load from a cache. */
+/* The registers that a shared tile takes between the loops. Elements narrower than 32 bits take a register each, as
+ * arithmetic needs them; but 16-bit floats stay packed, two in a register, because remat.c repeats their conversion
+ * for each op that uses them. Shared tiles may take a quarter of a thread's registers: the code between the loops
+ * computes two more tiles of that size, and addresses and masks need registers too. A spill would cost more than
+ * another load from a cache. */
 static int registers_kept(const struct func *f, const struct op *load)
 {
     const struct type *t = op_result(load)->type;

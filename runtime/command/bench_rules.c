@@ -26,8 +26,8 @@ enum { TEXT = 1, ESTIMATE = 2 };
 static const struct rule {
     const char *cost;
     enum direction direction; /* the direction that makes a kernel slower */
-    double bound;             /* relative; 0: any change beyond the threshold */
-    double least;             /* absolute: smaller differences are within the bound */
+    double bound;             /* as a fraction of the base's cost; 0: any change beyond the threshold */
+    double least;             /* in the unit of the cost; a smaller change does not count as slower */
     int flags;
 } rules[] = {
     /* cost                  slower if it  bound  at least */

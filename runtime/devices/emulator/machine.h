@@ -465,8 +465,9 @@ struct emu_op {
 emu_run emu_run_mbarrier_init, emu_run_mbarrier_arrive, emu_run_mbarrier_test, emu_run_fence;
 /* The lanes `on` for which the awaited phase is complete. */
 uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* The mbarrier at an address, with checks. `remote`: the mbarrier may belong to another CTA, or copies will use
- * it. */
+/* Returns the mbarrier at an address, and sets *cta to its CTA. Fails with a report if there is no mbarrier, if its
+ * initialization is not visible to the warp, or if it is in another CTA, which has ended. For an mbarrier of another
+ * CTA, or one that copies use (`remote`), a fence.mbarrier_init must also have followed the initialization. */
 struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, bool remote,
                                      struct emu_cta **cta);
 void emu_mbarrier_land(const struct emu_op *copy);
