@@ -367,7 +367,7 @@ struct obj *builtin_sort(struct eval *e, struct obj **args, const struct args *c
     return x ? sorted(e, call->callee->data, x, shape_of(x)[rank_of(x) - 1], args[2], call, 2) : obj_error;
 }
 
-/* Implements topk. The result has x's element type, even if elements are dropped. */
+/* Implements topk. If elements are dropped, the result has the type of x's maximum: types of less than 32 bits are widened. */
 struct obj *builtin_topk(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_sorted(e, args, call, 2);
@@ -379,7 +379,10 @@ struct obj *builtin_topk(struct eval *e, struct obj **args, const struct args *c
         diag_error(e->diag, trace_loc(e, arg_loc(call, 1, "k")), ERR_topk_k, n, k);
         return obj_error;
     }
-    return sorted(e, "sort", x, k, args[3], call, 3);
+    struct obj *best = sorted(e, "sort", x, k, args[3], call, 3);
+    if (k == n || is_error(best))
+        return best;
+    return widen_ints(e, to_float(e, best, true, call->loc), false, call->loc);
 }
 
 struct obj *builtin_histogram(struct eval *e, struct obj **args, const struct args *call)

@@ -24,6 +24,16 @@ def top_rows(x, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
 
 
 @triton.jit
+def widened(x, out, N: tl.constexpr, K: tl.constexpr):
+    best = tl.topk(tl.load(x + tl.arange(0, N)), K)
+    if K < N and best.dtype.is_int():
+        tl.static_assert(best.dtype == tl.int32)
+    if K < N and best.dtype.is_floating():
+        tl.static_assert(best.dtype == tl.float32)
+    tl.store(out + tl.arange(0, K), best * 100)
+
+
+@triton.jit
 def merge_one(x, out, N: tl.constexpr):
     i = tl.arange(0, N)
     v = tl.load(x + i)
@@ -50,6 +60,12 @@ for dtype in (torch.float32, torch.float16, torch.int32, torch.int64, torch.int8
             best = torch.empty(M, k, dtype=dtype, device="cuda")
             top_rows[(1,)](x, best, M=M, N=N, K=k)
             check(best.tolist(), [sorted(row, reverse=True)[:k] for row in rows])
+
+for dtype in (torch.int8, torch.uint8, torch.int16, torch.int32, torch.float16, torch.bfloat16, torch.float32):
+    x = torch.arange(1, 33, device="cuda").to(dtype)
+    out = torch.empty(4, device="cuda", dtype=torch.float32)
+    widened[(1,)](x, out, N=32, K=4)  # 3200 is no number of 8 bits
+    assert out.tolist() == [3200.0, 3100.0, 3000.0, 2900.0], (dtype, out.tolist())
 
 for n in (2, 32, 1024):
     x = torch.randn(n, device="cuda")
