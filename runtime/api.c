@@ -10,6 +10,7 @@
  * diag of its module, so the context keeps the module until the next call. */
 #include "runtime/runtime.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +29,9 @@ int neso_version_number(void)
 
 const char *neso_status_name(neso_status status)
 {
-    static const char *const names[] = {"NESO_OK",     "NESO_INVALID",       "NESO_FAILED",  "NESO_NO_DEVICE",
-                                        "NESO_DRIVER", "NESO_OUT_OF_MEMORY", "NESO_INTERNAL"};
+    static const char *const names[] = {"NESO_OK",        "NESO_INVALID",  "NESO_FAILED",
+                                        "NESO_NO_DEVICE", "NESO_DRIVER",   "NESO_OUT_OF_MEMORY",
+                                        "NESO_INTERNAL",  "NESO_CANCELLED"};
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "?";
 }
 
@@ -59,7 +61,9 @@ static void *object_new(const struct memory *mem, size_t bytes)
 
 static neso_status diag_status(const struct diag *d)
 {
+    bool is_cancelled = d->exhausted && d->list.n && d->list.at[d->list.n - 1].error == ERR_cancelled;
     return d->internal    ? NESO_INTERNAL
+           : is_cancelled ? NESO_CANCELLED
            : d->exhausted ? NESO_OUT_OF_MEMORY
            : d->nerrors   ? NESO_INVALID
                           : NESO_OK;
@@ -185,6 +189,10 @@ neso_status neso_context_create(const neso_context_options *options, neso_contex
     c->step_limit = o.step_limit ? o.step_limit : 100000000;
     c->ir_limit = o.ir_limit ? o.ir_limit : 1000000;
     c->time_limit_ms = o.time_limit_ms;
+    c->budget.cancelled = o.cancelled;
+    c->budget.user = c->user = o.user;
+    c->record = o.record;
+    c->event = o.event;
     if (o.cache && !use_cache(c, &o)) {
         given.free(given.ctx, c, sizeof *c);
         return NESO_OUT_OF_MEMORY;
@@ -199,6 +207,7 @@ static void context_drop(struct neso_context *c)
         return;
     device_close(&c->device);
     struct memory given = c->given;
+    bundle_close(&c->bundle, &given);
     if (c->cache.folder)
         given.free(given.ctx, c->cache.folder, strlen(c->cache.folder) + 1);
     given.free(given.ctx, c, sizeof *c);
@@ -256,10 +265,11 @@ static void check_deadline(void *ctx, struct loc at)
 {
     struct neso_module *m = ctx;
     char limit[32];
-    if (m->diag.exhausted || budget_spend(&m->context->budget, 0) != ERR_time_limit)
+    enum error passed = m->diag.exhausted ? ERR_count : budget_spend(&m->context->budget, 0);
+    if (!budget_ends(passed))
         return;
-    budget_text(&m->context->budget, ERR_time_limit, limit, sizeof limit);
-    diag_fatal(&m->diag, at, ERR_time_limit, limit);
+    budget_text(&m->context->budget, passed, limit, sizeof limit);
+    diag_fatal(&m->diag, at, passed, limit);
 }
 
 /* A call inside another one (from a program's callback) keeps the outer call's messages. */
@@ -275,7 +285,7 @@ void report_enter(struct neso_module *m)
     m->diag.internal = m->diag.exhausted = m->refused = false;
     m->eval.steps = 0;
     m->eval.at = (struct loc){0};
-    m->diag.hurry = c->time_limit_ms ? check_deadline : NULL;
+    m->diag.hurry = c->time_limit_ms || c->budget.cancelled ? check_deadline : NULL;
     m->diag.hurry_ctx = m;
 }
 
@@ -396,6 +406,29 @@ int neso_diagnostic_get(const neso_context *context, size_t index, neso_diagnost
     }
     *out = found;
     return 1;
+}
+
+/* -- callbacks -- */
+
+void context_event(const struct neso_context *c, neso_event event, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    if (!c->event)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    c->event(c->user, event, text);
+}
+
+void context_record(struct neso_kernel *k)
+{
+    const struct neso_context *c = k->module->context;
+    const char *text;
+    size_t length;
+    if (c->record && neso_kernel_text(k, NESO_TEXT_RECORD, &text, &length) == NESO_OK)
+        c->record(c->user, text, length);
 }
 
 /* -- modules -- */
@@ -541,6 +574,8 @@ struct obj *module_jit(const struct neso_module *m, size_t index)
 
 const char *neso_module_kernel(const neso_module *module, size_t index)
 {
+    if (module->is_bundle)
+        return bundle_kernel(module, index);
     if (module->is_ir)
         return index < (size_t)module->ir->funcs.n ? module->ir->funcs.at[index]->name : NULL;
     struct obj *x = module_jit(module, index);

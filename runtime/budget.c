@@ -42,6 +42,7 @@ void budget_init(struct budget *b, const struct memory *below)
     b->limit_bytes = 0;
     b->deadline = 0;
     b->time_ms = b->step_limit = 0;
+    b->cancelled = NULL;
 }
 
 void budget_begin(struct budget *b, int64_t time_ms, int64_t step_limit)
@@ -59,6 +60,8 @@ enum error budget_spend(struct budget *b, int64_t steps)
         return ERR_count;
     if (b->step_limit && atomic_fetch_add(&b->steps, steps) + steps > b->step_limit)
         return ERR_steps;
+    if (b->cancelled && b->cancelled(b->user))
+        return ERR_cancelled;
     return b->deadline != 0 && seconds_now() > b->deadline ? ERR_time_limit : ERR_count;
 }
 

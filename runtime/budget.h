@@ -19,6 +19,8 @@ struct budget {
     int64_t time_ms;     /* the time limit that set the deadline */
     atomic_llong steps;  /* steps counted so far */
     int64_t step_limit;  /* 0: no limit */
+    int (*cancelled)(void *user); /* does the user want the call to end? NULL: never */
+    void *user;
 };
 
 /* STEP_ELEMS elements that an operation on a tile or tensor computes count as one step. An operation may
@@ -33,10 +35,16 @@ void budget_init(struct budget *b, const struct memory *below);
 void budget_begin(struct budget *b, int64_t time_ms, int64_t step_limit);
 static inline bool budget_is_limited(const struct budget *b)
 {
-    return b && (b->deadline != 0 || b->step_limit != 0);
+    return b && (b->deadline != 0 || b->step_limit != 0 || b->cancelled);
 }
-/* Counts steps. Returns ERR_time_limit or ERR_steps if that limit is exceeded, else ERR_count. */
+/* Counts steps. Returns ERR_time_limit or ERR_steps if that limit is exceeded, ERR_cancelled if the user cancelled the
+ * call, else ERR_count. */
 enum error budget_spend(struct budget *b, int64_t steps);
+/* Does the result of budget_spend end the call, so that no program can catch it? */
+static inline bool budget_ends(enum error passed)
+{
+    return passed == ERR_time_limit || passed == ERR_cancelled;
+}
 /* Prints the exceeded limit for a message: "500 ms", "1000 steps". */
 void budget_text(const struct budget *b, enum error passed, char *out, size_t room);
 

@@ -234,8 +234,7 @@ static bool same(const struct cache_field *a, const struct cache_field *b)
            memcmp(a->name, b->name, (size_t)(a->value - a->name + a->value_bytes)) == 0;
 }
 
-/* Returns how many fields of two keys are equal; 0 if the first fields differ. */
-static int likeness(const char *a, const char *b)
+int cache_likeness(const char *a, const char *b)
 {
     struct cache_field x, y;
     int n = 0;
@@ -274,7 +273,7 @@ bool cache_nearest(const struct disk_cache *c, const char *key, char nearest[CAC
         if (!ends_with(e->d_name, ending))
             continue;
         read_key(dirfd(folder), e->d_name, found);
-        int n = likeness(key, found);
+        int n = cache_likeness(key, found);
         /* of equally near entries, take the first by name, so that the result does not depend on the folder's
          * order */
         if (n > most || (n == most && n > 0 && strcmp(found, nearest) < 0)) {

@@ -41,6 +41,8 @@ struct cache_field {
     int name_bytes, value_bytes;
 };
 bool cache_field_next(const char **at, struct cache_field *out);
+/* Returns how many fields of two keys are equal; 0 if the first fields differ. */
+int cache_likeness(const char *a, const char *b);
 
 /* The state of a SHA-256 digest. */
 struct digest {

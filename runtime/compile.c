@@ -197,6 +197,10 @@ static void codegen(struct neso_kernel *k, struct func *f, struct text *out, boo
     else if (explains && k->options.write)
         o.registers = &registers;
     codegen_emit(f, &o, out, &k->info);
+    if (k->module->diag.nerrors == 0)
+        context_event(k->module->context, NESO_EVENT_COMPILED, "%s for %s in %.1f ms", neso_kernel_id(k),
+                      f->target ? f->target->name : "no target",
+                      1e3 * (k->seconds[STAGE_opt] + seconds_now() - start));
     if (o.registers)
         k->options.write(k->options.user, "registers", registers.s, registers.len);
     k->seconds[STAGE_codegen] = seconds_now() - start;
@@ -323,6 +327,7 @@ static void make_kept(struct neso_kernel *k, struct func *f)
         f->target = k->spec.target;
     const char *key = ptx_cache_key(k, f);
     if (ptx_cache_read(k, f, key)) {
+        context_event(k->module->context, NESO_EVENT_CACHED, "%s for %s", neso_kernel_id(k), f->target->name);
         plan_keep(k, f);
         return;
     }
@@ -363,9 +368,44 @@ static void make_explanation(struct neso_kernel *k)
         keep(k, NESO_TEXT_EXPLAIN, &out);
 }
 
+/* Makes the record of k, or the bundle that has k alone. A record says how a GPU would get the kernel, also if
+ * the interpreter runs it. */
+static void make_portable(struct neso_kernel *k, neso_text which, struct text *out)
+{
+    const struct spec asked = k->spec;
+    k->spec.interpreter = k->spec.stops = false;
+    struct func *f = trace(k);
+    if (f && !f->target)
+        f->target = k->spec.target;
+    if (f && which == NESO_TEXT_RECORD) {
+        bundle_record(k, f, out);
+    } else if (f) {
+        k->keeps_plan = true;
+        plan_keep(k, f);
+        if (!k->texts[NESO_TEXT_PTX].s)
+            kernel_make(k, NESO_TEXT_PTX);
+        if (k->module->diag.nerrors == 0)
+            bundle_write(k, f, out);
+    }
+    k->spec = asked;
+    keep(k, which, out);
+}
+
+/* Beside a bundle nothing is compiled: which texts can be made? */
+static bool is_without_compiling(const struct neso_kernel *k, neso_text which)
+{
+    if (k->module->is_bundle || !k->module->context->bundle.text)
+        return !k->module->is_bundle;
+    return which <= NESO_TEXT_IR || which == NESO_TEXT_PTX || which == NESO_TEXT_RECORD;
+}
+
 void kernel_make(struct neso_kernel *k, neso_text which)
 {
     struct text out;
+    if (!is_without_compiling(k, which)) {
+        diag_error(&k->module->diag, (struct loc){0}, ERR_bundle_text, k->name, neso_text_name(which));
+        return;
+    }
     text_init(&out, &k->arena);
     text_str(&out, "");
     if (which == NESO_TEXT_AST) {
@@ -377,7 +417,16 @@ void kernel_make(struct neso_kernel *k, neso_text which)
         make_explanation(k);
         return;
     }
+    if (which == NESO_TEXT_RECORD || which == NESO_TEXT_BUNDLE) {
+        make_portable(k, which, &out);
+        return;
+    }
     struct func *f = trace(k);
+    if (f && which == NESO_TEXT_PTX && k->module->context->bundle.text) {
+        f->target = f->target ? f->target : k->spec.target;
+        bundle_take(k, f);
+        return;
+    }
     if (f && which == NESO_TEXT_PTX && ptx_cache_applies(k)) {
         make_kept(k, f);
         return;
@@ -402,6 +451,10 @@ void kernel_make(struct neso_kernel *k, neso_text which)
 
 void kernel_build(struct neso_kernel *k)
 {
+    if (k->device && !k->device->class->takes_ptx && k->module->context->bundle.text) {
+        diag_error(&k->module->diag, (struct loc){0}, ERR_bundle_device, k->device->text);
+        return;
+    }
     if (k->device && !k->device->class->takes_ptx) {
         k->traced = trace(k);
         if (!k->traced || k->options.until == 0)
@@ -412,7 +465,8 @@ void kernel_build(struct neso_kernel *k)
 
 const char *neso_text_name(neso_text text)
 {
-    static const char *const names[TEXT_count] = {NULL, "ast", "ir", "opt", "mir", "ptx", "json", "explain"};
+    static const char *const names[TEXT_count] = {NULL,  "ast",  "ir",      "opt",    "mir",
+                                                  "ptx", "json", "explain", "record", "bundle"};
     return (unsigned)text < TEXT_count ? names[text] : NULL;
 }
 
@@ -582,7 +636,8 @@ static void look_for_import(struct search *s, const struct ast *n, const struct 
 /* Reports why the kernel cannot be found; returns false if it finds no reason. */
 static bool explain_missing(struct neso_module *m, const char *name)
 {
-    struct ast *tree = m->is_ir ? NULL : parse_module(&m->arena, &m->strings, &m->diag, m->source);
+    struct ast *tree =
+        m->is_ir || m->is_bundle ? NULL : parse_module(&m->arena, &m->strings, &m->diag, m->source);
     struct search s = {.module = m, .name = name};
     if (!tree)
         return false;
@@ -653,6 +708,10 @@ static void compile(void *arg)
     copy_strings(k);
     if (!find_kernel(k, c->name) || !spec_options(k))
         return;
+    if (k->module->is_bundle) {
+        bundle_find(k);
+        return;
+    }
     if (!k->module->is_ir && k->options.until != NESO_TEXT_AST && !signature_read(k, k->options.signature))
         return;
     kernel_build(k);
@@ -670,6 +729,8 @@ neso_status neso_kernel_compile(neso_module *module, const char *name, const nes
     else if (k)
         status = guard(module, compile, &(struct compiling){k, name});
     report_leave(module, status);
+    if (status == NESO_OK && !module->is_bundle && k->options.until == 0)
+        context_record(k);
     if (status == NESO_OK)
         *kernel = k;
     else if (k)
@@ -692,7 +753,10 @@ static void list_variants(void *arg)
     if (!find_kernel(k, l->what.name) || !spec_options(k))
         return;
     text_init(&l->out, &k->module->arena);
-    if (k->module->is_ir)
+    text_str(&l->out, "");
+    if (k->module->is_bundle)
+        bundle_signatures(k, &l->out);
+    else if (k->module->is_ir)
         diag_error(&k->module->diag, (struct loc){0}, ERR_variants_ir, k->module->source->name);
     else
         signature_variants(k, k->options.signature, &l->out);
@@ -749,7 +813,8 @@ static void print_signature(void *arg)
     struct text out;
     text_init(&out, &k->arena);
     text_str(&out, "");
-    k->options.signature = signature_print(k, &out) ? out.s : NULL;
+    if (!k->module->is_bundle)
+        k->options.signature = signature_print(k, &out) ? out.s : NULL;
 }
 
 neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out)

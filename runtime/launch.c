@@ -32,6 +32,7 @@ static bool load(struct neso_kernel *k, struct fault *f)
     if (!k->device->class->load(k->device, &image, &loaded, f))
         return false;
     k->loaded = loaded;
+    context_event(k->module->context, NESO_EVENT_LOADED, "%s on %s", image.id, k->device->text);
     return true;
 }
 
@@ -144,6 +145,8 @@ neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *strea
                        .write_ctx = c->write_user};
     budget_init(&budget, &c->mem);
     budget_begin(&budget, c->time_limit_ms, c->run_step_limit);
+    budget.cancelled = c->budget.cancelled;
+    budget.user = c->user;
     budget.limit_bytes = c->whole_limit;
     if (launch_values(kernel, &l, args, &f))
         return NESO_OK;

@@ -49,6 +49,7 @@ struct fallback {
     void *loaded; /* NULL if it cannot be loaded, for the reason in `why` */
     struct fault why;
     bool is_full;
+    bool is_missing;       /* the kernel's bundle does not have it */
     struct budget *budget; /* limits of the launch that compiles the fallback */
     jmp_buf unwind;
     struct map_cache *_Atomic maps;
@@ -83,7 +84,8 @@ void plan_keep(struct neso_kernel *k, const struct func *f)
     const struct target *target = f->target ? f->target : k->spec.target;
     struct fallback_source *source = &k->fallback_source;
     struct text t;
-    if (!k->device || !target || f->degree != DEGREE_traced || !variants_are_possible(f, target))
+    if ((!k->device && !k->keeps_plan) || !target || f->degree != DEGREE_traced ||
+        !variants_are_possible(f, target))
         return;
     text_init(&t, &k->arena);
     func_print(f, &t);
@@ -106,10 +108,11 @@ static void hurry(void *ctx, struct loc at)
 {
     struct fallback *g = ctx;
     char limit[32];
-    if (budget_spend(g->budget, 0) != ERR_time_limit)
+    enum error passed = budget_spend(g->budget, 0);
+    if (!budget_ends(passed))
         return;
-    budget_text(g->budget, ERR_time_limit, limit, sizeof limit);
-    diag_fatal(&g->diag, at, ERR_time_limit, limit);
+    budget_text(g->budget, passed, limit, sizeof limit);
+    diag_fatal(&g->diag, at, passed, limit);
 }
 
 static void fallback_free(struct neso_kernel *k, struct fallback *g)
@@ -127,6 +130,7 @@ static void fallback_free(struct neso_kernel *k, struct fallback *g)
 /* Compiles a fallback. Source locations keep the numbers of their files. */
 static void compile(struct neso_kernel *k, struct fallback *g)
 {
+    const double start = seconds_now();
     const struct fallback_source *from = &k->fallback_source;
     struct text skip;
     text_init(&skip, &g->arena);
@@ -150,6 +154,10 @@ static void compile(struct neso_kernel *k, struct fallback *g)
     text_init(&g->ptx, &g->arena);
     if (g->diag.nerrors == 0)
         codegen_emit(f, &how, &g->ptx, &g->info);
+    if (g->diag.nerrors == 0)
+        context_event(k->module->context, NESO_EVENT_COMPILED, "%s, variant %s, for %s in %.1f ms",
+                      neso_kernel_id(k), variant_info[g->which].name,
+                      f->target ? f->target->name : "no target", 1e3 * (seconds_now() - start));
 }
 
 static bool is_too_large(const struct diag *d)
@@ -163,10 +171,16 @@ static bool load_fallback(struct neso_kernel *k, struct fallback *g, struct faul
     snprintf(id, sizeof id, "%s-without-%s", neso_kernel_id(k), variant_info[g->which].without);
     struct image image = {
         .name = k->name, .id = id, .ptx = g->ptx.s, .ptx_bytes = g->ptx.len, .info = &g->info};
+    if (g->diag.exhausted && g->diag.list.n && g->diag.list.at[0].error == ERR_cancelled)
+        return fault_set(f, NESO_CANCELLED, ERR_cancelled, "%s", "");
     if (g->diag.exhausted) {
         budget_text(g->budget, ERR_time_limit, limit, sizeof limit);
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_time_limit, "%s", limit);
     }
+    if (g->is_missing)
+        return fault_set(f, NESO_INVALID, ERR_bundle_variant,
+                         "bundle %.200s lacks variant '%s' of kernel '%s'", k->module->context->bundle.name,
+                         variant_info[g->which].name, k->name);
     if (is_too_large(&g->diag))
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "%s", g->diag.list.at[0].message);
     if (g->diag.nerrors && g->diag.list.n)
@@ -175,23 +189,59 @@ static bool load_fallback(struct neso_kernel *k, struct fallback *g, struct faul
     return k->device->class->load(k->device, &image, &g->loaded, f);
 }
 
+/* Can k's variants be made? */
+static bool has_variants(const struct neso_kernel *k)
+{
+    return k->fallback_source.ir || k->entry;
+}
+
+/* Makes the PTX of a variant, or reads it from the bundle; NULL if there is no memory. */
+static struct fallback *fallback_new(struct neso_kernel *k, enum variant which, struct budget *budget)
+{
+    const struct memory *mem = &k->module->context->mem;
+    struct fallback *g = has_variants(k) ? mem->alloc(mem->ctx, sizeof *g) : NULL;
+    if (!g)
+        return NULL;
+    memset(g, 0, sizeof *g);
+    g->which = which;
+    g->budget = budget;
+    g->mem = *mem;
+    arena_init(&g->arena, &g->mem, k->module->context->memory_limit, full, g);
+    arena_init(&g->scratch, &g->mem, k->module->context->memory_limit, full, g);
+    if (setjmp(g->unwind) != 0)
+        return g;
+    if (k->entry)
+        g->is_missing = !bundle_variant(k, which, &g->arena, &g->ptx, &g->info);
+    else
+        compile(k, g);
+    return g;
+}
+
+void plan_each_variant(struct neso_kernel *k,
+                       void (*each)(void *user, enum variant which, const struct ptx_info *info,
+                                    const char *ptx, size_t bytes),
+                       void *user)
+{
+    const struct launch_traits t = plan_traits(&k->info);
+    for (enum variant v = 0; v < VARIANT_count; v++) {
+        struct fallback *g =
+            variant_info[v].exists(&t) ? fallback_new(k, v, &k->module->context->budget) : NULL;
+        if (!g)
+            continue;
+        if (!g->is_full && g->diag.nerrors == 0)
+            each(user, v, &g->info, g->ptx.s, g->ptx.len);
+        fallback_free(k, g);
+    }
+}
+
 static struct fallback *make_fallback(struct neso_kernel *k, enum variant which, const struct launch *l,
                                       struct fault *f)
 {
-    const struct memory *mem = &k->module->context->mem;
-    struct fallback *g = k->fallback_source.ir ? mem->alloc(mem->ctx, sizeof *g) : NULL;
+    struct fallback *g = fallback_new(k, which, l->budget);
     if (!g) {
         fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a kernel without tensor maps");
         return NULL;
     }
-    memset(g, 0, sizeof *g);
-    g->which = which;
-    g->budget = l->budget;
-    g->mem = *mem;
-    arena_init(&g->arena, &g->mem, k->module->context->memory_limit, full, g);
-    arena_init(&g->scratch, &g->mem, k->module->context->memory_limit, full, g);
-    if (setjmp(g->unwind) == 0)
-        compile(k, g);
     bool good = g->is_full ? fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s",
                                        "for a kernel without tensor maps")
                            : load_fallback(k, g, f);
@@ -370,7 +420,7 @@ static struct candidate choose_variant(struct neso_kernel *k, const struct launc
     struct fault ignored;
     const struct launch_traits t = plan_traits(&k->info);
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    bool is_single = variant_info[VARIANT_one_program_each].exists(&t) && k->fallback_source.ir &&
+    bool is_single = variant_info[VARIANT_one_program_each].exists(&t) && has_variants(k) &&
                      total <= (uint64_t)k->device->multiprocessors;
     struct fallback *g = is_single ? fallback_of(k, VARIANT_one_program_each, l, &ignored) : NULL;
     return g ? (struct candidate){&g->info, &g->maps, g->loaded}

@@ -51,10 +51,12 @@ typedef enum neso_status {
     NESO_NO_DEVICE,     /* there is no driver or GPU, or the context has no device */
     NESO_DRIVER,        /* the CUDA driver returned an error: see neso_driver_code */
     NESO_OUT_OF_MEMORY, /* the allocator returned NULL, or a limit was exceeded */
-    NESO_INTERNAL       /* neso has a defect: please report it with the input */
+    NESO_INTERNAL,      /* neso has a defect: please report it with the input */
+    NESO_CANCELLED      /* neso_context_options.cancelled ended the call */
 } neso_status;
 
-/* The version of this header, and as one number for `#if NESO_VERSION_NUMBER >= 100`: major * 10000 + minor * 100 + patch. */
+/* The version of this header, and as one number for `#if NESO_VERSION_NUMBER >= 100`: major * 10000 + minor * 100
+ * + patch. */
 #define NESO_VERSION_MAJOR 0
 #define NESO_VERSION_MINOR 1
 #define NESO_VERSION_PATCH 0
@@ -74,6 +76,14 @@ typedef struct neso_allocator {
     void (*release)(void *user, void *memory, size_t bytes);
     void *user;
 } neso_allocator;
+
+/* What a context tells neso_context_options.event. */
+typedef enum neso_event {
+    NESO_EVENT_COMPILED = 1, /* passes and code generation made PTX: "scale-81ab... for sm_90a in 1.9 ms" */
+    NESO_EVENT_CACHED,       /* the PTX came from the cache */
+    NESO_EVENT_BUNDLED,      /* the PTX came from the bundle */
+    NESO_EVENT_LOADED        /* a device took the code; a GPU's driver assembled it */
+} neso_event;
 
 /* Each limit has its own error, which shows the source location at which it was exceeded: memory-limit (for a
  * tensor torch-memory, for a launch launch-memory), source-too-large, steps, ir-limit, time-limit. If a limit
@@ -101,6 +111,15 @@ typedef struct neso_context_options {
     size_t cache_limit;
     /* 1: PTX that is missing in the cache is an error, whose message shows how the nearest entry differs. */
     int cache_strict;
+    void *user; /* the argument of the following callbacks, each of which may be NULL */
+    /* Gets a record of each kernel that is compiled, and of each choice of autotuning: text for neso_bundle_check
+     * and for the command `neso bundle`. A kernel that cannot run on a GPU has no record. */
+    void (*record)(void *user, const char *text, size_t length);
+    /* Is told of each compilation and of each load. Launches call it too, from their threads. */
+    void (*event)(void *user, neso_event event, const char *text);
+    /* Long calls ask it often; any thread that works for the call may ask. If it does not return 0, the call ends
+     * with NESO_CANCELLED, which a program cannot catch. A kernel that runs on a GPU goes on. */
+    int (*cancelled)(void *user);
 } neso_context_options;
 
 /* Creates a context without a device, which suffices to compile. `options` may be NULL. Fails with
@@ -117,6 +136,24 @@ NESO_API neso_status neso_context_use_device(neso_context *context, const char *
  * function returns a description: "NVIDIA H200 (cuda:0, sm_90a)". */
 NESO_API const char *neso_context_device(const neso_context *context);
 NESO_API const char *neso_context_device_text(const neso_context *context);
+
+/* -- bundles: kernels compiled earlier, in one file -- */
+
+/* From now on the context compiles nothing: it takes kernels, their variants and choices of autotuning from a bundle
+ * (length bytes, copied), and whatever the bundle lacks is an error that shows which field differs. `name` is for
+ * messages. Fails (NESO_INVALID) while the context has modules, and if the bundle is damaged or another version
+ * of neso made it. */
+NESO_API neso_status neso_context_use_bundle(neso_context *context, const char *name, const char *text, size_t length);
+/* Returns the kernels of the context's bundle as a module without a source. neso_kernel_compile takes signatures
+ * as they are in the bundle; neso_module_variants lists them. */
+NESO_API neso_status neso_module_from_bundle(neso_context *context, neso_module **module);
+/* Makes one bundle of `count` texts: bundles (NESO_TEXT_BUNDLE of kernels, too), and records of choices. The text
+ * lives until the next call on the context. */
+NESO_API neso_status neso_bundle_join(neso_context *context, const char *const *texts, const size_t *lengths,
+                                      size_t count, const char **text, size_t *length);
+/* Compares the context's bundle with a record: NESO_INVALID, and a message for each kernel or choice that the
+ * bundle lacks. */
+NESO_API neso_status neso_bundle_check(neso_context *context, const char *record, size_t length);
 
 /* -- errors -- */
 
@@ -170,7 +207,9 @@ typedef enum neso_text {
     NESO_TEXT_MIR,     /* PTX instructions on virtual registers */
     NESO_TEXT_PTX,
     NESO_TEXT_JSON,    /* the launch plan as JSON */
-    NESO_TEXT_EXPLAIN  /* why the passes decided as they did */
+    NESO_TEXT_EXPLAIN, /* why the passes decided as they did */
+    NESO_TEXT_RECORD,  /* what identifies the kernel: the record of neso_context_options.record */
+    NESO_TEXT_BUNDLE   /* a bundle that has this kernel, with all its variants */
 } neso_text;
 
 /* Returns the name of a text: "ast", "ir", ...; NULL for a number that is not a text. */
@@ -245,9 +284,9 @@ NESO_API neso_status neso_module_variants(neso_module *module, const char *name,
                                           const char **text);
 NESO_API void neso_kernel_release(neso_kernel *kernel);
 
-/* How a launch compiled the kernel, so that neso_kernel_compile does the same: signature, target, num_warps, num_stages,
- * max_registers, no_fp_fusion and debug; everything else is 0. The caller sets `out->size`. `out->signature` is NULL if an
- * argument cannot be written in one: a named tuple, a descriptor, a function. */
+/* How a launch compiled the kernel, so that neso_kernel_compile does the same: signature, target, num_warps,
+ * num_stages, max_registers, no_fp_fusion and debug; everything else is 0. The caller sets `out->size`.
+ * `out->signature` is NULL if an argument cannot be written in one: a named tuple, a descriptor, a function. */
 NESO_API neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out);
 
 NESO_API const char *neso_kernel_name(const neso_kernel *kernel);
@@ -427,8 +466,8 @@ typedef struct neso_run_options {
     void (*measured)(void *user, const neso_measurement *m);
     const char *skip; /* passes to leave out when compiling kernels; see `neso help passes` */
     const char *params; /* as in neso_compile_options, for all kernels */
-    /* 1: launches compile their kernels (`compiled` gets them) and execute nothing; assertions of the host hold, and the program
-     * goes on after a kernel that does not compile. */
+    /* 1: launches compile their kernels (`compiled` gets them) and execute nothing; assertions of the host hold,
+     * and the program goes on after a kernel that does not compile. */
     int compile_only;
 } neso_run_options;
 

@@ -29,13 +29,17 @@ static bool is_plain(const struct neso_compile_options *o)
            !o->verify_each && !o->time;
 }
 
+bool ptx_is_plain(const struct neso_kernel *k)
+{
+    return is_plain(&k->options);
+}
+
 bool ptx_cache_applies(const struct neso_kernel *k)
 {
     return k->module->context->cache.folder && is_plain(&k->options);
 }
 
-/* Appends a field as one line, even if the value contains newlines. */
-static void line(struct text *out, const char *name, const char *value)
+void key_field(struct text *out, const char *name, const char *value)
 {
     text_printf(out, "%s ", name);
     for (const char *s = value; *s; s++)
@@ -59,53 +63,64 @@ static const char *after_string(const char *s)
 
 /* Prints the IR's text with simplified source locations: `@2:7:13+4/1`, where file 2 is dir/prelude.py, becomes
  * `@2:7:13+4 prelude.py`. The text omits the number of the call chain, which differs between programs and does
- * not affect the PTX. */
-static void simplify_places(const struct diag *d, const char *s, struct text *out)
+ * not affect the PTX. If `is_portable`, it also omits the numbers of files, and the name of the program: they
+ * depend on which other files were read, and the PTX has them for debuggers only. */
+static void simplify_places(const struct diag *d, const char *s, bool is_portable, struct text *out)
 {
-    text_printf(out, "%s\n", base_name(d->sources.at[0]->name));
+    if (!is_portable)
+        text_printf(out, "%s\n", base_name(d->sources.at[0]->name));
     while (*s) {
         const char *from = s;
         bool is_place = s[0] == '@' && s[1] >= '0' && s[1] <= '9';
         s = *s == '"' ? after_string(s) : s + 1;
         while (is_place && *s && strchr("0123456789:+", *s))
             s++;
-        text_bytes(out, from, (size_t)(s - from));
+        /* file 0 has no number */
+        const char *colon = is_place ? strchr(from, ':') : NULL,
+                   *second = colon ? strchr(colon + 1, ':') : NULL;
+        bool has_file = second && second < s;
+        int file = has_file ? (int)strtol(from + 1, NULL, 10) : 0;
+        const char *shown = is_portable && is_place ? (has_file ? colon + 1 : from + 1) : from;
+        text_bytes(out, shown, (size_t)(s - shown));
         if (!is_place)
             continue;
-        int file = (int)strtol(from + 1, NULL, 10);
-        const char *colon = strchr(from, ':');
-        if (colon && (colon = strchr(colon + 1, ':')) != NULL && colon < s && file < d->sources.n)
+        if ((has_file || is_portable) && file < d->sources.n)
             text_printf(out, " %s", base_name(d->sources.at[file]->name));
         if (*s == '/')
             s += 1 + strspn(s + 1, "0123456789");
     }
 }
 
+void ptx_source_digest(struct neso_kernel *k, const struct func *f, bool is_portable,
+                       char out[PTX_SOURCE_DIGITS + 1])
+{
+    struct text part, places;
+    text_init(&part, &k->scratch);
+    func_print(f, &part);
+    text_init(&places, &k->scratch);
+    simplify_places(&k->module->diag, part.s, is_portable, &places);
+    digest_text(places.s, places.len, PTX_SOURCE_DIGITS, out);
+}
+
 const char *ptx_cache_key(struct neso_kernel *k, const struct func *f)
 {
     struct text key, part;
-    const struct diag *d = &k->module->diag;
-    char source[41];
+    char source[PTX_SOURCE_DIGITS + 1];
     text_init(&key, &k->scratch);
-    line(&key, "kernel", k->name);
+    key_field(&key, "kernel", k->name);
     text_init(&part, &k->scratch);
     spec_print(k, &part);
-    line(&key, "signature", part.s);
+    key_field(&key, "signature", part.s);
     text_printf(&key, "options warps=%d stages=%d ctas=%d maxnreg=%d fusion=%d debug=%d comments=%d\n",
                 f->num_warps, f->num_stages, f->num_ctas, f->maxnreg, f->fp_fusion, k->spec.debug,
                 k->options.verbose_ptx);
     text_init(&part, &k->scratch);
     params_print(f->module->params, &part);
-    line(&key, "params", part.s);
-    line(&key, "target", f->target ? f->target->name : "none");
-    text_init(&part, &k->scratch);
-    func_print(f, &part);
-    struct text places;
-    text_init(&places, &k->scratch);
-    simplify_places(d, part.s, &places);
-    digest_text(places.s, places.len, (int)sizeof source - 1, source);
-    line(&key, "source", source);
-    line(&key, "compiler", compiler_build);
+    key_field(&key, "params", part.s);
+    key_field(&key, "target", f->target ? f->target->name : "none");
+    ptx_source_digest(k, f, false, source);
+    key_field(&key, "source", source);
+    key_field(&key, "compiler", compiler_build);
     return key.s;
 }
 
@@ -140,19 +155,23 @@ static void write_plan(const struct ptx_info *info, struct text *out)
         write_expr(&info->guards[i], out);
 }
 
-void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *key)
+void ptx_info_write(const struct ptx_info *i, struct text *out)
 {
-    const struct ptx_info *i = &k->info;
-    struct text out;
-    if (i->params.n != f->body->args.n)
-        return; /* not stored, since read_info could not restore the names */
-    text_init(&out, &k->scratch);
-    text_printf(&out, "%d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
+    text_printf(out, "%d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
                 i->stores_by_maps, i->packs, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file,
                 (int)i->peak.line, i->peak.col);
     for (int p = 0; p < i->params.n; p++)
-        text_printf(&out, " %d %d", i->params.at[p].offset_bytes, i->params.at[p].bytes);
-    write_plan(i, &out);
+        text_printf(out, " %d %d", i->params.at[p].offset_bytes, i->params.at[p].bytes);
+    write_plan(i, out);
+}
+
+void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *key)
+{
+    struct text out;
+    if (k->info.params.n != f->body->args.n)
+        return; /* not stored, since a reader could not restore the names */
+    text_init(&out, &k->scratch);
+    ptx_info_write(&k->info, &out);
     text_char(&out, '\n');
     text_bytes(&out, k->texts[NESO_TEXT_PTX].s, k->texts[NESO_TEXT_PTX].len);
     cache_write(&k->module->context->cache, key, out.s, out.len);
@@ -229,13 +248,11 @@ static void read_plan(struct arena *a, struct reader *r, struct ptx_info *info)
     info->guards = guards;
 }
 
-/* Reads the info line; names and types of parameters come from the traced kernel f. Returns false if the line
- * is malformed. */
-static bool read_info(struct neso_kernel *k, const struct func *f, const char *s, const char *end)
+bool ptx_info_read(struct arena *a, struct ptx_info *i, const struct ptx_param *params, int nparams,
+                   int nfiles, const char *s, const char *end)
 {
     enum { THREADS_MOST = 1024, PARAM_BYTES_MOST = 1 << 16 };
     struct reader r = {s, end, true};
-    struct ptx_info *i = &k->info;
     *i = (struct ptx_info){0};
     i->num_threads = next_int(&r, 1, THREADS_MOST);
     i->shared_bytes = next_int(&r, 0, INT_MAX);
@@ -245,17 +262,27 @@ static bool read_info(struct neso_kernel *k, const struct func *f, const char *s
     i->pair_multiple = next_int(&r, 0, INT_MAX);
     i->ptx_version = next_int(&r, 0, INT_MAX);
     i->live_regs = next_int(&r, 0, INT_MAX);
-    i->peak.file = (uint16_t)next_int(&r, 0, k->module->diag.sources.n);
+    i->peak.file = (uint16_t)next_int(&r, 0, nfiles);
     i->peak.line = (uint32_t)next_int(&r, 0, INT_MAX);
     i->peak.col = (uint16_t)next_int(&r, 0, UINT16_MAX);
-    for (int p = 0; p < f->body->args.n; p++) {
-        struct ptx_param param = {.name = f->params.at[p].name, .type = f->body->args.at[p]->type};
+    for (int p = 0; p < nparams; p++) {
+        struct ptx_param param = params[p];
         param.offset_bytes = next_int(&r, 0, PARAM_BYTES_MOST);
         param.bytes = next_int(&r, 1, (int)sizeof(uint64_t));
-        VEC_PUSH(&k->arena, &i->params, param);
+        VEC_PUSH(a, &i->params, param);
     }
-    read_plan(&k->arena, &r, i);
+    read_plan(a, &r, i);
     return r.is_good && r.s == end;
+}
+
+/* Reads the info line; names and types of parameters come from the traced kernel f. */
+static bool read_info(struct neso_kernel *k, const struct func *f, const char *s, const char *end)
+{
+    int n = f->body->args.n;
+    struct ptx_param *params = NEW_ARRAY(&k->scratch, n, struct ptx_param);
+    for (int p = 0; p < n; p++)
+        params[p] = (struct ptx_param){.name = f->params.at[p].name, .type = f->body->args.at[p]->type};
+    return ptx_info_read(&k->arena, &k->info, params, n, k->module->diag.sources.n, s, end);
 }
 
 bool ptx_cache_read(struct neso_kernel *k, const struct func *f, const char *key)
@@ -283,9 +310,7 @@ static int compare(const struct cache_field *a, const struct cache_field *b)
     return a->value_bytes != b->value_bytes || memcmp(a->value, b->value, (size_t)a->value_bytes) != 0;
 }
 
-/* Reports the fields of a key, each with the nearest entry's value if it differs. Reports the source only if
- * the signatures are equal, since another signature gives other IR. */
-static void explain(struct diag *d, const char *key, const char *nearest)
+void key_explain(struct diag *d, const char *key, const char *nearest)
 {
     struct cache_field x, y;
     bool is_other = false;
@@ -310,7 +335,7 @@ void ptx_cache_miss(struct neso_kernel *k, const struct func *f, const char *key
     char *nearest = arena_alloc(&k->scratch, CACHE_KEY_MOST);
     bool is_like = cache_nearest(c, key, nearest);
     diag_error(d, f->loc, ERR_cache_miss, k->name, c->folder);
-    explain(d, key, is_like ? nearest : NULL);
+    key_explain(d, key, is_like ? nearest : NULL);
     if (is_like && strcmp(key, nearest) == 0)
         diag_note(d, (struct loc){0}, ERR_cache_damaged);
     diag_hint(d, ERR_cache_fill);

@@ -20,13 +20,14 @@
 #include "frontend/frontend.h"
 #include "opt/variants.h"
 #include "runtime/budget.h"
+#include "runtime/bundle.h"
 #include "runtime/cache.h"
 #include "runtime/devices/interpreter/debugger.h"
 #include "runtime/devices/device.h"
 
 #include <pthread.h>
 
-enum { TEXT_count = NESO_TEXT_EXPLAIN + 1 };
+enum { TEXT_count = NESO_TEXT_BUNDLE + 1 };
 enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 
 struct neso_context {
@@ -41,7 +42,12 @@ struct neso_context {
     int64_t step_limit, ir_limit, time_limit_ms;
     int64_t run_step_limit; /* the user's limit of steps; 0: none */
     struct disk_cache cache;
+    struct bundle bundle;
     struct device device;
+    /* The user's callbacks, each of which may be NULL, and their argument. */
+    void (*record)(void *user, const char *text, size_t length);
+    void (*event)(void *user, neso_event event, const char *text);
+    void *user;
     /* Gets the output of kernels; NULL: the output is discarded. */
     void (*write)(void *user, const char *text, size_t length);
     void *write_user;
@@ -66,6 +72,8 @@ struct neso_module {
      * other sources do not depend on its presence. */
     struct source *signature;
     bool is_ir;
+    bool is_bundle; /* the kernels are in the context's bundle, and have no source */
+    VEC(const char *) names; /* the names of a bundle's kernels */
     struct obj *object; /* the Python module; NULL for an IR file */
     struct module *ir;  /* the parsed IR file, for the names of its kernels */
 };
@@ -82,6 +90,7 @@ struct neso_kernel {
     bool whole_file; /* All kernels of an IR file together: the caller named no kernel and wants no PTX. */
     struct spec spec;
     struct neso_compile_options options; /* the options, with copied strings */
+    bool keeps_plan; /* plan_keep stores the text for variants also if there is no device */
     struct params thresholds; /* the values of options.params */
     struct module *ir;  /* IR module of the latest build */
     struct func *traced; /* the traced IR, for a device that executes it; else NULL */
@@ -90,6 +99,7 @@ struct neso_kernel {
         size_t len;
     } texts[TEXT_count];
     struct ptx_info info; /* valid if there is PTX */
+    const struct bundle_entry *entry; /* where the PTX comes from; NULL: not from a bundle */
     struct neso_param *params; /* one for each type in the signature */
     int nparams;
     double seconds[STAGE_count];
@@ -131,6 +141,11 @@ neso_status report_leave(struct neso_module *m, neso_status status);
 void report_add_fault(struct neso_module *m, const struct fault *f);
 /* Calls report_enter, report_add_fault and report_leave. */
 neso_status report_fault(struct neso_context *c, const struct fault *f);
+
+/* Calls the context's callback for events. Any thread may call it. */
+void context_event(const struct neso_context *c, neso_event event, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Calls the context's callback for records, if there is one, for a kernel that was just compiled. */
+void context_record(struct neso_kernel *k);
 
 /* -- compile.c: from spec to texts -- */
 
@@ -180,6 +195,22 @@ int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules);
 
 /* -- ptx_cache.c: kernels in the cache (to be called inside guard) -- */
 
+enum { PTX_SOURCE_DIGITS = 40 };
+/* Is k compiled without options of inspection? Only such PTX is stored. */
+bool ptx_is_plain(const struct neso_kernel *k);
+/* Gives the digest of the traced IR, with source locations and file names; if `is_portable`, it does not depend
+ * on which program has the kernel. */
+void ptx_source_digest(struct neso_kernel *k, const struct func *f, bool is_portable, char out[PTX_SOURCE_DIGITS + 1]);
+/* Writes everything but the PTX that codegen learnt, as one line without its end; and reads it, where `params`
+ * has the names and types of the parameters. ptx_info_read returns false if the line is malformed. */
+void ptx_info_write(const struct ptx_info *i, struct text *out);
+bool ptx_info_read(struct arena *a, struct ptx_info *i, const struct ptx_param *params, int nparams, int nfiles,
+                   const char *s, const char *end);
+/* Appends a field to a key, as one line even if the value contains newlines. */
+void key_field(struct text *out, const char *name, const char *value);
+/* Notes the fields of a key, each with the nearest key's value (NULL: there is none) if it differs. Notes a
+ * difference of the source only if the signatures are equal, since another signature gives other IR. */
+void key_explain(struct diag *d, const char *key, const char *nearest);
 /* May the cache store k? */
 bool ptx_cache_applies(const struct neso_kernel *k);
 /* Returns the key of k's PTX. f is the traced IR, before any pass. */
@@ -198,6 +229,10 @@ bool has_plan(const struct neso_kernel *k);
  * change f. */
 void plan_keep(struct neso_kernel *k, const struct func *f);
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
+/* Compiles each variant of k, for which plan_keep must have been called, and passes its PTX to `each`. It leaves
+ * out variants that do not compile. */
+void plan_each_variant(struct neso_kernel *k, void (*each)(void *user, enum variant which, const struct ptx_info *info,
+                                                           const char *ptx, size_t bytes), void *user);
 /* Returns the traits that determine which variants a kernel has (opt/variants.h). */
 struct launch_traits plan_traits(const struct ptx_info *info);
 void plan_release(struct neso_kernel *k);

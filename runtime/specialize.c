@@ -457,6 +457,7 @@ static void compile(struct call *c, void **slot)
             return;
         eval_raise(e, c->loc, "CompilationError", ERR_launch_compile, kernel_name(c));
     }
+    context_record(k);
     if (p->options.compiled)
         p->options.compiled(p->options.user, k);
 }

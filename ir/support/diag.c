@@ -213,8 +213,9 @@ void diag_hurry(const struct diag *d, struct loc at)
 
 bool error_is_exhaustion(enum error e)
 {
-    static const enum error rows[] = {ERR_out_of_memory, ERR_memory_limit, ERR_ir_limit,     ERR_time_limit,
-                                      ERR_device_memory, ERR_torch_memory, ERR_launch_memory};
+    static const enum error rows[] = {ERR_out_of_memory, ERR_memory_limit, ERR_ir_limit,
+                                      ERR_time_limit,    ERR_cancelled,    ERR_device_memory,
+                                      ERR_torch_memory,  ERR_launch_memory};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i] == e)
             return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* command.h: what the files of the command `neso` share: its options, one row each, and messages to the user.
  *
- * main.c reads the command line; compile.c, run.c, bench.c, inspect.c, diff.c, variants.c, embed.c, help.c, manual.c and
+ * main.c reads the command line; compile.c, run.c, bench.c, inspect.c, diff.c, variants.c, bundle.c, embed.c, help.c, manual.c and
  * completion.c implement the commands. They use only neso.h and libc, so an embedder can do everything that the command
  * does. */
 #ifndef NESO_RUNTIME_COMMAND_H
@@ -15,7 +15,7 @@
 /* Exit status: success, the program failed, bad usage or bad input. */
 enum { GOOD, FAILED, BAD };
 
-enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128, COMPLETION = 256, CHECK = 512 };
+enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128, COMPLETION = 256, CHECK = 512, BUNDLE = 1024 };
 
 /*    option         short word            argument    where          meaning */
 #define OPTIONS(X) \
@@ -31,6 +31,9 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(sample,        0,    "sample",        "N",       RUN | BENCH,          "with --counts: run N program instances of each launch only; results are incomplete") \
     X(baseline,      0,    "baseline",      "FILE",    BENCH,         "compare with a file of --record; in a folder, with the GPU's file") \
     X(record,        0,    "record",        "FILE",    BENCH,         "write the measurements, for later comparisons") \
+    X(record_launches, 0,  "record",        "FILE",    RUN,           "write which kernels the program compiles, and what autotuning chooses: `neso bundle` makes a bundle of it") \
+    X(bundle,        0,    "bundle",        "FILE",    RUN,           "take kernels from this bundle and compile nothing; a kernel that it lacks is an error") \
+    X(verify,        0,    "verify",        "FILE",    BUNDLE,        "write nothing; exit with 1 if this bundle lacks what the records have") \
     X(against,       0,    "against",       "NESO",    BENCH,         "compare with another build, measured alternately with this one") \
     X(rounds,        0,    "rounds",        "N",       BENCH,         "how often each program runs, 3 by default; more often if verdicts are undecided") \
     X(threshold,     0,    "threshold",     "PCT",     BENCH,         "the least difference in percent that counts; 2 is the default") \
@@ -48,9 +51,9 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS | INSPECT | DIFF, "depth of software pipelines; 3 is the default") \
     X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "registers a thread may have") \
     X(no_fp_fusion,  0,    "no-fp-fusion",  NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "a * b + c, and a dot and an addition, round twice") \
-    X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF, "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
-    X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, cubin, sass or c") \
-    X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF, "write to FILE instead of standard output") \
+    X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF | BUNDLE, "the GPU to compile for: see `neso help targets`; sm_90a is the default; of bundle: several, with commas") \
+    X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, record, bundle, cubin, sass or c") \
+    X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF | BUNDLE, "write to FILE instead of standard output") \
     X(time,          0,    "time",          NULL,      COMPILE,       "print the time of each stage and pass") \
     X(html,          0,    "html",          "FILE",    INSPECT,       "write a page that shows everything in one file") \
     X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "write everything as JSON; runtime/command/inspect.schema.json describes it") \
@@ -68,12 +71,12 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "dump only after passes that changed something") \
     X(explain,       0,    "explain",       "NAMES",   COMPILE,       "explain the decisions of these passes, or of `all`") \
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
-    X(json,          0,    "json",          NULL,      RUN | COMPILE | VARIANTS | CHECK, "messages as JSON") \
-    X(color,         0,    "color",         "WHEN",    RUN | COMPILE | VARIANTS | INSPECT | DIFF | BENCH | CHECK, "colours in messages: always, never, or auto (the default): on a terminal, if NO_COLOR is not set") \
+    X(json,          0,    "json",          NULL,      RUN | COMPILE | VARIANTS | CHECK | BUNDLE, "messages as JSON") \
+    X(color,         0,    "color",         "WHEN",    RUN | COMPILE | VARIANTS | INSPECT | DIFF | BENCH | CHECK | BUNDLE, "colours in messages: always, never, or auto (the default): on a terminal, if NO_COLOR is not set") \
     X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE | BENCH, "neither read nor write the cache") \
-    X(variants,      0,    "variants",      NULL,      COMPILE,       "--emit c: all specializations that launches can make; see `neso variants`") \
+    X(variants,      0,    "variants",      NULL,      COMPILE | BUNDLE, "--emit c, and bundle: all specializations that launches can make; see `neso variants`") \
     X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile the specializations into the cache, and assemble them if there is a GPU") \
-    X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE | DIFF | BENCH, "run: name the device; compile: comments in the PTX; diff: PTX line by line") \
+    X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE | DIFF | BENCH, "run: name the device, and each kernel that is compiled or loaded; compile: comments in the PTX; diff: PTX line by line") \
     X(as_page,       0,    "markdown",      NULL,      HELP,          "as a page of the manual: language, limits, commands or a topic") \
     X(man,           0,    "man",           NULL,      HELP,          "the page of this command for man(1)") \
     X(devices,       0,    "devices",       NULL,      DOCTOR,        "print only the names of the usable devices, one per line")
@@ -135,6 +138,8 @@ int report(const struct given *g, neso_context *ctx, neso_status status);
 bool number(const struct given *g, enum option o, int *out);
 /* Opens a context with the cache that the environment names. Returns false after a message if that fails. */
 bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx);
+/* Does the same with limits and callbacks in *o. */
+bool context_open_with(const struct given *g, neso_context_options *o, neso_context **ctx);
 /* The folder of the cache; false: there is none. */
 bool cache_folder(char *out, size_t n);
 /* Is a variable of the environment set to true, as Triton reads its own? */
@@ -226,6 +231,11 @@ void bench_rules_print(void);
 
 /* -- variants.c -- */
 int variants_command(const struct given *g);
+
+/* -- bundle.c -- */
+int bundle_command(const struct given *g);
+/* Makes the context use a bundle. Returns an exit status. */
+int use_bundle(const struct given *g, neso_context *ctx, const char *path);
 
 /* -- counts.c -- */
 /* Reports the emulator's counts in the form that --counts asks for. */

@@ -163,6 +163,22 @@ static int compile_module(const struct given *g, neso_context *ctx, neso_module 
     return result;
 }
 
+/* Reads a source, or a bundle: FILE.neso. */
+static neso_status read_module(neso_context *ctx, const char *path, const char *text, size_t length,
+                               neso_module **module)
+{
+    size_t n = strlen(path);
+    if (n > 5 && strcmp(path + n - 5, ".neso") == 0) {
+        neso_status status = neso_context_use_bundle(ctx, path, text, length);
+        return status == NESO_OK ? neso_module_from_bundle(ctx, module) : status;
+    }
+    struct beside beside;
+    beside_open(&beside, path);
+    neso_status status = neso_module_from_files(ctx, path, text, length, beside_find, &beside, module);
+    beside_close(&beside);
+    return status;
+}
+
 static int compile_file(const struct given *g, const char *path, struct order *order)
 {
     struct launches launches = {.n = 0};
@@ -182,10 +198,7 @@ static int compile_file(const struct given *g, const char *path, struct order *o
     /* without ptxas the driver assembles, so the GPU must be the context's device */
     if (order->emit >= EMIT_CUBIN && order->emit != EMIT_C && !find_tool("ptxas", tool, sizeof tool))
         neso_context_use_device(ctx, "cuda", NULL);
-    struct beside beside;
-    beside_open(&beside, path);
-    neso_status status = neso_module_from_files(ctx, path, text, length, beside_find, &beside, &module);
-    beside_close(&beside);
+    neso_status status = read_module(ctx, path, text, length, &module);
     free(text);
     int result = report(g, ctx, status);
     if (status == NESO_OK) {

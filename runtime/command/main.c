@@ -22,13 +22,16 @@ const struct option_row option_rows[] = {
 const struct command_row command_rows[] = {
     {RUN, "run", "PROGRAM.py [ARG...]", 1, -1, run_command,
      "run a whole program: host code, and kernels on a device"},
-    {COMPILE, "compile", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, compile_command,
+    {COMPILE, "compile", "FILE.py[::KERNEL] | FILE.ir[::KERNEL] | BUNDLE.neso[::KERNEL]", 1, 1,
+     compile_command,
      "compile one kernel, and print a stage of it; without --signature as the file launches it"},
     {CHECK, "check", "FILE.py... | -", 1, 1000, check_command,
      "look for errors: compile what the programs launch, and the other kernels with types that fit; run "
      "nothing"},
     {VARIANTS, "variants", "FILE.py[::KERNEL]", 1, 1, variants_command,
      "list the specializations that launches can make of a signature"},
+    {BUNDLE, "bundle", "RECORD...", 1, 1000, bundle_command,
+     "compile what `neso run --record` wrote into one file, with which programs compile nothing"},
     {INSPECT, "inspect", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, inspect_command,
      "show one compiled kernel: every stage, and the reasons for its decisions"},
     {BENCH, "bench", "PROGRAM.py...", 1, 1000, bench_command,
@@ -277,21 +280,26 @@ bool cache_folder(char *out, size_t n)
 
 bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx)
 {
+    neso_context_options o = {.size = sizeof o, .memory_limit = memory_limit, .time_limit_ms = time_limit_ms};
+    return context_open_with(g, &o, ctx);
+}
+
+bool context_open_with(const struct given *g, neso_context_options *o, neso_context **ctx)
+{
     char folder[PATH_MAX];
     const char *word = getenv("NESO_CACHE");
-    neso_context_options o = {.size = sizeof o, .memory_limit = memory_limit, .time_limit_ms = time_limit_ms};
     if (word && *word && strcmp(word, "off") != 0 && strcmp(word, "strict") != 0 && strcmp(word, "on") != 0) {
         complain("NESO_CACHE: expected on, off or strict, found '%s'", word);
         return false;
     }
     if (!g->options[OPTION_no_cache] && cache_folder(folder, sizeof folder))
-        o.cache = folder;
-    o.cache_strict = word && strcmp(word, "strict") == 0 && !g->options[OPTION_precompile];
-    if (o.cache_strict && !o.cache && !g->options[OPTION_no_cache]) {
+        o->cache = folder;
+    o->cache_strict = word && strcmp(word, "strict") == 0 && !g->options[OPTION_precompile];
+    if (o->cache_strict && !o->cache && !g->options[OPTION_no_cache]) {
         complain("NESO_CACHE=strict, and no folder for it: set NESO_CACHE_DIR");
         return false;
     }
-    if (neso_context_create(&o, ctx) == NESO_OK)
+    if (neso_context_create(o, ctx) == NESO_OK)
         return true;
     complain("out of memory");
     return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* run.c: `neso run`: runs a whole program, with the process's output, environment and files; and `neso
  * doctor`. */
-#include "runtime/command/command.h"
+#include "runtime/command/inspect.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -20,8 +20,24 @@ struct session {
     char *loaded;    /* the file loaded last */
     char line[4096]; /* the user's last line */
     struct progress progress;
-    int nkernels; /* compiled so far */
+    int nkernels;         /* compiled so far */
+    struct buffer record; /* for --record */
 };
+
+/* Keeps a record, once. */
+static void keep_record(void *user, const char *text, size_t length)
+{
+    struct session *s = user;
+    if (!strstr(s->record.s, text))
+        put_bytes(&s->record, text, length);
+}
+
+static void show_event(void *user, neso_event event, const char *text)
+{
+    static const char *const words[] = {"?", "compiled", "cached:", "from the bundle:", "loaded"};
+    progress_clear(&((struct session *)user)->progress);
+    fprintf(stderr, "neso: %s %s\n", words[(unsigned)event < 5 ? event : 0], text);
+}
 
 static void write_program(void *user, const char *text, size_t length, int to_stderr)
 {
@@ -233,11 +249,22 @@ int run_command(const struct given *g)
     if (!text)
         return complain("cannot read %s: %s", path, strerror(errno));
     beside_open(&s.beside, path);
-    int result = context_open(g, memory ? memory : memory_most(), time_ms, &s.ctx) ? GOOD : BAD;
+    const char *record = g->options[OPTION_record_launches], *bundle = g->options[OPTION_bundle];
+    neso_context_options o = {.size = sizeof o, .user = &s, .time_limit_ms = time_ms};
+    o.memory_limit = memory ? memory : memory_most();
+    o.record = record ? keep_record : NULL;
+    o.event = g->options[OPTION_verbose] ? show_event : NULL;
+    put_format(&s.record, "neso record 1\nprogram %s\n\n", path);
+    int result = context_open_with(g, &o, &s.ctx) ? GOOD : BAD;
     if (result == GOOD) {
-        result = run_program(&s, path, text, length);
+        result = bundle ? use_bundle(g, s.ctx, bundle) : GOOD;
+        if (result == GOOD)
+            result = run_program(&s, path, text, length);
         neso_context_release(s.ctx);
+        int written = record ? write_file(record, s.record.s, s.record.n) : GOOD;
+        result = result ? result : written;
     }
+    buffer_free(&s.record);
     beside_close(&s.beside);
     free(s.loaded);
     free(text);

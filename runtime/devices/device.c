@@ -22,6 +22,11 @@ bool fault_set(struct fault *f, enum neso_status status, enum error e, const cha
     return false;
 }
 
+enum neso_status fault_status(enum error e)
+{
+    return e == ERR_time_limit ? NESO_OUT_OF_MEMORY : e == ERR_cancelled ? NESO_CANCELLED : NESO_FAILED;
+}
+
 void fault_text(const struct fault *f, char *out, size_t n)
 {
     const char *row = error_text(f->error), *verb = strstr(row, "%s");

@@ -29,6 +29,8 @@ struct fault {
 };
 /* Fills f and returns false, so that callers can write `return fault_set(...)`. */
 bool fault_set(struct fault *f, enum neso_status status, enum error e, const char *detail, ...) PRINTF_LIKE(4, 5);
+/* Returns the status of a launch that ended with this error. */
+enum neso_status fault_status(enum error e);
 /* Writes the fault's message: at most n bytes, with a terminating 0. */
 void fault_text(const struct fault *f, char *out, size_t n);
 

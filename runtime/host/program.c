@@ -93,7 +93,7 @@ const struct source *program_find_source(struct eval *e, neso_find *find, void *
 void program_raise(struct eval *e, struct loc at, const struct fault *f)
 {
     char text[sizeof f->detail + 200];
-    if (f->error == ERR_time_limit)
+    if (budget_ends(f->error))
         diag_fatal(e->diag, f->loc.line ? f->loc : eval_place(e, at), f->error, f->detail);
     fault_text(f, text, sizeof text);
     if (f->loc.line)

@@ -33,7 +33,7 @@ void torch_spend(struct eval *e, int64_t elems, struct loc at)
     if (passed == ERR_count)
         return;
     budget_text(b, passed, limit, sizeof limit);
-    if (passed == ERR_time_limit)
+    if (budget_ends(passed))
         diag_fatal(e->diag, eval_place(e, at), passed, limit);
     eval_raise(e, eval_place(e, at), "RuntimeError", passed, limit);
 }

@@ -447,6 +447,50 @@ static const char *choice_path(const struct level *l, const struct obj *options,
     return path.s;
 }
 
+/* Returns the key of a choice for records and bundles, which does not depend on the machine. */
+static const char *choice_key(const struct level *l, struct obj *configs, struct obj *key)
+{
+    struct text all, out, shown;
+    char digest[PTX_SOURCE_DIGITS + 1];
+    const struct target *target = l->p->device->target;
+    text_init(&all, l->e->arena);
+    ast_def_text(l->jit->jit->fn.def, l->jit->jit->fn.src, &all);
+    for (int i = 0; i < configs->seq.n; i++)
+        obj_print(l->e, configs->seq.at[i], &all, false);
+    digest_text(all.s, all.len, PTX_SOURCE_DIGITS, digest);
+    text_init(&shown, l->e->arena);
+    obj_print(l->e, key, &shown, true);
+    text_init(&out, l->e->arena);
+    key_field(&out, "choice", l->jit->jit->fn.name);
+    key_field(&out, "tuned", shown.s);
+    key_field(&out, "target", target ? target->name : "sm_90a");
+    key_field(&out, "configs", digest);
+    return out.s;
+}
+
+/* Returns the config that the context's bundle has for the key. */
+static struct obj *choose_from_bundle(const struct level *l, struct obj *configs, struct obj *key,
+                                      struct loc at)
+{
+    size_t n;
+    const char *text = bundle_choice(l->p->module, choice_key(l, configs, key), &n);
+    struct obj *best = text ? config_by_text(l->e, configs, text, n) : NULL;
+    if (!best)
+        eval_raise(l->e, at, "AutotunerError", ERR_tune_no_config, l->jit->jit->fn.name);
+    return best;
+}
+
+static void record_choice(const struct level *l, struct obj *configs, struct obj *key, struct obj *best)
+{
+    const struct neso_context *c = l->p->context;
+    struct text out;
+    if (!c->record)
+        return;
+    text_init(&out, l->e->arena);
+    bundle_choice_record(choice_key(l, configs, key), text_of(l->e, best), &out);
+    c->record(c->user, out.s, out.len);
+}
+
 static struct obj *choose_by_time(const struct level *l, const struct obj *options, struct obj *configs,
                                   const struct obj *named, const struct args *args)
 {
@@ -483,6 +527,8 @@ static struct obj *choose(const struct level *l, const struct obj *options, stru
     const neso_run_options *o = &l->p->options;
     const char *path = choice_path(l, options, configs, key), *text;
     size_t n;
+    if (l->p->context->bundle.text)
+        return choose_from_bundle(l, configs, key, args->loc);
     struct obj *best =
         path && (text = o->load(o->user, path, &n)) ? config_by_text(l->e, configs, text, n) : NULL;
     if (best)
@@ -543,6 +589,7 @@ static struct obj *launch_autotuned(const struct level *l, const struct obj *opt
         best = dict_get(e, cache->dict, key);
         if (!best) {
             best = choose(l, options, configs, key, named, args);
+            record_choice(l, configs, key, best);
             dict_set(e, cache->dict, key, best);
         }
     }

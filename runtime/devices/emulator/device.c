@@ -78,7 +78,7 @@ static bool report(const struct emu_report *r, struct fault *f)
 {
     if (r->error == ERR_out_of_memory)
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a launch");
-    fault_set(f, r->error == ERR_time_limit ? NESO_OUT_OF_MEMORY : NESO_FAILED, r->error, "%s", r->what);
+    fault_set(f, fault_status(r->error), r->error, "%s", r->what);
     f->loc = r->loc;
     return false;
 }

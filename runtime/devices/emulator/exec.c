@@ -151,7 +151,7 @@ static void tally(struct emu_warp *w, uint32_t on)
 
 static bool is_limit(enum error e)
 {
-    return e == ERR_time_limit || e == ERR_steps;
+    return budget_ends(e) || e == ERR_steps;
 }
 
 /* Ends the launch if its budget is exhausted. It is called every INSNS_UNASKED instructions, which take at most

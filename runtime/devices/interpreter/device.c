@@ -78,11 +78,11 @@ static void watch_written(const struct code *c, const struct launch *l, struct c
 static bool report(const struct interp_launch *run, struct fault *f)
 {
     const struct interp_report *r = &run->report;
-    bool is_limit = r->error == ERR_time_limit || r->error == ERR_steps;
+    bool is_limit = budget_ends(r->error) || r->error == ERR_steps;
     if (r->error == ERR_out_of_memory)
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a launch");
     if (is_limit)
-        fault_set(f, r->error == ERR_steps ? NESO_FAILED : NESO_OUT_OF_MEMORY, r->error, "%s", r->what);
+        fault_set(f, fault_status(r->error), r->error, "%s", r->what);
     else
         fault_set(f, NESO_FAILED, r->error, "program (%d, %d, %d): %s", r->pid[0], r->pid[1], r->pid[2],
                   r->what);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* bundle.h: bundles: kernels in one file, complete, so that a context that uses a bundle compiles nothing.
+ * bundle.c says what is in the file. */
+#ifndef NESO_RUNTIME_BUNDLE_H
+#define NESO_RUNTIME_BUNDLE_H
+
+#include "ir/support/diag.h"
+#include "opt/variants.h"
+#include "runtime/neso.h"
+
+struct neso_kernel;
+struct neso_module;
+struct ptx_info;
+
+struct bundle_entry {
+    const char *key;     /* fields, ended by a zero byte */
+    const char *payload; /* ends with a newline */
+    size_t payload_bytes;
+};
+
+/* The context owns it. A context without a bundle has `text` NULL. */
+struct bundle {
+    char *text, *name;
+    size_t text_bytes, name_bytes;
+    struct bundle_entry *entries;
+    int nentries;
+};
+
+void bundle_close(struct bundle *b, const struct memory *mem);
+
+/* The following functions must be called inside guard. */
+
+/* Appends the record of k: the fields that identify it, and the file in which it is. f is the traced IR, before
+ * any pass. */
+void bundle_record(struct neso_kernel *k, const struct func *f, struct text *out);
+/* Appends a bundle that has one kernel, k, which has PTX. */
+void bundle_write(struct neso_kernel *k, const struct func *f, struct text *out);
+/* Gives k the PTX and plan that the context's bundle has for it; f is the traced IR. Reports if there is no such
+ * entry, and which fields differ from the nearest one's. */
+void bundle_take(struct neso_kernel *k, const struct func *f);
+/* Does the same for a kernel of neso_module_from_bundle, which has no source; k->name and k->options select the
+ * entry. */
+void bundle_find(struct neso_kernel *k);
+/* Lists the signatures that the bundle has for k's name and options. */
+void bundle_signatures(struct neso_kernel *k, struct text *out);
+/* Returns the name of the bundle's kernel number `index`, each name once; NULL past the end. */
+const char *bundle_kernel(const struct neso_module *m, size_t index);
+/* Returns the choice of autotuning that the context's bundle has for a key of bundle_choice_key; NULL after
+ * reporting that there is none. */
+const char *bundle_choice(struct neso_module *m, const char *key, size_t *length);
+/* Writes a choice as a record. */
+void bundle_choice_record(const char *key, const char *choice, struct text *out);
+
+/* Reads a variant of k, which came from a bundle; false: the bundle has no such variant. */
+bool bundle_variant(const struct neso_kernel *k, enum variant which, struct arena *a, struct text *ptx, struct ptx_info *info);
+
+#endif
