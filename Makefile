@@ -135,7 +135,10 @@ install: all
 	ln -sf libneso.so.$(VERSION) $(ROOT)/lib/$(SONAME)
 	ln -sf $(SONAME) $(ROOT)/lib/libneso.so
 	install -m 644 $(BUILD)/libneso.a $(ROOT)/lib
-	install -m 644 runtime/neso.h $(ROOT)/include
+	install -m 644 runtime/neso.h runtime/neso.hpp $(ROOT)/include
+	install -d $(ROOT)/lib/cmake/neso
+	install -m 644 runtime/neso-config.cmake $(ROOT)/lib/cmake/neso
+	sed 's/@VERSION@/$(VERSION)/' runtime/neso-config-version.cmake >$(ROOT)/lib/cmake/neso/neso-config-version.cmake
 	$(if $(CROSS),,$(foreach x,help_--man:man/man1/neso.1 completion_bash:bash-completion/completions/neso completion_zsh:zsh/site-functions/_neso \
 	  completion_fish:fish/vendor_completions.d/neso.fish,install -d $(ROOT)/share/$(dir $(word 2,$(subst :, ,$x))) && \
 	  $(BUILD)/neso $(subst _, ,$(word 1,$(subst :, ,$x))) > $(ROOT)/share/$(word 2,$(subst :, ,$x)) &&) true)
@@ -143,7 +146,7 @@ install: all
 	  'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lneso' 'Libs.private: $(LDLIBS)' > $(ROOT)/lib/pkgconfig/neso.pc
 uninstall:
 	rm -f $(addprefix $(ROOT)/share/,man/man1/neso.1 bash-completion/completions/neso zsh/site-functions/_neso fish/vendor_completions.d/neso.fish)
-	rm -f $(addprefix $(ROOT)/,bin/neso include/neso.h $(addprefix lib/,libneso.a libneso.so $(SONAME) libneso.so.$(VERSION) pkgconfig/neso.pc))
+	rm -f $(addprefix $(ROOT)/,bin/neso include/neso.h include/neso.hpp $(addprefix lib/,libneso.a libneso.so $(SONAME) libneso.so.$(VERSION) pkgconfig/neso.pc cmake/neso/neso-config.cmake cmake/neso/neso-config-version.cmake))
 
 .PHONY: all fuzzers units api run test test-fast test-all random bench python wheel amalgamation manual install uninstall format clean
 .SECONDARY:

@@ -581,3 +581,68 @@ const char *neso_module_kernel(const neso_module *module, size_t index)
     struct obj *x = module_jit(module, index);
     return x ? x->jit->fn.name : NULL;
 }
+
+/* -- kernels and their helpers -- */
+
+/* Does the tree return a value, functions inside of it apart? */
+static bool returns_value(const struct ast *n)
+{
+    struct ast_cursor at = {0};
+    if (n->kind == AST_return && n->return_.value)
+        return true;
+    for (const struct ast *c; (c = ast_child(n, &at));)
+        if (c->kind != AST_def && c->kind != AST_lambda && returns_value(c))
+            return true;
+    return false;
+}
+
+static bool names(const struct ast *n, const char *name)
+{
+    struct ast_cursor at = {0};
+    if (n->kind == AST_name && strcmp(n->name.id, name) == 0)
+        return true;
+    for (const struct ast *c; (c = ast_child(n, &at));)
+        if (names(c, name))
+            return true;
+    return false;
+}
+
+static bool is_letter(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Does the source have `name[`, which launches a kernel? */
+static bool is_launched(const struct source *source, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *s = source->text; (s = strstr(s, name)) != NULL; s += n)
+        if ((s == source->text || !is_letter(s[-1])) && s[n] == '[')
+            return true;
+    return false;
+}
+
+static bool is_helper(const neso_module *m, const struct obj *x)
+{
+    const char *name = x->jit->fn.name;
+    const struct obj *other;
+    if (returns_value(x->jit->fn.def))
+        return true;
+    if (is_launched(m->source, name))
+        return false;
+    for (size_t i = 0; (other = module_jit(m, i)) != NULL; i++)
+        if (other != x && names(other->jit->fn.def, name))
+            return true;
+    return false;
+}
+
+const char *neso_module_entry(const neso_module *module, size_t index)
+{
+    const struct obj *x;
+    if (module->is_bundle || module->is_ir)
+        return neso_module_kernel(module, index);
+    for (size_t i = 0; (x = module_jit(module, i)) != NULL; i++)
+        if (!is_helper(module, x) && index-- == 0)
+            return x->jit->fn.name;
+    return NULL;
+}

@@ -669,6 +669,8 @@ static bool find_kernel(struct neso_kernel *k, const char *name)
         diag_error(&m->diag, (struct loc){0}, ERR_no_kernels, file);
         return false;
     }
+    if (!name && neso_module_entry(m, 0) && !neso_module_entry(m, 1))
+        name = neso_module_entry(m, 0); /* the others are its helpers */
     bool several = !name && neso_module_kernel(m, 1);
     k->whole_file =
         several && m->is_ir && (k->options.until == NESO_TEXT_IR || k->options.until == NESO_TEXT_OPT);

@@ -135,7 +135,14 @@ static void error_set(struct neso_error *error, const struct fault *f)
 neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                         neso_error *error)
 {
+    return neso_launch_with(kernel, grid, stream, args, NULL, error);
+}
+
+neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3], void *stream,
+                             const void *const *args, const neso_launch_options *options, neso_error *error)
+{
     struct fault f;
+    neso_launch_options read;
     const struct neso_context *c = kernel->module->context;
     struct budget budget;
     struct launch l = {.grid = {grid[0], grid[1], grid[2]},
@@ -148,7 +155,12 @@ neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *strea
     budget.cancelled = c->budget.cancelled;
     budget.user = c->user;
     budget.limit_bytes = c->whole_limit;
-    if (launch_values(kernel, &l, args, &f))
+    bool good = !options || options_read(&read, sizeof read, options);
+    if (options && good)
+        l.options = &read;
+    if (!good)
+        fault_set(&f, NESO_INVALID, ERR_options_size, "%zu", options->size);
+    if (good && launch_values(kernel, &l, args, &f))
         return NESO_OK;
     error_set(error, &f);
     return f.status;
@@ -177,6 +189,30 @@ neso_status neso_kernel_load(neso_kernel *kernel)
     struct neso_module *m = kernel->module;
     report_enter(m);
     bool good = kernel_load(kernel, &f);
+    if (!good)
+        report_add_fault(m, &f);
+    return report_leave(m, good ? NESO_OK : f.status);
+}
+
+static bool find_function(struct neso_kernel *k, void **function, struct fault *f)
+{
+    if (!kernel_load(k, f))
+        return false;
+    if (!k->device->class->function)
+        return fault_set(f, NESO_NO_DEVICE, ERR_no_function, "%s", k->device->text);
+    if (has_plan(k))
+        return fault_set(f, NESO_INVALID, ERR_function_planned, "%s", k->name);
+    *function = k->device->class->function(k->loaded);
+    return true;
+}
+
+neso_status neso_kernel_function(neso_kernel *kernel, void **function)
+{
+    struct fault f;
+    struct neso_module *m = kernel->module;
+    *function = NULL;
+    report_enter(m);
+    bool good = find_function(kernel, function, &f);
     if (!good)
         report_add_fault(m, &f);
     return report_leave(m, good ? NESO_OK : f.status);

@@ -198,6 +198,9 @@ NESO_API neso_status neso_module_from_files(neso_context *context, const char *n
 NESO_API void neso_module_release(neso_module *module);
 /* Returns the name of kernel number `index` of the module, in source order; NULL past the end. */
 NESO_API const char *neso_module_kernel(const neso_module *module, size_t index);
+/* Does the same without helpers: functions that return a value, or that other kernels use and the source does not
+ * launch. */
+NESO_API const char *neso_module_entry(const neso_module *module, size_t index);
 
 /* The texts of a kernel, one for each stage of its compilation. */
 typedef enum neso_text {
@@ -348,6 +351,25 @@ NESO_API neso_status neso_kernel_load(neso_kernel *kernel);
  * it. */
 NESO_API neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                                  neso_error *error);
+
+/* How a launch on a GPU differs from a plain one. A CPU checks the options, and starts the launch as always. */
+typedef struct neso_launch_options {
+    size_t size;
+    /* 1: all program instances must be on the GPU at once, so that they may wait for each other; the driver refuses a
+     * grid that is too large. */
+    int cooperative;
+    int priority; /* the priority of its blocks, as for cuStreamCreateWithPriority; lower numbers run first */
+} neso_launch_options;
+
+/* Does the same as neso_launch, with options; `options` may be NULL. */
+NESO_API neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3], void *stream,
+                                      const void *const *args, const neso_launch_options *options, neso_error *error);
+
+/* Gives the driver's function (CUfunction) of the kernel, for graphs and launches of the caller's own: each block has
+ * neso_resources.num_threads threads and shared_bytes of dynamic shared memory, and args are as for neso_launch,
+ * without those that are promised to be 1. NESO_INVALID if launches need a plan (tensor maps, guards, a persistent grid):
+ * then capture neso_launch into the graph, which works for every kernel. NESO_NO_DEVICE if the device is not a GPU. */
+NESO_API neso_status neso_kernel_function(neso_kernel *kernel, void **function);
 
 /* Sets the function that gets the output of kernels that neso_launch runs on a CPU; the launching thread calls
  * this function. NULL (the default) discards the output. On a GPU the driver writes the output to standard

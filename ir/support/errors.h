@@ -448,6 +448,8 @@ ERROR(bundle_options, "kernel '%s' comes from a bundle: its passes cannot be cho
 ERROR(bundle_text, "kernel '%s' comes from a bundle, which has its PTX alone: %s would have to be compiled")
 ERROR(bundle_variant, "%s")
 ERROR(bundle_record, "a line of the record has no name and value")
+ERROR(no_function, "%s has no driver whose function a kernel could be")
+ERROR(function_planned, "launches of kernel '%s' follow a plan (tensor maps, guards, a persistent grid), which its function alone does not have: capture neso_launch instead")
 ERROR(unknown_topic, "there is no help on '%s': the topics are %s")
 ERROR(no_kernels, "%s has no kernel: a function with @triton.jit")
 ERROR(kernel_inside, "kernel '%s' is inside %s '%s': only kernels at the top level of a file can be compiled by name")

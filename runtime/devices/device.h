@@ -92,6 +92,7 @@ struct launch {
     bool (*host)(void *ctx, const struct host_call *call);
     void *host_ctx;
     struct budget *budget; /* limits of memory, time and steps, on a CPU; NULL: unlimited */
+    const neso_launch_options *options; /* for a GPU; NULL: a plain launch */
 };
 
 /* A batched matrix product out = a b. out is row-major and contiguous; there are `count` products; `batch` is the
@@ -143,6 +144,8 @@ struct device_class {
     bool (*launch)(struct device *d, void *loaded, const struct launch *l, struct fault *f);
     /* The numbers of registers and of bytes of local memory per thread of the assembled code; -1: unknown. */
     void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
+    /* Returns the driver's function of loaded code. NULL: the device has no driver. */
+    void *(*function)(void *loaded);
     /* Queries the driver's device attribute `number`; DEVICE_MEMORY means the size of memory in bytes. NULL: the
      * device has no driver. */
     bool (*attribute)(struct device *d, int number, int64_t *value, struct fault *f);

@@ -21,6 +21,14 @@ link tests/cli/driver/failures.c failures
 for cache in "" cache; do
     ./failures $cache >out 2>&1 || say "failures $cache: $(tail -n 30 out)"
 done
+link tests/cli/driver/attributes.c attributes
+FAKE_TRACE=1 ./attributes >out 2>&1
+! grep -A 20 'Sanitizer' out || fail=1
+line='grid 3 1 1 threads 128 shared 0: 1000 64'
+{ printf '%s\n' "$line" 'attribute 2 is 1' "$line" 'attribute 8 is -5' "$line" 'attribute 2 is 1' 'attribute 8 is 2' "$line"
+  echo "error: launches of kernel 'product' follow a plan (tensor maps, guards, a persistent grid), which its function alone does not" \
+      "have: capture neso_launch instead [function-planned]"; } >expected
+diff expected out || say "launches with options"
 link bench/launch.c launch
 ./launch >out 2>&1
 ! grep -A 20 'Sanitizer' out || fail=1

@@ -341,17 +341,25 @@ static bool grid_fits(const struct launch *l, struct fault *f)
 
 enum { ARGS_MOST = 4096 / 4 }; /* a kernel takes at most 4096 bytes of parameters */
 
-/* Launches CTAs in clusters of two along axis 0. */
-static cu_result launch_pairs(struct gpu *g, const struct cuda_code *code, const struct launch *l,
-                              void **params)
+/* Launches with attributes: CTAs in clusters of two along axis 0, and those of neso_launch_options. */
+static cu_result launch_with(struct gpu *g, const struct cuda_code *code, const struct launch *l,
+                             void **params)
 {
-    const struct cu_launch_attribute pairs = {.id = CU_CLUSTER_DIMENSION, .cluster = {[1] = 2, 1, 1}};
+    struct cu_launch_attribute list[3];
+    unsigned n = 0;
+    const neso_launch_options *o = l->options;
+    if (l->pairs)
+        list[n++] = (struct cu_launch_attribute){CU_CLUSTER_DIMENSION, {[1] = 2, 1, 1}};
+    if (o && o->cooperative)
+        list[n++] = (struct cu_launch_attribute){CU_COOPERATIVE, {[1] = 1}};
+    if (o && o->priority)
+        list[n++] = (struct cu_launch_attribute){CU_PRIORITY, {[1] = (unsigned)o->priority}};
     const struct cu_launch how = {.grid = {l->grid[0], l->grid[1], l->grid[2]},
-                                  .block = {(unsigned)code->num_threads, 1, 1},
+                                  .block = {(unsigned)(code->num_threads * (l->packs ? l->packs : 1)), 1, 1},
                                   .shared = (unsigned)code->shared_bytes,
                                   .stream = l->stream,
-                                  .attributes = &pairs,
-                                  .nattributes = 1};
+                                  .attributes = list,
+                                  .nattributes = n};
     return g->driver.launch_with(&how, code->function, params, NULL);
 }
 
@@ -368,10 +376,11 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
     /* A value is in the low bytes, which are first in memory; the driver knows the parameter's size. */
     for (int i = 0; i < l->nargs; i++)
         params[i] = i < l->nargs - l->nmaps ? (void *)(uintptr_t)&l->args[i] : (void *)(uintptr_t)l->args[i];
-    cu_result r = l->pairs ? launch_pairs(g, code, l, params)
-                           : g->driver.launch(code->function, l->grid[0], l->grid[1], l->grid[2],
-                                              (unsigned)(code->num_threads * (l->packs ? l->packs : 1)), 1, 1,
-                                              (unsigned)code->shared_bytes, l->stream, params, NULL);
+    cu_result r = l->pairs || l->options
+                      ? launch_with(g, code, l, params)
+                      : g->driver.launch(code->function, l->grid[0], l->grid[1], l->grid[2],
+                                         (unsigned)(code->num_threads * (l->packs ? l->packs : 1)), 1, 1,
+                                         (unsigned)code->shared_bytes, l->stream, params, NULL);
     return finish(g, pushed, r, "cuLaunchKernel", f);
 }
 
@@ -382,6 +391,11 @@ static void cuda_resources(struct device *d, void *loaded, int *registers, int *
     *registers = *local_bytes = -1;
     g->driver.function_attribute(registers, CU_REGISTERS, code->function);
     g->driver.function_attribute(local_bytes, CU_LOCAL_BYTES, code->function);
+}
+
+static void *cuda_function(void *loaded)
+{
+    return ((struct cuda_code *)loaded)->function;
 }
 
 static bool cuda_attribute(struct device *d, int number, int64_t *value, struct fault *f)
@@ -466,6 +480,7 @@ const struct device_class device_cuda = {
     .encode = cuda_encode,
     .launch = cuda_launch,
     .resources = cuda_resources,
+    .function = cuda_function,
     .attribute = cuda_attribute,
     .multiply = cuda_multiply,
     .event_new = cuda_event_new,

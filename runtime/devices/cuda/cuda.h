@@ -59,7 +59,8 @@ typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event;
 /* The layouts of CUlaunchConfig and CUlaunchAttribute. */
 struct cu_launch_attribute {
     int id;
-    unsigned cluster[17]; /* the sizes x, y, z, at the start of a union of 64 bytes */
+    /* after 4 unused bytes a union of 64 bytes: the cluster's sizes x, y, z, or the number of another attribute */
+    unsigned cluster[17];
 };
 struct cu_launch {
     unsigned grid[3], block[3], shared;
@@ -82,7 +83,7 @@ enum {
     CU_LOCAL_BYTES = 3, CU_REGISTERS = 4, CU_MAX_DYNAMIC_SHARED = 8, /* function attributes */
     /* JIT options */
     CU_INFO_LOG = 3, CU_INFO_LOG_BYTES = 4, CU_ERROR_LOG = 5, CU_ERROR_LOG_BYTES = 6, CU_LINE_INFO = 13,
-    CU_CLUSTER_DIMENSION = 4,
+    CU_COOPERATIVE = 2, CU_CLUSTER_DIMENSION = 4, CU_PRIORITY = 8, /* launch attributes */
     /* constants of tensor maps; for types, swizzles and fills the driver uses the same numbers as tensormap.h */
     CU_NO_INTERLEAVE = 0, CU_PROMOTE_128 = 2
 };

@@ -142,6 +142,10 @@ CALL(cuLaunchKernel, (cu_function f, unsigned gx, unsigned gy, unsigned gz, unsi
      if (getenv("FAKE_TRACE")) trace_launch(f, (const unsigned[]){gx, gy, gz, bx, shared}, params))
 CALL(cuLaunchKernelEx, (const struct cu_launch *how, cu_function f, void **params, void **extra),
      (void)extra;
+     if (getenv("FAKE_TRACE"))
+         for (unsigned i = 0; i < how->nattributes; i++)
+             if (how->attributes[i].id != CU_CLUSTER_DIMENSION)
+                 printf("attribute %d is %d\n", how->attributes[i].id, (int)how->attributes[i].cluster[1]);
      if (getenv("FAKE_TRACE")) trace_launch(f, (const unsigned[]){how->grid[0], how->grid[1], how->grid[2],
                                                                   how->block[0], how->shared}, params))
 /* clang-format on */

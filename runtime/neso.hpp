@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+// neso.hpp: neso.h for C++17: objects that release themselves, and errors as exceptions.
+//
+//     neso::context ctx("best");
+//     neso::kernel scale = ctx.module("scale.py", text).compile("scale", "*fp32:16, *fp32:16, i32, fp32, 256");
+//     neso::buffer<float> x(ctx, n), y(ctx, n);
+//     x.write(values);
+//     scale.launch({(n + 255) / 256, 1, 1}, nullptr, x, y, n, 2.5f);
+//
+// Objects can be moved, and not copied; they may be destroyed in any order but for buffers, which need their context. What
+// neso.h says of threads holds here too. Functions that are not here take `get()`.
+#ifndef NESO_HPP
+#define NESO_HPP
+
+#include "neso.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace neso {
+
+// The messages are what(); status() says of which kind the error is.
+class error : public std::runtime_error {
+public:
+    error(neso_status status, const std::string &text)
+        : std::runtime_error(std::string(neso_status_name(status)) + ": " + text), status_(status)
+    {
+    }
+    neso_status status() const noexcept { return status_; }
+
+private:
+    neso_status status_;
+};
+
+namespace detail {
+
+struct releaser {
+    void operator()(neso_context *x) const noexcept { neso_context_release(x); }
+    void operator()(neso_module *x) const noexcept { neso_module_release(x); }
+    void operator()(neso_kernel *x) const noexcept { neso_kernel_release(x); }
+};
+template <typename T> using handle = std::unique_ptr<T, releaser>;
+
+inline void require(neso_context *ctx, neso_status status)
+{
+    if (status != NESO_OK)
+        throw error(status, ctx ? neso_error_text(ctx) : "");
+}
+
+// Options with their size, and everything else 0.
+template <typename T> T sized()
+{
+    T x{};
+    x.size = sizeof x;
+    return x;
+}
+
+} // namespace detail
+
+inline neso_context_options context_options() { return detail::sized<neso_context_options>(); }
+inline neso_compile_options compile_options() { return detail::sized<neso_compile_options>(); }
+inline neso_launch_options launch_options() { return detail::sized<neso_launch_options>(); }
+
+using grid = std::array<std::uint32_t, 3>;
+
+template <typename T> class buffer;
+
+class kernel {
+public:
+    kernel() = default;
+    kernel(neso_context *ctx, neso_kernel *owned) : ctx_(ctx), handle_(owned) {}
+    neso_kernel *get() const noexcept { return handle_.get(); }
+
+    std::string name() const { return neso_kernel_name(get()); }
+    std::string id() const { return neso_kernel_id(get()); }
+    std::string text(neso_text which) const
+    {
+        const char *s = nullptr;
+        std::size_t n = 0;
+        detail::require(ctx_, neso_kernel_text(get(), which, &s, &n));
+        return std::string(s, n);
+    }
+    std::string ptx() const { return text(NESO_TEXT_PTX); }
+    neso_resources resources() const
+    {
+        neso_resources r = detail::sized<neso_resources>();
+        detail::require(ctx_, neso_kernel_resources(get(), &r));
+        return r;
+    }
+    std::vector<neso_param> params() const
+    {
+        std::vector<neso_param> list(neso_kernel_param_count(get()), detail::sized<neso_param>());
+        for (std::size_t i = 0; i < list.size(); i++)
+            neso_kernel_param(get(), i, &list[i]);
+        return list;
+    }
+    void load() const { detail::require(ctx_, neso_kernel_load(get())); }
+    void *function() const // CUfunction
+    {
+        void *f = nullptr;
+        detail::require(ctx_, neso_kernel_function(get(), &f));
+        return f;
+    }
+
+    // One value for each parameter, of the parameter's size: a buffer or an address for a pointer, numbers otherwise.
+    template <typename... T> void launch(const grid &g, void *stream, const T &...values) const
+    {
+        launch_with(nullptr, g, stream, values...);
+    }
+    template <typename... T>
+    void launch_with(const neso_launch_options *options, const grid &g, void *stream, const T &...values) const
+    {
+        static_assert((std::is_trivially_copyable_v<decltype(value_of(values))> && ...), "values are numbers, addresses or buffers");
+        const std::size_t sizes[] = {sizeof(value_of(values))..., 0};
+        check_sizes(sizes, sizeof...(values));
+        launch_values(options, g, stream, value_of(values)...);
+    }
+
+private:
+    neso_context *ctx_ = nullptr;
+    detail::handle<neso_kernel> handle_;
+
+    template <typename T> static std::uint64_t value_of(const buffer<T> &b) { return b.address(); }
+    template <typename T> static T value_of(const T &x) { return x; }
+
+    void check_sizes(const std::size_t *sizes, std::size_t n) const
+    {
+        neso_param p = detail::sized<neso_param>();
+        if (n != neso_kernel_param_count(get()))
+            throw error(NESO_INVALID, name() + " takes " + std::to_string(neso_kernel_param_count(get())) + " values, and got " +
+                                          std::to_string(n));
+        for (std::size_t i = 0; i < n; i++)
+            if (neso_kernel_param(get(), i, &p) && static_cast<std::size_t>(p.bytes) != sizes[i])
+                throw error(NESO_INVALID, std::string("'") + p.name + "' is " + p.type + ", of " + std::to_string(p.bytes) +
+                                              " bytes, and got a value of " + std::to_string(sizes[i]));
+    }
+    template <typename... T>
+    void launch_values(const neso_launch_options *options, const grid &g, void *stream, const T &...values) const
+    {
+        const void *args[] = {&values..., nullptr};
+        neso_error e = detail::sized<neso_error>();
+        neso_status status = neso_launch_with(get(), g.data(), stream, args, options, &e);
+        if (status != NESO_OK)
+            throw error(status, e.message);
+    }
+};
+
+class module {
+public:
+    module() = default;
+    module(neso_context *ctx, neso_module *owned) : ctx_(ctx), handle_(owned) {}
+    neso_module *get() const noexcept { return handle_.get(); }
+
+    // The names of its kernels, without helper functions.
+    std::vector<std::string> kernels() const
+    {
+        std::vector<std::string> list;
+        while (const char *name = neso_module_entry(get(), list.size()))
+            list.emplace_back(name);
+        return list;
+    }
+    kernel compile(const std::string &name, const std::string &signature) const
+    {
+        neso_compile_options o = compile_options();
+        o.signature = signature.c_str();
+        return compile(name, o);
+    }
+    kernel compile(const std::string &name, const neso_compile_options &options) const
+    {
+        neso_kernel *k = nullptr;
+        detail::require(ctx_, neso_kernel_compile(get(), name.c_str(), &options, &k));
+        return kernel(ctx_, k);
+    }
+
+private:
+    neso_context *ctx_ = nullptr;
+    detail::handle<neso_module> handle_;
+};
+
+class context {
+public:
+    // Without a device, which suffices to compile.
+    context() : context(context_options()) {}
+    explicit context(const neso_context_options &options)
+    {
+        neso_context *ctx = nullptr;
+        detail::require(nullptr, neso_context_create(&options, &ctx));
+        handle_.reset(ctx);
+    }
+    // "best", "cuda", "cuda:1", "interpreter", "emulator"; cuda_context is a CUcontext, or null for the primary one.
+    explicit context(const std::string &device, void *cuda_context = nullptr) : context() { use_device(device, cuda_context); }
+    neso_context *get() const noexcept { return handle_.get(); }
+
+    void use_device(const std::string &device, void *cuda_context = nullptr)
+    {
+        detail::require(get(), neso_context_use_device(get(), device.c_str(), cuda_context));
+    }
+    std::string device() const { return neso_context_device(get()); }
+    std::string device_text() const { return neso_context_device_text(get()); }
+    void synchronize(void *stream = nullptr) const { detail::require(get(), neso_synchronize(get(), stream)); }
+
+    neso::module module(const std::string &name, std::string_view text) const
+    {
+        neso_module *m = nullptr;
+        detail::require(get(), neso_module_from_source(get(), name.c_str(), text.data(), text.size(), &m));
+        return neso::module(get(), m);
+    }
+    // Kernels of a bundle, which compile nothing.
+    neso::module bundle(const std::string &name, std::string_view text) const
+    {
+        neso_module *m = nullptr;
+        detail::require(get(), neso_context_use_bundle(get(), name.c_str(), text.data(), text.size()));
+        detail::require(get(), neso_module_from_bundle(get(), &m));
+        return neso::module(get(), m);
+    }
+
+private:
+    detail::handle<neso_context> handle_;
+};
+
+// Memory of a context's device: `count` elements. The context must outlive it.
+template <typename T> class buffer {
+    static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
+
+public:
+    buffer(const context &ctx, std::size_t count) : ctx_(ctx.get()), count_(count)
+    {
+        detail::require(ctx_, neso_memory_allocate(ctx_, count * sizeof(T), &address_));
+    }
+    buffer(const buffer &) = delete;
+    buffer &operator=(const buffer &) = delete;
+    buffer(buffer &&from) noexcept { *this = std::move(from); }
+    buffer &operator=(buffer &&from) noexcept
+    {
+        std::swap(ctx_, from.ctx_);
+        std::swap(address_, from.address_);
+        std::swap(count_, from.count_);
+        return *this;
+    }
+    ~buffer()
+    {
+        if (address_)
+            neso_memory_release(ctx_, address_);
+    }
+    std::uint64_t address() const noexcept { return address_; }
+    std::size_t size() const noexcept { return count_; }
+    void write(const std::vector<T> &from)
+    {
+        if (from.size() > count_)
+            throw error(NESO_INVALID, "more elements than the buffer has");
+        detail::require(ctx_, neso_memory_write(ctx_, address_, from.data(), from.size() * sizeof(T)));
+    }
+    std::vector<T> read() const
+    {
+        std::vector<T> to(count_);
+        detail::require(ctx_, neso_memory_read(ctx_, to.data(), address_, count_ * sizeof(T)));
+        return to;
+    }
+
+private:
+    neso_context *ctx_ = nullptr;
+    std::uint64_t address_ = 0;
+    std::size_t count_ = 0;
+};
+
+} // namespace neso
+
+#endif
