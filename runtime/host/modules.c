@@ -10,9 +10,12 @@
 /* Packages that contain such modules. */
 static const char *const packages[] = {"IPython", "IPython.core"};
 
-static const char *const absent[] = {"matplotlib", "PIL",     "torchvision", "numpy",  "pandas",
-                                     "scipy",      "IPython", "requests",    "urllib", "tqdm",
-                                     "einops",     "seaborn", "transformers"};
+static const char *const absent[] = {
+    "matplotlib", "PIL",       "torchvision", "numpy",      "pandas",     "scipy",        "IPython",
+    "requests",   "urllib",    "tqdm",        "einops",     "seaborn",    "transformers", "enum",
+    "re",         "random",    "logging",     "csv",        "subprocess", "threading",    "multiprocessing",
+    "asyncio",    "pickle",    "tempfile",    "shutil",     "glob",       "platform",     "string",
+    "textwrap",   "traceback", "inspect",     "statistics", "struct",     "socket",       "signal"};
 
 static bool is_beside(const struct program *p, const char *name)
 {
