@@ -23,6 +23,7 @@ struct checking {
     const char *path, *text;
     size_t length;
     bool is_json, any_json; /* the array has begun */
+    struct buffer *items;   /* gets the array's items; NULL: standard output does */
     int nerrors;
 };
 
@@ -32,7 +33,10 @@ static void put_items(struct checking *c, const char *array)
     const char *from = strchr(array, '['), *to = strrchr(array, ']');
     if (!from || !to || to <= from + 1)
         return;
-    printf("%s%.*s", c->any_json ? ",\n" : "", (int)(to - from - 1), from + 1);
+    if (c->items)
+        put_format(c->items, "%s%.*s", c->any_json ? ",\n" : "", (int)(to - from - 1), from + 1);
+    else
+        printf("%s%.*s", c->any_json ? ",\n" : "", (int)(to - from - 1), from + 1);
     c->any_json = true;
 }
 
@@ -372,6 +376,29 @@ static void check_text(struct checking *c)
     if (nerrors == 0) /* the first errors are enough: others may follow from them */
         check_others(c, &l);
     launches_free(&l);
+}
+
+void check_json(const struct given *g, const char *path, const char *text, size_t length, struct buffer *out)
+{
+    struct checking c = {
+        .given = g, .path = path, .text = text, .length = length, .is_json = true, .items = out};
+    put_string(out, "[");
+    check_text(&c);
+    put_string(out, "]");
+}
+
+bool check_guess(neso_context *ctx, neso_module *module, const char *kernel, struct buffer *signature)
+{
+    struct trial *t = calloc(1, sizeof *t);
+    if (!t)
+        exit(complain("out of memory"));
+    t->constant = "64";
+    compile_guess(t, ctx, module, kernel);
+    improve(t, ctx, module, kernel);
+    print_signature(t, signature);
+    bool fits = t->nerrors == 0;
+    free(t);
+    return fits;
 }
 
 /* All of standard input. */

@@ -15,7 +15,7 @@
 /* Exit status: success, the program failed, bad usage or bad input. */
 enum { GOOD, FAILED, BAD };
 
-enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128, COMPLETION = 256, CHECK = 512, BUNDLE = 1024 };
+enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128, COMPLETION = 256, CHECK = 512, BUNDLE = 1024, LSP = 2048 };
 
 /*    option         short word            argument    where          meaning */
 #define OPTIONS(X) \
@@ -236,6 +236,9 @@ int variants_command(const struct given *g);
 int bundle_command(const struct given *g);
 /* Makes the context use a bundle. Returns an exit status. */
 int use_bundle(const struct given *g, neso_context *ctx, const char *path);
+
+/* -- lsp.c -- */
+int lsp_command(const struct given *g);
 
 /* -- counts.c -- */
 /* Reports the emulator's counts in the form that --counts asks for. */

@@ -117,6 +117,13 @@ void build_assemble(struct build *b);
 /* Finds the promises of the signature that would make decisions better. */
 void build_hints(struct build *b, neso_module *module);
 
+/* -- check.c -- */
+/* Appends what `neso check --json` prints of a text. */
+void check_json(const struct given *g, const char *path, const char *text, size_t length, struct buffer *out);
+/* Prints a signature for a kernel that is not launched, of types that its parameters' names suggest. Returns
+ * false if the kernel does not compile with it. */
+bool check_guess(neso_context *ctx, neso_module *module, const char *kernel, struct buffer *signature);
+
 /* -- json.c -- */
 void build_json(const struct build *b, struct buffer *out);
 /* A parsed JSON value: `first` is an object's or array's first entry. */

@@ -1,0 +1,722 @@
+/* SPDX-License-Identifier: MIT */
+/* lsp.c: `neso lsp`: a server for editors, by the Language Server Protocol over standard input and output:
+ *
+ *     the editor opens or changes a file     what `neso check` says of it, as diagnostics
+ *     hover over a variable of a kernel      x: tile<256xf32,#l0>, and what layout #l0 is
+ *     hover over tl.load                     its entry of the language reference
+ *     completion behind tl.                  the names of the language
+ *
+ * Types come from the IR of the kernels that the file launches, as it launches them; a kernel that it does not
+ * launch is compiled with types that fit (check.c). Kernels are compiled at the first hover after a change. */
+#include "runtime/command/inspect.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KERNELS_MOST = 16, BODY_MOST = 1 << 26 };
+
+/* The IR of one kernel. */
+struct shown {
+    char *kernel, *signature;
+    struct buffer laid_out, traced;
+};
+
+struct document {
+    char *uri, *path, *text;
+    bool is_compiled;
+    struct shown kernels[KERNELS_MOST];
+    int nkernels;
+    struct document *next;
+};
+
+struct server {
+    const struct given *given;
+    struct document *documents;
+    bool is_shut; /* the editor said shutdown */
+};
+
+static char *copy(const char *s)
+{
+    struct buffer b = {0};
+    put_string(&b, s);
+    return b.s;
+}
+
+/* -- messages -- */
+
+/* Reads a message; NULL: the input has ended. */
+static char *read_message(void)
+{
+    char line[256];
+    size_t length = 0;
+    while (fgets(line, sizeof line, stdin) && strcmp(line, "\r\n") != 0)
+        if (strncmp(line, "Content-Length:", 15) == 0)
+            length = (size_t)strtoul(line + 15, NULL, 10);
+    if (length == 0 || length > BODY_MOST)
+        return NULL;
+    char *body = malloc(length + 1);
+    if (!body)
+        exit(complain("out of memory"));
+    size_t n = fread(body, 1, length, stdin);
+    body[n] = '\0';
+    if (n == length)
+        return body;
+    free(body);
+    return NULL;
+}
+
+static void send(struct buffer *body)
+{
+    printf("Content-Length: %zu\r\n\r\n%s", body->n, body->s);
+    fflush(stdout);
+    buffer_free(body);
+}
+
+static void put_id(struct buffer *out, const struct json *id)
+{
+    if (id && id->kind == JSON_string)
+        put_json(out, id->string, strlen(id->string));
+    else
+        put_string(out, id && id->string ? id->string : "null");
+}
+
+/* Answers a request with a result, which is JSON. */
+static void answer(const struct json *id, const char *result)
+{
+    struct buffer b = {0};
+    put_string(&b, "{\"jsonrpc\": \"2.0\", \"id\": ");
+    put_id(&b, id);
+    put_format(&b, ", \"result\": %s}", result);
+    send(&b);
+}
+
+static void refuse(const struct json *id, int code, const char *message)
+{
+    struct buffer b = {0};
+    put_string(&b, "{\"jsonrpc\": \"2.0\", \"id\": ");
+    put_id(&b, id);
+    put_format(&b, ", \"error\": {\"code\": %d, \"message\": ", code);
+    put_json(&b, message, strlen(message));
+    put_string(&b, "}}");
+    send(&b);
+}
+
+static const struct json *member(const struct json *j, const char *a, const char *b)
+{
+    const struct json *x = json_member(j, a);
+    return b ? json_member(x, b) : x;
+}
+
+static const char *text_of(const struct json *j)
+{
+    return j && j->kind == JSON_string ? j->string : "";
+}
+
+static int number_of(const struct json *j)
+{
+    return j && j->kind == JSON_number ? atoi(j->string) : 0;
+}
+
+/* -- places: the protocol counts from 0, in units of UTF-16 -- */
+
+/* The line's begin; the last line's end if there are fewer. */
+static const char *line_at(const char *text, int line)
+{
+    for (const char *end; line > 0 && *text; line--) {
+        end = text + strcspn(text, "\n");
+        text = *end ? end + 1 : end;
+    }
+    return text;
+}
+
+static int units_of(const char *line, size_t bytes)
+{
+    int n = 0;
+    for (size_t i = 0; i < bytes && line[i] && line[i] != '\n'; i++)
+        n += ((unsigned char)line[i] & 0xc0) != 0x80 ? ((unsigned char)line[i] >= 0xf0 ? 2 : 1) : 0;
+    return n;
+}
+
+static size_t bytes_of(const char *line, int units)
+{
+    size_t i = 0;
+    for (int n = 0; n < units && line[i] && line[i] != '\n';) {
+        n += (unsigned char)line[i] >= 0xf0 ? 2 : 1;
+        do
+            i++;
+        while (((unsigned char)line[i] & 0xc0) == 0x80);
+    }
+    return i;
+}
+
+/* The range of a place of neso: line and column count from 1, in bytes. */
+static void put_range(struct buffer *out, const char *text, int line, int column, int length)
+{
+    line = line > 0 ? line - 1 : 0;
+    const char *s = line_at(text, line);
+    size_t from = column > 0 ? (size_t)column - 1 : 0;
+    put_format(out,
+               "{\"start\": {\"line\": %d, \"character\": %d}, \"end\": {\"line\": %d, \"character\": %d}}",
+               line, units_of(s, from), line, units_of(s, from + (size_t)(length > 0 ? length : 1)));
+}
+
+/* -- documents -- */
+
+static void forget_kernels(struct document *d)
+{
+    for (int i = 0; i < d->nkernels; i++) {
+        free(d->kernels[i].kernel);
+        free(d->kernels[i].signature);
+        buffer_free(&d->kernels[i].laid_out);
+        buffer_free(&d->kernels[i].traced);
+    }
+    d->nkernels = 0;
+    d->is_compiled = false;
+}
+
+/* "file:///a%20b.py" is /a b.py. */
+static char *path_of(const char *uri)
+{
+    struct buffer b = {0};
+    const char *s = strncmp(uri, "file://", 7) == 0 ? uri + 7 : uri;
+    put_string(&b, "");
+    for (; *s; s++) {
+        char digits[3] = {s[0] == '%' ? s[1] : '\0', s[0] == '%' && s[1] ? s[2] : '\0'};
+        bool is_code = isxdigit((unsigned char)digits[0]) && isxdigit((unsigned char)digits[1]);
+        char c = is_code ? (char)strtol(digits, NULL, 16) : *s;
+        put_bytes(&b, &c, 1);
+        s += is_code ? 2 : 0;
+    }
+    return b.s;
+}
+
+static struct document *find_document(const struct server *s, const char *uri)
+{
+    for (struct document *d = s->documents; d; d = d->next)
+        if (strcmp(d->uri, uri) == 0)
+            return d;
+    return NULL;
+}
+
+static void drop_document(struct server *s, const char *uri)
+{
+    for (struct document **at = &s->documents; *at; at = &(*at)->next) {
+        struct document *d = *at;
+        if (strcmp(d->uri, uri) != 0)
+            continue;
+        *at = d->next;
+        forget_kernels(d);
+        free(d->uri);
+        free(d->path);
+        free(d->text);
+        free(d);
+        return;
+    }
+}
+
+static struct document *set_document(struct server *s, const char *uri, const char *text)
+{
+    struct document *d = find_document(s, uri);
+    if (!d) {
+        d = calloc(1, sizeof *d);
+        if (!d)
+            exit(complain("out of memory"));
+        *d = (struct document){.uri = copy(uri), .path = path_of(uri), .next = s->documents};
+        s->documents = d;
+    }
+    free(d->text);
+    d->text = copy(text);
+    forget_kernels(d);
+    return d;
+}
+
+/* -- diagnostics -- */
+
+static int severity_of(const char *word)
+{
+    return strcmp(word, "error") == 0     ? 1
+           : strcmp(word, "warning") == 0 ? 2
+           : strcmp(word, "note") == 0    ? 3
+                                          : 4;
+}
+
+/* Puts the place of a message as "range": of another file the first line. */
+static bool put_place(struct buffer *out, const struct document *d, const struct json *x)
+{
+    bool is_here = strcmp(text_of(json_member(x, "file")), d->path) == 0;
+    put_string(out, "\"range\": ");
+    put_range(out, d->text, is_here ? number_of(json_member(x, "line")) : 1,
+              is_here ? number_of(json_member(x, "column")) : 1,
+              is_here ? number_of(json_member(x, "length")) : 1);
+    return is_here;
+}
+
+/* Notes with a place become related information; the others are added to the message. */
+static void put_notes(struct buffer *related, struct buffer *words, const struct document *d,
+                      const struct json *notes)
+{
+    for (const struct json *x = notes ? notes->first : NULL; x; x = x->next) {
+        const char *message = text_of(json_member(x, "message"));
+        if (strcmp(text_of(json_member(x, "file")), d->path) != 0) {
+            put_format(words, "\n%s: %s", text_of(json_member(x, "severity")), message);
+            continue;
+        }
+        put_string(related, related->n ? ", {\"location\": {\"uri\": " : "{\"location\": {\"uri\": ");
+        put_json(related, d->uri, strlen(d->uri));
+        put_string(related, ", ");
+        put_place(related, d, x);
+        put_string(related, "}, \"message\": ");
+        put_json(related, message, strlen(message));
+        put_string(related, "}");
+    }
+}
+
+static void put_diagnostic(struct buffer *out, const struct document *d, const struct json *x)
+{
+    struct buffer words = {0}, related = {0};
+    const char *tag = text_of(json_member(x, "tag"));
+    put_string(out, "{");
+    if (!put_place(out, d, x) && *text_of(json_member(x, "file")))
+        put_format(&words, "%s:%d: ", text_of(json_member(x, "file")), number_of(json_member(x, "line")));
+    put_string(&words, text_of(json_member(x, "message")));
+    put_string(&related, "");
+    put_notes(&related, &words, d, json_member(x, "notes"));
+    put_format(out, ", \"severity\": %d, \"source\": \"neso\", \"code\": ",
+               severity_of(text_of(json_member(x, "severity"))));
+    put_json(out, tag, strlen(tag));
+    put_string(out, ", \"message\": ");
+    put_json(out, words.s, words.n);
+    put_format(out, ", \"relatedInformation\": [%s]}", related.s);
+    buffer_free(&words);
+    buffer_free(&related);
+}
+
+static void publish(struct server *s, const struct document *d)
+{
+    struct buffer found = {0}, b = {0};
+    check_json(s->given, d->path, d->text, strlen(d->text), &found);
+    struct json *list = json_read(found.s);
+    put_string(
+        &b, "{\"jsonrpc\": \"2.0\", \"method\": \"textDocument/publishDiagnostics\", \"params\": {\"uri\": ");
+    put_json(&b, d->uri, strlen(d->uri));
+    put_string(&b, ", \"diagnostics\": [");
+    for (const struct json *x = list ? list->first : NULL; x; x = x->next) {
+        put_diagnostic(&b, d, x);
+        put_string(&b, x->next ? ", " : "");
+    }
+    put_string(&b, "]}}");
+    send(&b);
+    json_free(list);
+    buffer_free(&found);
+}
+
+/* -- the IR of the kernels -- */
+
+static void keep_text(neso_module *module, const char *kernel, const neso_compile_options *options,
+                      neso_text which, struct buffer *out)
+{
+    neso_compile_options o = *options;
+    neso_kernel *made = NULL;
+    const char *text;
+    size_t length;
+    o.size = sizeof o;
+    o.until = which;
+    put_string(out, "");
+    if (neso_kernel_compile(module, kernel, &o, &made) != NESO_OK)
+        return;
+    if (neso_kernel_text(made, which, &text, &length) == NESO_OK)
+        put_bytes(out, text, length);
+    neso_kernel_release(made);
+}
+
+static void show_kernel(struct document *d, neso_module *module, const char *kernel,
+                        const neso_compile_options *o)
+{
+    if (d->nkernels == KERNELS_MOST)
+        return;
+    struct shown *x = &d->kernels[d->nkernels++];
+    *x = (struct shown){.kernel = copy(kernel), .signature = copy(o->signature)};
+    keep_text(module, kernel, o, NESO_TEXT_OPT, &x->laid_out);
+    keep_text(module, kernel, o, NESO_TEXT_IR, &x->traced);
+}
+
+static bool is_shown(const struct document *d, const char *kernel)
+{
+    for (int i = 0; i < d->nkernels; i++)
+        if (strcmp(d->kernels[i].kernel, kernel) == 0)
+            return true;
+    return false;
+}
+
+static void show_kernels(struct document *d, neso_context *ctx, neso_module *module, const struct launches *l)
+{
+    const char *name;
+    for (int i = 0; i < l->n; i++)
+        if (l->at[i].signature) {
+            neso_compile_options o = l->at[i].options;
+            o.signature = l->at[i].signature;
+            show_kernel(d, module, l->at[i].kernel, &o);
+        }
+    for (size_t i = 0; (name = neso_module_entry(module, i)) != NULL; i++) {
+        struct buffer signature = {0};
+        neso_compile_options o = {.size = sizeof o};
+        if (!is_shown(d, name) && check_guess(ctx, module, name, &signature)) {
+            o.signature = signature.s;
+            show_kernel(d, module, name, &o);
+        }
+        buffer_free(&signature);
+    }
+}
+
+/* Compiles the kernels of the file, once after each change. */
+static void compile(const struct server *s, struct document *d)
+{
+    struct launches l;
+    neso_context *ctx = NULL;
+    neso_module *module = NULL;
+    struct beside beside;
+    if (d->is_compiled)
+        return;
+    d->is_compiled = true;
+    launches_find(s->given, d->path, d->text, strlen(d->text), &ctx, &l);
+    if (ctx)
+        neso_context_release(ctx);
+    ctx = NULL;
+    if (neso_context_create(NULL, &ctx) == NESO_OK) {
+        beside_open(&beside, d->path);
+        neso_module_from_files(ctx, d->path, d->text, strlen(d->text), beside_find, &beside, &module);
+        beside_close(&beside);
+        if (module)
+            show_kernels(d, ctx, module, &l);
+        neso_module_release(module);
+        neso_context_release(ctx);
+    }
+    launches_free(&l);
+}
+
+/* -- hover -- */
+
+/* A name under the cursor, with the dots in front: "tl.load". */
+struct word {
+    char dotted[128];
+    const char *name;         /* behind the last dot */
+    int line, column, length; /* of `dotted`; as neso counts them */
+};
+
+static bool is_letter(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool find_word(const struct document *d, const struct json *position, struct word *w)
+{
+    int line = number_of(json_member(position, "line"));
+    const char *s = line_at(d->text, line);
+    size_t at = bytes_of(s, number_of(json_member(position, "character"))), from = at, to = at;
+    while (is_letter(s[to]))
+        to++;
+    while (from > 0 && (is_letter(s[from - 1]) || s[from - 1] == '.'))
+        from--;
+    if (to == from || to - from >= sizeof w->dotted)
+        return false;
+    snprintf(w->dotted, sizeof w->dotted, "%.*s", (int)(to - from), s + from);
+    const char *dot = strrchr(w->dotted, '.');
+    w->name = dot ? dot + 1 : w->dotted;
+    w->line = line + 1;
+    w->column = (int)from + 1;
+    w->length = (int)(to - from);
+    return true;
+}
+
+/* The name that the file gives to triton.language, in the notation of the tables: "tl". */
+static bool is_language(const char *text, const char *name, size_t n)
+{
+    static const char import[] = "triton.language as ";
+    if (n == 2 && strncmp(name, "tl", 2) == 0)
+        return true;
+    for (const char *s = text; (s = strstr(s, import)) != NULL; s++)
+        if (strncmp(s + sizeof import - 1, name, n) == 0 && !is_letter(s[sizeof import - 1 + n]))
+            return true;
+    return false;
+}
+
+/* Gives what the tables print in front of a name: "tl." for "lang.load" after `import triton.language as lang`.
+ * Returns false if the n bytes are no part of the language. */
+static bool find_prefix(const char *text, const char *dotted, size_t n, char prefix[64])
+{
+    static const char extra[] = "tl.extra.libdevice.";
+    size_t first = strcspn(dotted, ".");
+    if (first >= n)
+        return false;
+    if (strncmp(dotted, "libdevice.", n) == 0)
+        snprintf(prefix, 64, "libdevice.");
+    else if (is_language(text, dotted, first))
+        snprintf(prefix, 64, "tl%.*s", (int)(n - first), dotted + first);
+    else
+        return false;
+    if (strcmp(prefix, extra) == 0 || strcmp(prefix, "tl.extra.cuda.libdevice.") == 0)
+        snprintf(prefix, 64, "libdevice.");
+    return true;
+}
+
+static bool is_behind(const struct language_row *r, const char *prefix)
+{
+    if (!row_is_shown(r))
+        return false;
+    return strcmp(r->prefix, prefix) == 0 ||
+           (strcmp(prefix, "tl.math.") == 0 && strcmp(r->where, "math") == 0);
+}
+
+/* Returns the row of a dotted name; NULL: it is no name of the language. */
+static const struct language_row *find_row(const char *text, const char *dotted)
+{
+    const char *dot = strrchr(dotted, '.');
+    char prefix[64];
+    if (!dot || !find_prefix(text, dotted, (size_t)(dot + 1 - dotted), prefix))
+        return NULL;
+    for (const struct language_row *r = language_rows; r->heading || r->name; r++)
+        if (is_behind(r, prefix) && strcmp(r->name, dot + 1) == 0)
+            return r;
+    return NULL;
+}
+
+/* The type and place in a line of IR: "... : TYPE @LINE:COLUMN+LENGTH", where the place is in the file itself. */
+static bool read_type(const char *s, const char *end, const char **type, int *type_bytes, int *line)
+{
+    int column, used = 0;
+    const char *at = end;
+    while (at > s && strncmp(at, " @", 2) != 0)
+        at--;
+    if (at == s || sscanf(at, " @%d:%d%n", line, &column, &used) != 2 || at[used] == ':')
+        return false;
+    for (const char *colon = at; colon > s; colon--)
+        if (strncmp(colon, " : ", 3) == 0) {
+            *type = colon + 3;
+            *type_bytes = (int)(at - *type);
+            return true;
+        }
+    return false;
+}
+
+/* The type of a variable at a line: that of its last value above or there. Returns the end of its line of IR,
+ * NULL: none. */
+static const char *find_value(const char *ir, const char *name, int line, const char **type, int *type_bytes)
+{
+    const char *found = NULL;
+    int best = 0;
+    size_t n = strlen(name);
+    for (const char *s = ir, *end; *s; s = *end ? end + 1 : end) {
+        const char *t;
+        int bytes, at;
+        end = s + strcspn(s, "\n");
+        const char *value = s + strspn(s, " ");
+        bool is_value = *value == '%' && strncmp(value + 1, name, n) == 0;
+        const char *after = value + 1 + n;
+        if (is_value && *after == '.')
+            after += 1 + strspn(after + 1, "0123456789");
+        if (!is_value || strncmp(after, " = ", 3) != 0 || !read_type(s, end, &t, &bytes, &at))
+            continue;
+        if (at > line || at < best)
+            continue;
+        best = at;
+        *type = t;
+        *type_bytes = bytes;
+        found = end;
+    }
+    return found;
+}
+
+/* The type of a parameter, in the kernel's first line: "%X: ptr<f32> {divisible=16} @6:11+1". */
+static bool find_parameter(const char *ir, const char *name, const char **type, int *type_bytes)
+{
+    char word[160];
+    snprintf(word, sizeof word, "%%%s: ", name);
+    const char *end = ir + strcspn(ir, "\n"), *s = strstr(ir, word), *at = s ? strstr(s, " @") : NULL;
+    if (!s || !at || at > end)
+        return false;
+    *type = s + strlen(word);
+    *type_bytes = (int)(at - *type);
+    return true;
+}
+
+/* Does the kernel contain the line? Then its definition is the last one above. */
+static bool is_inside(const char *text, const char *kernel, int line)
+{
+    char word[128], current[128] = "";
+    int number = 1;
+    for (const char *s = text; *s && number <= line; number++) {
+        if (sscanf(s, "def %127[A-Za-z0-9_]", word) == 1)
+            snprintf(current, sizeof current, "%s", word);
+        s += strcspn(s, "\n");
+        s += *s == '\n';
+    }
+    return strcmp(current, kernel) == 0;
+}
+
+/* Appends the definition of the layout that a type names. */
+static void put_layout(struct buffer *out, const char *ir, const char *type, int bytes)
+{
+    char name[32], word[48];
+    const char *hash = memchr(type, '#', (size_t)bytes);
+    if (!hash || sscanf(hash, "#%31[a-z0-9]", name) != 1)
+        return;
+    snprintf(word, sizeof word, "  layout #%s = ", name);
+    const char *s = strstr(ir, word);
+    if (s)
+        put_format(out, "%.*s\n", (int)strcspn(s + 2, "\n"), s + 2);
+}
+
+static bool put_value(struct buffer *out, const struct document *d, const struct word *w, bool is_certain)
+{
+    for (int i = 0; i < d->nkernels; i++) {
+        const struct shown *x = &d->kernels[i];
+        const char *texts[] = {x->laid_out.s, x->traced.s}, *type;
+        int bytes;
+        if (is_certain && !is_inside(d->text, x->kernel, w->line))
+            continue;
+        for (int k = 0; k < 2; k++)
+            if (find_value(texts[k], w->name, w->line, &type, &bytes) ||
+                (is_certain && find_parameter(texts[k], w->name, &type, &bytes))) {
+                put_format(out, "```\n%s: %.*s\n", w->name, bytes, type);
+                put_layout(out, texts[k], type, bytes);
+                put_format(out, "```\nin %s(%s)", x->kernel, x->signature);
+                return true;
+            }
+    }
+    return false;
+}
+
+static void hover(const struct server *s, const struct json *id, struct document *d,
+                  const struct json *position)
+{
+    struct word w;
+    struct buffer words = {0}, b = {0};
+    const struct language_row *r = NULL;
+    bool found = find_word(d, position, &w);
+    if (found && (r = find_row(d->text, w.dotted)) != NULL) {
+        put_format(&words, "```python\n%s%s(%s)\n```\n%s", r->prefix, r->name, r->parameters, r->meaning);
+        if (*r->types)
+            put_format(&words, "\n\nTypes: %s.", r->types);
+        if (*r->example)
+            put_format(&words, "\n```python\n%s\n```", r->example);
+    } else if (found) {
+        compile(s, d);
+        found = strcmp(w.name, w.dotted) == 0 &&
+                (put_value(&words, d, &w, true) || put_value(&words, d, &w, false));
+    }
+    if (!found) {
+        answer(id, "null");
+        return;
+    }
+    put_string(&b, "{\"contents\": {\"kind\": \"markdown\", \"value\": ");
+    put_json(&b, words.s, words.n);
+    put_string(&b, "}, \"range\": ");
+    put_range(&b, d->text, w.line, w.column, w.length);
+    put_string(&b, "}");
+    answer(id, b.s);
+    buffer_free(&words);
+    buffer_free(&b);
+}
+
+/* -- completion -- */
+
+/* The names behind a prefix of the language: each once. */
+static void complete(const struct json *id, const struct document *d, const struct json *position)
+{
+    const char *s = line_at(d->text, number_of(json_member(position, "line")));
+    size_t at = bytes_of(s, number_of(json_member(position, "character"))), from;
+    char prefix[64];
+    struct buffer b = {0};
+    while (at > 0 && is_letter(s[at - 1]))
+        at--;
+    for (from = at; from > 0 && (is_letter(s[from - 1]) || s[from - 1] == '.');)
+        from--;
+    bool is_any = find_prefix(d->text, s + from, at - from, prefix);
+    put_string(&b, "[");
+    for (const struct language_row *r = language_rows; is_any && (r->heading || r->name); r++) {
+        if (!is_behind(r, prefix) || !row_is_supported(r))
+            continue;
+        put_format(&b, "%s{\"label\": \"%s\", \"kind\": 3, \"detail\": ", b.n > 1 ? ", " : "", r->name);
+        struct buffer detail = {0};
+        put_format(&detail, "%s%s(%s)", r->prefix, r->name, r->parameters);
+        put_json(&b, detail.s, detail.n);
+        buffer_free(&detail);
+        put_string(&b, ", \"documentation\": ");
+        put_json(&b, r->meaning, strlen(r->meaning));
+        put_string(&b, "}");
+    }
+    put_string(&b, "]");
+    answer(id, b.s);
+    buffer_free(&b);
+}
+
+/* -- methods -- */
+
+static const char capabilities[] =
+    "{\"capabilities\": {\"positionEncoding\": \"utf-16\", \"textDocumentSync\": 1, \"hoverProvider\": true, "
+    "\"completionProvider\": {\"triggerCharacters\": [\".\"]}}, \"serverInfo\": {\"name\": \"neso\"}}";
+
+static const struct json *last_change(const struct json *params)
+{
+    const struct json *x = json_member(params, "contentChanges");
+    x = x ? x->first : NULL;
+    while (x && x->next)
+        x = x->next;
+    return json_member(x, "text");
+}
+
+static void notify(struct server *s, const char *method, const struct json *params)
+{
+    const char *uri = text_of(member(params, "textDocument", "uri"));
+    if (strcmp(method, "textDocument/didOpen") == 0)
+        publish(s, set_document(s, uri, text_of(member(params, "textDocument", "text"))));
+    else if (strcmp(method, "textDocument/didChange") == 0 && last_change(params))
+        publish(s, set_document(s, uri, text_of(last_change(params))));
+    else if (strcmp(method, "textDocument/didClose") == 0)
+        drop_document(s, uri);
+}
+
+static void request(struct server *s, const struct json *id, const char *method, const struct json *params)
+{
+    struct document *d = find_document(s, text_of(member(params, "textDocument", "uri")));
+    const struct json *position = json_member(params, "position");
+    bool is_hover = strcmp(method, "textDocument/hover") == 0;
+    bool is_completion = strcmp(method, "textDocument/completion") == 0;
+    if (strcmp(method, "initialize") == 0)
+        answer(id, capabilities);
+    else if (strcmp(method, "shutdown") == 0) {
+        s->is_shut = true;
+        answer(id, "null");
+    } else if (!is_hover && !is_completion)
+        refuse(id, -32601, "neso has no such method");
+    else if (!d)
+        refuse(id, -32602, "this file is not open");
+    else if (is_hover)
+        hover(s, id, d, position);
+    else
+        complete(id, d, position);
+}
+
+int lsp_command(const struct given *g)
+{
+    struct server s = {.given = g};
+    bool is_over = false;
+    for (char *body; !is_over && (body = read_message()) != NULL; free(body)) {
+        struct json *message = json_read(body);
+        const struct json *id = json_member(message, "id");
+        const char *method = text_of(json_member(message, "method"));
+        if (!message)
+            refuse(NULL, -32700, "this is not JSON");
+        else if (strcmp(method, "exit") == 0)
+            is_over = true;
+        else if (id)
+            request(&s, id, method, json_member(message, "params"));
+        else
+            notify(&s, method, json_member(message, "params"));
+        json_free(message);
+    }
+    while (s.documents)
+        drop_document(&s, s.documents->uri);
+    return s.is_shut ? GOOD : FAILED;
+}
