@@ -218,6 +218,7 @@ static void prefetch_further(struct op *loop, struct op *load, const struct row 
 static void prefetch_own(struct prefetcher *a, struct op *loop, struct op *load, const struct row *r)
 {
     struct builder b = build_before(loop);
+    b.loc = load->loc; /* reports show the load for which the prefetch is */
     int64_t first = a->func->module->params->l2_prefetch_loop_bytes / r->elem_bytes,
             far = first > r->elems ? first : r->elems;
     bool each = waits(loop, r);
@@ -247,6 +248,7 @@ static void prefetch_first_tile(struct prefetcher *a, struct op *loop, struct op
         !is_as_long(r))
         return;
     struct builder b = build_before(loop);
+    b.loc = load->loc;
     int64_t n = far / bytes;
     struct value *pid = build_program_id(&b, 0);
     prefetch_later(a, &b, r, build_const_i32(&b, n), pid);

@@ -272,8 +272,8 @@ static void check_range(struct emu_warp *w, const struct emu_insn *in, int lane,
         emu_fail(w, in, lane, ERR_misaligned, "address 0x%" PRIx64 " or %d bytes are no multiple of %d", at,
                  bytes, BULK_ALIGN);
     if (bytes <= 0 || !cpu_is_inside(cpu_buffer_at(l->buffers, l->nbuffers, at), at, (uint64_t)bytes))
-        emu_fail(w, in, lane, ERR_out_of_bounds, "%d bytes at address 0x%" PRIx64 " are in no tensor", bytes,
-                 at);
+        emu_fail(w, in, lane, ERR_out_of_bounds, "%d bytes at address 0x%" PRIx64 "%s are in no tensor",
+                 bytes, at, in->code == INSN_bulk_prefetch ? ", which are prefetched for this load," : "");
     if (w->cta->cluster->tallies && in->code != INSN_bulk_prefetch)
         emu_count_row(w, in, at, (uint64_t)bytes);
 }
