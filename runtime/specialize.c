@@ -490,6 +490,7 @@ struct hosting {
     struct program *program;
     struct eval *eval;
     const struct neso_kernel *kernel;
+    const struct launch *launch;
     struct loc launched_at;
     const struct call_record *outside; /* the calls that are active at the launch */
     const struct stop *stop;           /* the site that is being executed */
@@ -529,7 +530,7 @@ static bool answer(void *ctx, const struct host_call *call)
     const struct host_site *site = h->kernel->spec.sites.at[call->site];
     if (site->kind == SITE_statement && !debugger_stops(h->program, site, call->pid))
         return true;
-    struct stop stop = {site, call, calls_to(h, site->loc), h->kernel->name};
+    struct stop stop = {site, call, calls_to(h, site->loc), h->kernel->name, h->launch, h->kernel->traced};
     const struct stop *outer = h->stop;
     jmp_buf here, *fatal = e->diag->fatal;
     struct handler handler;
@@ -565,6 +566,7 @@ static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
     struct hosting h = {.program = p,
                         .eval = c->eval,
                         .kernel = k,
+                        .launch = &c->launch,
                         .launched_at = c->loc,
                         .outside = c->eval->calls},
                    *outer = p->hosting;

@@ -48,6 +48,20 @@ shows() { # expected lines on standard input
     diff want shown >differs || say "$1: $(cat differs; cat err)"
 }
 
+prompt 'p x_ptr\np x_ptr, n\nvars\nq\n' --break stops.py:16@1 stops.py
+shows "pointers show tensor, shape and offset" <<'TEXT'
+> stops.py:16 in k, program (1, 0, 0)
+      for i in range(2):
+x_ptr, float32[6], at offset [0]
+(pointer<fp32>, array([6], dtype=int32))
+  x_ptr = x_ptr, float32[6], at offset [0]
+  n = [6]
+  BLOCK = 2
+  pid = [1]
+  offs = [2 3]
+  x = [2. 3.]
+TEXT
+
 prompt 'p x\nprint offs * 2\npid\nBLOCK, n\nx[0] + 1\ns\nw\nc\nc\nc\nc\n' --break stops.py:16@1 stops.py
 shows "--break FILE:LINE@pid" <<'TEXT'
 > stops.py:16 in k, program (1, 0, 0)
@@ -100,7 +114,7 @@ shows "next, vars, breakpoints of the prompt, list" <<'TEXT'
 > stops.py:17 in k, program (0, 0, 0)
       x = half(x) + i
 [12]
-  x_ptr = pointer<fp32>
+  x_ptr = x_ptr, float32[6], at offset [0]
   n = [6]
   BLOCK = 2
   pid = [0]

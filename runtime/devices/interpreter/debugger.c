@@ -13,6 +13,7 @@
  * debugger whether to stop at a site. The debugger evaluates expressions as host code, on copies of the values. */
 #include "runtime/devices/interpreter/debugger.h"
 #include "frontend/python/python.h"
+#include "frontend/trace/tile.h"
 #include "runtime/runtime.h"
 
 #include <stdio.h>
@@ -191,21 +192,59 @@ static struct obj *evaluate(struct program *p, struct eval *e, struct scope *s, 
     return NULL;
 }
 
-static void show_expression(struct program *p, struct eval *e, struct scope *s, const char *text)
+/* The argument whose tensor begins last before an address; -1: none. */
+static int argument_of(const struct launch *l, uint64_t at)
+{
+    int found = -1;
+    for (int i = 0; i < l->nargs && l->tensors; i++)
+        if (l->tensors[i].dtype && l->args[i] <= at && (found < 0 || l->args[i] > l->args[found]))
+            found = i;
+    return found;
+}
+
+/* Shows pointers as "x_ptr, float32[8], at offset [4 5]". Returns false if x is no pointer into an argument's tensor. */
+static bool show_pointers(struct eval *e, const struct stop *stop, const struct obj *x, struct text *out)
+{
+    const struct tile *t = obj_tile(x);
+    int n = t ? (int)tile_elems(t) : 0,
+        i = n && t->scalar->kind == LT_ptr ? argument_of(stop->launch, tile_bits(t, 0)) : -1;
+    if (i < 0)
+        return false;
+    const struct launch_tensor *tensor = &stop->launch->tensors[i];
+    int64_t *offsets = NEW_ARRAY(e->arena, n, int64_t);
+    for (int k = 0; k < n; k++)
+        offsets[k] = (int64_t)(tile_bits(t, k) - stop->launch->args[i]) / (int64_t)tensor->elem_bytes;
+    text_printf(out, "%s, %s[", stop->func->params.at[i].name, tensor->dtype);
+    for (int d = 0; d < tensor->rank; d++)
+        text_printf(out, "%s%lld", d ? ", " : "", (long long)tensor->shape[d]);
+    text_str(out, "], at offset ");
+    obj_print(e, obj_tile_new(e, lang_number(e, DT_i64, false), t->rank, t->shape, offsets), out, false);
+    return true;
+}
+
+static void show_value(struct eval *e, const struct stop *stop, struct obj *x, struct text *out)
+{
+    if (!show_pointers(e, stop, x, out))
+        obj_print(e, x, out, false);
+}
+
+static void show_expression(struct program *p, struct eval *e, struct scope *s, const struct stop *stop,
+                            const char *text)
 {
     struct text out;
     struct obj *x = evaluate(p, e, s, text);
     text_init(&out, e->arena);
     if (!x)
         return;
-    obj_print(e, x, &out, false);
+    show_value(e, stop, x, &out);
     text_char(&out, '\n');
     say(p, &out);
 }
 
 /* The kernel's variables, a line each; of a large tile its beginning. */
-static void show_variables(struct program *p, struct eval *e, struct scope *s, const struct host_site *site)
+static void show_variables(struct program *p, struct eval *e, struct scope *s, const struct stop *stop)
 {
+    const struct host_site *site = stop->site;
     enum { WIDTH = 70 };
     struct text out;
     text_init(&out, e->arena);
@@ -215,7 +254,7 @@ static void show_variables(struct program *p, struct eval *e, struct scope *s, c
         text_init(&value, e->arena);
         if (!x || x->kind == OBJ_module || x->kind == OBJ_function || x->kind == OBJ_builtin)
             continue;
-        obj_print(e, x, &value, false);
+        show_value(e, stop, x, &value);
         size_t n = strcspn(value.s ? value.s : "", "\n"), shown = n < WIDTH ? n : WIDTH;
         text_printf(&out, "  %s = %.*s%s\n", site->names[i], (int)shown, value.s ? value.s : "",
                     value.len > shown ? " ..." : "");
@@ -392,7 +431,7 @@ void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
         case 'n':
         case 'c': go_on(p, stop, command); return;
         case 'q': quit(e, stop->site->loc);
-        case 'V': show_variables(p, e, s, stop->site); break;
+        case 'V': show_variables(p, e, s, stop); break;
         case 'b':
         case 'T':
             if (*rest)
@@ -406,7 +445,7 @@ void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
         case 'h': show_help(p); break;
         default:
             if (*rest)
-                show_expression(p, e, s, rest);
+                show_expression(p, e, s, stop, rest);
         }
     }
 }

@@ -38,6 +38,8 @@ struct stop {
     const struct host_call *call;
     const struct call_record *outside; /* the calls from host code to the site */
     const char *kernel;
+    const struct launch *launch; /* its arguments and their tensors */
+    const struct func *func;     /* the names of the arguments */
 };
 
 /* Parses `where`; returns false if it is malformed. */
