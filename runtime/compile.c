@@ -42,6 +42,7 @@ void kernel_drop(struct neso_kernel *k)
     plan_release(k);
     if (k->loaded)
         k->device->class->unload(k->device, k->loaded);
+    codes_free(k);
     arena_free(&k->arena);
     arena_free(&k->scratch);
     pthread_mutex_destroy(&k->lock);

@@ -14,6 +14,63 @@
 #include <stdio.h>
 #include <string.h>
 
+/* -- machine code made ahead of time -- */
+
+/* A list, in one piece of memory for each element: the element, then its code. */
+struct code {
+    struct code *next;
+    size_t bytes; /* of the whole piece */
+    char ptx_digest[2 * DIGEST_BYTES + 1];
+    _Alignas(16) unsigned char code[];
+};
+
+const void *code_for(const struct neso_kernel *k, const char *ptx, size_t bytes)
+{
+    char digest[2 * DIGEST_BYTES + 1];
+    if (!k->codes || !ptx)
+        return NULL;
+    digest_text(ptx, bytes, 2 * DIGEST_BYTES, digest);
+    for (const struct code *c = k->codes; c; c = c->next)
+        if (strcmp(c->ptx_digest, digest) == 0)
+            return c->code;
+    return NULL;
+}
+
+void codes_free(struct neso_kernel *k)
+{
+    struct memory *mem = &k->module->context->mem;
+    for (struct code *c = k->codes, *next; c; c = next) {
+        next = c->next;
+        mem->free(mem->ctx, c, c->bytes);
+    }
+    k->codes = NULL;
+}
+
+static bool add_code(struct neso_kernel *k, const struct neso_code *from)
+{
+    struct memory *mem = &k->module->context->mem;
+    size_t bytes = sizeof(struct code) + from->length;
+    struct code *c = mem->alloc(mem->ctx, bytes);
+    if (!c)
+        return false;
+    *c = (struct code){.next = k->codes, .bytes = bytes};
+    snprintf(c->ptx_digest, sizeof c->ptx_digest, "%s", from->ptx_digest);
+    memcpy(c->code, from->code, from->length);
+    k->codes = c;
+    return true;
+}
+
+static bool add_codes(struct neso_kernel *k, const struct neso_code *codes, size_t count, struct fault *f)
+{
+    bool good = true;
+    pthread_mutex_lock(&k->lock);
+    bool is_first = !k->codes;
+    for (size_t i = 0; i < count && is_first && good; i++)
+        good = codes[i].size == sizeof codes[i] && add_code(k, &codes[i]);
+    pthread_mutex_unlock(&k->lock);
+    return good || fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "for the kernel's machine code");
+}
+
 /* -- loading -- */
 
 static bool load(struct neso_kernel *k, struct fault *f)
@@ -23,6 +80,7 @@ static bool load(struct neso_kernel *k, struct fault *f)
         .id = neso_kernel_id(k),
         .ptx = k->texts[NESO_TEXT_PTX].s,
         .ptx_bytes = k->texts[NESO_TEXT_PTX].len,
+        .code = code_for(k, k->texts[NESO_TEXT_PTX].s, k->texts[NESO_TEXT_PTX].len),
         .info = &k->info,
         .func = k->traced,
     };
@@ -161,6 +219,16 @@ neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3], void *
     if (!good)
         fault_set(&f, NESO_INVALID, ERR_options_size, "%zu", options->size);
     if (good && launch_values(kernel, &l, args, &f))
+        return NESO_OK;
+    error_set(error, &f);
+    return f.status;
+}
+
+neso_status neso_kernel_load_code(neso_kernel *kernel, const neso_code *codes, size_t count,
+                                  neso_error *error)
+{
+    struct fault f;
+    if (add_codes(kernel, codes, count, &f) && kernel_load(kernel, &f))
         return NESO_OK;
     error_set(error, &f);
     return f.status;

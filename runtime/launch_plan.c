@@ -186,6 +186,7 @@ static bool load_fallback(struct neso_kernel *k, struct fallback *g, struct faul
     if (g->diag.nerrors && g->diag.list.n)
         return fault_set(f, NESO_INVALID, ERR_not_compiled, "%s without tensor maps: %s", k->name,
                          g->diag.list.at[0].message);
+    image.code = code_for(k, image.ptx, image.ptx_bytes);
     return k->device->class->load(k->device, &image, &g->loaded, f);
 }
 

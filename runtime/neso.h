@@ -343,6 +343,21 @@ typedef struct neso_error {
 /* Assembles the kernel for the context's device now instead of at its first launch. */
 NESO_API neso_status neso_kernel_load(neso_kernel *kernel);
 
+/* Machine code, a cubin as ptxas writes it, for a PTX text of a kernel. */
+typedef struct neso_code {
+    size_t size;
+    const char *ptx_digest; /* the SHA-256 of the PTX text: 64 hexadecimal digits */
+    const void *code;
+    size_t length;
+} neso_code;
+
+/* Like neso_kernel_load, with three differences. Any thread may call it. It reports a failure in `error`, which
+ * may be NULL. If the driver would have to assemble a PTX text with one of these digests, of the kernel or of a
+ * variant that a launch needs later, it loads the code instead; it assembles the text if it refuses the code.
+ * Only the first call that passes codes has an effect on later loads. The function copies them. */
+NESO_API neso_status neso_kernel_load_code(neso_kernel *kernel, const neso_code *codes, size_t count,
+                                           neso_error *error);
+
 /* Starts grid[0] x grid[1] x grid[2] program instances on `stream` (a CUstream; NULL: the default one) and
  * returns. args[i] points to the value of parameter i, with the size that neso_kernel_param gives, as for
  * cuLaunchKernel. The value of a pointer parameter is a device address. If an argument violates a promise of

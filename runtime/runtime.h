@@ -103,6 +103,7 @@ struct neso_kernel {
     struct neso_param *params; /* one for each type in the signature */
     int nparams;
     double seconds[STAGE_count];
+    struct code *codes;   /* machine code for PTX texts of the kernel and its variants (launch.c); NULL: none */
     pthread_mutex_t lock; /* held while a thread loads the code or compiles a fallback */
     void *_Atomic loaded;
     struct fallback_source {
@@ -242,6 +243,9 @@ void plan_print(const struct neso_kernel *k, struct text *out);
 /* -- launch.c -- */
 
 bool kernel_load(struct neso_kernel *k, struct fault *f);
+/* Returns the machine code that the caller of neso_kernel_load_code gave for a PTX text; NULL if there is none. */
+const void *code_for(const struct neso_kernel *k, const char *ptx, size_t bytes);
+void codes_free(struct neso_kernel *k);
 /* Launches k. l->args has a value for each parameter that is not a constant. A launch whose grid contains a 0
  * does nothing. */
 bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);

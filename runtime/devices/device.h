@@ -50,6 +50,7 @@ struct image {
     const char *name, *id; /* id: a unique string for each specialization of a kernel */
     const char *ptx; /* the PTX, if the device takes PTX */
     size_t ptx_bytes;
+    const void *code; /* a cubin that ptxas made of the PTX; NULL: the driver assembles the PTX */
     const struct ptx_info *info;
     const struct func *func; /* otherwise the function, at the traced degree */
 };

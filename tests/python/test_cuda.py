@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Launches on a GPU, whose driver is one without a GPU (tests/cli/driver/cuda.c) and whose torch is a stand-in: devices, streams, launches in C and
 by ctypes, failures. Nothing is computed."""
+import glob
 import os
+import pickle
 import sys
+import tempfile
 import types
 import unittest
 
@@ -46,7 +49,7 @@ neso.install()
 import triton
 import triton.language as tl
 
-from neso import launches
+from neso import assembler, launches
 
 FACTOR = tl.constexpr(2)
 
@@ -72,6 +75,20 @@ def large(a, b, c, N: tl.constexpr):
     i = tl.arange(0, N)
     at = i[:, None] * N + i[None, :]
     tl.store(c + at, tl.dot(tl.load(a + at).to(tl.float16), tl.load(b + at).to(tl.float16)))
+
+
+@triton.jit
+def product(a, b, c, M, N, K, stride):
+    pid = tl.program_id(0)
+    m = pid // tl.cdiv(N, 128) * 128 + tl.arange(0, 128)
+    n = pid % tl.cdiv(N, 128) * 128 + tl.arange(0, 128)
+    sums = tl.zeros((128, 128), tl.float32)
+    for at in range(0, K, 64):
+        k = at + tl.arange(0, 64)
+        x = tl.load(a + m[:, None] * stride + k[None, :], mask=(m[:, None] < M) & (k[None, :] < K), other=0.0)
+        y = tl.load(b + k[:, None] * stride + n[None, :], mask=(k[:, None] < K) & (n[None, :] < N), other=0.0)
+        sums += tl.dot(x, y)
+    tl.store(c + m[:, None] * stride + n[None, :], sums.to(tl.float16), mask=(m[:, None] < M) & (n[None, :] < N))
 
 
 class CudaTest(unittest.TestCase):
@@ -134,6 +151,49 @@ class CudaTest(unittest.TestCase):
         tuned = triton.autotune(configs, key=[], do_bench=lambda call, quantiles: call() or [1.0] * 3)(large)
         with self.assertRaises(triton.OutOfResources):
             tuned[(1,)](t, t, t)
+
+    def test_assembled_ahead(self):
+        """A kernel and its variant for small grids are loaded as ptxas, here a script, has assembled them."""
+        with tempfile.TemporaryDirectory() as folder:
+            ptxas = os.path.join(folder, "ptxas")
+            with open(ptxas, "w") as f:
+                f.write('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\nprintf "\\177ELF" >"$2"\n')
+            os.chmod(ptxas, 0o755)
+            os.environ.update(TRITON_CACHE_DIR=folder, NESO_PTXAS="always", FAKE_LOADED=os.path.join(folder, "loaded"),
+                              TRITON_PTXAS_PATH=ptxas)
+            assembler.find.cache_clear()
+            utils = triton.runtime.driver.active.utils
+            utils.get_device_properties = lambda device: {"max_shared_mem": 232448}
+            try:
+                self.check_assembled_ahead(folder)
+            finally:
+                del utils.get_device_properties
+                for name in ("TRITON_CACHE_DIR", "NESO_PTXAS", "FAKE_LOADED", "TRITON_PTXAS_PATH"):
+                    del os.environ[name]
+
+    def check_assembled_ahead(self, folder):
+        types = {"a": "*fp16", "b": "*fp16", "c": "*fp16", "M": "i32", "N": "i32", "K": "i32", "stride": "i32"}
+        source = triton.compiler.ASTSource(product, types, {}, {(i,): [["tt.divisibility", 16]] for i in range(7)})
+        target = triton.backends.compiler.GPUTarget("cuda", 90, 32)
+
+        def loaded():
+            with open(os.environ["FAKE_LOADED"]) as f:
+                return f.read().split()
+
+        kernel = triton.compile(source, target=target, options={"num_warps": 4})
+        self.assertEqual((kernel.asm["cubin"][:4], kernel.metadata.launches_plainly, len(kernel._codes)), (b"\x7fELF", False, 2))
+        files = {path: os.stat(path).st_mtime_ns for path in glob.glob(folder + "/*/*.code")}
+        self.assertEqual(len(files), 2)
+        args = Tensor(4096), Tensor(8192), Tensor(12288), 4096, 4096, 4096, 4096
+        for grid in (1, 1024):
+            triton.compile(source, target=target, options={"num_warps": 4})[(grid,)](*args)
+            self.assertEqual(loaded()[-1], "code", (grid, loaded()))
+        again = pickle.loads(pickle.dumps(kernel.asm))
+        self.assertEqual(again["cubin"], kernel.asm["cubin"])
+        self.assertEqual(files, {path: os.stat(path).st_mtime_ns for path in glob.glob(folder + "/*/*.code")})
+        os.environ["NESO_PTXAS"] = "off"
+        triton.compile(source, target=target, options={"num_warps": 4})[(1024,)](*args)
+        self.assertEqual(loaded()[-1], "ptx")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jit.c: assembles and loads PTX by the driver, and reports the assembler's errors.
  *
- *     PTX ──module_load──► function
+ *     PTX, or a cubin that ptxas made of it ──module_load──► function
  *
  * jit.c loads PTX directly. The driver's linker could return a cubin, but it assembles relocatable code. In such
  * code, `setmaxnreg` has no effect and warp-uniform values are not in uniform registers: a matmul of n = 4096
@@ -75,9 +75,18 @@ static bool refuse(const struct image *image, const char *log, struct fault *f)
 
 enum { LOG_BYTES = 8192 };
 
+/* Loads the image's cubin. Returns false if there is none, or if the driver refuses it: another assembler than the
+ * driver's own has made it. */
+static bool load_code(struct gpu *g, const struct image *image, struct cuda_code *code)
+{
+    return image->code && g->driver.module_load(&code->module, image->code, 0, NULL, NULL) == 0;
+}
+
 static bool load_module(struct gpu *g, const struct memory *mem, const struct image *image,
                         struct cuda_code *code, struct fault *f)
 {
+    if (load_code(g, image, code))
+        return true;
     char *log = mem->alloc(mem->ctx, LOG_BYTES);
     if (!log)
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "for the assembler's log");

@@ -49,6 +49,10 @@ class _Error(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("status", c_int), ("driver_code", c_int), ("message", ctypes.c_char * 496)]
 
 
+class _Code(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("ptx_digest", c_char_p), ("code", c_char_p), ("length", c_size_t)]
+
+
 _Find = CFUNCTYPE(c_void_p, c_void_p, c_char_p, POINTER(c_size_t))
 
 
@@ -98,6 +102,7 @@ def _open():
     lib.neso_kernel_compile.argtypes = [c_void_p, c_char_p, POINTER(_CompileOptions), POINTER(c_void_p)]
     lib.neso_kernel_text.argtypes = [c_void_p, c_int, POINTER(c_char_p), POINTER(c_size_t)]
     lib.neso_kernel_load.argtypes = [c_void_p]
+    lib.neso_kernel_load_code.argtypes = [c_void_p, POINTER(_Code), c_size_t, POINTER(_Error)]
     lib.neso_kernel_param.argtypes = [c_void_p, c_size_t, POINTER(_Param)]
     lib.neso_kernel_resources.argtypes = [c_void_p, POINTER(_Resources)]
     lib.neso_launch.argtypes = [c_void_p, POINTER(c_uint32), c_void_p, POINTER(c_void_p), POINTER(_Error)]
@@ -264,9 +269,12 @@ class Kernel:
         self.params = [self._param(i) for i in range(_lib.neso_kernel_param_count(self))]
         self._types = [kind for _, kind, _ in self.params]
 
-    def load(self):
-        with self.module.context.lock:
-            self.module.context._check(_lib.neso_kernel_load(self))
+    def load(self, codes=None):
+        """Has the driver load the kernel; `codes` holds cubins by the SHA-256 of their PTX, which it need not assemble. Threads load at once."""
+        given = [_Code(ctypes.sizeof(_Code), digest.encode(), code, len(code)) for digest, code in (codes or {}).items()]
+        if _lib.neso_kernel_load_code(self, (_Code * len(given))(*given), len(given), None) != 0:
+            with self.module.context.lock:  # once more, for the whole message
+                self.module.context._check(_lib.neso_kernel_load(self))
 
     def _param(self, i):
         """(type as in the signature, as ctypes has it, whether it is promised to be 1)"""

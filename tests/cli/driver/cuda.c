@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cuda.c: a CUDA driver without a GPU, for tests: memory is malloc's, kernels are assembled to nothing and do
  * nothing. The call that FAKE_FAIL names fails; FAKE_LOG is then the assembler's log; with FAKE_TRACE,
- * launches are printed. Timed calls take FAKE_MS. A test that fails each call in turn (failures.c) sets
+ * launches are printed; the file FAKE_LOADED gets a line for each loaded image, ptx or code. Timed calls take FAKE_MS. A test that fails each call in turn (failures.c) sets
  * fake.until, and reads which call failed, and how much was not released. */
 #include "runtime/devices/cuda/cuda.h"
 
@@ -80,6 +80,16 @@ static void trace_launch(const char *image, const unsigned *sizes, void *const *
 }
 
 /* Where a refusal leaves the assembler's words. */
+/* Appends to the file FAKE_LOADED whether the image is PTX or machine code. */
+static void note_loaded(const void *image)
+{
+    FILE *f = getenv("FAKE_LOADED") ? fopen(getenv("FAKE_LOADED"), "a") : NULL;
+    if (!f)
+        return;
+    fputs(memcmp(image, "\177ELF", 4) == 0 ? "code\n" : "ptx\n", f);
+    fclose(f);
+}
+
 cu_result cuModuleLoadDataEx(cu_module *m, const void *image, unsigned n, int *options, void **values);
 cu_result cuModuleLoadDataEx(cu_module *m, const void *image, unsigned n, int *options, void **values)
 {
@@ -87,6 +97,7 @@ cu_result cuModuleLoadDataEx(cu_module *m, const void *image, unsigned n, int *o
         if (options[i] == CU_ERROR_LOG)
             log_buffer = values[i];
     cu_result r = result("cuModuleLoadDataEx");
+    note_loaded(image);
     if (r == 0) {
         *m = (void *)(uintptr_t)image;
         fake.held++;

@@ -115,15 +115,15 @@ class Recipe:
         texts[self.main] = self.source.with_line(texts[self.main], line)
         return name
 
-    def build(self, context, target, until=0):
-        """neso's kernel; `until` is the last text that is made."""
+    def build(self, context, target, until=0, skip=None):
+        """neso's kernel; `until` is the last text that is made, `skip` names passes to leave out."""
         from neso import library
         texts = dict(self.texts)
         main = texts.pop(self.main)
         with context.lock:
             try:
                 module = context.source(self.file, main, texts)
-                return module.kernel(self.kernel, self.signature, load=False, **dict(self.options, until=until, target=target))
+                return module.kernel(self.kernel, self.signature, load=False, **dict(self.options, until=until, target=target, skip=skip))
             except library.NesoError as e:
                 raise error_of(e, self.kernel) from None
 
@@ -159,21 +159,32 @@ class LazyDict:
 
 
 class AsmDict(dict):
-    """A kernel's texts: "ptx", "source"; "cubin" holds the PTX text, which the driver assembles by the same call."""
-    recipe = target = None  # of a kernel on the interpreter, which has no PTX until somebody asks
+    """A kernel's texts: "ptx", "source"; and "cubin". Where no ptxas is found, or where the driver is left to assemble, "cubin" holds the PTX
+    text: the driver loads it by the same call."""
+    recipe = target = None
 
     def __missing__(self, key):
-        if key in ("ptx", "cubin") and self.recipe:
+        if key == "ptx" and self.recipe:  # on the interpreter nobody has asked for it so far
             from neso import contexts
-            self.add(self.recipe.build(contexts.compiling(), self.target))
+            self["ptx"] = self.recipe.build(contexts.compiling(), self.target).text("ptx")
+            return self[key]
+        if key == "cubin" and self.recipe:
+            self.put_code(assembler().codes_of([self["ptx"]], self.target, None, "", True))
             return self[key]
         why = "; neso has no such stage: `neso compile --emit` prints those that it has" if key in ("ttir", "ttgir", "llir") else ""
         why = "; neso does not disassemble: nvdisasm prints what ptxas makes of 'ptx'" if key in ("sass", "amdgcn") else why
         raise KeyError(f"Unknown key: '{key}'; neso's kernels have {', '.join(self)}{why}")
 
-    def add(self, kernel):
-        ptx = kernel.text("ptx")
-        self.update(ptx=ptx, cubin=ptx.encode() + b"\0")
+    def put_code(self, codes):
+        self["cubin"] = codes.get(assembler().digest(self["ptx"])) or self["ptx"].encode() + b"\0"
+
+    def __contains__(self, key):
+        return key in ("ptx", "cubin") and self.recipe is not None or super().__contains__(key)
+
+
+def assembler():
+    from neso import assembler
+    return assembler
 
 
 _METADATA = {}
@@ -294,13 +305,29 @@ class CompiledKernel:
         self.asm = AsmDict({"source": src.fn.src})
         self.asm.recipe, self.asm.target = self.recipe, target_name(target.arch)
         if not on_cpu:
-            self.asm.add(kernel)
-        plain = not on_cpu and is_plain(json.loads(kernel.text("json")))
+            self.asm["ptx"] = kernel.text("ptx")
+        plan = {} if on_cpu else json.loads(kernel.text("json"))
+        plain = is_plain(plan)
         self.metadata = metadata_of({**options.__dict__, "hash": hash, "target": target, "name": self.name,
                                      "shared": resources["shared_bytes"], "triton_version": __version__, "tensordesc_meta": [],
                                      "tmem_size": 0, "launches_plainly": plain})
         self.packed_metadata = (options.num_warps, options.num_ctas, resources["shared_bytes"])
-        self.metadata_group = self._keep() if keep and not on_cpu else {}
+        self._codes, self.metadata_group = {}, {}
+        if keep and not on_cpu:
+            self._assemble(plan)
+            self.metadata_group = self._keep()
+
+    def _assemble(self, plan):
+        """Cubins of the kernel and of the variant that small grids take, from the cache or by ptxas."""
+        from neso import contexts
+        texts = [self.asm["ptx"]]
+        for v in plan["variants"][1:]:
+            if v.get("where"):  # those without a condition are for launches that hardly occur
+                texts.append(self.recipe.build(contexts.compiling(), self.asm.target, skip=v["without"]).text("ptx"))
+        uses_gpu = driver._active is not None and is_started(driver._active)
+        manager = None if knobs.compilation.always_compile else get_cache_manager(self.hash)
+        self._codes = assembler().codes_of(texts, self.asm.target, manager, self.name[:150], assembler().has_time(uses_gpu))
+        self.asm.put_code(self._codes)
 
     def _keep(self):
         """The files by which torch's launcher and its caches find a kernel; no cubin where only neso's launcher will do."""
@@ -343,8 +370,7 @@ class CompiledKernel:
         if not knobs.is_empty(hook):
             hook(self.module, self.function, self.name, self.metadata_group, self.hash)
         try:
-            with kernel.module.context.lock:
-                kernel.load()
+            kernel.load(self._codes)
         except Exception as e:
             raise launches.error_of(e, self.metadata) from None
         resources = kernel.resources
