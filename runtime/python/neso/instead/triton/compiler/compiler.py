@@ -125,11 +125,39 @@ class Recipe:
                 module = context.source(self.file, main, texts)
                 return module.kernel(self.kernel, self.signature, load=False, **dict(self.options, until=until, target=target, skip=skip))
             except library.NesoError as e:
-                raise error_of(e, self.kernel) from None
+                error, words = error_of(e, self.kernel), words_of_triton(str(e))
+                raise error from (ValueError(words) if words else None)
+
+
+# Messages that programs look for in Triton's words, which CompilationError.__cause__ and the end of its text have: a pattern in neso's
+# message, and the words.
+WORDS = (
+    (r"division of \S+ by \S+: the operands have different signedness", "Cannot use / or % because they have different signedness"),
+    (r"'\S+' does not take operands of types? (.+) \[operator-type\]", r"invalid operands of type \1"),
+    (r"a tensor is indexed with ':' and None only, found (.+) \[index-kind\]", r"unsupported tensor index: \1"),
+    (r"the axis (-?\d+) is out of range for a tensor of rank \d+", r"invalid axis \1"),
+    (r"the axis (-?\d+) is given twice", r"duplicate axes, normalized axes = [\1, \1]"),
+    (r"the axis of tl.(program_id|num_programs) must be 0, 1 or 2, found (-?\d+)", r"\1 axis must be 0, 1, or 2 but got \2"),
+    (r"returned values have different types: (.+) \[", r"Return type mismatch: \1"),
+    (r"'(\w+)' has different types in the two branches", r"Mismatched type for \1"),
+    (r"the two sides of the conditional expression have different types",
+     "Ternary expression with dynamic condition has inconsistent type"),
+    (r"cannot write through a constant pointer", "Cannot store to a constant pointer"),
+)
+
+
+def words_of_triton(text):
+    for pattern, words in WORDS:
+        found = re.search(pattern, text)
+        if found:
+            return found.expand(words)
+    return ""
 
 
 def error_of(e, kernel):
     text = str(e)
+    words = words_of_triton(text)
+    text += f"Triton's words: {words}\n" if words else ""
     if e.status == 1 and "[static-assert]" in text:
         return CompileTimeAssertionFailure(kernel, None, text)
     room = re.search(r"needs ([\d,]+) bytes of shared memory, and \S+ has ([\d,]+)", text)
@@ -216,6 +244,7 @@ def place_of(fn):
 
 
 _WARNED = set()
+THREADS_MOST = 1024  # of a CTA, on every GPU
 
 
 def check_options(fn, options):
@@ -223,6 +252,8 @@ def check_options(fn, options):
     if options.launch_cooperative_grid:
         raise CompilationError(fn.__name__, None, f"{place_of(fn)}: error: launch_cooperative_grid=True of '{fn.__name__}': neso does not "
                                                   "promise that all programs of a launch run at once")
+    if options.num_warps * 32 > THREADS_MOST:
+        raise OutOfResources(options.num_warps * 32, THREADS_MOST, "threads")
     for name, usual in (("num_ctas", 1), ("launch_pdl", False)):
         value = getattr(options, name)
         if value != usual and (place_of(fn), name) not in _WARNED:

@@ -89,13 +89,14 @@ class Autotuner(KernelInterface):
 
     def _prepare(self, kwargs, reset_only=False):
         for name in self.reset_to_zero:
-            kwargs[name].zero_()
+            if kwargs[name] is not None:
+                kwargs[name].zero_()
         if not reset_only:
-            self.restore_copies = {name: kwargs[name].clone() for name in self.restore_value}
+            self.restore_copies = {name: kwargs[name].clone() for name in self.restore_value if kwargs[name] is not None}
 
     def _restore(self, kwargs, exception):
-        for name in self.restore_value:
-            kwargs[name].copy_(self.restore_copies[name])
+        for name, copy in self.restore_copies.items():
+            kwargs[name].copy_(copy)
         self.restore_copies = {}
 
     @cached_property

@@ -62,6 +62,8 @@ def address_of(x):
 def _specialize_int(x, specialize_value, align):
     if specialize_value and x == 1:
         return "constexpr", 1
+    if not -2**63 <= x < 2**64:
+        raise OverflowError(f"the integer {x} has no type of 64 bits or fewer")
     kind = "i32" if -2**31 <= x < 2**31 else "u64" if 2**63 <= x < 2**64 else "i64"
     return kind, ("D" if align and x % 16 == 0 else "") if specialize_value else None
 

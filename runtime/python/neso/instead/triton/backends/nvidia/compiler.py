@@ -53,6 +53,8 @@ class CUDAOptions:
     def __post_init__(self):
         if self.num_warps <= 0 or self.num_warps & (self.num_warps - 1):
             raise AssertionError("num_warps must be a power of 2")
+        if isinstance(self.extern_libs, dict):
+            object.__setattr__(self, "extern_libs", tuple(self.extern_libs.items()))
 
     def hash(self):
         return hashlib.sha256("_".join(f"{k}-{x}" for k, x in sorted(self.__dict__.items())).encode()).hexdigest()
