@@ -14,7 +14,8 @@ python -m neso [run] [OPTION...] -m MODULE [ARG...]     the same for a module: -
   --help          this text
 
 Environment: NESO_DEVICE is --device; NESO_TRITON=1 does all this for every Python program, where neso is installed by pip;
-NESO_FALLBACK=triton runs kernels that neso refuses by the original Triton, and says at the end which; NESO_LIBRARY is libneso.so, where it does not lie in the package; NESO_CACHE=off keeps nothing of what was compiled.
+NESO_FALLBACK=triton runs kernels that neso refuses by the original Triton, and says at the end which; NESO_PTXAS=off leaves all kernels to the
+driver's assembler, NESO_PTXAS=always none that ptxas can assemble ahead, TRITON_PTXAS_PATH says where ptxas is; NESO_LIBRARY is libneso.so, where it does not lie in the package; NESO_CACHE=off keeps nothing of what was compiled.
 """
 
 
