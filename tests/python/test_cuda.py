@@ -10,7 +10,7 @@ import types
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "runtime", "python"))
-os.environ.update(NESO_DEVICE="cuda", NESO_CACHE="off")
+os.environ.update(NESO_DEVICE="cuda", NESO_CACHE="off", NESO_PTXAS="off")
 
 
 class Tensor:
@@ -168,7 +168,8 @@ class CudaTest(unittest.TestCase):
                 self.check_assembled_ahead(folder)
             finally:
                 del utils.get_device_properties
-                for name in ("TRITON_CACHE_DIR", "NESO_PTXAS", "FAKE_LOADED", "TRITON_PTXAS_PATH"):
+                os.environ["NESO_PTXAS"] = "off"
+                for name in ("TRITON_CACHE_DIR", "FAKE_LOADED", "TRITON_PTXAS_PATH"):
                     del os.environ[name]
 
     def check_assembled_ahead(self, folder):
@@ -191,6 +192,12 @@ class CudaTest(unittest.TestCase):
         again = pickle.loads(pickle.dumps(kernel.asm))
         self.assertEqual(again["cubin"], kernel.asm["cubin"])
         self.assertEqual(files, {path: os.stat(path).st_mtime_ns for path in glob.glob(folder + "/*/*.code")})
+        before = len(loaded())
+        tried = []
+        tuned = triton.autotune([triton.Config({}, num_warps=n) for n in (4, 8, 64)], key=["M"],
+                                do_bench=lambda call, quantiles: tried.append(call()) or [1.0] * 3)(product)
+        tuned[(1024,)](*args)
+        self.assertEqual((loaded()[before:], len(tried), tuned.best_config.num_warps), (["code"] * 2, 2, 4))
         os.environ["NESO_PTXAS"] = "off"
         triton.compile(source, target=target, options={"num_warps": 4})[(1024,)](*args)
         self.assertEqual(loaded()[-1], "ptx")

@@ -45,17 +45,23 @@ class Assembler:
             places = [os.path.join(folder, str(i)) for i in range(len(texts))]
             for place in places:
                 os.mkdir(place)
-            running = [self.start(ptx, target, place) for ptx, place in zip(texts, places)]
-            return [self._finish(*x) for x in running]
+            running = []
+            for ptx, place in zip(texts, places):
+                try:
+                    running.append(self.start(ptx, target, place))
+                except OSError as e:
+                    running.append(self.complain(str(e)))
+            return [self._finish(*x) if x else None for x in running]
 
     def _finish(self, process, out):
         _, log = process.communicate()
-        if process.returncode == 0:
-            with open(out, "rb") as f:
-                return f.read()
-        warnings.warn(f"{self.path} refuses PTX of neso's, and the driver assembles it: {log.decode(errors='replace').strip()[:200]}",
-                      stacklevel=2)
-        return None
+        if process.returncode != 0:
+            return self.complain(log.decode(errors="replace").strip()[:200])
+        with open(out, "rb") as f:
+            return f.read()
+
+    def complain(self, why):
+        warnings.warn(f"{self.path} does not assemble PTX of neso's, so that the driver does: {why}", stacklevel=2)
 
 
 def _candidates():

@@ -343,21 +343,22 @@ class CompiledKernel:
                                      "shared": resources["shared_bytes"], "triton_version": __version__, "tensordesc_meta": [],
                                      "tmem_size": 0, "launches_plainly": plain})
         self.packed_metadata = (options.num_warps, options.num_ctas, resources["shared_bytes"])
+        # Of the kernel's variants, the one that small grids take; those without a condition are for launches that hardly occur.
+        self._variants = [v["without"] for v in plan.get("variants", [])[1:] if v.get("where")]
         self._codes, self.metadata_group = {}, {}
         if keep and not on_cpu:
-            self._assemble(plan)
+            uses_gpu = driver._active is not None and is_started(driver._active)
+            self.assemble(assembler().has_time(uses_gpu))
             self.metadata_group = self._keep()
 
-    def _assemble(self, plan):
-        """Cubins of the kernel and of the variant that small grids take, from the cache or by ptxas."""
+    def assemble(self, may_run=True):
+        """Cubins of the kernel and of its variants, from the cache, or by ptxas if it may run now."""
         from neso import contexts
         texts = [self.asm["ptx"]]
-        for v in plan["variants"][1:]:
-            if v.get("where"):  # those without a condition are for launches that hardly occur
-                texts.append(self.recipe.build(contexts.compiling(), self.asm.target, skip=v["without"]).text("ptx"))
-        uses_gpu = driver._active is not None and is_started(driver._active)
+        for without in self._variants:
+            texts.append(self.recipe.build(contexts.compiling(), self.asm.target, skip=without).text("ptx"))
         manager = None if knobs.compilation.always_compile else get_cache_manager(self.hash)
-        self._codes = assembler().codes_of(texts, self.asm.target, manager, self.name[:150], assembler().has_time(uses_gpu))
+        self._codes = assembler().codes_of(texts, self.asm.target, manager, self.name[:150], may_run)
         self.asm.put_code(self._codes)
 
     def _keep(self):
@@ -422,6 +423,9 @@ class CompiledKernel:
         if self._here.run is None:
             self._init_handles()
         return self._here.run
+
+    def is_loaded(self):
+        return self._here.run is not None
 
     def launch_metadata(self, grid, stream, *args):
         if knobs.is_empty(knobs.runtime.launch_enter_hook):

@@ -4,11 +4,14 @@ import functools
 import hashlib
 import inspect
 import json
+import os
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 from .. import knobs
+from . import _async_compile
 from .cache import get_cache_manager, triton_key
 from .driver import driver
 from .errors import AutotunerError, OutOfResources, PTXASError
@@ -18,6 +21,12 @@ from .jit import JITFunction, KernelInterface
 @functools.lru_cache(None)
 def dtype_name(dtype):
     return str(dtype)
+
+
+def jit_function_of(fn):
+    while not isinstance(fn, JITFunction):
+        fn = fn.fn
+    return fn
 
 
 class Config:
@@ -133,10 +142,8 @@ class Autotuner(KernelInterface):
             return [float("inf")] * 3
 
     def _disk_key(self, key, configs):
-        fn = self.fn
-        while not isinstance(fn, JITFunction):
-            fn = fn.fn
         from ..compiler import make_backend
+        fn = jit_function_of(self.fn)
         parts = [triton_key(), make_backend(driver.active.get_current_target()).hash(), fn.cache_key, str(key)] + [str(c) for c in configs]
         return fn, hashlib.sha256("-".join(parts).encode()).hexdigest()
 
@@ -165,11 +172,35 @@ class Autotuner(KernelInterface):
         named = nargs if kwargs.keys().isdisjoint(names) else {**nargs, **{k: x for k, x in kwargs.items() if k in names}}
         return (*[named[k] for k in self.keys if k in named], *[dtype_name(x.dtype) for x in named.values() if hasattr(x, "dtype")])
 
+    def _assemble_ahead(self, configs, args, kwargs):
+        """Compiles the configurations, and has ptxas assemble all of them at once; else the driver assembles each when it is timed.
+
+        A configuration that cannot be compiled meets its error when it is timed. Where hooks watch compilations, or change the arguments
+        before a launch, nothing is compiled ahead of its time."""
+        from neso import assembler, check, fallback
+        fn = jit_function_of(self.fn)
+        watched = (fn.pre_run_hooks, knobs.runtime.jit_cache_hook, knobs.runtime.jit_post_compile_hook, self.user_defined_pre_hook,
+                   any(c.pre_hook for c in configs), check.is_on(), fallback.is_on(), _async_compile.active_mode.get())
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if driver.active.where != "cuda" or any(watched) or processors < 2 or assembler.choice() == "off" or not assembler.find():
+            return
+        kernels = []
+        for config in configs:
+            try:
+                kernels.append(self.fn.run(*args, **{**kwargs, **config.all_kwargs(), "warmup": True}))
+            except Exception:  # _bench meets it again
+                continue
+        kernels = [k for k in kernels if k is not None and not k.is_loaded()]
+        if len(kernels) > 1:
+            with ThreadPoolExecutor(processors) as pool:
+                list(pool.map(lambda kernel: kernel.assemble(), kernels))
+
     def _tune(self, key, args, kwargs):
         configs = self.prune_configs(kwargs)
 
         def benchmark():
             start = time.time()
+            self._assemble_ahead(configs, args, kwargs)
             timings = {c: self._bench(*args, config=c, **kwargs) for c in configs}
             self.bench_time = time.time() - start
             self.cache[key] = min(timings, key=timings.get)
