@@ -2,16 +2,16 @@
 """neso in Python: Triton kernels to PTX, without LLVM.
 
     python -m neso train.py        runs a program with neso where Triton was; see `python -m neso --help`
-    neso.install()                 does the same for what is imported from here on
+    neso.install()                 does the same for all later imports
 
-The library's own functions are bound in library.py (neso.Context and so on); what stands in for `triton` lies in instead/.
+library.py binds the functions of the C library (neso.Context and so on); the folder instead/ has the package that replaces `triton`.
 """
 _LIBRARY = ("Context", "Module", "Kernel", "NesoError", "TEXTS", "version", "help_text")
 _DOOR = ("install", "is_installed")
 
 
 def __getattr__(name):
-    """The library is opened when it is first needed: installing alone costs a program nothing."""
+    """Opens the library when a program first needs it, so that installing alone costs nothing."""
     if name in _LIBRARY:
         from . import library
         return getattr(library, name)

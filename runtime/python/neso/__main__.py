@@ -14,8 +14,8 @@ python -m neso [run] [OPTION...] -m MODULE [ARG...]     the same for a module: -
   --help          this text
 
 Environment: NESO_DEVICE is --device; NESO_TRITON=1 does all this for every Python program, where neso is installed by pip;
-NESO_FALLBACK=triton runs kernels that neso refuses by the original Triton, and says at the end which; NESO_PTXAS=off leaves all kernels to the
-driver's assembler, NESO_PTXAS=always none that ptxas can assemble ahead, TRITON_PTXAS_PATH says where ptxas is; NESO_LIBRARY is libneso.so, where it does not lie in the package; NESO_CACHE=off keeps nothing of what was compiled.
+NESO_FALLBACK=triton runs kernels that neso refuses by the original Triton, and says at the end which; NESO_PTXAS=off never runs ptxas, NESO_PTXAS=always
+runs it for torch.compile on the main thread too, and TRITON_PTXAS_PATH is its path; NESO_LIBRARY is libneso.so, where it does not lie in the package; NESO_CACHE=off keeps nothing of what was compiled.
 """
 
 
@@ -25,7 +25,7 @@ def fail(text):
 
 
 def options(args):
-    """What stands before the program: sets the environment, and returns the rest."""
+    """Sets the environment from the options before the program, and returns the other arguments."""
     while args and args[0].startswith("-") and args[0] != "-m":
         word, _, value = args.pop(0).partition("=")
         if word in ("-h", "--help"):

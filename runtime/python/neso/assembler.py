@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""assembler.py: ptxas, where it is found, assembles PTX ahead of a launch, in a process of its own.
+"""assembler.py: runs ptxas, if it is found, to assemble PTX before a launch needs the code.
 
-    PTX of a kernel, of its variants ─► ptxas, all at once ─► cubins ─► a cache folder ─► neso_kernel_load_code
+    PTX of a kernel and of its variants ─► one ptxas process each ─► cubins ─► cache folder ─► neso_kernel_load_code
 
-The driver assembles as well as ptxas, but one text after another. So triton.compile asks ptxas where others work meanwhile: in a compile
-worker, in a thread, or where no GPU is in use. On the main thread of a program that uses its GPU the driver assembles: it needs no
-process. NESO_PTXAS=off always leaves it to the driver, NESO_PTXAS=always never.
+The driver's assembler makes equally fast code, but assembles one text at a time. So triton.compile runs ptxas in compile workers, in threads
+and in processes that do not use a GPU. On the main thread of a program that uses its GPU, the driver assembles, because starting a process
+takes longer. NESO_PTXAS=off never runs ptxas, NESO_PTXAS=always runs it on the main thread too.
 
-nvJitLink does not serve: it makes relocatable code, in which setmaxnreg has no effect.
+nvJitLink is no substitute for ptxas: it makes relocatable code, in which setmaxnreg has no effect.
 """
 import functools
 import hashlib
@@ -23,7 +23,7 @@ _OPTIONS = ("-lineinfo",)
 
 
 class Assembler:
-    """One ptxas. `key` tells it from others: a digest of the head of the file, its size and the options."""
+    """A ptxas program. `key` identifies its version: a digest of the start of the file, its size, and the options."""
 
     def __init__(self, path):
         self.path = path
@@ -32,7 +32,7 @@ class Assembler:
         self.key = hashlib.sha256(head + str((os.path.getsize(path), _OPTIONS)).encode()).hexdigest()[:8]
 
     def start(self, ptx, target, folder):
-        """A process that assembles, and the file that it writes."""
+        """Starts ptxas. Returns the process and the path of the file that it writes."""
         source, out = (os.path.join(folder, name) for name in ("in.ptx", "out.cubin"))
         with open(source, "w") as f:
             f.write(ptx)
@@ -40,7 +40,7 @@ class Assembler:
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE), out
 
     def assemble(self, texts, target):
-        """A cubin for each text; None where ptxas refuses it."""
+        """Returns a cubin for each text; None for a text that ptxas refuses."""
         with tempfile.TemporaryDirectory(prefix="neso-") as folder:
             places = [os.path.join(folder, str(i)) for i in range(len(texts))]
             for place in places:
@@ -65,7 +65,7 @@ class Assembler:
 
 
 def _candidates():
-    """Paths where ptxas may be; that of PyTorch first, since PyTorch needs a driver that loads what it makes."""
+    """Yields the paths at which ptxas may be. PyTorch's comes first: every driver that PyTorch supports loads its cubins."""
     yield os.environ.get("TRITON_PTXAS_PATH")
     yield _beside("torch", "bin", "ptxas")
     yield shutil.which("ptxas")
@@ -81,7 +81,7 @@ def _beside(package, *parts):
 
 
 def choice():
-    """off, always, or "" for where it pays."""
+    """Returns the value of NESO_PTXAS: "off", "always", or "", which means: if has_time() says so."""
     word = os.environ.get("NESO_PTXAS", "")
     if word not in ("", "off", "always"):
         raise ValueError(f"NESO_PTXAS: expected off or always, found '{word}'; TRITON_PTXAS_PATH says where ptxas is")
@@ -90,7 +90,7 @@ def choice():
 
 @functools.lru_cache(None)
 def find():
-    """The assembler, or None. A script around ptxas will do as well."""
+    """Returns the first assembler found, or None. It may be a script that calls ptxas."""
     for path in _candidates():
         if path and os.access(path, os.X_OK) and os.path.isfile(path):
             return Assembler(path)
@@ -98,7 +98,7 @@ def find():
 
 
 def has_time(uses_gpu):
-    """Does nobody wait for what this thread compiles, so that a process of ptxas costs nothing?"""
+    """May this thread wait for ptxas? True unless it is the main thread of a process that uses a GPU."""
     word = choice()
     return word == "always" or word == "" and (not uses_gpu or threading.current_thread() is not threading.main_thread())
 
@@ -108,7 +108,7 @@ def digest(ptx):
 
 
 def codes_of(texts, target, manager, name, may_run):
-    """{digest of a text: its cubin}, for the texts whose cubins are in the cache, or that ptxas assembles now if it may run."""
+    """Returns cubins by the digests of their texts. If `may_run`, ptxas assembles the texts that are not in the cache."""
     assembler = find() if choice() != "off" else None
     if assembler is None:
         return {}

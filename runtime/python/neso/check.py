@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""check.py: python -m neso --check PROGRAM: every launch runs by neso and by the original Triton, and all memory that its tensors lie in is compared.
+"""check.py: implements python -m neso --check PROGRAM: each launch runs with neso and with the original Triton, and check.py compares the
+memory of all its tensors.
 
-Integers must be equal; a float may be off by BOUND of its type times (|x| + the root mean square of what was written), since the order of
-sums, fused multiply-adds and approximate functions are left open by the language. Where they differ, the original runs
-once more: what differs there too is not counted. The program goes on with the original's results.
+Integers must be equal. A float may differ by BOUND of its type times (|x| + the root mean square of the written values), because the language
+does not define the order of sums, fused multiply-adds and approximate functions. If elements differ, the original runs once more, and
+elements that differ between its two runs do not count. The program continues with the original's results.
 """
 import atexit
 import os
@@ -31,7 +32,7 @@ def report():
 
 
 class Memory:
-    """The storages below the tensors of a launch: (storage, type of its elements)."""
+    """The storages of the tensors of a launch, as pairs (storage, element type)."""
 
     def __init__(self, values):
         self.storages, seen = [], set()
@@ -63,7 +64,7 @@ def elements(storage, dtype):
 
 
 def off(found, expected, before, dtype):
-    """Which elements are off, as a mask; None: none."""
+    """Returns a mask of the elements that differ by more than the bound; None if there are none."""
     import torch
     f, e = elements(found, dtype), elements(expected, dtype)
     bound = BOUND.get(str(dtype).split(".")[-1])
@@ -80,7 +81,7 @@ def off(found, expected, before, dtype):
 
 
 def launch(fn, args, kwargs, grid, values, run):
-    """One launch, by both; `run` is neso's."""
+    """Makes one launch with both compilers; `run` makes neso's."""
     from . import original
     name = f"{fn.fn.__module__}.{fn.fn.__qualname__}"
     if _seen["launches"] == 0 and not _seen["unchecked"]:

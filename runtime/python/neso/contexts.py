@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""contexts.py: where kernels run, and the library's contexts for it, one for each device and process.
+"""contexts.py: chooses the device, and keeps one context of the library for each device and process.
 
-NESO_DEVICE says where: cuda, interpreter, emulator, or best (the default: cuda, or where the driver sees no GPU the interpreter).
-TRITON_INTERPRET=1 is the interpreter.
+NESO_DEVICE names the device: cuda, interpreter, emulator, or best (the default), which is cuda if the driver sees a GPU, and otherwise the
+interpreter. TRITON_INTERPRET=1 chooses the interpreter.
 """
 import os
 import sys
@@ -17,7 +17,7 @@ CPU = ("interpreter", "emulator")
 
 
 def choice():
-    """cuda, interpreter or emulator."""
+    """Returns the device that the environment chooses: "cuda", "interpreter" or "emulator"."""
     word = os.environ.get("NESO_DEVICE") or "best"
     if os.environ.get("TRITON_INTERPRET", "0") not in ("", "0") and word == "best":
         word = "interpreter"
@@ -35,7 +35,7 @@ def show(text):
 
 
 def get(device):
-    """The context of "cuda:0", "interpreter" and so on; None: one to compile only."""
+    """Returns the context of a device ("cuda:0", "interpreter"), or for None a context that can only compile."""
     key = os.getpid(), device
     context = _contexts.get(key)
     if context is None:

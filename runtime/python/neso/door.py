@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""door.py: puts neso where `triton` was.
+"""door.py: replaces `triton` by neso.
 
-The folder instead/ holds a package `triton` of neso's. Ahead of all others on the path it is what `import triton` finds, here and,
-by PYTHONPATH, in every process that is started from here.
+The folder instead/ contains neso's package `triton`. As the first folder on sys.path, it is the one that `import triton` finds; PYTHONPATH
+does the same for child processes.
 """
 import os
 import sys
@@ -16,7 +16,7 @@ def is_installed():
 
 
 def install(children=True):
-    """From here on `import triton` is neso's; with `children` in processes started from here too."""
+    """Makes later `import triton` find neso's package; with `children`, in child processes too."""
     if "triton" in sys.modules and not is_installed():
         raise ImportError("triton is imported already: call neso.install() before whatever imports triton (torch may), "
                           "or run the program by `python -m neso`")
@@ -28,13 +28,13 @@ def install(children=True):
 
 
 def path_of_children(given):
-    """PYTHONPATH's folders: neso's triton, the package where Python does not look by itself, then what was given."""
+    """Returns the folders for PYTHONPATH: neso's triton, the package's own folder unless it is in site-packages, then those that were there."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     ours = [INSTEAD] if os.path.basename(package) in ("site-packages", "dist-packages") else [INSTEAD, package]
     return ours + [p for p in given.split(os.pathsep) if p and p not in ours]
 
 
 def from_environment():
-    """What the .pth file of an installation calls when Python starts."""
+    """The .pth file of an installation calls this function when Python starts."""
     if os.environ.get("NESO_TRITON", "0") not in ("", "0") and INSTEAD not in sys.path:
         sys.path.insert(0, INSTEAD)

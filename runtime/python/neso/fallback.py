@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""fallback.py: NESO_FALLBACK=triton: a kernel that neso refuses runs by the original Triton; at the end the program says which, and why."""
+"""fallback.py: implements NESO_FALLBACK=triton: the original Triton runs the kernels that neso refuses, and a report at exit lists them."""
 import atexit
 import os
 import sys
@@ -15,7 +15,7 @@ def is_on():
 
 
 def is_refusal(e):
-    """Is it neso that cannot compile the kernel? A static assertion that fails, or too little room, is the program's own affair."""
+    """Does the error mean that neso cannot compile the kernel? A failed static assertion or too little shared memory is an error of the program."""
     from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 
     from .library import NesoError
@@ -23,7 +23,7 @@ def is_refusal(e):
 
 
 class Refused:
-    """Stands for a compiled kernel among a function's kernels."""
+    """Takes the place of a compiled kernel that neso refused."""
 
     def __init__(self, fn, error):
         if not _refused:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""launches.py: a compiled kernel's arguments onto its device.
+"""launches.py: passes the arguments of a launch to the compiled kernel.
 
     run(grid_0, grid_1, grid_2, stream, function, metadata, launch metadata, hooks, *arguments)
-        arguments ─► without constants, tuples and descriptors taken apart ─► addresses and numbers ─► neso_launch
+        arguments ─► values: no constants; elements of tuples, parts of descriptors ─► addresses and numbers ─► neso_launch
 
-On a CPU the arrays' memory is lent to the device for the length of a launch, a GPU's tensors being copied there and back.
+On a CPU device, the arrays' memory is lent to the device during a launch. Tensors on a GPU are copied to the CPU and back.
 """
 import ctypes
 import struct
@@ -18,7 +18,7 @@ except ImportError:  # built where there is a compiler; without it launches go t
 
 
 class Leaf:
-    """One value among the arguments: where it stands, its type, and the number of its place (neso/extension/key.h)."""
+    """One value among the arguments: its path, its type, and its place (see extension/key.h)."""
 
     def __init__(self, path, kind, place):
         self.path, self.kind, self.place = path, kind, place
@@ -32,7 +32,7 @@ class Leaf:
 
 
 def leaves_of(signature, constants, names):
-    """The values that a launch passes, in order."""
+    """Returns the values that a launch passes, in order."""
     found, places = [], 0
 
     def walk(path, kind):
@@ -51,12 +51,12 @@ def leaves_of(signature, constants, names):
 
 
 def rank_of(kind):
-    """Of "tensordesc<fp16[128, 64], nan>"."""
+    """Returns the number of dimensions of a descriptor type: 2 for "tensordesc<fp16[128, 64], nan>"."""
     return len(kind[kind.index("[") + 1:kind.index("]")].split(","))
 
 
 def address_of(x):
-    """The address of an array's first element; numbers are addresses themselves."""
+    """Returns the address of an array's first element; a number is itself an address."""
     if x is None:
         return 0
     if isinstance(x, int):
@@ -86,7 +86,7 @@ LETTERS = {"fp32": "f", "f32": "f", "fp64": "d", "f64": "d", "fp16": "h", "f16":
 
 
 class Launcher:
-    """What CompiledKernel.run is, where the extension cannot do it."""
+    """The function CompiledKernel.run in Python, for kernels and devices that the extension does not support."""
 
     def __init__(self, kernel, device, signature, constants, names):
         self.kernel, self.device = kernel, device
@@ -97,7 +97,7 @@ class Launcher:
         self.addresses = ctypes.cast(library._lib.neso_launch, ctypes.c_void_p).value, kernel._as_parameter_.value
 
     def _plan(self, by_place):
-        """For the extension: of each value the argument, or by place its place, and what becomes of it; None: it cannot be said so."""
+        """Returns the extension's plan: for each value its argument (or its place) and its conversion. None if a plan cannot express the launch."""
         out, kinds = bytearray(), iter(self.kernel.params)
 
         def entry(at, leaf=None):
@@ -121,13 +121,13 @@ class Launcher:
         return bytes(out)
 
     def in_c(self):
-        """The same by the extension; None: it cannot."""
+        """Returns the extension's launcher for this kernel; None if the extension cannot launch it."""
         if self.plan is None:
             return None
         return extension.Launcher(*self.addresses, self.plan, fail, self)
 
     def flat(self, args):
-        """A value or an array for each parameter of neso's kernel that is no constant."""
+        """Returns a value or an array for each parameter of neso's kernel that is not a constant."""
         out = []
         for leaf in self.leaves:
             x = leaf.of(args)
@@ -182,7 +182,7 @@ def fail(status, message):
 
 
 def error_of(e, metadata):
-    """A failed launch or load as Triton's users know it."""
+    """Returns the exception that Triton raises for a failed launch or load."""
     if not isinstance(e, library.NesoError):
         return e
     text = str(e)
@@ -194,14 +194,14 @@ def error_of(e, metadata):
 # -- arrays of the host --
 
 class Host:
-    """Memory below an array, as a CPU device may use it."""
+    """The memory of an array, or of its copy, that a CPU device may access."""
 
     def __init__(self, base, nbytes, shift=0, keep=None, back=None):
         self.base, self.nbytes, self.shift, self.keep, self.back = base, nbytes, shift, keep, back
 
 
 def host_of(x, copies):
-    """The memory below an array of any library; None: x is a number."""
+    """Returns the memory of an array of any library; None if x is a number."""
     x = getattr(x, "base", x) if type(x).__name__ == "TensorWrapper" else x
     if hasattr(x, "untyped_storage"):
         storage = x.untyped_storage()
@@ -223,14 +223,14 @@ def host_of(x, copies):
 
 
 def whole(x):
-    """The array that owns the memory of a NumPy view."""
+    """Returns the array that owns the memory of a NumPy view."""
     while hasattr(getattr(x, "base", None), "__array_interface__"):
         x = x.base
     return x
 
 
 def bounds(x):
-    """First byte, and the one behind the last."""
+    """Returns the address of the first byte and the address after the last byte."""
     low = high = x.__array_interface__["data"][0]
     for n, stride in zip(x.shape, x.strides):
         low, high = low + min(0, (n - 1) * stride), high + max(0, (n - 1) * stride)
@@ -238,7 +238,7 @@ def bounds(x):
 
 
 class Lent:
-    """Arrays' memory, lent to a CPU device; the values with arrays become numbers."""
+    """Lends the arrays' memory to a CPU device, and replaces arrays by addresses."""
 
     def __init__(self, context, values):
         self.context, self.values, self.copies, self.lent = context, values, {}, []
@@ -269,7 +269,7 @@ class Lent:
 
 
 def merged(ranges):
-    """Ranges that touch or overlap become one."""
+    """Merges ranges that overlap."""
     out = []
     for low, high in sorted(ranges):
         if out and low < out[-1][1]:

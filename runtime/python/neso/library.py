@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""library.py: libneso through ctypes: contexts, modules, kernels, launches.
+"""library.py: binds libneso with ctypes: contexts, modules, kernels, launches.
 
     import neso
     module = neso.Context("cuda").module("add.py")
     add = module.kernel("add", "*fp32:16, *fp32:16, *fp32:16, i32:16")
     add[(grid,)](x.data_ptr(), y.data_ptr(), z.data_ptr(), n)
 
-The library is found inside this package, where NESO_LIBRARY says, or beside the package's source tree (build/libneso.so).
+The library is libneso.so in this package, else the file that NESO_LIBRARY names, else build/libneso.so of the source tree.
 """
 import collections
 import ctypes
@@ -118,14 +118,14 @@ def version():
 
 
 def help_text(topic):
-    """A table of the language or compiler: "language", "errors", "passes" and so on."""
+    """Returns a table of the language or compiler: "language", "errors", "passes" and so on."""
     context, text = Context(None), c_char_p()
     context._check(_lib.neso_help(context, topic.encode(), ctypes.byref(text)))
     return text.value.decode()
 
 
 def cache_folder():
-    """Where compiled kernels are kept, as the command has it: NESO_CACHE_DIR, XDG_CACHE_HOME/neso, ~/.cache/neso; None: nowhere."""
+    """Returns the cache folder, as the command chooses it: NESO_CACHE_DIR, XDG_CACHE_HOME/neso or ~/.cache/neso; None if the cache is off."""
     if os.environ.get("NESO_CACHE") == "off":
         return None
     if os.environ.get("NESO_CACHE_DIR"):
@@ -135,7 +135,8 @@ def cache_folder():
 
 
 class _Guard:
-    """A context is for one thread at a time, launches apart. What Python collects meanwhile, in whatever thread, is released at the end."""
+    """A context's lock: one thread at a time may use a context, except for launches. If Python collects a handle while a thread holds the lock,
+    the handle is released when that thread releases the lock."""
 
     def __init__(self):
         self._lock, self._depth, self._dropped = threading.RLock(), 0, collections.deque()
@@ -170,7 +171,7 @@ class _Guard:
 
 
 class Context:
-    """Where kernels are compiled for and run: device "cuda", "cuda:1", "interpreter", "emulator", "best", or None to compile only."""
+    """A context of the library. `device` is "cuda", "cuda:1", "interpreter", "emulator", "best", or None to compile only."""
 
     def __init__(self, device="best", cache=None):
         self._as_parameter_ = c_void_p()
@@ -189,17 +190,17 @@ class Context:
             raise NesoError(_lib.neso_error_text(self).decode(errors="replace"), status)
 
     def gpus(self):
-        """The number of GPUs that the driver sees; 0 without a driver."""
+        """Returns the number of GPUs that the driver sees; 0 without a driver."""
         driver, count = c_int(), c_int()
         return count.value if _lib.neso_find_gpus(self, ctypes.byref(driver), ctypes.byref(count)) == 0 else 0
 
     def on_print(self, write):
-        """write(text) gets what kernels print on a CPU."""
+        """Passes the output of kernels on a CPU to write(text)."""
         self._write = _Write(lambda user, text, length: write(ctypes.string_at(text, length).decode(errors="replace")))
         _lib.neso_context_on_print(self, self._write, None)
 
     def lend(self, address, nbytes):
-        """Kernels on a CPU may touch these bytes of the caller's until release(address)."""
+        """Lets kernels on a CPU access these bytes of the caller until release(address)."""
         self._check(_lib.neso_memory_lend(self, address, nbytes))
 
     def module(self, path):
@@ -207,11 +208,11 @@ class Context:
             return Module(self, os.path.basename(path), f.read())
 
     def source(self, name, text, imports=None):
-        """A module from text; `imports` holds the texts of modules that it imports, by their dotted names."""
+        """Returns a module from text; `imports` has the texts of the modules that it imports, by dotted name."""
         return Module(self, name, text.encode(), imports)
 
     def allocate(self, nbytes):
-        """Memory of the device: its address, to be given to release()."""
+        """Allocates memory of the device, and returns its address, which release() frees."""
         address = c_uint64()
         self._check(_lib.neso_memory_allocate(self, nbytes, ctypes.byref(address)))
         return address.value
@@ -249,7 +250,7 @@ class Module:
                                                        ctypes.byref(self._as_parameter_)))
 
     def kernel(self, name, signature, load=True, **options):
-        """Compiled, and with `load` assembled for the context's device (else by the first launch)."""
+        """Compiles a kernel, and with `load` loads it; else the first launch does."""
         return Kernel(self, name, signature, options, load)
 
     def __del__(self, release=_lib.neso_module_release):
@@ -270,14 +271,15 @@ class Kernel:
         self._types = [kind for _, kind, _ in self.params]
 
     def load(self, codes=None):
-        """Has the driver load the kernel; `codes` holds cubins by the SHA-256 of their PTX, which it need not assemble. Threads load at once."""
+        """Loads the kernel; several threads may load kernels at the same time. `codes` has cubins by the SHA-256 of their PTX, which the driver then
+        need not assemble."""
         given = [_Code(ctypes.sizeof(_Code), digest.encode(), code, len(code)) for digest, code in (codes or {}).items()]
         if _lib.neso_kernel_load_code(self, (_Code * len(given))(*given), len(given), None) != 0:
-            with self.module.context.lock:  # once more, for the whole message
+            with self.module.context.lock:  # the second failure gives the whole message
                 self.module.context._check(_lib.neso_kernel_load(self))
 
     def _param(self, i):
-        """(type as in the signature, as ctypes has it, whether it is promised to be 1)"""
+        """Returns (the type in the signature, the ctypes type, whether the signature promises the value 1)."""
         p = _Param(size=ctypes.sizeof(_Param))
         _lib.neso_kernel_param(self, i, ctypes.byref(p))
         kind = p.type.decode()
@@ -291,7 +293,7 @@ class Kernel:
 
     @property
     def written(self):
-        """For each parameter, whether the kernel may write through it."""
+        """A list: for each parameter, whether the kernel may write through it."""
         found = []
         for i in range(len(self.params)):
             p = _Param(size=ctypes.sizeof(_Param))
@@ -312,7 +314,7 @@ class Kernel:
         return {name: getattr(r, name) for name, _ in _Resources._fields_[1:]}
 
     def bind(self, grid, *args, stream=0):
-        """A call that launches with these arguments, without the work of packing them again."""
+        """Returns a function that launches with these arguments without packing them again."""
         values = [kind(x) for kind, x in zip(self._types, args, strict=True)]
         pointers = (c_void_p * max(1, len(values)))(*[ctypes.addressof(v) for v in values])
         dims = (c_uint32 * 3)(*(tuple(grid) + (1, 1, 1))[:3])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""original.py: the Triton that is installed, beside neso's: for kernels that neso refuses (NESO_FALLBACK=triton) and to compare each launch
+"""original.py: runs the installed original Triton beside neso's, for kernels that neso refuses (NESO_FALLBACK=triton) and to compare launches
 (python -m neso --check).
 
-Both packages are named `triton`, so that the original's modules take sys.modules' places while it works. A kernel is made
-anew for it: the same code, with globals in which what is neso's stands for the original's of the same name.
+Both packages have the name `triton`, so the original's modules replace neso's in sys.modules while the original runs. original.py makes a copy
+of a kernel for the original: the same code, with globals in which the original's objects replace neso's of the same name.
 """
 import contextlib
 import functools
@@ -30,7 +30,7 @@ def _ours(name):
 
 @contextlib.contextmanager
 def working():
-    """Inside, `import triton` is the original."""
+    """A block in which `import triton` finds the original."""
     with _lock:
         mine = {name: sys.modules.pop(name) for name in list(sys.modules) if _ours(name)}
         places = [p for p in sys.path if p == door.INSTEAD]
@@ -47,7 +47,7 @@ def working():
 
 @functools.lru_cache(None)
 def triton():
-    """The original package."""
+    """Imports and returns the original package."""
     from . import contexts
     with working():
         if contexts.choice() != "cuda":
@@ -69,7 +69,7 @@ def _module(name):
 # -- neso's objects as the original's --
 
 def translated(x):
-    """What stands for x in the original: kernels, types, constants, descriptors; anything else is itself."""
+    """Returns the original's object that corresponds to x: a kernel, type, constant or descriptor. Other objects stay the same."""
     from triton.language import core
     from triton.runtime.autotuner import Autotuner, Heuristics
     from triton.runtime.jit import ConstexprFunction, JITFunction
@@ -96,7 +96,7 @@ def _kept(x, make):
 
 
 def _named(x):
-    """A function or class of neso's triton is the original's of that name."""
+    """Returns the original's function or class with the name of x, if x is one of neso's."""
     module, name = getattr(x, "__module__", None), getattr(x, "__name__", None)
     if type(x).__name__ == "TensorDescriptor" and _ours(type(x).__module__):
         kind = _module("triton.tools.tensor_descriptor").TensorDescriptor
@@ -142,7 +142,7 @@ def _module_of(x):
 
 
 def _function(x):
-    """A jit function of neso's, made anew for the original."""
+    """Makes a jit function of the original from one of neso's."""
     from triton.runtime.jit import JITFunction
     scope = dict(x.fn.__globals__)
     names = _all_names(x.fn.__code__) | {k for k, y in scope.items() if isinstance(y, types.ModuleType) and _ours(y.__name__)}
@@ -155,14 +155,14 @@ def _function(x):
                                 do_not_specialize_on_alignment=x.do_not_specialize_on_alignment)
         else:
             made = triton().constexpr_function(found)
-    _made[id(x)] = (x, made)  # before what it calls: it may call itself
+    _made[id(x)] = (x, made)  # before translating its globals, since it may call itself
     for name in names & scope.keys():
         scope[name] = translated(scope[name])
     return made
 
 
 def _all_names(code):
-    """Names that code reads, that of functions inside too; annotations are read when the function is defined."""
+    """Returns the names that the code and its nested functions read. Annotations are not among them: Python reads them at the definition."""
     found = set(code.co_names)
     for x in code.co_consts:
         if isinstance(x, types.CodeType):
@@ -177,7 +177,7 @@ def _closure(fn):
 # -- launches --
 
 def launch(fn, args, kwargs, grid, warmup=False):
-    """fn[grid](*args, **kwargs) by the original."""
+    """Calls fn[grid](*args, **kwargs) with the original."""
     kernel = translated(fn)
     args, kwargs = [translated(x) for x in args], {k: translated(x) for k, x in kwargs.items()}
     with working():
@@ -185,7 +185,7 @@ def launch(fn, args, kwargs, grid, warmup=False):
 
 
 def compile(src, target, options):
-    """triton.compile by the original, for whoever wants a compiled kernel (Inductor)."""
+    """Calls triton.compile of the original, for callers that need a compiled kernel (Inductor)."""
     fn = translated(src.fn)
     constants = {k: translated(x) for k, x in src.constants.items()}
     with working():

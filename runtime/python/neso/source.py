@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""source.py: the source of a jit function, made to stand alone.
+"""source.py: turns a jit function into source modules that need nothing else.
 
-A JITFunction knows its text and the globals that it sees. Here each function becomes a small module of its own: on
-its first line imports of what it uses of triton, values of its globals, imports of the functions that it calls; then its text, unchanged,
-on the line where it stands in the user's file, so that messages point there. neso is given the kernel's module and
-finds the others by their names (`neso_find`). It serves neso's own triton and the original one (tests/replay).
+A JITFunction has its text and its globals. Each function becomes a small module. The module's first line imports the names of triton that the
+function uses and the functions that it calls, and assigns the values of its globals. Then follows the function's text, unchanged, on the same line as
+in the user's file, so that messages have the right line. neso gets the kernel's module, and finds the other modules by name (`neso_find`).
+source.py works with neso's triton and with the original one (tests/replay).
 """
 import ast
 import functools
@@ -20,7 +20,7 @@ from triton.runtime.jit import JITCallable, JITFunction
 
 
 def unwrap(x):
-    """The jit function below autotuners, heuristics and wrappers that keep it as `fn`."""
+    """Returns the jit function inside autotuners, heuristics and other wrappers with an attribute `fn`."""
     while not isinstance(x, JITCallable) and hasattr(x, "fn") and not inspect.isfunction(x):
         x = x.fn
     return x
@@ -33,7 +33,7 @@ def text_of(fn):
 
 @functools.lru_cache(4096)
 def names_used(text):
-    """Names that a text reads, and per name the attributes asked of it."""
+    """Returns the names that a text reads, each with the attributes that the text takes from it."""
     names = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Name):
@@ -54,7 +54,7 @@ def is_tritons(module):
 
 
 class Sources:
-    """The modules made for one kernel: name to text."""
+    """The modules for one kernel: their texts by name."""
 
     def __init__(self):
         self.texts = {}
@@ -74,7 +74,7 @@ class Sources:
         return f"@triton.jit({text})" if text else "@triton.jit"
 
     def _define(self, key, name, decorator, text, scope, line=1):
-        """A module in which the function stands on its line in the user's file, where there is room above it."""
+        """Makes a module with the function on its line in the user's file, if there is room above, and returns the module's name."""
         if id(key) in self.known:
             return self.known[id(key)][1]
         module = f"m{len(self.known)}_{name}"
@@ -88,7 +88,7 @@ class Sources:
         return module
 
     def _bind(self, name, value, attributes, scope):
-        """Lines that make `name` mean `value`; none where neso has to complain itself."""
+        """Returns lines that bind `name` to `value`; an empty list if neso must report the error."""
         value = unwrap(value)
         if isinstance(value, types.ModuleType):
             return self._bind_module(name, value, attributes)
@@ -119,7 +119,7 @@ class Sources:
         return [f"import {made} as {name}"]
 
     def _origin(self, value):
-        """Where a function or class can be imported from: (module, name)."""
+        """Returns the module and name from which a function or class can be imported."""
         if isinstance(value, JITCallable):
             if is_tritons(value.fn.__module__):
                 return value.fn.__module__, value.fn.__name__
@@ -150,7 +150,7 @@ class Sources:
         return self._define(value, name, "", text, scope, inspect.getsourcelines(value)[1]), name
 
     def _named_tuple(self, kind):
-        """The module of a class of named tuples: its fields and their defaults."""
+        """Makes the module of a class of named tuples, with its fields and defaults, and returns its name."""
         if id(kind) in self.known:
             return self.known[id(kind)][1]
         module, name = f"class{len(self.known)}_{kind.__name__}", kind.__name__
@@ -163,7 +163,7 @@ class Sources:
         return module
 
     def _builtin_of_user(self, value):
-        """A Python function that Triton calls while it compiles, with the kernel's values: here it becomes part of the kernel."""
+        """Makes a module of a Python function that Triton calls during compilation; with neso it becomes a function of the kernel."""
         scope = inspect.getclosurevars(value).nonlocals
         inner = [x for x in scope.values() if inspect.isfunction(x)]
         value = inner[0] if len(inner) == 1 else value
@@ -172,7 +172,7 @@ class Sources:
         return self._define(value, value.__name__, "@triton.jit", text, value.__globals__, value.__code__.co_firstlineno), value.__name__
 
     def value(self, x):
-        """A constant as an expression: (lines that it needs, text), or ([], None)."""
+        """Returns a constant as an expression: (the lines that it needs, its text); ([], None) if it has no expression."""
         x = unwrap(x)
         if isinstance(x, tl.constexpr):
             return self.value(x.value)
@@ -208,13 +208,13 @@ def dtype_text(x):
 
 
 def line_of(fn):
-    """Where its `def` stands."""
+    """Returns the line of the function's `def`."""
     before = next((i for i, line in enumerate(fn.raw_src) if line.strip().startswith("def ")), 0)
     return fn.starting_line_number + before
 
 
 def with_line(text, line):
-    """A module with one more import, its other lines staying where they are."""
+    """Adds an import to a module without moving its other lines."""
     return f"{line}; {text}"
 
 
@@ -225,7 +225,7 @@ def scope_of(fn):
 
 
 def stand_alone(fn, constants):
-    """(module of the kernel, what has all texts, key to expression): `constants` are values to be written in a signature, by keys."""
+    """Returns (the name of the kernel's module, the Sources, the expressions of `constants` by their keys)."""
     sources = Sources()
     main = sources.add(fn)
     lines, written = [], {}
@@ -239,7 +239,7 @@ def stand_alone(fn, constants):
 
 
 def import_class(kind, sources):
-    """A named tuple's class for a signature: (line that imports it, its name)."""
+    """Returns the line that imports a class of named tuples, and its name in a signature."""
     module = sources._named_tuple(kind)
     return f"from {module} import {kind.__name__}", kind.__name__
 

@@ -131,7 +131,7 @@ static int make_key(struct call *c, const struct given *g)
     return !c->key.is_full;
 }
 
-/* What Python passes as a tuple and a dictionary; false: it is too much. */
+/* Collects the arguments of a call that Python passes as a tuple and a dictionary. False: there are too many. */
 static int given_of(struct given *g, PyObject **room, PyObject *args, PyObject *kwargs)
 {
     Py_ssize_t n = PyTuple_Size(args), at = 0;
@@ -222,7 +222,7 @@ static PyObject *kept_tuple(const struct key *k)
     return t;
 }
 
-/* Enters what `slow` has compiled: `found` is (address of neso_launch, kernel's address, plan). */
+/* Enters the kernel that `slow` has compiled: `found` is (address of neso_launch, kernel's address, plan). */
 static int enter(struct dispatch *d, const struct key *k, PyObject *kernel, PyObject *found)
 {
     struct entry *e = calloc(1, sizeof *e);
@@ -405,7 +405,7 @@ static PyObject *call_slow(struct bound *b, PyObject *args, PyObject *kwargs, in
 
 enum outcome { LAUNCHED, NEW_KEY, UNUSUAL };
 
-/* LAUNCHED: *result is what the call returns; else Python has to make it. */
+/* LAUNCHED: *result is the result of the call; otherwise Python must make the launch. */
 static enum outcome call_fast(struct bound *b, const struct given *g, PyObject **result)
 {
     struct dispatch *d = (struct dispatch *)b->dispatch;

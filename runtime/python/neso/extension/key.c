@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* key.c: arguments to the words of a key and to values.
+/* key.c: converts arguments to the words of a key and to values.
  *
  *     (x, 100), 2.5 ─► words: tuple 2, tensor aligned float32, int32, float    values: address of x, 100, -    */
 #include "runtime/python/neso/extension/key.h"
@@ -137,7 +137,7 @@ static int is_tensor(const struct key *k, PyObject *x)
     return 0;
 }
 
-/* Adds an array on a GPU whose type an earlier call has had. */
+/* Adds an array on a GPU, of a type that an earlier call had. */
 static int add_tensor(struct key *k, PyObject *x, uint8_t flags)
 {
     uint64_t address;

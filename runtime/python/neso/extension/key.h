@@ -17,7 +17,7 @@ enum {
     TENSOR_TYPES_MOST = 8
 };
 
-/* What is known of a parameter. */
+/* Flags of a parameter. */
 enum param_flags { IS_CONSTEXPR = 1, NO_SPECIALIZE = 2, NO_ALIGN = 4 };
 
 /* The arguments as Python passes them; all borrowed. */
@@ -33,7 +33,7 @@ struct key {
     PyObject *const
         *tensor_types; /* the types that count as arrays on a GPU, if they say that they are there */
     int ntypes;
-    int is_full; /* something did not fit */
+    int is_full; /* the arguments did not fit */
     int nwords, nkept, nplaces;
     uint64_t words[WORDS_MOST];
     PyObject *kept[KEPT_MOST];     /* borrowed: whose addresses are in the words */
@@ -43,11 +43,11 @@ struct key {
 
 void key_begin(struct key *k, PyObject *const *tensor_types, int ntypes);
 void key_number(struct key *k, uint64_t x);
-/* A constant: numbers by their value, tuples by their elements, anything else by its address. */
+/* Adds a constant: a number by its value, a tuple by its elements, another object by its address. */
 void key_constant(struct key *k, PyObject *x);
-/* An argument of a parameter with these flags. False, perhaps with an exception set: only Python can tell what it is. */
+/* Adds an argument of a parameter with these flags. False: only Python can specialize it; an exception may be set. */
 int key_argument(struct key *k, PyObject *x, uint8_t flags);
-/* Makes the words that attributes are asked by; false: no memory. */
+/* Makes the strings for reading attributes. False: there is no memory. */
 int key_ready(void);
 
 #endif

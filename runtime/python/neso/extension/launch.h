@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.h: what the two ways of launching from Python have in common: a plan that turns arguments into values of neso_launch.
+/* launch.h: the plan that converts the arguments of Python to values for neso_launch, which both kinds of launches use.
  *
  * The extension is built against Python's stable ABI (3.9): one file serves every Python from then on. It is not linked with
  * libneso: whoever makes a plan passes the address of neso_launch. */
@@ -33,14 +33,14 @@ struct plan {
 
 /* From (address of neso_launch, address of the kernel, bytes of argument and kind in turn). False: an exception is set. */
 int plan_read(struct plan *p, PyObject *launch, PyObject *kernel, PyObject *entries);
-/* A value of its kind from a Python object; false: an exception is set. */
+/* Converts a Python object to a value of the given kind. False: an exception is set. */
 int plan_value(char kind, PyObject *x, uint64_t *value);
 /* values[i] is the plan's entry i. False: an exception is set, made by `fail(status, message)`. */
 int plan_launch(const struct plan *p, const uint32_t grid[3], void *stream, const uint64_t *values,
                 PyObject *fail);
-/* A CUstream as Python has it: a number. */
+/* Converts Python's number for a CUstream. */
 int stream_of(PyObject *x, void **stream);
-/* A grid's extent; false: it is no number from 0 to 2^32 - 1, and an exception is set. */
+/* Reads an extent of a grid. False: it is not a number from 0 to 2^32 - 1, and an exception is set. */
 int extent_of(PyObject *x, uint32_t *extent);
 
 PyObject *launcher_type(void);

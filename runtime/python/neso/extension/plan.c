@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.c: arguments of Python to values, and the call of neso_launch. */
+/* plan.c: converts the arguments of Python to values, and calls neso_launch. */
 #include "runtime/python/neso/extension/launch.h"
 
 #include <math.h>
@@ -78,7 +78,7 @@ static int integer(PyObject *x, uint64_t *value)
     return *value != (uint64_t)-1 || !PyErr_Occurred();
 }
 
-/* What Python makes of an array that has no data_ptr(), by its other interfaces. */
+/* Gets the address of an array without data_ptr() from its other interfaces. */
 static PyObject *address_by_python(PyObject *x)
 {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError))

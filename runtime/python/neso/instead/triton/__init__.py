@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""triton, as neso offers it: what programs and torch.compile import, with neso's compiler below.
+"""neso's package `triton`: the names that programs and torch.compile import, implemented with neso's compiler.
 
-It imitates the version that __version__ says. What is absent raises an ImportError or AttributeError.
+It has the interface of the version in __version__. Using a missing name raises an ImportError or AttributeError.
 """
 __version__ = "3.6.0"
 
@@ -30,7 +30,7 @@ def cdiv(x: int, y: int):
 
 @constexpr_function
 def next_power_of_2(n: int):
-    """The smallest power of 2 that is not below n."""
+    """Returns the smallest power of 2 that is at least n."""
     return 1 << (n - 1).bit_length() if n > 0 else 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.knobs in neso: settings, from the environment until a program sets them."""
+"""triton.knobs in neso: settings. The environment has their values unless a program sets them."""
 import contextlib
 import os
 import re
@@ -13,7 +13,7 @@ propagate_env = True
 
 
 class _Env:
-    """A setting: what was set, else the variable of the environment, else a default."""
+    """A setting: the value that a program has set, else the environment variable, else a default."""
 
     def __init__(self, variable, default=None, read=str):
         self.variable, self.default, self.read = variable, default, read
@@ -32,7 +32,7 @@ class _Env:
         return self.default if text is None or text == "" and self.read is not _flag else self.read(text)
 
     def __set__(self, obj, value):
-        """Processes that are started from here read the environment."""
+        """Also sets the environment variable, for child processes."""
         obj.__dict__[self.name] = value
         text = str(int(value)) if isinstance(value, bool) else value
         if propagate_env and isinstance(text, (str, int)):
@@ -72,7 +72,7 @@ class base_knobs:
 
     @contextlib.contextmanager
     def scope(self):
-        """Sets back at the end what is set inside."""
+        """Restores all settings at the end of the block."""
         before = dict(self.__dict__)
         environment = {x.key: os.environ.get(x.key) for x in self.knob_descriptors.values()}
         try:
@@ -149,7 +149,7 @@ class autotuning_knobs(base_knobs):
 
 
 _ASKED_AT_LAUNCHES = ("launch_enter_hook", "launch_exit_hook", "debug", "interpret")
-_replaced = []  # names of those that a program has set: launches in C then ask Python each time
+_replaced = []  # names of the hooks that a program has replaced; if there are any, no launch is made in C
 
 
 class runtime_knobs(base_knobs):
@@ -172,7 +172,7 @@ class runtime_knobs(base_knobs):
 
 
 def is_empty(hook):
-    """Is there nothing to call?"""
+    """Does the hook call no function?"""
     return hook is None or isinstance(hook, HookChain) and not hook.calls
 
 
@@ -198,7 +198,7 @@ class NvidiaTool:
 
 
 class _Tool(_Env):
-    """Where a variable says, on the PATH, or in /usr/local/cuda. neso itself needs none."""
+    """The path of a tool: from its variable, on the PATH, or in /usr/local/cuda. neso itself needs no tool."""
 
     def __get__(self, obj, kind=None):
         found = super().__get__(obj, kind)
@@ -245,4 +245,4 @@ proton = proton_knobs()
 
 
 def refresh_knobs():
-    """Settings follow the environment by themselves."""
+    """Does nothing: settings read the environment each time."""

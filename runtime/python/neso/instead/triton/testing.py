@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.testing in neso: times of calls, and reports of them."""
+"""triton.testing in neso: measures the times of calls, and reports them."""
 import contextlib
 import math
 import os
@@ -45,7 +45,8 @@ def _forget(grad_to_none):
 
 
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """Milliseconds that fn takes on the device, called for about `rep` ms after `warmup` ms, the L2 cache being cleared before each."""
+    """Returns the milliseconds that fn takes on the device. Calls fn for about `warmup` ms, then measures it for about `rep` ms, with an empty L2
+    cache before each call."""
     assert return_mode in _MODES
     active = runtime.driver.active
     device = active.get_device_interface()
@@ -78,7 +79,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """Milliseconds that fn takes in a CUDA graph of many of its calls."""
+    """Returns the milliseconds that fn takes in a CUDA graph of many calls."""
     import torch
     assert return_mode in _MODES
     with torch.cuda.stream(torch.cuda.Stream()):
@@ -131,7 +132,7 @@ def assert_close(x, y, atol=None, rtol=None, err_msg=""):
 # -- reports --
 
 class Benchmark:
-    """What a report varies: values along x, and a line for each value of another argument."""
+    """The parameters of a report: the values on the x axis, and a line for each value of another argument."""
 
     def __init__(self, x_names, x_vals, line_arg, line_vals, line_names, plot_name, args, xlabel="", ylabel="", x_log=False,
                  y_log=False, styles=None):
@@ -146,7 +147,7 @@ class Mark:
         self.fn, self.benchmarks = fn, benchmarks
 
     def _measure(self, bench, kwargs):
-        """Rows: the x values, then of each line the mean, least and most."""
+        """Returns rows: the x values, then for each line the mean, minimum and maximum."""
         for x in bench.x_vals:
             x = x if isinstance(x, (list, tuple)) else [x] * len(bench.x_names)
             if len(x) != len(bench.x_names):
@@ -239,7 +240,7 @@ def get_max_simd_tflops(dtype, clock_rate, device=None):
 
 @contextlib.contextmanager
 def set_gpu_clock(ref_sm_clock=1350, ref_mem_clock=1215):
-    """Locks the GPU's clocks, where nvidia-smi may."""
+    """Locks the GPU's clocks if nvidia-smi is allowed to."""
     def smi(*words):
         subprocess.check_output(["nvidia-smi", "-i", "0", *words])
 

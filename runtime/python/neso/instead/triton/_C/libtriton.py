@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""triton._C.libtriton in neso: the few names that torch takes from it, to ask which arguments a kernel writes (ir.context, and
-the module that ASTSource.make_ir returns)."""
+"""triton._C.libtriton in neso: the names that torch uses to find out which arguments a kernel writes (ir.context, and the module that
+ASTSource.make_ir returns)."""
 import os
 import types
 
@@ -21,7 +21,7 @@ def get_cache_invalidating_env_vars():
 
 
 class _Context:
-    """neso's IR has none."""
+    """An empty class: neso's IR has no context."""
 
 
 ir = types.SimpleNamespace(context=_Context, load_dialects=lambda context: None)
@@ -81,7 +81,7 @@ class _Op:
 
 
 class WrittenModule:
-    """A kernel as far as its writes go: a store for each tensor that neso's analysis finds written. It is no MLIR."""
+    """The writes of a kernel: one store for each tensor that the kernel writes according to neso's analysis. It is not MLIR."""
 
     def __init__(self, kernel, written):
         """written: for each tensor of the signature, in order, whether it is written."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""triton.compiler.compiler in neso: from a kernel and its types to a CompiledKernel.
+"""triton.compiler.compiler in neso: compiles a kernel for types into a CompiledKernel.
 
-    ASTSource(fn, types, constants, promises) ─► texts and a signature of neso's (Recipe) ─► PTX ─► loaded by the launch's device
+    ASTSource(fn, types, constants, promises) ─► source texts and a signature (Recipe) ─► PTX ─► code that the device has loaded
 
-A CompiledKernel carries its recipe: pickled, and unpickled in another process, it is compiled there again, in milliseconds.
+A CompiledKernel contains its Recipe. If another process unpickles the kernel, that process compiles it again, in milliseconds.
 """
 import hashlib
 import json
@@ -41,7 +41,7 @@ class ASTSource:
         return {}
 
     def make_ir(self, target, options, codegen_fns, module_map, context):
-        """Which tensors the kernel writes, for torch; no more of an IR leaves neso's library this way."""
+        """Returns a module that tells torch which tensors the kernel writes; it has no other part of the IR."""
         from neso import contexts, launches
 
         from .._C.libtriton import WrittenModule
@@ -73,7 +73,7 @@ BOOLS = {"u1": "i1", "*u1": "*i1", "*ku1": "*ki1"}
 
 
 class Recipe:
-    """What neso's library is given: the kernel's module and those that it imports, a signature, options. It pickles."""
+    """The input of neso's library: the kernel's module and the modules that it imports, a signature, options. It can be pickled."""
 
     def __init__(self, src, options):
         from neso import source
@@ -90,7 +90,7 @@ class Recipe:
         del self.constants, self.attrs, self.source, self.sources, self.written
 
     def _entry(self, path, kind, is_constexpr=False):
-        """One entry of the signature; a tuple's parts have longer paths."""
+        """Returns an entry of the signature. The path of a tuple's element has one more index."""
         if isinstance(kind, (tuple, list)):
             parts = [self._entry(path + (i,), k) for i, k in enumerate(kind)]
             name = self._class_name(kind) if hasattr(kind, "_fields") else ""
@@ -116,7 +116,7 @@ class Recipe:
         return name
 
     def build(self, context, target, until=0, skip=None):
-        """neso's kernel; `until` is the last text that is made, `skip` names passes to leave out."""
+        """Compiles and returns neso's kernel. `until` is the last text to make; `skip` names passes to skip."""
         from neso import library
         texts = dict(self.texts)
         main = texts.pop(self.main)
@@ -129,8 +129,8 @@ class Recipe:
                 raise error from (ValueError(words) if words else None)
 
 
-# Messages that programs look for in Triton's words, which CompilationError.__cause__ and the end of its text have: a pattern in neso's
-# message, and the words.
+# Programs search some messages for Triton's wording. Each row has a pattern of neso's message and Triton's wording, which
+# CompilationError.__cause__ and the end of the error's text then have.
 WORDS = (
     (r"division of \S+ by \S+: the operands have different signedness", "Cannot use / or % because they have different signedness"),
     (r"'\S+' does not take operands of types? (.+) \[operator-type\]", r"invalid operands of type \1"),
@@ -171,7 +171,7 @@ def error_of(e, kernel):
 # -- compiled kernels --
 
 class LazyDict:
-    """A dictionary, parts of which are computed when it is asked for."""
+    """A dictionary that computes parts of its data when a program calls get()."""
 
     def __init__(self, data):
         self.data, self.extras = data, []
@@ -187,12 +187,12 @@ class LazyDict:
 
 
 class AsmDict(dict):
-    """A kernel's texts: "ptx", "source"; and "cubin". Where no ptxas is found, or where the driver is left to assemble, "cubin" holds the PTX
-    text: the driver loads it by the same call."""
+    """A kernel's texts "ptx" and "source", and its code "cubin". If no ptxas is found, or if the driver assembles the kernel, "cubin" is the PTX
+    text, which the driver loads with the same call."""
     recipe = target = None
 
     def __missing__(self, key):
-        if key == "ptx" and self.recipe:  # on the interpreter nobody has asked for it so far
+        if key == "ptx" and self.recipe:  # a kernel of the interpreter, which needs no PTX
             from neso import contexts
             self["ptx"] = self.recipe.build(contexts.compiling(), self.target).text("ptx")
             return self[key]
@@ -226,7 +226,7 @@ def metadata_of(values):
 
 
 def compile(src, target=None, options=None, _env_vars=None, keep=True):
-    """A CompiledKernel of an ASTSource; with `keep` its files are put below TRITON_CACHE_DIR, where torch looks for them."""
+    """Compiles an ASTSource into a CompiledKernel. With `keep`, writes its files below TRITON_CACHE_DIR, where torch searches for them."""
     if target is None:
         target = driver.active.get_current_target()
     assert isinstance(target, GPUTarget), "target must be of GPUTarget type"
@@ -248,7 +248,7 @@ THREADS_MOST = 1024  # of a CTA, on every GPU
 
 
 def check_options(fn, options):
-    """Refuses an option that a kernel may depend on, and says once of one that only makes it faster, that neso goes its own way."""
+    """Raises an error for an unsupported option that affects results, and warns once about one that affects only speed."""
     if options.launch_cooperative_grid:
         raise CompilationError(fn.__name__, None, f"{place_of(fn)}: error: launch_cooperative_grid=True of '{fn.__name__}': neso does not "
                                                   "promise that all programs of a launch run at once")
@@ -270,7 +270,7 @@ def compile_for_launch(src, target=None, options=None):
 
 
 def compile_or_fall_back(src, target=None, options=None):
-    """triton.compile: under NESO_FALLBACK=triton the original compiles what neso refuses."""
+    """This is triton.compile. With NESO_FALLBACK=triton, the original compiles the kernels that neso refuses."""
     from neso import fallback
     try:
         return compile(src, target, options)
@@ -289,8 +289,8 @@ def make_backend(target):
 
 
 def _context_here(target):
-    """(the context of this device, its name) if it is what the target says; else one to compile only, and None. A process that has not
-    begun to use its GPU, such as a compile worker, is not made to."""
+    """Returns the context of the current device and its name if the device matches the target; else a context that can only compile, and None.
+    The function does not make a process use its GPU if the process has not begun to, for example a compile worker."""
     from neso import contexts
     active = driver._active
     if active is None or not is_started(active) or active.get_current_target() != target:
@@ -304,7 +304,7 @@ def is_started(active):
 
 
 class _Here:
-    """What a CompiledKernel has in this process only: neso's kernels by their context's name, and what launches them."""
+    """The part of a CompiledKernel that belongs to this process: neso's kernels by the name of their context, and the launcher."""
 
     def __init__(self):
         self.kernels, self.run, self.launcher = {}, None, None
@@ -317,7 +317,7 @@ class _Here:
 
 
 class CompiledKernel:
-    """A kernel, compiled for types and a target. Loaded by the first launch or _init_handles()."""
+    """A kernel that is compiled for types and a target. The first launch or _init_handles() loads it."""
 
     def __init__(self, src, options, target, hash, keep=True):
         from neso import contexts
@@ -343,7 +343,7 @@ class CompiledKernel:
                                      "shared": resources["shared_bytes"], "triton_version": __version__, "tensordesc_meta": [],
                                      "tmem_size": 0, "launches_plainly": plain})
         self.packed_metadata = (options.num_warps, options.num_ctas, resources["shared_bytes"])
-        # Of the kernel's variants, the one that small grids take; those without a condition are for launches that hardly occur.
+        # The variant for small grids. The variants without a condition are for rare launches, and the driver assembles them.
         self._variants = [v["without"] for v in plan.get("variants", [])[1:] if v.get("where")]
         self._codes, self.metadata_group = {}, {}
         if keep and not on_cpu:
@@ -352,7 +352,7 @@ class CompiledKernel:
             self.metadata_group = self._keep()
 
     def assemble(self, may_run=True):
-        """Cubins of the kernel and of its variants, from the cache, or by ptxas if it may run now."""
+        """Gets the cubins of the kernel and of its variants from the cache or, if `may_run`, from ptxas."""
         from neso import contexts
         texts = [self.asm["ptx"]]
         for without in self._variants:
@@ -362,7 +362,7 @@ class CompiledKernel:
         self.asm.put_code(self._codes)
 
     def _keep(self):
-        """The files by which torch's launcher and its caches find a kernel; no cubin where only neso's launcher will do."""
+        """Writes the files that torch's launcher and caches search for, unless only neso's launcher can launch the kernel."""
         if not self.metadata.launches_plainly or knobs.compilation.always_compile:
             return {}
         manager = get_cache_manager(self.hash)
@@ -380,7 +380,7 @@ class CompiledKernel:
             self.metadata = metadata_of(self.metadata)
 
     def _kernel_here(self):
-        """(neso's kernel for the current device, its context's name)"""
+        """Returns neso's kernel for the current device, and the name of its context."""
         from neso import contexts
         active = driver.active
         name = self._device or active.context_name(active.get_current_device())
@@ -408,7 +408,7 @@ class CompiledKernel:
         resources = kernel.resources
         self.n_regs, self.n_spills = resources["registers"], max(0, resources["local_bytes"]) // 4
         if self.n_regs < 0:
-            self.n_regs = resources["live_registers"] or 32  # on a CPU nobody assembles: what a simple kernel needs
+            self.n_regs = resources["live_registers"] or 32  # no assembler runs for a CPU device; 32 is the number of a simple kernel
         self.n_max_threads = 1024
         self._here.launcher = launches.Launcher(kernel, name, self.src.signature, self.src.constants, self.src.fn.arg_names)
         self._here.run = self._here.launcher.in_c() or self._here.launcher
@@ -453,7 +453,7 @@ class CompiledKernel:
 
 
 def is_plain(plan):
-    """Is a launch of this plan no more than its arguments and its grid, so that anybody may make it?"""
+    """Does a launch of this plan need only its arguments and its grid? Then launchers other than neso's can launch it."""
     if len(plan.get("variants", [])) != 1 or plan.get("maps"):
         return False
     v = plan["variants"][0]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""triton.language.core in neso: types and constants as the host part of a program sees them.
+"""triton.language.core in neso: types and constants for the host part of a program.
 
-Kernels are read from their text by neso's library, so that a function of the language is here no more than its name and parameters.
+neso's library reads kernels from their text, so a function of the language has only a name and parameters here.
 """
 import enum
 import functools
@@ -15,7 +15,7 @@ TRITON_MAX_TENSOR_NUMEL = 1048576
 # -- functions of the language --
 
 class Builtin:
-    """A function of the language by its name: called outside of a kernel it says so."""
+    """A function of the language. Calling it outside of a kernel raises an error."""
 
     def __init__(self, module, name, parameters):
         self.__module__, self.__name__, self.__qualname__ = module, name, name
@@ -37,7 +37,7 @@ def _builtin_named(module, name):
 
 
 def signature_of(parameters):
-    """inspect's signature of "x, dim=None, *args"; every function of the language takes `_semantic` too."""
+    """Returns inspect's signature of "x, dim=None, *args", with the parameter `_semantic` that every function of the language has."""
     found, kind = [], inspect.Parameter.POSITIONAL_OR_KEYWORD
     for word in parameters:
         name, _, default = word.partition("=")
@@ -56,7 +56,7 @@ def signature_of(parameters):
 
 @functools.lru_cache(None)
 def language_table():
-    """Functions by the module that has them, as the library lists them: {"tl": {"load": ["pointer", "mask=None"]}}."""
+    """Returns the library's list of functions by module: {"tl": {"load": ["pointer", "mask=None"]}}."""
     from neso import library
     table = {}
     for line in library.help_text("language").splitlines():
@@ -79,7 +79,7 @@ def language_functions(module, *places):
 
 
 def builtin(fn):
-    """Marks a function that a kernel calls while it is compiled."""
+    """Marks a function that the compiler calls when a kernel uses it."""
     setattr(fn, TRITON_BUILTIN, True)
     return fn
 
@@ -112,7 +112,7 @@ class constexpr_type:
 
 
 class constexpr:
-    """A value known when a kernel is compiled; computing with one gives another."""
+    """A compile-time constant. Operators on constants give constants."""
 
     def __init__(self, value):
         while isinstance(value, constexpr):
@@ -184,7 +184,7 @@ def check_bit_width(value, shift_value):
 
 
 class const:
-    """An annotation: a pointer that is only read through."""
+    """An annotation: a pointer through which the kernel only reads."""
 
 
 # -- types --
@@ -386,7 +386,7 @@ def get_int_dtype(bitwidth, signed):
 
 
 def str_to_ty(name, c=None):
-    """The type that a signature's word means: "*fp16", "i32"."""
+    """Returns the type for a word of a signature: "*fp16", "i32"."""
     if name.startswith("*"):
         is_const = name.startswith("*k")
         return pointer_type(str_to_ty(name[2:] if is_const else name[1:], c), const=is_const)
@@ -403,7 +403,7 @@ class base_value:
 
 
 class tensor(base_value):
-    """A tile or scalar of a kernel: only kernels have some."""
+    """The type of tiles and scalars, which exist only in kernels."""
 
     def __init__(self, *args, **kwargs):
         raise TypeError("tl.tensor exists in kernels only, and neso compiles those from their text")
@@ -447,7 +447,7 @@ class PropagateNan(enum.Enum):
 
 
 class _Range:
-    """Loops of kernels; as a type it is what programs may test for."""
+    """The type of loop ranges in kernels, for isinstance."""
 
     def __init__(self, arg1, arg2=None, step=None, **hints):
         self.start, self.end = (0, arg1) if arg2 is None else (arg1, arg2)

@@ -173,10 +173,11 @@ class Autotuner(KernelInterface):
         return (*[named[k] for k in self.keys if k in named], *[dtype_name(x.dtype) for x in named.values() if hasattr(x, "dtype")])
 
     def _assemble_ahead(self, configs, args, kwargs):
-        """Compiles the configurations, and has ptxas assemble all of them at once; else the driver assembles each when it is timed.
+        """Compiles all configurations, and assembles them with parallel ptxas processes, before the first one is timed. Without this step the
+        driver assembles each configuration when it is timed.
 
-        A configuration that cannot be compiled meets its error when it is timed. Where hooks watch compilations, or change the arguments
-        before a launch, nothing is compiled ahead of its time."""
+        _bench reports the errors of configurations that do not compile. If a program has set hooks that observe compilations or change
+        arguments, the function does nothing."""
         from neso import assembler, check, fallback
         fn = jit_function_of(self.fn)
         watched = (fn.pre_run_hooks, knobs.runtime.jit_cache_hook, knobs.runtime.jit_post_compile_hook, self.user_defined_pre_hook,
@@ -188,7 +189,7 @@ class Autotuner(KernelInterface):
         for config in configs:
             try:
                 kernels.append(self.fn.run(*args, **{**kwargs, **config.all_kwargs(), "warmup": True}))
-            except Exception:  # _bench meets it again
+            except Exception:  # _bench reports it
                 continue
         kernels = [k for k in kernels if k is not None and not k.is_loaded()]
         if len(kernels) > 1:

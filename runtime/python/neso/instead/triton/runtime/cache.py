@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.runtime.cache in neso: files kept by the digest of what they were made of, below TRITON_CACHE_DIR."""
+"""triton.runtime.cache in neso: a cache of files below TRITON_CACHE_DIR, by the digest of their inputs."""
 import base64
 import functools
 import hashlib
@@ -11,7 +11,7 @@ from .. import __version__, knobs
 
 
 def _base32(key):
-    """A hexadecimal digest as a folder's name."""
+    """Returns the folder name for a hexadecimal digest."""
     return base64.b32encode(bytes.fromhex(key)).decode("utf-8").rstrip("=")
 
 
@@ -55,7 +55,7 @@ class FileCacheManager(CacheManager):
         return self._make_path(filename) if self.has_file(filename) else None
 
     def get_group(self, filename):
-        """The paths that were put together under a name, those that are still there; None: no such group."""
+        """Returns the paths of a group by file name, without files that no longer exist; None if there is no such group."""
         path = self.get_file(f"__grp__{filename}")
         if path is None:
             return None
@@ -66,7 +66,7 @@ class FileCacheManager(CacheManager):
         return self.put(json.dumps({"child_paths": group}), f"__grp__{filename}", binary=False)
 
     def put(self, data, filename, binary=True):
-        """The path; other processes see the file whole or not at all."""
+        """Writes a file and returns its path. Other processes see the whole file or no file."""
         if not isinstance(data, bytes):
             data = str(data).encode()
         path = self._make_path(filename)
@@ -103,7 +103,7 @@ def get_dump_manager(key):
 
 @functools.lru_cache(None)
 def triton_key():
-    """Which compiler this is: a digest of neso's library and of this package."""
+    """Returns a digest of neso's library and of this package, which identifies the compiler."""
     from neso import library
     digest = hashlib.sha256()
     package = os.path.dirname(os.path.abspath(library.__file__))

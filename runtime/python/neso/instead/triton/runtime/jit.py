@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""triton.runtime.jit in neso: kernels as a program holds and launches them.
+"""triton.runtime.jit in neso: the objects that @triton.jit returns, and launches of kernels.
 
     kernel[grid](x, y, n, BLOCK=512)
-       arguments ─► types and promises (specialize_impl) ─► a compiled kernel, kept by device ─► launch
+       arguments ─► types and promises (specialize_impl) ─► a compiled kernel of the device ─► launch
 
-Nothing here runs a kernel's body: its text goes to neso's library (neso/source.py).
+Python never executes a kernel's body: neso's library gets its text (neso/source.py).
 """
 import ast
 import copy
@@ -48,7 +48,7 @@ def pointer_to(dtype, is_const=False):
 
 
 def address_of(x):
-    """The address of an array's first element; None: it is no array."""
+    """Returns the address of an array's first element; None if arg is not an array."""
     if hasattr(x, "data_ptr"):
         return x.data_ptr()
     face = getattr(x, "__cuda_array_interface__", None) or getattr(x, "__array_interface__", None)
@@ -145,7 +145,7 @@ def _normalize_ty(ty):
 
 
 class KernelParam:
-    """A parameter of a kernel: its name, and what its annotation and the decorator say."""
+    """A parameter of a kernel: its name, and the information from its annotation and from the decorator."""
 
     def __init__(self, num, param, do_not_specialize, do_not_specialize_on_alignment):
         self.num, self._param = num, param
@@ -162,7 +162,7 @@ class KernelParam:
 
     @cached_property
     def annotation_type(self):
-        """The type that the annotation forces, or ""."""
+        """The type that the annotation demands, or ""."""
         plain = self.annotation[2:] if self.annotation.startswith("*k") else self.annotation.lstrip("*")
         return self.annotation if plain in type_canonicalisation_dict.values() else ""
 
@@ -184,7 +184,7 @@ class KernelParam:
 
 
 def _specialization_of(p):
-    """Python text for what a binder makes of one argument."""
+    """Returns the Python text with which a binder specializes one argument."""
     if p.is_constexpr:
         return f"('constexpr', {p.name})"
     call = (f"specialize_impl(backend, {p.name}, {bool(p.is_const)}, {not p.do_not_specialize}, "
@@ -198,7 +198,7 @@ def _specialization_of(p):
 
 
 def create_function_from_signature(sig, kparams, backend):
-    """A function that binds a call: (arguments by name, their specialization, other keywords)."""
+    """Returns a function that binds the arguments of a call, and returns (arguments by name, their specialization, other keywords)."""
     given = [p.name if not p.has_default else f"{p.name}=default_{p.name}" for p in kparams]
     text = (f"def binder({', '.join(given + ['**options'])}):\n"
             f"    return ({{{', '.join(f'{p.name!r}: {p.name}' for p in kparams)}}},\n"
@@ -215,7 +215,7 @@ _BUILTIN_NAMES = {"float", "getattr", "int", "isinstance", "len", "list", "max",
 
 
 class _Locals(ast.NodeVisitor):
-    """Names that a function assigns: they hide the globals of that name."""
+    """Collects the names that a function assigns, which hide globals of the same name."""
 
     def __init__(self):
         self.names = set()
@@ -229,7 +229,7 @@ class _Locals(ast.NodeVisitor):
 
 
 class _Dependencies(ast.NodeVisitor):
-    """The globals that a function reads, as they are now, and a digest of the functions that it calls."""
+    """Collects the current values of the globals that a function reads, and a digest of the functions that it calls."""
 
     def __init__(self, fn):
         self.fn = fn
@@ -284,7 +284,7 @@ class _Dependencies(ast.NodeVisitor):
         return value
 
     def visit_arguments(self, node):
-        """Defaults were computed when the function was defined."""
+        """Skips the defaults, which Python evaluated at the definition."""
         for a in node.args + node.kwonlyargs + node.posonlyargs:
             if a.annotation:
                 self.visit(a.annotation)
@@ -293,7 +293,7 @@ class _Dependencies(ast.NodeVisitor):
 def _copied(value):
     try:
         return copy.deepcopy(value)
-    except Exception:  # what cannot be copied is compared with itself
+    except Exception:  # an object that cannot be copied is compared with itself
         return value
 
 
@@ -376,7 +376,7 @@ class JITCallable:
 
     def _unsafe_update_src(self, new_src):
         self.hash, self._src = None, new_src
-        knobs._replaced.append("src")  # whoever calls it may be compiled already
+        knobs._replaced.append("src")  # kernels that call it may be compiled already
 
     @property
     def src(self):
@@ -389,7 +389,7 @@ class JITCallable:
 
 
 class KernelInterface:
-    """What is launched by kernel[grid](arguments)."""
+    """An object that kernel[grid](arguments) launches."""
 
     def warmup(self, *args, grid, **kwargs):
         return self.run(*map(MockTensor.wrap_dtype, args), grid=grid, warmup=True, **kwargs)
@@ -433,7 +433,7 @@ def _without_callables(x):
 
 
 class _Kernels(dict):
-    """Compiled kernels by their keys. What is taken out is compiled again, also where launches in C knew it."""
+    """Compiled kernels by their keys. Removing one also removes it from the table of launches in C."""
 
     def __init__(self, fn):
         super().__init__()
@@ -453,7 +453,7 @@ class _Kernels(dict):
 
 
 class _DeviceCaches(_Kernels):
-    """By device: its kernels, their keys, the target, the backend, and the function that binds calls."""
+    """For each device: its kernels, their keys, the target, the backend, and the function that binds calls."""
 
     def __missing__(self, device):
         self[device] = found = self.fn.create_binder()
@@ -474,7 +474,7 @@ class JITFunction(JITCallable, KernelInterface):
             named = [i in names or param.name in names for names in (self.do_not_specialize, self.do_not_specialize_on_alignment)]
             self.params.append(KernelParam(i, param, *named))
         self.device_caches = _DeviceCaches(self)
-        self._dispatch = None  # launches in C, once there was one
+        self._dispatch = None  # the object that launches in C; None before the first launch
         self.kernel, self.debug, self.noinline = None, debug, noinline
         self.arg_names = [p.name for p in self.params]
         self.constexprs = [p.num for p in self.params if p.is_constexpr]
@@ -491,7 +491,7 @@ class JITFunction(JITCallable, KernelInterface):
         return _Kernels(self), {}, target, backend, create_function_from_signature(self.signature, self.params, backend)
 
     def add_pre_run_hook(self, hook):
-        """hook(*args, **kwargs) is called before each launch."""
+        """Makes each launch call hook(*args, **kwargs) first."""
         assert callable(hook)
         self.pre_run_hooks.append(hook)
 
@@ -515,7 +515,7 @@ class JITFunction(JITCallable, KernelInterface):
                     is_manual_warmup=is_warmup, already_compiled=False)
 
     def _pack_args(self, backend, kwargs, bound_args, specialization, options):
-        """(options, types by name, constants by path, promises by path) of a specialization that is new."""
+        """Returns (options, types by name, constants by path, promises by path) of a new specialization."""
         names = list(bound_args)
         for k in options:
             if k not in backend.option_names:
@@ -536,7 +536,7 @@ class JITFunction(JITCallable, KernelInterface):
         return lambda *args, **kwargs: self.run(*args, grid=grid, warmup=False, **kwargs)
 
     def run(self, *args, grid, warmup, **kwargs):
-        """Launches, or with `warmup` compiles only; the compiled kernel."""
+        """Launches the kernel, or with `warmup` only compiles it. Returns the compiled kernel."""
         if self._dispatch is not None and not warmup:
             return self._dispatch.at(grid)(*args, **kwargs)
         kernel = self._run(args, kwargs, grid, warmup)
@@ -583,7 +583,7 @@ class JITFunction(JITCallable, KernelInterface):
         return kernel
 
     def _compile_or_refuse(self, kernels, key, *args):
-        """The compiled kernel; under NESO_FALLBACK=triton, where neso cannot compile it, what stands for the original's."""
+        """Returns the compiled kernel; a Refused with NESO_FALLBACK=triton if neso cannot compile it."""
         try:
             return self._do_compile(key, *args)
         except Exception as e:
@@ -593,7 +593,7 @@ class JITFunction(JITCallable, KernelInterface):
             return found
 
     def check_globals(self):
-        """A kernel keeps the values that its globals had when it was compiled: a change is an error."""
+        """Raises an error if a global has changed since the kernel was compiled, because the kernel contains the old value."""
         missing = object()
         for (name, _), (value, scope) in self.used_global_vals.items():
             now = scope.get(name, missing)
@@ -633,7 +633,7 @@ class JITFunction(JITCallable, KernelInterface):
         return kernel
 
     def preload(self, specialization_data):
-        """Compiles what serialize_specialization_data wrote."""
+        """Compiles the specialization that serialize_specialization_data wrote."""
         from ..language import core
         device = driver.active.get_current_device()
         data = json.loads(specialization_data)
@@ -659,13 +659,13 @@ class JITFunction(JITCallable, KernelInterface):
         return f"JITFunction({self.module}:{self.fn.__qualname__})"
 
 
-_run = JITFunction.run  # a program may put its own there
+_run = JITFunction.run  # a program may replace the method
 
 
 # -- launches in C (neso/extension) --
 
 def make_dispatch(fn):
-    """What launches a kernel without Python's help, where there is the extension, torch and a GPU; else None."""
+    """Returns the object that launches a kernel in C; None without the extension, torch or a GPU."""
     from neso import launches
     active = driver.active
     if launches.extension is None or check.is_on() or active.where != "cuda" or active.torch is None or fn.device or len(fn.params) > 64:
@@ -685,7 +685,7 @@ def make_dispatch(fn):
 
 
 def remember(fn, kernel, args, kwargs):
-    """(address of neso_launch, the kernel's, its plan, globals, types of arrays), or None: Python has to launch this one."""
+    """Returns (address of neso_launch, address of the kernel, its plan, globals, types of arrays); None if only Python can launch the kernel."""
     from neso import launches
     launcher = kernel._here.launcher if hasattr(kernel, "_here") else None
     if launcher is None or launcher.places is None:
@@ -701,7 +701,7 @@ def remember(fn, kernel, args, kwargs):
 
 
 def _arrays(xs):
-    """Arrays among arguments, in tuples and descriptors too."""
+    """Yields the arrays among the arguments, also those in tuples and descriptors."""
     for x in xs:
         if isinstance(x, tuple):
             yield from _arrays(x)
@@ -735,7 +735,7 @@ def serialize_specialization_data(name, signature, constants, attrs, options, ke
 
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None, do_not_specialize_on_alignment=None,
         debug=None, noinline=None):
-    """Makes a kernel, or a function that kernels call, of a Python function."""
+    """Turns a Python function into a kernel, or into a function that kernels call."""
 
     def decorate(fn):
         assert callable(fn)
@@ -759,7 +759,7 @@ def get_jit_fn_file_line(fn):
 # -- what stands for tensors --
 
 class MockTensor:
-    """A tensor of which only the type is known: kernel.warmup(MockTensor(torch.float32), ...)."""
+    """A tensor that has only a type: kernel.warmup(MockTensor(torch.float32), ...)."""
 
     @staticmethod
     def wrap_dtype(arg):
@@ -785,7 +785,7 @@ class MockTensor:
 
 
 class TensorWrapper:
-    """A tensor whose elements are taken for another type."""
+    """A tensor whose elements are interpreted as another type."""
 
     def __init__(self, base, dtype):
         self.base, self.dtype = base, dtype
@@ -841,7 +841,7 @@ class BoundConstexprFunction(JITCallable):
         return self.__func__(self.__self__, *args, **kwargs)
 
 
-PLAIN = frozenset((int, float, bool, str))  # no constexpr, and nothing that holds one
+PLAIN = frozenset((int, float, bool, str))  # neither a constexpr nor an object that contains one
 
 
 class ConstexprFunction(JITCallable):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.backends.nvidia.compiler in neso: options of a kernel, and what its target is called."""
+"""triton.backends.nvidia.compiler in neso: the options of a kernel, and the names of targets."""
 import hashlib
 from dataclasses import dataclass, fields
 from typing import Optional, Tuple
@@ -7,7 +7,7 @@ from typing import Optional, Tuple
 from ... import knobs
 from ..compiler import BaseBackend
 
-# Compute capability to neso's targets; others take the last one that is not above them.
+# neso's targets by compute capability. Another capability uses the largest one below it.
 TARGETS = {80: "sm_80", 86: "sm_86", 89: "sm_89", 90: "sm_90a", 100: "sm_100a", 120: "sm_120a"}
 
 
@@ -16,7 +16,7 @@ def sm_arch_from_capability(capability):
 
 
 def target_name(arch):
-    """neso's name of a GPUTarget's arch."""
+    """Returns neso's name for a GPUTarget's arch."""
     known = [n for n in TARGETS if n <= int(arch)]
     if not known:
         raise RuntimeError(f"neso compiles for compute capability 8.0 and above, not {int(arch) / 10}")
@@ -89,7 +89,7 @@ class CUDABackend(BaseBackend):
         return {"triton.language.extra.libdevice": libdevice}
 
     def load_dialects(self, context):
-        """neso has no dialects: its IR is one."""
+        """Does nothing: neso has no dialects."""
 
     def hash(self):
         return f"neso-{target_name(self.target.arch)}"

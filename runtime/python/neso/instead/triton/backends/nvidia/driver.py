@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""triton.backends.nvidia.driver in neso: the device and stream that a launch goes to.
+"""triton.backends.nvidia.driver in neso: the device and stream of a launch.
 
-With torch they are torch's; without it, GPU 0 and the default stream. CpuDriver answers where kernels run on the CPU.
+With torch they are torch's current ones; without it, GPU 0 and the default stream. CpuDriver is for kernels that run on the CPU.
 """
 import functools
 import os
@@ -12,7 +12,7 @@ from ..driver import DriverBase, GPUDriver
 
 @functools.lru_cache(None)
 def libcuda_dirs():
-    """Folders of libcuda.so.1, as the loader has them."""
+    """Returns the folders in which the loader finds libcuda.so.1."""
     from ... import knobs
     if knobs.nvidia.libcuda_path:
         return [knobs.nvidia.libcuda_path]
@@ -29,7 +29,7 @@ def libcuda_dirs():
 
 
 def make_tensordesc_arg(arg, metadata=None):
-    """A descriptor as neso's kernels take it: address, sizes, strides but the last."""
+    """Returns the values of a descriptor for neso's kernels: address, sizes, strides except the last."""
     return [arg.base.data_ptr(), *arg.shape, *arg.strides[:-1]]
 
 
@@ -38,7 +38,7 @@ _ATTRIBUTES = {"max_shared_mem": 97, "max_num_regs": 82, "multiprocessor_count":
 
 
 class CudaUtils:
-    """Questions to CUDA's driver."""
+    """Queries of CUDA's driver."""
 
     def __init__(self):
         import ctypes
@@ -128,7 +128,7 @@ class CudaDriver(GPUDriver):
 
 
 class CpuUtils:
-    """What a program that asks for a GPU's numbers is told where there is none: an H100's, which PTX on the emulator is compiled for."""
+    """The properties that programs get without a GPU: those of an H100, which is the emulator's target."""
 
     def get_device_properties(self, device):
         return {"max_shared_mem": 232448, "max_num_regs": 65536, "multiprocessor_count": 132, "warpSize": 32,
@@ -151,7 +151,7 @@ class _CpuEvent:
 
 
 class _CpuInterface:
-    """What do_bench asks of torch.cuda."""
+    """The part of torch.cuda that do_bench uses."""
     Event = _CpuEvent
 
     @staticmethod
