@@ -100,6 +100,16 @@ def accumulate(out, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def mixed_signs(x):
+    tl.store(x, tl.load(x) // tl.load(x).to(tl.uint32))
+
+
+@triton.jit
+def third_axis(x):
+    tl.expand_dims(tl.arange(0, 8), 2)
+
+
+@triton.jit
 def pick(x, out, fn: tl.constexpr, dtype: tl.constexpr, mode: tl.constexpr):
     v = fn(tl.load(x), 2.0)
     if mode == "int":
@@ -223,6 +233,24 @@ class LaunchTest(unittest.TestCase):
                             (lambda: scale(x), RuntimeError), (lambda: tl.exp(1.0), ValueError), (lambda: tl.nothing, AttributeError),
                             (lambda: triton.nothing, AttributeError)):
             self.assertRaises(error, call)
+
+    def test_words_of_triton(self):
+        """Programs search errors for Triton's words."""
+        x = Tensor([1] * 8, INT)
+        for call, words in ((lambda: mixed_signs[(1,)](x), "Cannot use .* because they have different signedness"),
+                            (lambda: third_axis[(1,)](x), "invalid axis 2")):
+            with self.assertRaisesRegex(triton.CompilationError, words) as found:
+                call()
+            self.assertRegex(str(found.exception.__cause__), words)
+
+    def test_limits(self):
+        x = Tensor([0] * 8)
+        with self.assertRaises(OverflowError):
+            scale[(1,)](x, x, -2**63 - 1, 1.0, BLOCK=8)
+        with self.assertRaisesRegex(triton.OutOfResources, "threads, Required: 4096"):
+            scale[(1,)](x, x, 8, 1.0, BLOCK=8, num_warps=128)
+        options = triton.compiler.make_backend(triton.backends.compiler.GPUTarget("cuda", 90, 32)).parse_options({"extern_libs": {"a": "b.bc"}})
+        self.assertEqual(options.extern_libs, (("a", "b.bc"),))
 
     def test_hooks(self):
         seen = []

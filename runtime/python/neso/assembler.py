@@ -15,6 +15,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import warnings
@@ -70,6 +71,8 @@ def _candidates():
     yield _beside("torch", "bin", "ptxas")
     yield shutil.which("ptxas")
     yield os.path.join(os.environ.get("CUDA_HOME") or "/usr/local/cuda", "bin", "ptxas")
+    for folder in sys.path:  # the original Triton brings one
+        yield os.path.join(folder, "triton", "backends", "nvidia", "bin", "ptxas")
 
 
 def _beside(package, *parts):
@@ -105,6 +108,19 @@ def has_time(uses_gpu):
 
 def digest(ptx):
     return hashlib.sha256(ptx.encode()).hexdigest()
+
+
+def disassembled(ptx, target):
+    """Returns the disassembly of the code that ptxas makes of a text, as cuobjdump prints it. Raises a RuntimeError if a tool is missing."""
+    from triton import knobs
+    assembler = find()
+    code = assembler.assemble([ptx], target)[0] if assembler else None
+    if code is None:
+        raise RuntimeError("Cannot find ptxas, which asm['sass'] needs: set TRITON_PTXAS_PATH")
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as f:
+        f.write(code)
+        f.flush()
+        return subprocess.check_output([knobs.nvidia.cuobjdump.path, "-sass", f.name]).decode()
 
 
 def codes_of(texts, target, manager, name, may_run):

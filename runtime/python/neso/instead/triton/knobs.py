@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 _UNSET = object()
 
@@ -198,13 +199,14 @@ class NvidiaTool:
 
 
 class _Tool(_Env):
-    """The path of a tool: from its variable, on the PATH, or in /usr/local/cuda. neso itself needs no tool."""
+    """The path of a tool: from its variable, on the PATH, in /usr/local/cuda, or in the original Triton. neso itself needs no tool."""
 
     def __get__(self, obj, kind=None):
         found = super().__get__(obj, kind)
         if obj is None or isinstance(found, NvidiaTool):
             return found
-        for path in (found, shutil.which(self.name), os.path.join("/usr/local/cuda/bin", self.name)):
+        brought = [os.path.join(p, "triton", "backends", "nvidia", "bin", self.name) for p in sys.path]
+        for path in (found, shutil.which(self.name), os.path.join("/usr/local/cuda/bin", self.name), *filter(os.path.exists, brought)):
             tool = NvidiaTool.from_path(path) if path else None
             if tool:
                 obj.__dict__[self.name] = tool

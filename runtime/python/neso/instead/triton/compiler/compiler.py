@@ -187,7 +187,7 @@ class LazyDict:
 
 
 class AsmDict(dict):
-    """A kernel's texts "ptx" and "source", and its code "cubin". If no ptxas is found, or if the driver assembles the kernel, "cubin" is the PTX
+    """A kernel's texts "ptx" and "source", and its code "cubin" and "sass". If no ptxas is found, or if the driver assembles the kernel, "cubin" is the PTX
     text, which the driver loads with the same call."""
     recipe = target = None
 
@@ -199,8 +199,10 @@ class AsmDict(dict):
         if key == "cubin" and self.recipe:
             self.put_code(assembler().codes_of([self["ptx"]], self.target, None, "", True))
             return self[key]
+        if key == "sass" and self.recipe:
+            self["sass"] = assembler().disassembled(self["ptx"], self.target)
+            return self[key]
         why = "; neso has no such stage: `neso compile --emit` prints those that it has" if key in ("ttir", "ttgir", "llir") else ""
-        why = "; neso does not disassemble: nvdisasm prints what ptxas makes of 'ptx'" if key in ("sass", "amdgcn") else why
         raise KeyError(f"Unknown key: '{key}'; neso's kernels have {', '.join(self)}{why}")
 
     def put_code(self, codes):
