@@ -63,10 +63,13 @@ static bool add_code(struct neso_kernel *k, const struct neso_code *from)
 static bool add_codes(struct neso_kernel *k, const struct neso_code *codes, size_t count, struct fault *f)
 {
     bool good = true;
+    for (size_t i = 0; i < count; i++)
+        if (codes[i].size != sizeof codes[i])
+            return fault_set(f, NESO_INVALID, ERR_options_size, "%zu", codes[i].size);
     pthread_mutex_lock(&k->lock);
     bool is_first = !k->codes;
     for (size_t i = 0; i < count && is_first && good; i++)
-        good = codes[i].size == sizeof codes[i] && add_code(k, &codes[i]);
+        good = add_code(k, &codes[i]);
     pthread_mutex_unlock(&k->lock);
     return good || fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "for the kernel's machine code");
 }
