@@ -104,6 +104,7 @@ struct host_site {
     int nnames;             /* the variables of the function */
     const char **names;
     struct obj **values;    /* the traced values of the variables at the site */
+    const struct host_site *caller; /* function, closure and variables of the caller; NULL in the kernel itself */
 };
 
 /* The state of tracing one kernel; private to trace.c. */
@@ -253,8 +254,8 @@ void trace_statement(struct eval *e, struct scope *s, struct loc at);
 /* Executes the host_call op of this site with the given operand values, and stores its result. May raise
  * exceptions like any host code. */
 void host_site_run(struct eval *e, const struct host_site *site, const char *const *values, char *result);
-/* Returns a scope with the kernel's variables at the site, as objects. */
-struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values);
+/* Returns a scope with the variables at the site, as objects: those of its function, or of a caller `up` calls above. */
+struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values, int up);
 
 /* -- promote.c: operators on tensors -- */
 /* Converts a constant or tensor to a tensor. A number gets the type that it has without another operand. An

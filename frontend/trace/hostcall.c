@@ -128,10 +128,10 @@ static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
 
 /* -- sites -- */
 
-/* Adds the variables of the function being traced to the site. */
-static void add_names(struct eval *e, struct host_site *site, struct value_list *values)
+/* Adds the variables of a function to the site. */
+static void add_names(struct eval *e, const struct scope *s, struct host_site *site,
+                      struct value_list *values)
 {
-    const struct scope *s = e->trace->scope;
     int n = s ? s->names.n : 0;
     site->names = NEW_ARRAY(e->arena, n, const char *);
     site->values = NEW_ARRAY(e->arena, n, struct obj *);
@@ -150,10 +150,19 @@ static struct op *emit(struct eval *e, struct host_site site, struct value_list 
 {
     struct spec *spec = e->trace->spec;
     struct host_site *kept = NEW(e->arena, struct host_site);
-    site.function = e->trace->frame->fn->name;
-    site.closure = e->trace->frame->fn->closure;
-    add_names(e, &site, values);
+    const struct trace_frame *frame = e->trace->frame;
+    site.function = frame->fn->name;
+    site.closure = frame->fn->closure;
+    add_names(e, e->trace->scope, &site, values);
     *kept = site;
+    for (struct host_site *inner = kept; frame->outer; frame = frame->outer) {
+        struct host_site *caller = NEW(e->arena, struct host_site);
+        caller->function = frame->outer->fn->name;
+        caller->closure = frame->outer->fn->closure;
+        add_names(e, frame->caller, caller, values);
+        inner->caller = caller;
+        inner = caller;
+    }
     const struct type *t = type_scalar(e->trace->module, result);
     struct op *o = build_op(trace_builder(e, site.loc), OP_host_call, values->n, values->at,
                             site.kind != SITE_statement, &t, 0);
@@ -481,11 +490,14 @@ static int count_arguments(struct eval *e, const struct host_site *site)
     return values.n;
 }
 
-struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values)
+struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values, int up)
 {
     struct reader r = {e, values + count_arguments(e, site)};
-    struct scope *s = scope_new(e, site->closure);
-    for (int i = 0; i < site->nnames; i++)
-        scope_set(s, site->names[i], rebuild(&r, site->values[i], false));
-    return s;
+    for (;; site = site->caller, up--) {
+        struct scope *s = scope_new(e, site->closure);
+        for (int i = 0; i < site->nnames; i++)
+            scope_set(s, site->names[i], rebuild(&r, site->values[i], false));
+        if (up == 0 || !site->caller)
+            return s;
+    }
 }

@@ -397,12 +397,15 @@ struct obj *trace_inline(struct eval *e, struct function *fn, const struct args 
             return obj_error;
     struct scope *s = scope_new(e, fn->closure);
     eval_bind(e, fn, args, s);
-    struct trace_frame frame = {.outer = e->trace->frame, .fn = fn, .args = settle_arguments(e, fn, s)};
+    struct trace_frame frame = {
+        .outer = e->trace->frame, .fn = fn, .args = settle_arguments(e, fn, s), .caller = e->trace->scope};
     if (is_recursive(e, fn, frame.args)) {
         diag_error(e->diag, trace_loc(e, args->loc), ERR_recursion, fn->name);
         return obj_error;
     }
-    return inline_call(e, fn, s, &frame, args->loc);
+    struct obj *result = inline_call(e, fn, s, &frame, args->loc);
+    e->trace->scope = frame.caller;
+    return result;
 }
 
 struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args)

@@ -16,6 +16,7 @@ struct trace_frame {
     const struct trace_frame *outer;
     const struct function *fn;
     const struct scope *args; /* the call's arguments, to detect recursion */
+    const struct scope *caller; /* the scope of the statement that calls the function; NULL for the kernel */
 };
 
 /* A name that existed only inside a branch or a loop. */

@@ -62,6 +62,33 @@ x_ptr, float32[6], at offset [0]
   x = [2. 3.]
 TEXT
 
+prompt 'p x\nu\np x, offs\np y\nl\nu\nd\nd\np x\nq\n' --break stops.py:9@1 stops.py
+shows "up and down" <<'TEXT'
+> stops.py:9 in half, program (1, 0, 0)
+      return y
+[2. 3.]
+> stops.py:17 in k
+      x = half(x) + i
+(array([2., 3.], dtype=float32), array([2, 3], dtype=int32))
+NameError: name 'y' is not defined
+   12    def k(x_ptr, n, BLOCK: tl.constexpr):
+   13        pid = tl.program_id(0)
+   14        offs = pid * BLOCK + tl.arange(0, BLOCK)
+   15        x = tl.load(x_ptr + offs, offs < n)
+   16        for i in range(2):
+   17 ->         x = half(x) + i
+   18        tl.store(x_ptr + offs, x, offs < n)
+   19    
+   20    @triton.jit
+   21    def pauses(x_ptr):
+   22        pid = tl.program_id(1)
+  the kernel is the outermost
+> stops.py:9 in half
+      return y
+  no further call leads to this line
+[2. 3.]
+TEXT
+
 prompt 'p x\nprint offs * 2\npid\nBLOCK, n\nx[0] + 1\ns\nw\nc\nc\nc\nc\n' --break stops.py:16@1 stops.py
 shows "--break FILE:LINE@pid" <<'TEXT'
 > stops.py:16 in k, program (1, 0, 0)

@@ -242,9 +242,9 @@ static void show_expression(struct program *p, struct eval *e, struct scope *s, 
 }
 
 /* The kernel's variables, a line each; of a large tile its beginning. */
-static void show_variables(struct program *p, struct eval *e, struct scope *s, const struct stop *stop)
+static void show_variables(struct program *p, struct eval *e, struct scope *s, const struct host_site *site,
+                           const struct stop *stop)
 {
-    const struct host_site *site = stop->site;
     enum { WIDTH = 70 };
     struct text out;
     text_init(&out, e->arena);
@@ -341,6 +341,44 @@ static bool holds(struct program *p, struct eval *e, struct scope *s, const stru
     return stops;
 }
 
+/* -- frames: the function that is shown, `up` calls above the site -- */
+
+static const struct host_site *frame_of(const struct stop *stop, int up)
+{
+    const struct host_site *site = stop->site;
+    while (up-- > 0)
+        site = site->caller;
+    return site;
+}
+
+/* Returns where the frame stands: at the site, or at the call of the frame below. */
+static struct loc place_of(const struct program *p, const struct stop *stop, int up)
+{
+    struct loc at = stop->site->loc;
+    while (up-- > 0)
+        at = p->module->diag.calls.at[at.call].at;
+    return at;
+}
+
+/* Goes one frame up (1) or down (-1), and shows it. */
+static void move(struct program *p, const struct stop *stop, int *up, int by)
+{
+    struct text out;
+    int to = *up + by;
+    text_init(&out, &p->module->arena);
+    bool is_last = by > 0 && (!frame_of(stop, *up)->caller || !place_of(p, stop, *up).call);
+    if (to < 0 || is_last) {
+        text_str(&out, by > 0 ? "  the kernel is the outermost\n" : "  no further call leads to this line\n");
+    } else {
+        *up = to;
+        text_str(&out, "> ");
+        show_place(p, place_of(p, stop, to), frame_of(stop, to)->function, &out);
+        text_char(&out, '\n');
+        show_line(p, place_of(p, stop, to), &out);
+    }
+    say(p, &out);
+}
+
 /* -- the prompt -- */
 
 static const struct command {
@@ -357,6 +395,8 @@ static const struct command {
     {"D", "clear", "[NUMBER]", "forget a breakpoint, or all"},
     {"l", "list", "", "the source around this line"},
     {"w", "where", "", "the calls that lead here"},
+    {"u", "up", "", "show the function that called this one: its line and variables"},
+    {"d", "down", "", "back to the function that it called"},
     {"q", "quit", "", "end the program"},
     {"h", "help", "", "this; an empty line repeats the last command"},
 };
@@ -411,7 +451,8 @@ static void go_on(struct program *p, const struct stop *stop, char command)
 
 void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
 {
-    struct scope *s = host_site_scope(e, stop->site, stop->call->values);
+    struct scope *s = host_site_scope(e, stop->site, stop->call->values, 0);
+    int up = 0;
     struct debugger *d = &p->debugger;
     if (!holds(p, e, s, stop))
         return;
@@ -431,7 +472,7 @@ void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
         case 'n':
         case 'c': go_on(p, stop, command); return;
         case 'q': quit(e, stop->site->loc);
-        case 'V': show_variables(p, e, s, stop); break;
+        case 'V': show_variables(p, e, s, frame_of(stop, up), stop); break;
         case 'b':
         case 'T':
             if (*rest)
@@ -440,7 +481,12 @@ void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
                 show_points(p);
             break;
         case 'D': clear_points(p, rest); break;
-        case 'l': show_source(p, stop->site->loc); break;
+        case 'l': show_source(p, place_of(p, stop, up)); break;
+        case 'u':
+        case 'd':
+            move(p, stop, &up, command == 'u' ? 1 : -1);
+            s = host_site_scope(e, stop->site, stop->call->values, up);
+            break;
         case 'w': show_where(p, e, stop); break;
         case 'h': show_help(p); break;
         default:
