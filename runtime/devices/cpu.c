@@ -104,7 +104,7 @@ bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *
     return true;
 }
 
-/* Are all bytes from `base` on outside of every allocation? The caller holds the lock. */
+/* Are the `bytes` bytes from `base` on outside of every allocation? The caller holds the lock. */
 static bool is_free(const struct cpu *m, uint64_t base, uint64_t bytes)
 {
     int i = position(m, base);

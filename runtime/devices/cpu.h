@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu.h: memory of this process as device memory, which the interpreter and the emulator use. Allocations have known
- * bounds and unused bytes between them. Addresses are pointers. Functions are synchronous. A device's state begins
- * with a struct cpu. */
+ * bounds and unused bytes between them. Addresses are pointers. Functions are synchronous. The state of such a
+ * device (device.state) is a struct cpu. */
 #ifndef NESO_RUNTIME_CPU_H
 #define NESO_RUNTIME_CPU_H
 
@@ -49,8 +49,8 @@ void cpu_event_free(struct device *d, void *event);
 bool cpu_event_record(struct device *d, void *event, void *stream, struct fault *f);
 bool cpu_event_seconds(struct device *d, void *from, void *to, double *seconds, struct fault *f);
 
-/* A sorted list of the device's current buffers, *n of them, which the caller frees by the device's allocator. NULL:
- * out of memory. The buffer into which pointers[k] points gets the name names[k], unless that is NULL. */
+/* Returns a sorted list of the device's *n current buffers, which the caller frees with cpu_buffers_free. NULL: out
+ * of memory. The buffer into which pointers[k] points gets the name names[k], unless that is NULL. */
 struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *names, const uint64_t *pointers, int *n);
 void cpu_buffers_free(struct device *d, struct cpu_buffer *list, int n);
 /* The last buffer that begins at or below `at`; NULL: there is none. */

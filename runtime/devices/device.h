@@ -52,7 +52,7 @@ struct image {
     size_t ptx_bytes;
     const void *code; /* a cubin that ptxas made of the PTX; NULL: the driver assembles the PTX */
     const struct ptx_info *info;
-    const struct func *func; /* otherwise the function, at the traced degree */
+    const struct func *func; /* the traced IR, if the device does not take PTX */
 };
 
 /* The part of a launch during which the interpreter checks for races between programs. */
@@ -166,7 +166,7 @@ struct device_class {
 
 extern const struct device_class device_cuda, device_interpreter, device_emulator;
 
-/* `name` as for neso_context_use_device. */
+/* Opens the device with a name as in neso_context_use_device. */
 bool device_open(struct device *d, const char *name, void *cuda_context, const struct memory *mem, struct fault *f);
 void device_close(struct device *d);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* tensormap.h: the emulator's format of a tensor map, which is a kernel parameter: it describes a tensor, the box
- * that a bulk copy moves, and the swizzle of the box in shared memory.
+/* tensormap.h: the emulator's format of a tensor map. A tensor map is a kernel parameter that describes a tensor, the
+ * box that a bulk copy moves, and the swizzle of the box in shared memory. map_pack converts the values of the launch
+ * plan (plan.h) to a struct packed_map.
  *
- *     cuda      cuTensorMapEncodeTiled makes the parameter from the values of the launch plan (plan.h)
- *     emulator  map_pack makes the parameter, a struct packed_map of 128 bytes, from the same values
+ *     cuda      cuTensorMapEncodeTiled makes the parameter from the fields of the struct packed_map
+ *     emulator  the struct packed_map, of 128 bytes, is the parameter
  *
  * Dimension 0 is contiguous. The limits are those of cuTensorMapEncodeTiled: rank 1 to 5, extents up to 2^31 (it
  * accepts 2^32, but copies then trap on an H200), base a multiple of 16, strides multiples of 16 below 2^40, boxes

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda.h: the functions of the CUDA driver that neso uses, one row each, with prototypes of neso, so that the build
+/* cuda.h: the functions of the CUDA driver that neso uses, one row each. The prototypes are written here, so the build
  * needs neither the driver's header nor its library. cuda.c opens libcuda.so.1 when a GPU is chosen, and looks up
  * every row. */
 #ifndef NESO_RUNTIME_CUDA_H
@@ -59,7 +59,7 @@ typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event;
 /* The layouts of CUlaunchConfig and CUlaunchAttribute. */
 struct cu_launch_attribute {
     int id;
-    /* after 4 unused bytes a union of 64 bytes: the cluster's sizes x, y, z, or the number of another attribute */
+    /* after 4 unused bytes a union of 64 bytes: the cluster's sizes x, y, z, or the value of another attribute */
     unsigned cluster[17];
 };
 struct cu_launch {

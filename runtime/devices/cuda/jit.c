@@ -3,8 +3,8 @@
  *
  *     PTX, or a cubin that ptxas made of it ──module_load──► function
  *
- * jit.c loads PTX directly. The driver's linker could return a cubin, but it assembles relocatable code. In such
- * code, `setmaxnreg` has no effect and warp-uniform values are not in uniform registers: a matmul of n = 4096
+ * jit.c loads PTX directly. The driver's linker could return a cubin, but the linker assembles relocatable code. In
+ * such code, `setmaxnreg` has no effect and warp-uniform values are not in uniform registers: a matmul of n = 4096
  * executes 1.6 times the instructions, and takes 1.5 % longer. The driver caches assembled code. The assembler's
  * messages name a line of PTX; the `.loc` before that line names the line of Python from which the PTX was compiled:
  *

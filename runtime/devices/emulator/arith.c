@@ -62,8 +62,8 @@ UNSIGNED(xor, x ^ y)
 UNSIGNED(not, ~(uint64_t)x)
 UNSIGNED(mov, x)
 
-/* -- operations that differ for signed and unsigned types. Division by zero and its remainder give all ones, as on
- * GPUs; the ISA does not specify the result -- */
+/* -- operations that differ for signed and unsigned types. The quotient and the remainder of a division by zero
+ * are all ones, as on GPUs; the ISA does not specify them -- */
 
 UNSIGNED(min, x < y ? x : y)
 SIGNED(min, x < y ? x : y)

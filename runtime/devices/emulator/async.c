@@ -81,7 +81,7 @@ static void copy(struct emu_op *op)
     }
 }
 
-/* Computes how many bytes each lane copies. */
+/* Computes how many bytes each lane reads; the rest of its copy is zeros. */
 static void sizes(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint8_t *taken)
 {
     int bytes = (int)in->opnds[2].offset;

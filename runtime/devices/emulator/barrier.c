@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* barrier.c: waits at barriers, and reports of deadlocks (PTX ISA, "Parallel Synchronization and Communication
+/* barrier.c: executes waits at barriers, and reports deadlocks (PTX ISA, "Parallel Synchronization and Communication
  * Instructions: bar, barrier", "bar.warp.sync", "barrier.cluster").
  *
  * A barrier of a CTA counts the threads that wait (bar.sync) or only arrive (bar.arrive). The last thread releases
@@ -161,9 +161,9 @@ static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32
 enum { WARPGROUP = 4 };
 
 /* Releases the warps of a warpgroup that wait for wgmmas. A group of wgmmas is complete when all four warps have
- * committed it, and the wait then orders their earlier accesses. Kernels rely on this if a single thread arrives at
- * an mbarrier for the warpgroup. The wait does not order asynchronous accesses for which only another warp has
- * waited, nor another warp's accesses after its commit of the group. */
+ * committed it. The accesses of each warp before its commit are then ordered before the end of the wait. Kernels rely
+ * on this if a single thread arrives at an mbarrier for the warpgroup. The wait does not order asynchronous accesses
+ * for which only another warp has waited, nor another warp's accesses after its commit of the group. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++) {

@@ -170,10 +170,10 @@ static void ask(struct emu_warp *w, const struct emu_insn *in)
     longjmp(c->fail, 1);
 }
 
-/* Checks that only some kernels need. If a warp has released registers by setmaxnreg, it must not have more live
- * registers than its budget plus a quarter, because ptxas would spill. The quarter is a tolerance, because ptxas may
- * schedule differently. Warps that have acquired registers are not checked, because they may need more registers
- * than a thread can have. */
+/* Performs the checks and counts that only some launches need. If a warp has released registers by setmaxnreg, it
+ * must not have more live registers than its budget plus a quarter, because ptxas would spill. The quarter is a
+ * tolerance, because ptxas may schedule differently. Warps that have acquired registers are not checked, because they
+ * may need more registers than a thread can have. */
 static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     enum { SPARED = 4 }; /* tolerance: budget / SPARED */
@@ -248,8 +248,8 @@ static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
     return running;
 }
 
-/* Runs the warps until the cluster ends. Returns false after a time limit: a warp may wait for other clusters, which
- * should then run. */
+/* Runs the warps until the cluster ends. Returns false when the cluster's turn ends: a warp may wait for other
+ * clusters, which should then run. */
 static bool run_warps(struct emu_cluster *c)
 {
     enum { ASYNC_IS_RARE = 4 };
@@ -496,7 +496,7 @@ static long long spread(const struct grid *g, long long i)
     return i * step + i * rest / g->sample;
 }
 
-/* Is there a cluster to run: the current one, or the grid's next one, which is then started? */
+/* Begins the grid's next cluster if r has none. Returns false if there is no cluster left to run. */
 static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {

@@ -118,7 +118,9 @@ struct emu_code {
     bool is_async;                 /* the code has asynchronous copies */
     bool has_wgmma;
     bool follows;                  /* some instruction has `follows` set */
-    bool has_atomics;              /* the code has atomics, so results of a CTA may depend on earlier CTAs */
+    /* the code has atomics, fences, or loads that are acquire, relaxed or volatile, so results of a CTA may depend on
+     * earlier CTAs */
+    bool has_atomics;
     int static_shared_bytes;
     int local_bytes;               /* size of a thread's local memory */
     int max_registers;             /* .maxnreg; 0: none */
@@ -471,7 +473,7 @@ uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint3
 struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, bool remote,
                                      struct emu_cta **cta);
 void emu_mbarrier_land(const struct emu_op *copy);
-/* n arrivals that publish the accesses of `actor` up to `time`, but not the warp's own accesses. */
+/* Performs n arrivals that publish the accesses of `actor` up to `time`, but not the warp's own accesses. */
 void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n, int actor,
                              uint32_t time);
 /* The mbarrier at the instruction's address operand. */
@@ -514,7 +516,7 @@ bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t o
 void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Checks that an instruction does not access registers that a wgmma in flight uses. */
 void emu_wgmma_watch(struct emu_warp *w, const struct emu_insn *in);
-/* the size of memory for a cluster's pending asynchronous operations */
+/* Returns the size of memory for a cluster's pending asynchronous operations. */
 size_t emu_async_bytes(const struct emu_code *code);
 /* Performs one pending asynchronous operation; returns false if there is none. */
 bool emu_async_step(struct emu_cluster *c);
@@ -583,8 +585,8 @@ void emu_follow(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 void emu_need_fit(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on);
 
 /* -- live.c -- */
-/* The number of live 32-bit registers of a thread before each instruction. `surely`: does not count registers that
- * are equal in all lanes. */
+/* Returns the number of live 32-bit registers of a thread before each instruction. With `surely`, registers that are
+ * equal in all lanes do not count. */
 uint16_t *emu_live_registers(struct arena *a, const struct emu_code *code, bool surely);
 
 /* -- counts.c -- */
@@ -598,7 +600,7 @@ struct emu_tally {
 };
 /* The counters, summed over all launches since their creation. */
 struct emu_counts;
-/* returns NULL if there is no memory */
+/* Returns NULL if there is no memory. */
 struct emu_counts *emu_counts_new(const struct memory *mem, int64_t programs);
 void emu_counts_free(struct emu_counts *c); /* c may be NULL */
 /* Runs a launch like emulator_run, and counts. The counts of all launches of kernels with the same `id` are

@@ -96,9 +96,9 @@ void emu_run_mbarrier_init(struct emu_warp *w, const struct emu_insn *in, uint32
 
 /* -- phases -- */
 
-/* Checks that when a phase completes, all waits for the previous phase have ended, and that the arriving warps have
- * synchronized with them. Otherwise a late wait might miss its phase: after the next phase the parity is the same
- * as before, so the wait would not end. */
+/* Checks, when a phase completes, that the arriving warps have synchronized with the ends of all waits for the previous
+ * phase. Otherwise a late wait might miss its phase: after the next phase the parity is the same as before, so the
+ * wait would not end. */
 static void check_asked(struct emu_cta *c, const struct emu_mbarrier *m)
 {
     for (int i = 0; i < c->nwarps; i++) {
@@ -254,8 +254,8 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 /* -- fences -- */
 
 /* Executes fences. A proxy fence takes effect when all lanes that wrote shared memory have executed it; the warp's
- * mbarriers are then also visible to copies. It has no release semantics: on an H200, remote arrivals before a proxy
- * fence became visible later than a relaxed arrival at the cluster's barrier. */
+ * mbarriers are then also visible to copies. A proxy fence has no release semantics: on an H200, remote arrivals before
+ * a proxy fence became visible later than a relaxed arrival at the cluster's barrier. */
 void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cta *c = w->cta;

@@ -172,8 +172,8 @@ static bool check_address(const struct emu_insn *in, const struct insn_word *x, 
     return fits || complain(c, "an address in a register of %s", ptype_info[w->type].word);
 }
 
-/* Is the operand the name of a variable or parameter, as an address? For `cvta` the name is an address in its own
- * state space, for other instructions a generic address. */
+/* Is the operand the name of a variable or parameter, used as an address? For `cvta` the name must be in the state
+ * space of the instruction, for `mapa` in shared memory. */
 static bool names_place(const struct emu_insn *in, const struct emu_written *w)
 {
     enum mod space = w->form == WRITTEN_name ? MOD_param : (enum mod)w->space;

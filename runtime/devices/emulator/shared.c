@@ -86,7 +86,7 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
                      number + i);
         if (!emu_is_over(w, s->writer, s->written))
             race(w, in, lane, number + i, "read", s->writer, "write", s->write_line);
-        /* otherwise another lane has made the same read */
+        /* if they are equal, another lane has made the same read */
         if (s->reader[0] != w->actor || s->read[0] != time)
             add_reader(w, s, w->actor, time, in->line);
         *undefined |= (uint64_t)s->undefined << 8 * i;
@@ -103,7 +103,7 @@ static void check_write(struct emu_warp *w, const struct emu_insn *in, int lane,
             race(w, in, lane, byte, "written", s->reader[i], "read", s->read_line[i]);
 }
 
-/* Checks a write for races. A write of the value that memory already has is not a race. */
+/* Checks a write for races, and performs it. A write of the value that memory already has is not a race. */
 void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes,
                       uint64_t value, uint64_t undefined)
 {

@@ -5,10 +5,10 @@
  * The matrices are distributed over 32 lanes; lane = 4 group + member.
  *
  *     D, C (16 x 8)     register i: row group + 8 (i / 2), column 2 member + i % 2
- *     A (16 x k)        word i:     row group + 8 (i % 2), the elements of a word at columns (member + 4 (i / 2)) per word and on
- *     B (k x 8)         word i:     rows (member + 4 i) per word and on, column group
+ *     A (16 x k)        word i:     row group + 8 (i % 2), p columns from p (member + 4 (i / 2))
+ *     B (k x 8)         word i:     p rows from p (member + 4 i), column group
  *
- * A word is 32 bits with `per word` elements, the first in the lowest bits: 2 of f16 and bf16, 4 of s8 and fp8, 1 of
+ * A word is 32 bits with p elements, the first in the lowest bits: p is 2 for f16 and bf16, 4 for s8 and fp8, 1 for
  * tf32. sums.c adds floats as an H200 does. Integers wrap. */
 #include "runtime/devices/emulator/machine.h"
 

@@ -188,7 +188,7 @@ static void finish_store(struct emu_op *op)
 
 /* -- loads -- */
 
-/* Loads to the CTA with rank `rank`, in which data and mbarrier have the same offsets as in the issuing CTA. */
+/* Loads to the address `to` of the CTA that `to` selects, in which the mbarrier must be too. */
 static void load_to(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, uint64_t to,
                     uint64_t mbarrier, int align)
 {
@@ -214,7 +214,7 @@ static uint64_t in_rank(uint64_t address, int rank)
     return (address & ((UINT64_C(1) << RANK_SHIFT) - 1)) | (uint64_t)rank << RANK_SHIFT;
 }
 
-/* Executes a load. `mask`: the index of the operand that selects the CTAs. */
+/* Executes a load. `mask`: for a multicast, the index of the operand that selects the CTAs. */
 static void load(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, int mbarrier,
                  int mask, int align)
 {
@@ -380,10 +380,10 @@ static bool is_seen(const struct emu_cta *c, int actor, uint32_t time)
     return false;
 }
 
-/* Checks that nothing accesses a CTA's shared memory after its exit: bulk stores must have read it (PTX ISA,
- * "cp.async.bulk"), and a warp must have waited for each copy into it and for each arrival of another CTA at its
- * mbarriers, which are in flight until then (PTX ISA, "mbarrier.arrive" on shared::cluster; a relaxed arrival at
- * "barrier.cluster" does not order them). */
+/* Checks that nothing accesses a CTA's shared memory after the CTA has exited: bulk stores must have read the memory
+ * (PTX ISA, "cp.async.bulk"), and a warp must have waited for each copy into it and for each arrival of another CTA at
+ * the CTA's mbarriers. Without such a wait, an arrival may still be in flight (PTX ISA, "mbarrier.arrive" on
+ * shared::cluster; a relaxed arrival at "barrier.cluster" does not order it). */
 static void check_end(struct emu_cta *c)
 {
     for (int i = 0; i < c->nwarps; i++) {

@@ -6,7 +6,7 @@
  *     D (64 x n) = A (64 x k) B (k x n) + D       each of the 4 warps has 16 rows; A in shared memory or registers, B in shared memory
  *
  *     D   register i: row lane / 4 + 8 (i / 2 % 2), column 2 (lane % 4) + i % 2 + 8 (i / 4), of f16 two columns in a register
- *     A   register i: row lane / 4 + 8 (i % 2), words at word lane % 4 + 4 (i / 2) of the row
+ *     A   register i: row lane / 4 + 8 (i % 2), the word with index lane % 4 + 4 (i / 2) of the row
  *
  * chunk_at computes the address of element (mn, k) of an operand in shared memory. sums.c computes the sums
  * when the instruction is issued, but no instruction may read them before the wait: until then the registers are

@@ -60,7 +60,7 @@ static bool is_file(const struct debugger *d, const char *name)
     return n == d->file_bytes || name[n - d->file_bytes - 1] == '/';
 }
 
-/* The number of calls between a place and its kernel. */
+/* The depth of a place in the kernel: the number of inlined calls that contain it. */
 static int depth_of(const struct program *p, struct loc at)
 {
     int n = 0;
@@ -156,7 +156,7 @@ static void show_where(struct program *p, struct eval *e, const struct stop *sto
     say(p, &out);
 }
 
-/* The lines around the one where the kernel stands. */
+/* Shows the source lines around the one at which the kernel has stopped. */
 static void show_source(struct program *p, struct loc at)
 {
     enum { AROUND = 5 };
@@ -172,7 +172,7 @@ static void show_source(struct program *p, struct loc at)
     say(p, &out);
 }
 
-/* Evaluates; returns NULL after a line that says why that is impossible. */
+/* Evaluates an expression. If that fails, prints the reason and returns NULL. */
 static struct obj *evaluate(struct program *p, struct eval *e, struct scope *s, const char *text)
 {
     struct text out;
@@ -241,7 +241,7 @@ static void show_expression(struct program *p, struct eval *e, struct scope *s, 
     say(p, &out);
 }
 
-/* The kernel's variables, a line each; of a large tile its beginning. */
+/* Shows the kernel's variables, one per line. Of a long value, shows only the beginning. */
 static void show_variables(struct program *p, struct eval *e, struct scope *s, const struct host_site *site,
                            const struct stop *stop)
 {
@@ -278,7 +278,7 @@ static void show_points(struct program *p)
     say(p, &out);
 }
 
-/* "12", or "12 if pid > 3" */
+/* Sets a breakpoint. `text` is a line, perhaps with a condition: "12", or "12 if pid > 3". */
 static void set_point(struct program *p, const struct stop *stop, const char *text, bool is_temporary)
 {
     struct debugger *d = &p->debugger;
@@ -309,7 +309,7 @@ static void drop_point(struct debugger *d, int i)
     memmove(&d->points[i], &d->points[i + 1], (size_t)(d->npoints - i) * sizeof *d->points);
 }
 
-/* "": all; "2": number 2 */
+/* Deletes the breakpoint whose number is in `text`, or all breakpoints if `text` is empty. */
 static void clear_points(struct program *p, const char *text)
 {
     struct debugger *d = &p->debugger;
@@ -322,7 +322,8 @@ static void clear_points(struct program *p, const char *text)
     show_points(p);
 }
 
-/* Does the kernel stop here, though it was asked for by breakpoints with conditions only? */
+/* Does the kernel stop at this site, if the conditions of breakpoints are taken into account? Deletes temporary
+ * breakpoints whose condition is true. */
 static bool holds(struct program *p, struct eval *e, struct scope *s, const struct stop *stop)
 {
     struct debugger *d = &p->debugger;
@@ -333,7 +334,7 @@ static bool holds(struct program *p, struct eval *e, struct scope *s, const stru
             continue;
         struct obj *x = *d->points[i].condition ? evaluate(p, e, s, d->points[i].condition) : obj_true;
         bool is_met =
-            !x || obj_truth(e, x, stop->site->loc); /* a condition that fails is shown where it stops */
+            !x || obj_truth(e, x, stop->site->loc); /* if a condition cannot be evaluated, the kernel stops */
         if (is_met && d->points[i].is_temporary)
             drop_point(d, i);
         stops |= is_met;
@@ -382,7 +383,7 @@ static void move(struct program *p, const struct stop *stop, int *up, int by)
 /* -- the prompt -- */
 
 static const struct command {
-    const char *letter, *word, *arguments, *meaning; /* a capital letter is no command */
+    const char *letter, *word, *arguments, *meaning; /* a capital letter is not a command */
 } commands[] = {
     {"p", "print", "EXPR", "show an expression of the kernel's variables; EXPR alone does it too"},
     {"V", "vars", "", "show all variables"},
@@ -402,8 +403,8 @@ static const struct command {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-/* The letter of the command that begins a line; 0: there is none. *rest is the text behind it. A word that takes no argument
- * and is followed by more, as in `n * 2`, begins an expression. */
+/* Returns the letter of the command at the start of a line, and sets *rest to the text after the command. Returns 0 if
+ * the line is an expression: no command, or a command followed by text that cannot be its argument (`n * 2`). */
 static char command_of(const char *line, const char **rest)
 {
     size_t n = strcspn(line, " ");

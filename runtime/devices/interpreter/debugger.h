@@ -19,16 +19,17 @@ struct point {
 };
 
 struct debugger {
-    const char *asked; /* FILE:LINE[@pid]; NULL: there is no breakpoint */
+    const char *asked; /* the breakpoint of --break, FILE:LINE[@pid]; NULL: there is none */
     size_t file_bytes; /* the length of FILE in `asked` */
     int line, pid[3];
     bool has_pid; /* pid is valid: it was given, or it is that of the first program to reach the breakpoint */
     bool was_reached;
-    /* STEP_into: the next statement stops. STEP_over: the next one that is not inside of a call, or is of another program. */
+    /* STEP_into: stop at the next statement. STEP_over: stop at the next statement that is not inside a deeper call,
+     * or at the next one of another program. */
     enum { STEP_none, STEP_into, STEP_over } step;
-    int depth, step_pid[3]; /* of the statement where the program went on */
+    int depth, step_pid[3]; /* the call depth and program id of the statement at which the step began */
     char last;              /* the command that an empty line repeats; 0: none */
-    int npoints, nset;      /* breakpoints; how many were set so far */
+    int npoints, nset;      /* the number of breakpoints now, and the number that was ever set */
     struct point points[POINTS_MOST];
 };
 

@@ -174,8 +174,8 @@ void interpreter_pid(const struct frame *f, long long i, int *pid);
 /* Has a program with a lower number failed, so that this one can stop? */
 bool interpreter_is_over(const struct frame *f);
 /* Called after many iterations of a loop that reads memory: yields to programs for which the loop may be waiting.
- * `counts`: the loop changes its carried values. Returns true if all other programs run concurrently anyway, or if
- * there are none. */
+ * `counts`: the loop has changed its carried values since the last call. Returns true if the program has kept its
+ * token (run.c). */
 bool interpreter_wait(struct frame *f, const struct step *at, bool counts);
 
 /* -- ops.c -- */

@@ -4,8 +4,7 @@
  *     x_ptr + offsets  ─► decoding finds that the origin is parameter x_ptr  ─► must be inside x_ptr's tensor,
  *                                                                                 even if another tensor is there
  *
- * If a pointer may be computed from several parameters, or from a loaded number, it must be inside any of the
- * tensors. */
+ * If a pointer may be computed from several parameters, or from a loaded number, it may point into any tensor. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>

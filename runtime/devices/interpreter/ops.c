@@ -14,7 +14,7 @@ static int64_t elems(const struct frame *f, const struct step *s)
     return f->width ? f->width : s->n;
 }
 
-/* Fills n elements with copies of the first `bytes` at p. */
+/* Copies the first element, of `bytes` bytes at p, to the other n - 1 elements. */
 static void fill(char *p, size_t bytes, int64_t n)
 {
     size_t total = bytes * (size_t)n;

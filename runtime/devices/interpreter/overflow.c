@@ -125,7 +125,7 @@ static wide read_elem(const struct frame *f, const struct value *v, int64_t i)
     return type_elem_bits(v->type) == 1 ? x : (int64_t)((uint64_t)x << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 
-/* For a change of shape (trait FREE): the index in the operand of the result's element i. */
+/* For a change of shape (trait FREE): the index of the operand's element that becomes element i of the result. */
 static int64_t strided_source(const struct op *o, int64_t i)
 {
     const struct type *from = op_opnd(o, 0)->type, *to = o->results[0].type;

@@ -235,8 +235,8 @@ static void note_read(const struct race *r, const struct frame *f, struct cell *
     c->reader = s->place;
 }
 
-/* Records an access to the cells before the first one (of n) that another program has accessed in this launch, and
- * returns their number. This is the common case. */
+/* Records an access to those of n cells that come before the first cell that another program has accessed in this
+ * launch. Returns their number, which is usually n. */
 static uint64_t take_untouched(const struct race *r, const struct frame *f, const struct step *s,
                                struct cell *c, uint64_t n, bool writes)
 {

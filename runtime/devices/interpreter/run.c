@@ -26,13 +26,14 @@ enum {
     HOST_STACK_BYTES = 8 << 20, /* enough for the evaluator, which a host_call runs on this stack */
     /* the number of elements after which the check for races ends: about a tenth of a second */
     CHECKED_WORK = 32 << 20,
-    /* A worker counts as deadlocked after PATIENCE iterations without a change of memory. An iteration that does not
-     * change carried values counts as QUIET_ROUND iterations. All workers must be deadlocked CONFIRMATIONS times. */
+    /* A worker counts as deadlocked after PATIENCE waits (calls of interpreter_wait) without a change of memory. A wait
+     * before which the carried values have not changed counts as QUIET_ROUND waits. All workers must be deadlocked
+     * CONFIRMATIONS times. */
     PATIENCE = 100000,
     QUIET_ROUND = 5000,
     CONFIRMATIONS = 3,
     POLITE_ROUNDS =
-        32, /* with several tokens: a spinning worker passes its token on every POLITE_ROUNDS waits */
+        32, /* with several tokens, a spinning worker passes on its token only at every POLITE_ROUNDS-th wait */
 };
 
 struct worker {
@@ -129,7 +130,8 @@ bool interpreter_ask(struct frame *f)
     return f->spent == ERR_count;
 }
 
-/* Reports this program's error. All programs stop, so no program with a lower number can fail later. */
+/* Reports the exceeded limit. `failed` becomes -1, which is below every program's number: all programs stop, and none
+ * can replace the report. */
 void interpreter_stop(struct frame *f, const struct step *s)
 {
     struct interp_report *r = &f->launch->report;
@@ -233,7 +235,7 @@ static void memory_changed(struct interp_shared *s)
     s->nin_vain = s->confirmations = 0;
 }
 
-/* Gives a worker the next programs, *first up to *end; false: no program is left. */
+/* Gives a worker the next programs, *first to *end - 1; false: no program is left. */
 static bool take(struct interp_shared *s, struct frame *f, long long *first, long long *end)
 {
     pthread_mutex_lock(&s->lock);
@@ -362,7 +364,7 @@ static void report_deadlock(struct interp_shared *s)
         snprintf(s->launch->report.what, room, "its loop waits for what no other program will change");
 }
 
-/* Counts an iteration of a spinning worker; returns true if all workers are deadlocked. */
+/* Counts a wait of a spinning worker; returns true if all workers are deadlocked. */
 static bool is_in_vain(struct interp_shared *s, struct worker *w, bool counts)
 {
     if (w->frame.wrote)
