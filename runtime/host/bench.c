@@ -17,7 +17,7 @@ enum { CACHE_BYTES = 256 << 20 };
 
 /* -- measuring -- */
 
-/* The maximum of calls in flight, each between two events: the host does not wait between them. */
+/* The maximum number of calls in flight, each between two events. The host does not wait between these calls. */
 enum { BATCH = 256 };
 
 struct clock {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Device memory of freed tensors, for new tensors of the same size. A benchmark's function allocates its output
- * at each call, and the driver takes longer for an allocation than many kernels run. */
+ * at each call, and an allocation by the driver takes longer than many kernels. */
 struct spare {
     size_t bytes;
     uint64_t address; /* 0 if the entry is empty */

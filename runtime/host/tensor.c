@@ -324,7 +324,7 @@ struct product {
     int64_t base, first, last, n, k;
 };
 
-/* Checks the budget, but only after many multiply-adds, which are cheap. */
+/* Checks the budget once in TURN multiply-adds, of which MULTIPLY_ADDS count as one element, because they are cheap. */
 static bool ask(struct tensor_pool *p, int64_t *unasked)
 {
     enum { MULTIPLY_ADDS = 8, TURN = MULTIPLY_ADDS * ELEMS_UNASKED };
@@ -440,7 +440,7 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
     return goes_on;
 }
 
-/* -- result types: bool < integers < floats; of numbers and 0-d tensors, only the kind counts -- */
+/* -- result types: bool < integers < floats; a number or 0-d tensor matters only if its category is higher -- */
 
 static int category(enum torch_dtype d)
 {

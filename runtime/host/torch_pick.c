@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* torch_pick.c: implements indexing by tensors, and concatenation: x[mask], x[:, indices], x[mask] = 0, cat, stack.
  *
- * One of the indices may be a tensor. The other indices first select a view, in which the tensor's dimension
- * (for a mask: its dimensions) is whole. Each position that the tensor selects is then a smaller view of this
- * view, which is copied separately. */
+ * One of the indices may be a tensor. The other indices first select a view, which contains the whole dimension
+ * that the tensor indexes (a mask may index several). Each position that the tensor selects is a smaller view
+ * inside this view; the smaller views are copied one by one. */
 #include "runtime/host/torch.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 struct picked {
     struct tensor view;
     int dim, dims;
-    int64_t n, *offsets; /* offset of each position, in elements */
+    int64_t n, *offsets; /* offsets: for each position, in elements */
     struct tensor shape; /* a tensor of which only rank and shape are used */
 };
 
@@ -46,7 +46,7 @@ static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int
     return obj_tuple(e, items->seq.n, items->seq.at);
 }
 
-/* Returns the dimension of the view to which item number `at` of the index belongs. */
+/* Returns the dimension of the view that item number `at` of the index selects from. */
 static int dim_of(const struct tensor *t, struct obj *index, int at, int dims)
 {
     int dim = 0, used = dims;

@@ -287,8 +287,8 @@ static bool is_refusal(const struct exception *x)
     return false;
 }
 
-/* Gives the median of the times, then their quantiles 0.2 and 0.8. They are infinite if the configuration does
- * not compile or does not fit on the device; its messages are then dropped. */
+/* Gives the median of the times, then their quantiles 0.2 and 0.8. If the configuration does not compile or does not
+ * fit on the device, the times are infinite, and the messages are dropped. */
 static void time_trial(struct trial *t, double times[3])
 {
     struct eval *e = t->below.e;
