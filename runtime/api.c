@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api.c: implements the functions of neso.h on contexts, modules and kernels, and guard, which has the only
- * setjmp, to which the compiler unwinds.
+/* api.c: implements the functions of neso.h on contexts, modules and kernels. It also implements guard, which has
+ * the library's only setjmp: the compiler unwinds to it.
  *
  *     neso_kernel_compile ─► guard ─► setjmp ─► kernel_build ─► frontend, opt, codegen
  *                              ▲                                      │ longjmp: a fatal diagnostic, a bug, no memory
@@ -109,8 +109,8 @@ static void module_free(void *ctx, void *p, size_t bytes)
     m->context->mem.free(m->context->mem.ctx, p, bytes);
 }
 
-/* Reports that memory is exhausted, without the limit for the message itself. If this allocation fails too, the
- * function is called a second time and unwinds without a message. */
+/* Reports that memory is exhausted. The memory limit does not apply to the message. If the message's allocation fails
+ * too, the function is called a second time and unwinds without a message. */
 static void memory_failed(void *ctx, size_t asked_bytes)
 {
     struct neso_module *m = ctx;

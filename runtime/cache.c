@@ -211,7 +211,7 @@ void cache_write(const struct disk_cache *c, const char *key, const void *payloa
         return;
     }
     /* Counting the entries of a large folder takes long, so a writer counts them only if its entry is large
-     * relative to the limit, else once in 16 writes. */
+     * relative to the limit, or if the last digit of its name is 0 (one in 16 entries). */
     if (bytes > c->limit_bytes / 64 || ends_with(path, "0.neso"))
         make_room(c);
 }

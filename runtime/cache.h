@@ -18,7 +18,7 @@ struct disk_cache {
     bool strict; /* a missing entry is an error */
 };
 
-enum { CACHE_KEY_MOST = 4096 }; /* the message about a miss compares at most so many bytes of a key */
+enum { CACHE_KEY_MOST = 4096 }; /* the message about a miss compares at most this many bytes of a key */
 
 /* A digest of the compiler's source, which identifies this version. */
 extern const char compiler_build[];

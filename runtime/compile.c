@@ -279,9 +279,10 @@ static void plan_variants(const struct neso_kernel *k, struct text *out)
 }
 
 /* Prints the launch plan as JSON, for programs that launch the PTX themselves. The launcher must check the
- * promises of the signature at every launch. It launches CTAs in pairs if axis 0 of the grid is a multiple of
- * `pairs`; with "grid": "persistent" (`ctas_per_sm` CTAs on each SM), if the number of programs is. If a guard
- * fails or a tensor map cannot be encoded, the launcher uses the last variant, which has no guards and no maps. */
+ * promises of the signature at every launch. It may launch CTAs in pairs if axis 0 of the grid is a multiple of
+ * `pairs`. If "grid" is "persistent" (`ctas_per_sm` CTAs on each SM), this condition holds for the number of programs
+ * instead. If a guard fails or a tensor map cannot be encoded, the launcher uses the last variant, which has no guards
+ * and no maps. */
 static void make_plan(struct neso_kernel *k, const struct func *f, struct text *out)
 {
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", f->name, f->target->name);

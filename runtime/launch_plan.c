@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* launch_plan.c: executes the launch plan: encodes tensor maps and checks guards, and launches a fallback, a
- * kernel compiled without them, if they fail.
+/* launch_plan.c: executes the launch plan: encodes tensor maps and checks guards. If a map cannot be encoded or a
+ * guard fails, launches a fallback: the kernel, compiled without maps and guards.
  *
  *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► 128 bytes a map, cached for equal launches
  *                              │ an extent of 0, a stride that is not a multiple of 16 bytes, a guard below 0
  *                              └─► a fallback: the same kernel, compiled without maps for stores, or, if that does
  *                                  not suffice, without any maps; it is compiled when first needed
  *
- * If all programs of a grid fit on the GPU at once, the launcher uses another fallback, in which each CTA runs
+ * If a grid has no more programs than the GPU has SMs, the launcher uses another fallback, in which each CTA runs
  * one program.
  *
  * Launches do not wait for each other: the maps of recent launches are in slots that threads read without a
@@ -312,7 +312,7 @@ static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const 
 static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate *v, int nvalues)
 {
     struct memory *mem = &k->module->context->mem;
-    /* the count 2 is for the sequence count and for whether guards and maps succeeded */
+    /* 2 words: the sequence count, and whether guards and maps succeeded */
     int slot_words = 2 + nvalues + v->info->nmaps * (MAP_BYTES / 8);
     size_t bytes = sizeof(struct map_cache) + sizeof(uint64_t) * SLOTS * (size_t)slot_words;
     pthread_mutex_lock(&k->lock);
@@ -396,8 +396,9 @@ static bool find_maps(struct neso_kernel *k, const struct candidate *v, const st
     return fulfilled;
 }
 
-/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs (as clusters of two). They are not
- * if each CTA has an SM of its own, since the CTAs of a pair start and end together. */
+/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs (as clusters of two). A grid with at
+ * most one program for each SM (of a persistent kernel: for each CTA that it may launch) is launched without pairs,
+ * since the CTAs of a pair start and end together. */
 static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],

@@ -87,7 +87,7 @@ struct neso_kernel {
     const char *name, *id;
     struct obj *jit; /* NULL for a kernel of an IR file */
     struct obj *object; /* the kernel's object in the host program; NULL until it is created */
-    bool whole_file; /* All kernels of an IR file together: the caller named no kernel and wants no PTX. */
+    bool whole_file; /* this stands for all kernels of an IR file: the caller named none, and wants no PTX */
     struct spec spec;
     struct neso_compile_options options; /* the options, with copied strings */
     bool keeps_plan; /* plan_keep stores the text for variants also if there is no device */
@@ -125,12 +125,12 @@ void module_drop(struct neso_module *m);
 /* Initializes another arena under the module's memory limit. */
 void module_arena(struct neso_module *m, struct arena *a);
 bool module_add_source(struct neso_module *m, const char *name, const char *text, size_t length);
-/* the module's kernel number `index`; NULL past the end */
+/* Returns the module's kernel number `index`; NULL past the end. */
 struct obj *module_jit(const struct neso_module *m, size_t index);
 /* Copies a structure of options, of at most `bytes` bytes; if `from` is NULL, all options are 0. Returns false
  * if from->size is that of no version of the structure. */
 bool options_read(void *to, size_t bytes, const void *from);
-/* Between report_enter and report_leave: says that options have a size that no version has. */
+/* Reports that options have a size that no version has. To be called between report_enter and report_leave. */
 neso_status options_refuse(struct neso_module *m, size_t size);
 
 /* Every call on a context begins with report_begin, which drops the results of the last call. report_enter and
@@ -249,8 +249,8 @@ void codes_free(struct neso_kernel *k);
 /* Launches k. l->args has a value for each parameter that is not a constant. A launch whose grid contains a 0
  * does nothing. */
 bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
-/* Launches one of k's variants. Programs of one warp share CTAs, as long as several CTAs remain for each
- * multiprocessor. */
+/* Launches one of k's variants. If its programs have one warp each, several programs share a CTA, as long as several
+ * CTAs remain for each multiprocessor. */
 bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loaded, const struct launch *whole,
                    struct fault *f);
 struct program;
@@ -341,11 +341,11 @@ struct program {
     struct map kernels; /* maps a specialization's key to struct neso_kernel * */
     struct arena scratch; /* for keys; reset to the mark `empty` after each launch */
     struct arena_mark empty;
-    /* Is x tensor-like? If the device has no memory for it, the address is 0 and `fault` has the reason. Set by
-     * host.c. */
+    /* Is x tensor-like? If the device has no memory for x, sets the address to 0 and `fault` to the reason. host.c
+     * implements this function. */
     bool (*as_pointer)(struct eval *e, struct obj *x, struct pointer *out);
     /* Returns the pointee type of an object that represents a tensor when a program only compiles a kernel;
-     * NULL for other objects. Set by host.c. */
+     * NULL for other objects. host.c implements this function. */
     const struct lang_type *(*as_pointee)(struct eval *e, struct obj *x);
     struct fault fault; /* error of the latest failed access to device memory */
     void *lent;         /* the pool of tensors and spare device memory, private to host.c */
@@ -355,12 +355,12 @@ struct program {
     uint64_t products;  /* matrix products computed so far by the device's library */
     bool debug;         /* TRITON_DEBUG is set: kernels' assertions are checked */
     bool is_timing;     /* a benchmark is running */
-    bool is_dry;        /* that benchmark, or the program, only compiles its kernels */
-    const char *line;   /* the line of a report that is being measured; NULL: none */
+    bool is_dry;        /* the benchmark, or the whole program, only compiles its kernels */
+    const char *line;   /* the name under which times are reported (neso_measurement.name); NULL: none */
     struct bench_notes *notes; /* NULL: launches are not recorded */
     struct clock *clock; /* the running benchmark's state, private to bench.c */
     struct timed_launch *timed; /* list of the launches that were timed, private to bench.c */
-    /* The library that computed the calls of a benchmark that launched no kernels ("cuBLAS"), or NULL. */
+    /* What computed the calls of a benchmark that launched no kernels: "cuBLAS" or "CPU oracle"; NULL: nothing did. */
     const char *oracle;
 };
 

@@ -398,7 +398,7 @@ static bool next_entry(struct reader *r, const char **s, const char *end, struct
     return more;
 }
 
-/* "fp32*", as C has it? Then there is a message. */
+/* Is the entry a pointer type as in C, "fp32*"? If so, reports an error. */
 static bool ends_in_star(struct reader *r, const struct entry *x)
 {
     size_t n = type_length(x);
@@ -431,7 +431,7 @@ static bool add_leaf(struct reader *r, const struct entry *x, const struct param
 
 /* -- tuples -- */
 
-/* Lists the entries between the parentheses at the end of x. */
+/* The entries between the parentheses of a tuple. */
 typedef VEC(struct entry) entry_list;
 
 /* Returns the number of bytes before the parenthesis that is closed at x's end; x->n if there is none. */
@@ -869,9 +869,9 @@ void spec_print(struct neso_kernel *k, struct text *out)
     }
 }
 
-/* Prints the text that distinguishes this specialization from the kernel's others. */
+/* The following functions print a specialization as a signature; they return false if no signature describes it. */
 
-/* A value that a signature can contain: what repr shows, which is an expression but for types and functions. */
+/* Prints a constant as an expression: a type as tl.dtype('...'), any other value as repr prints it. */
 static bool put_constant(struct neso_kernel *k, struct obj *x, struct text *out)
 {
     bool is_type = x->kind == OBJ_type;
@@ -892,7 +892,8 @@ static bool put_argument(struct neso_kernel *k, const struct spec_arg *a, struct
     return true;
 }
 
-/* `tree`: the tuple that was passed; NULL: a single argument. */
+/* Prints the arguments from *at on that belong to one parameter. `tree`: the tuple that was passed; NULL: a single
+ * argument. */
 static bool put_arguments(struct neso_kernel *k, const struct obj *tree, int *at, struct text *out)
 {
     if (!tree || tree->kind != OBJ_tuple)

@@ -433,7 +433,7 @@ static struct text make_key(struct call *c)
     return key;
 }
 
-/* Compiles a kernel inside the program's own guard. It first enters the kernel in the table, so that the
+/* Compiles a kernel inside the program's own guard. Enters the kernel in the table before the compilation, so that the
  * program can free the kernel even if the compilation unwinds. */
 static void compile(struct call *c, void **slot)
 {
@@ -453,7 +453,7 @@ static void compile(struct call *c, void **slot)
     if (e->diag->nerrors > nerrors) {
         *slot = NULL;
         kernel_drop(k);
-        if (p->options.compile_only && !e->handler->outer) /* nobody catches it: the program goes on */
+        if (p->options.compile_only && !e->handler->outer) /* no handler catches the error: go on */
             return;
         eval_raise(e, c->loc, "CompilationError", ERR_launch_compile, kernel_name(c));
     }
@@ -522,7 +522,8 @@ static void run_site(struct hosting *h, const struct stop *stop)
     e->calls = h->outside;
 }
 
-/* Executes a host call of a kernel. It may run on a thread of the interpreter, so nothing may unwind past it. */
+/* Executes a host call of a kernel. This function may run on a thread of the interpreter, so nothing may unwind past
+ * it. */
 static bool answer(void *ctx, const struct host_call *call)
 {
     struct hosting *h = ctx;
@@ -620,7 +621,7 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
     if (c.launch.grid[0] == 0 || c.launch.grid[1] == 0 || c.launch.grid[2] == 0)
         return obj_none;
     struct neso_kernel *k = find_kernel(&c);
-    if (!k) /* it does not compile, and the program goes on */
+    if (!k) /* the kernel does not compile, and the program goes on */
         return obj_none;
     if (p->notes)
         bench_note(p->notes, k);
