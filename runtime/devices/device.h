@@ -143,7 +143,7 @@ struct device_class {
     bool (*encode)(struct device *d, const struct tensor_map_values *v, void *map);
     /* Launches a kernel; any thread may call it. */
     bool (*launch)(struct device *d, void *loaded, const struct launch *l, struct fault *f);
-    /* The numbers of registers and of bytes of local memory per thread of the assembled code; -1: unknown. */
+    /* Gives the number of registers and the bytes of local memory of a thread, after assembly; -1: unknown. */
     void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
     /* Returns the driver's function of loaded code. NULL: the device has no driver. */
     void *(*function)(void *loaded);

@@ -6,9 +6,9 @@
  *             ...,
  *             [1160, 1161, 1162,  ..., 1197, 1198, 1199]], device='cuda:0')
  *
- * The format depends on the shown elements that are finite and not 0. If all are whole numbers, they print as
- * integers with a point, else with four decimal places; they print with an exponent if they span more than
- * three orders of magnitude. */
+ * The format depends on the shown elements that are finite and not 0. If all are whole numbers, the
+ * elements print as integers with a point, else with four decimal places. They print with an exponent if they
+ * span more than three orders of magnitude, or if one is very large (above 1e8) or a very small fraction. */
 #include "runtime/host/tensor.h"
 
 #include <math.h>

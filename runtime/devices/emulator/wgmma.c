@@ -434,8 +434,8 @@ void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
                   w->cta->cluster->began + (uint32_t)done - 1);
 }
 
-/* The number of registers that a thread has before setmaxnreg: an equal share of the SM's registers, rounded down to
- * a multiple of eight. */
+/* The number of registers that a thread has before setmaxnreg: .maxnreg, or else an equal share of the SM's registers.
+ * It is at most 255, and rounded down to a multiple of eight. */
 int emu_first_registers(const struct emu_code *c)
 {
     enum { REGISTERS = 65536, MOST = 255 };

@@ -166,7 +166,8 @@ static inline bool frame_spend(struct frame *f, int64_t elems)
 }
 /* Stops the launch with a report at the step's source position that the budget is exhausted. */
 _Noreturn void interpreter_stop(struct frame *f, const struct step *s);
-/* Allocates scratch memory for a step that may fail. It is freed in reverse order, or when the worker ends. */
+/* Allocates scratch memory for a step that may fail. interpreter_drop frees the memory that was allocated last; when
+ * the worker ends, it frees the rest. */
 void *interpreter_hold(struct frame *f, const struct step *s, size_t bytes);
 void interpreter_drop(struct frame *f);
 /* Computes the program id of program number i of the grid. */

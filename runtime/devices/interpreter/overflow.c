@@ -4,9 +4,10 @@
  *     row = pid * 40000                    overflows; that is an error only if an access uses the address:
  *     x = tl.load(x_ptr + row + cols, m)   here the unmasked addresses are recomputed without overflow
  *
- * Decoding marks the additions, multiplications and shifts in i32 from which addresses are computed. Their steps
- * record an overflow at almost no cost; accesses are checked only after an overflow. Operands of a remainder, a
- * bitwise operation, an unsigned widening or a comparison do not count as addresses, so hashes may wrap. */
+ * Decoding marks the additions, subtractions, multiplications and left shifts in i32 from which addresses are computed.
+ * Their steps record an overflow at almost no cost; accesses are checked only after an overflow. Operands of a
+ * remainder, a bitwise operation, an unsigned widening or a comparison do not count as addresses, so hashes may
+ * wrap. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
