@@ -269,7 +269,7 @@ struct emu_mbarrier {
     /* the number of expected bytes that have not arrived; negative if bytes arrived before expect_tx */
     int64_t bytes;
     uint32_t phase;
-    uint32_t landed;        /* issue time of the latest copy whose bytes arrived in this phase */
+    uint32_t landed;        /* the latest issue time of the copies whose bytes have arrived */
     struct emu_event copy;  /* the last copy whose bytes arrived, in any phase */
     /* by actor: accesses that arriving warps made visible, in this phase (coming) and in the previous one (done) */
     uint32_t *coming, *done;
@@ -341,7 +341,7 @@ struct emu_warp {
     uint64_t scratch[4 * LANES];   /* the output of compute functions */
     /* by actor: the time up to which the actor's accesses are ordered before this warp's next access */
     uint32_t *seen;
-    uint32_t *released;            /* a copy of `seen`, made at the warp's last fence */
+    uint32_t *released;            /* a copy of `seen`, made at the warp's last fence that was not a proxy fence */
     uint32_t unfenced;             /* the lanes that have written shared memory since their last proxy fence */
     int budget;                    /* the number of registers set by setmaxnreg; 0: none */
     /* the lanes that have arrived at the cluster's barrier in this phase */
@@ -354,7 +354,7 @@ struct emu_warp {
     const struct emu_insn *last_store;
     int mma_groups;                /* the number of committed groups of wgmma */
     uint32_t mma_times[GROUPS_KNOWN]; /* the commit times of the last groups of wgmma */
-    int mma_awaited;               /* the group for which the warp waits */
+    int mma_awaited;               /* the number of groups for which the warp waits: the first ones; 0: none */
     /* by register: 2 (group + 1) if a wgmma of that group in flight reads it, plus 1 if it is the wgmma's D; 0: no
      * wgmma uses it */
     uint32_t *flying;
