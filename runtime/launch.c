@@ -17,8 +17,8 @@
 /* -- machine code made ahead of time -- */
 
 /* A list, in one piece of memory for each element: the element, then its code. */
-struct code {
-    struct code *next;
+struct machine_code {
+    struct machine_code *next;
     size_t bytes; /* of the whole piece */
     char ptx_digest[2 * DIGEST_BYTES + 1];
     _Alignas(16) unsigned char code[];
@@ -30,7 +30,7 @@ const void *code_for(const struct neso_kernel *k, const char *ptx, size_t bytes)
     if (!k->codes || !ptx)
         return NULL;
     digest_text(ptx, bytes, 2 * DIGEST_BYTES, digest);
-    for (const struct code *c = k->codes; c; c = c->next)
+    for (const struct machine_code *c = k->codes; c; c = c->next)
         if (strcmp(c->ptx_digest, digest) == 0)
             return c->code;
     return NULL;
@@ -39,7 +39,7 @@ const void *code_for(const struct neso_kernel *k, const char *ptx, size_t bytes)
 void codes_free(struct neso_kernel *k)
 {
     struct memory *mem = &k->module->context->mem;
-    for (struct code *c = k->codes, *next; c; c = next) {
+    for (struct machine_code *c = k->codes, *next; c; c = next) {
         next = c->next;
         mem->free(mem->ctx, c, c->bytes);
     }
@@ -49,11 +49,11 @@ void codes_free(struct neso_kernel *k)
 static bool add_code(struct neso_kernel *k, const struct neso_code *from)
 {
     struct memory *mem = &k->module->context->mem;
-    size_t bytes = sizeof(struct code) + from->length;
-    struct code *c = mem->alloc(mem->ctx, bytes);
+    size_t bytes = sizeof(struct machine_code) + from->length;
+    struct machine_code *c = mem->alloc(mem->ctx, bytes);
     if (!c)
         return false;
-    *c = (struct code){.next = k->codes, .bytes = bytes};
+    *c = (struct machine_code){.next = k->codes, .bytes = bytes};
     snprintf(c->ptx_digest, sizeof c->ptx_digest, "%s", from->ptx_digest);
     memcpy(c->code, from->code, from->length);
     k->codes = c;

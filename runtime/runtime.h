@@ -103,7 +103,7 @@ struct neso_kernel {
     struct neso_param *params; /* one for each type in the signature */
     int nparams;
     double seconds[STAGE_count];
-    struct code *codes;   /* machine code for PTX texts of the kernel and its variants (launch.c); NULL: none */
+    struct machine_code *codes; /* machine code for PTX texts of the kernel and its variants (launch.c); NULL: none */
     pthread_mutex_t lock; /* held while a thread loads the code or compiles a fallback */
     void *_Atomic loaded;
     struct fallback_source {
@@ -374,7 +374,7 @@ _Noreturn void program_raise(struct eval *e, struct loc at, const struct fault *
  * exception if there are already tensors on another device. */
 void host_interpret(struct program *p, struct eval *e, struct loc at);
 
-/* host_open sets p->host.import, p->host.jit_attr, p->as_pointer and p->lent; program.c sets the other members.
+/* host_open sets p->host.import, p->host.jit_attr, p->as_pointer, p->as_pointee and p->lent; program.c sets the others.
  * host_close frees all device memory that is not yet freed, however the program ended. */
 void host_open(struct program *p);
 void host_close(struct program *p);
