@@ -104,8 +104,8 @@ static struct obj *metadata_get(struct eval *e, struct obj *self, const char *na
 
 static const struct native_class metadata_class = {.name = "KernelMetadata", .getattr = metadata_get};
 
-/* Returns a thread's registers or spills. With a driver, assembles the kernel and returns the driver's number;
- * otherwise returns neso's own count. */
+/* Loads the kernel, and returns a thread's registers or spilled words as the driver reports them. Without a driver,
+ * returns neso's own count of registers (if there is none, REGISTERS_USUAL) or 0 spills. */
 static struct obj *resource(struct eval *e, struct neso_kernel *k, bool spills, struct loc at)
 {
     struct fault f;

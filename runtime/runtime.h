@@ -277,8 +277,8 @@ struct obj *compiled_obj(struct eval *e, struct neso_kernel *k);
 
 /* Executes kernel[grid](...) of a host program: autotuning and heuristics, then launch_plain. */
 struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args);
-/* Returns an attribute that decorators add to a kernel: best_config, cache, configs_timings, run, warmup; NULL
- * if there is no such attribute. */
+/* Returns an attribute of a kernel: run, warmup, or what decorators add: best_config, cache, configs_timings,
+ * bench_time. NULL: there is no such attribute. */
 struct obj *tune_attribute(void *program, struct eval *e, struct obj *jit, const char *name);
 
 /* -- bench.c -- */

@@ -422,8 +422,8 @@ static struct obj *config_by_text(struct eval *e, struct obj *configs, const cha
     return NULL;
 }
 
-/* Returns the path of the file for a choice, which depends on the device, the kernel's text, the key and all
- * configs; NULL if choices are not stored. */
+/* Returns the path of the file for a choice, which depends on the device, the thresholds that the user has set, the
+ * kernel's text, the key and all configs; NULL if choices are not stored. */
 static const char *choice_path(const struct level *l, const struct obj *options, struct obj *configs,
                                struct obj *key)
 {

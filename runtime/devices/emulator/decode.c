@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* decode.c: chooses the function that executes an instruction, and rejects instructions with unknown words. */
+/* decode.c: chooses the function that executes an instruction, and rejects forms that the emulator does not execute. */
 #include "runtime/devices/emulator/machine.h"
 
 emu_compute *emu_find(const struct emu_row *rows, size_t n, int key, int type)

@@ -271,7 +271,8 @@ static bool is_policy(const struct insn_word *x)
     return strncmp(x->name, "policy", 6) == 0;
 }
 
-/* Is an optional operand present? `left` is the number of remaining operands; some modifiers decide the question. */
+/* Is the operand present? An optional cache policy is present if the instruction has the modifier for it. Another
+ * optional operand is present if operands remain besides the policy; `left` is the number of remaining operands. */
 static bool is_there(const struct emu_insn *in, const struct insn_word *x, int left)
 {
     bool hint = emu_has_mod(in, MOD_l2_hint);

@@ -211,7 +211,8 @@ static void check_laid(struct emu_warp *w, const struct emu_insn *in, const stru
                  names[laid - 1], w->cta->shadow[at].write_line, names[p->swizzle]);
 }
 
-/* Reads elements (mn, k), mn in [first, first + n), k in [0, depth), into to[k * pitch + mn - first]. */
+/* Reads elements (mn, k), mn in [first, first + n), k in [0, depth), into to[k * pitch + mn - first].
+ * Returns whether some of them are undefined. */
 static bool gather(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int first, int n,
                    int depth, double *to, int pitch)
 {
