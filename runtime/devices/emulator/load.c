@@ -658,7 +658,7 @@ static void count_results(struct emu_insn *in)
         in->ndefs = (uint8_t)insn_word_opnds(&x, in->nvec);
 }
 
-/* Is the load neither acquire, relaxed nor volatile? Then no loop can wait by it for other CTAs' stores. */
+/* Is the load neither acquire, relaxed nor volatile? A loop with such a load cannot wait for other CTAs' stores. */
 static bool is_plain(const struct emu_insn *in)
 {
     return !emu_has_mod(in, MOD_acquire) && !emu_has_mod(in, MOD_relaxed) && !emu_has_mod(in, MOD_volatile);

@@ -25,7 +25,7 @@ enum {
     DOUBLE_FRACTION = 52,
     FRACTION = 25,     /* the number of bits below the largest exponent that are added */
     FRACTION_FP8 = 13, /* the same for fp8 in wgmma; also the number of fraction bits of its f32 results */
-    BLOCK = 8          /* number of columns computed together; it divides the number of every instruction */
+    BLOCK = 8          /* columns computed together; every instruction has a multiple of BLOCK columns */
 };
 
 static uint64_t bits_of_double(double x)
