@@ -114,9 +114,9 @@ PARAM(warp_specialize_vector_bytes, 1024, 0, 65536, "bytes",
 PARAM(overlap_dots_arithmetic_regs, 56, 0, 255, "registers",
       "registers that a thread needs between two chained dots, beyond both accumulators and the operand",
       "attention D=128, 128 x 128, 8 warps, with the overlap: 240 us became 216")
-PARAM(schedule_dots_spilled_regs, 28, 0, 255, "registers",
-      "registers beyond a thread's that a loop of several dots in one warpgroup may need for all dots at once",
-      "attention backward D=64, 32 x 128, 4 warps, 27 too many: 1056 us became 919; causal D=128, 64 x 128, 8 "
+PARAM(schedule_dots_spilled_regs, 12, 0, 255, "registers",
+      "registers beyond a thread's that values live at once may take when one warpgroup's dots start early",
+      "attention backward D=64, 32 x 128, 4 warps, 6 too many: 1056 us became 919; causal D=128, 64 x 128, 8 "
       "warps: 433 became 459")
 PARAM(overlap_epilogue_step_regs, 3, 0, 100, "registers",
       "registers that the descriptors of a wgmma's operands take for one step of K",

@@ -22,8 +22,9 @@
  * of its dot's wait, so that these registers keep their values until the dot has ended.
  * Segments stay as they are if they have one dot (experts and products with scales of blocks
  * were 3 to 25 percent slower with more under it: copies start later, and values live longer), if ptxas would insert a
- * wait in front of arithmetic on registers that a wgmma of the iteration before has written (C7517), or if registers have
- * no room for all accumulators and operands at once.
+ * wait in front of arithmetic on registers that a wgmma of the iteration before has written (C7517), or if more values
+ * than a thread's registers would be live at once. A dot that would need too many, with the accumulators and operands
+ * that live longer because of it, starts where the program has it.
  *
  * The function `keeps_order` says which two ops with side effects must keep their order. Waits for mbarriers keep their
  * order with each other and with arrivals, so a producer cannot deadlock. Needs: layouts; all passes that turn loads
@@ -55,10 +56,18 @@ enum effect {
 struct node {
     struct op *op;
     enum effect effect;
-    VEC(int) before; /* the nodes that must precede this one */
+    VEC(int) before;       /* the nodes that must precede this one */
+    VEC(int) makes, reads; /* of the segment's tiles in registers */
     bool done;
     bool wanted;  /* the next dot depends on it */
     bool blocked; /* it depends on a wait for a dot that is not done */
+};
+
+/* A value in registers. */
+struct held {
+    int regs;
+    int readers,
+        to_come; /* nodes that read it, and those of them not placed; code behind the segment counts as one */
 };
 
 struct segment {
@@ -66,8 +75,10 @@ struct segment {
     struct arena *arena;
     VEC(struct node) nodes;
     struct map number; /* from an op to its node's number, + 1 */
+    VEC(struct held) held;
     VEC(int) order;
     int ndots, most_regs;
+    int live, peak; /* registers: behind the last node placed, the most so far */
 };
 
 /* -- effects -- */
@@ -292,23 +303,61 @@ static int regs_through(const struct segment *s, const struct op *around)
     return regs;
 }
 
-/* The registers of what the loops around the segment carry, and of values that live through these loops. */
-static int live_regs(const struct segment *s)
+/* Notes that node `reader` (-1: code behind the segment) reads the held value. */
+static void note_reader(struct segment *s, int held, int reader)
 {
-    int regs = 0;
-    for (const struct block *b = s->nodes.at[0].op->block; b; b = b->parent ? b->parent->block : NULL) {
-        for (int i = 0; i < b->args.n; i++)
-            regs += takes_registers(b->args.at[i]) ? regs_of(s, b->args.at[i]) : 0;
-        regs += b->parent ? regs_through(s, b->parent) : 0;
-    }
-    return regs;
+    const struct node *n = reader < 0 ? NULL : &s->nodes.at[reader];
+    for (int i = 0; n && i < n->reads.n; i++)
+        if (n->reads.at[i] == held)
+            return;
+    s->held.at[held].readers++;
+    s->held.at[held].to_come++;
+    if (n)
+        VEC_PUSH(s->arena, &s->nodes.at[reader].reads, held);
 }
 
-/* Does the dot's accumulator take registers that nothing had before? */
-static bool starts_from_zero(const struct op *dot)
+/* Notes who reads v, which node `maker` makes (-1: it exists in front of the segment). A dot reads an operand in
+ * registers until its wait. */
+static void hold(struct segment *s, struct value *v, int maker, const struct map *behind)
 {
-    const struct value *acc = op_opnd(dot, DOT_acc);
-    return acc->def && (acc->def->code == OP_const || acc->def->code == OP_splat);
+    const struct block *b = s->nodes.at[0].op->block;
+    const int held = s->held.n;
+    if (!takes_registers(v))
+        return;
+    VEC_PUSH(s->arena, &s->held, (struct held){.regs = regs_of(s, v)});
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        while (o->block != b)
+            o = o->block->parent;
+        if (o->code == OP_wgmma && v == op_opnd(o, DOT_a))
+            o = wait_of(o);
+        const int reader = number_of(s, o);
+        if (reader >= 0 || map_get_ptr(behind, o))
+            note_reader(s, held, reader);
+    }
+    if (maker >= 0)
+        VEC_PUSH(s->arena, &s->nodes.at[maker].makes, held);
+    else if (s->held.at[held].readers)
+        s->live += s->held.at[held].regs;
+}
+
+/* Finds the values that take registers somewhere in the segment. Values that live through loops around the segment
+ * take theirs everywhere. */
+static void find_held(struct segment *s)
+{
+    struct op *last = s->nodes.at[s->nodes.n - 1].op;
+    const struct block *b = last->block;
+    struct map behind;
+    map_init(&behind, s->arena);
+    for (const struct op *o = last->next; o; o = o->next)
+        *map_at_ptr(&behind, o) = (void *)(uintptr_t)o;
+    for (const struct op *loop = b->parent; loop; loop = loop->block->parent)
+        s->live += regs_through(s, loop);
+    for (int i = 0; i < b->args.n; i++)
+        hold(s, b->args.at[i], -1, &behind);
+    for (struct op *o = b->first; o != last->next; o = o->next)
+        for (int i = 0; i < o->nresults; i++)
+            hold(s, &o->results[i], number_of(s, o), &behind);
 }
 
 static int64_t bytes_of(const struct op *o, void *ctx)
@@ -330,24 +379,12 @@ static int most_regs(const struct func *f)
     return given ? given->list[0] : func_regs(f, shares ? 2 * threads : threads, true);
 }
 
-/* Do registers have room for the accumulators and operands of all dots of the segment together? A few registers too
- * many cost less than tensor cores that wait for arithmetic, unless other warpgroups of the CTA use these meanwhile. */
-static bool has_room(const struct segment *s)
+/* The most registers that may be live: a few too many cost less than tensor cores that wait for arithmetic, unless
+ * other warpgroups of the CTA use these meanwhile. */
+static int regs_allowed(const struct segment *s)
 {
     const struct func *f = s->func;
-    const struct params *params = f->module->params;
-    int regs = live_regs(s), operand = 0;
-    for (int i = 0; i < s->nodes.n; i++) {
-        const struct op *o = s->nodes.at[i].op;
-        if (o->code != OP_wgmma)
-            continue;
-        const struct value *a = op_opnd(o, DOT_a);
-        int own = a->type->kind == TY_tile ? regs_of(s, a) : 0;
-        operand = own > operand ? own : operand;
-        regs += starts_from_zero(o) ? regs_of(s, op_result(o)) : 0;
-    }
-    return regs + operand <=
-           s->most_regs + (f->num_warps > WGMMA_WARPS ? 0 : params->schedule_dots_spilled_regs);
+    return s->most_regs + (f->num_warps > WGMMA_WARPS ? 0 : f->module->params->schedule_dots_spilled_regs);
 }
 
 /* -- the order -- */
@@ -361,6 +398,29 @@ static void place(struct segment *s, int i)
         place(s, n->before.at[k]);
     n->done = true;
     VEC_PUSH(s->arena, &s->order, i);
+    for (int k = 0; k < n->makes.n; k++)
+        s->live += s->held.at[n->makes.at[k]].readers ? s->held.at[n->makes.at[k]].regs : 0;
+    for (int k = 0; k < n->reads.n; k++) {
+        struct held *h = &s->held.at[n->reads.at[k]];
+        s->live -= --h->to_come == 0 ? h->regs : 0;
+    }
+    s->peak = s->live > s->peak ? s->live : s->peak;
+}
+
+/* Takes all nodes from place `n` of the order on out of it. */
+static void unplace(struct segment *s, int n, int peak)
+{
+    for (; s->order.n > n; s->order.n--) {
+        struct node *last = &s->nodes.at[s->order.at[s->order.n - 1]];
+        last->done = false;
+        for (int k = 0; k < last->reads.n; k++) {
+            struct held *h = &s->held.at[last->reads.at[k]];
+            s->live += h->to_come++ == 0 ? h->regs : 0;
+        }
+        for (int k = 0; k < last->makes.n; k++)
+            s->live -= s->held.at[last->makes.at[k]].readers ? s->held.at[last->makes.at[k]].regs : 0;
+    }
+    s->peak = peak;
 }
 
 /* Marks the nodes that depend on a wait that is not done. */
@@ -443,10 +503,25 @@ static void place_under_dot(struct segment *s)
     }
 }
 
-static void find_order(struct segment *s)
+/* Places all that precedes the first dot to come. Returns the dot. */
+static int place_before_first_dot(struct segment *s)
+{
+    int i = 0;
+    for (; !is_dot_to_come(s, i); i++)
+        place(s, i);
+    return i;
+}
+
+/* Where a dot would start so early that more than `room` registers are live, the ops that it overtakes come first. */
+static void find_order_in(struct segment *s, int room)
 {
     for (int dot; (dot = next_dot(s)) >= 0;) {
+        const int placed = s->order.n, peak = s->peak;
         start_dot(s, dot);
+        if (s->peak > room) {
+            unplace(s, placed, peak);
+            start_dot(s, place_before_first_dot(s));
+        }
         place_under_dot(s);
     }
     for (int pass = 0; pass < 2; pass++) /* waits that only the next segment needs come last */
@@ -544,14 +619,29 @@ static void rewrite(struct segment *s)
     }
 }
 
+/* Finds an order for which registers suffice. Dots that start early may leave too little for what follows: then fewer
+ * start early. Returns false: there is none. */
+static bool find_order(struct segment *s)
+{
+    enum { PARTS = 8 };
+    const int allowed = regs_allowed(s), live = s->live;
+    for (int part = PARTS; part > PARTS / 2; part--) {
+        unplace(s, 0, live);
+        find_order_in(s, allowed * part / PARTS);
+        if (s->peak <= allowed)
+            return true;
+    }
+    return false;
+}
+
 static void end_segment(struct segment *s)
 {
-    if (is_closed(s) && has_room(s)) {
-        find_order(s);
-        if (is_changed(s) && !reads_sum_under_dot(s))
+    if (is_closed(s)) {
+        find_held(s);
+        if (find_order(s) && is_changed(s) && !reads_sum_under_dot(s))
             rewrite(s);
     }
-    s->nodes.n = s->order.n = s->ndots = 0;
+    s->nodes.n = s->held.n = s->order.n = s->ndots = s->live = s->peak = 0;
     map_init(&s->number, s->arena);
 }
 
