@@ -13,6 +13,7 @@
  * start, so that users move first. Ops do not move past a loop that waits for other programs (a lock): the other
  * programs may wait for the code after that loop. If a dot is still in flight after the loop, scalars move before
  * the wait for this dot, so that they are computed while the dot runs. Needs: layouts. */
+#include "ir/target/fragments.h"
 #include "opt/passes.h"
 
 struct sink {
@@ -144,6 +145,14 @@ static bool waits_for_others(struct op *loop)
     return waits;
 }
 
+/* May an op stand between the dot and this wait for it? The registers of an operand must keep their values until then,
+ * which they do if the wait takes the operand. */
+static bool keeps_operand(const struct op *wait)
+{
+    const struct op *dot = op_opnd(wait, 0)->def;
+    return !dot || dot->code != OP_wgmma || op_opnd(dot, DOT_a)->type->kind == TY_shared || wait->nopnds > 1;
+}
+
 /* The op before which o moves: `user` or, for scalars, the first wait for a dot between the last loop and `user`. */
 static struct op *place_of(const struct op *o, struct op *user)
 {
@@ -151,7 +160,7 @@ static struct op *place_of(const struct op *o, struct op *user)
     if (type_is_tile(op_result(o)->type))
         return at;
     for (struct op *p = user->prev; p && !is_loop(p); p = p->prev)
-        at = p->code == OP_dot_wait ? p : at;
+        at = p->code == OP_dot_wait && keeps_operand(p) ? p : at;
     return at;
 }
 
