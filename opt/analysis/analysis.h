@@ -43,9 +43,9 @@ bool is_on_way_out(const struct op *o, const struct op *load);
 
 /* -- slice.c -- */
 /* The dot from whose result pure ops compute v; NULL: there is none. A depth-first search, which visits the first
- * operand first. through_loops: the search continues from a loop's result into the loop; otherwise it ends at
- * loop-carried values, because they come from another iteration's dot. `accepts`, if not NULL, selects the dots to
- * find; the search does not continue beyond other dots. */
+ * operand first. through_loops: the search continues from a loop's result into the loop, and from a value that the
+ * loop carries to the iteration before; otherwise it ends there. `accepts`, if not NULL, selects the dots to find;
+ * the search does not continue beyond other dots. */
 const struct op *dot_behind(const struct value *v, bool through_loops, bool (*accepts)(const struct op *dot));
 
 /* -- depends.c: on what a scalar depends in addition to parameters and the size of the grid -- */

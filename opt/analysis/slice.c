@@ -11,11 +11,31 @@ struct slice {
     bool through_loops;
     bool (*accepts)(const struct op *dot);
     int left; /* the number of ops that the search may still visit */
+    int nargs;
+    const struct value *args[4]; /* the arguments of loops that the search is behind */
 };
+
+static const struct op *find(struct slice *s, const struct value *v);
+
+/* Looks behind what a loop's iteration passes to the next, once. */
+static const struct op *find_carried(struct slice *s, const struct value *arg)
+{
+    const struct op *loop = arg->block->parent;
+    if (!loop || loop->code != OP_for || arg->index == 0 ||
+        s->nargs == (int)(sizeof s->args / sizeof *s->args))
+        return NULL;
+    for (int i = 0; i < s->nargs; i++)
+        if (s->args[i] == arg)
+            return NULL;
+    s->args[s->nargs++] = arg;
+    return find(s, op_opnd(block_terminator(arg->block), arg->index - 1));
+}
 
 static const struct op *find(struct slice *s, const struct value *v)
 {
     const struct op *o = v->def, *found = NULL;
+    if (!o && s->through_loops && type_is_tile(v->type))
+        return find_carried(s, v);
     if (!o || --s->left < 0 || !type_is_tile(v->type))
         return NULL;
     if (o->code == OP_for && s->through_loops)

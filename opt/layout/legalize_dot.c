@@ -114,7 +114,7 @@ const struct type *dot_operand_buffer(const struct op *o, int i, const struct la
     enum { EITHER_MAJOR_BYTES = 2 };
     struct value *v = op_opnd(o, i);
     struct module *m = o->block->func->module;
-    if (i == DOT_a && dot_behind(v, false, NULL) &&
+    if (i == DOT_a && dot_behind(v, true, NULL) &&
         layout_conversion(x, dot_operand_layout(o, i, NULL, true), op_params(o)) != CONVERSION_shared)
         return NULL;
     int bytes = type_elem_bytes(v->type);
