@@ -339,6 +339,14 @@ static bool feeds_dot(const struct value *v)
     return false;
 }
 
+/* Would ordinary loads read less than 16 bytes at once, and does each thread own what it reads? */
+static bool reads_narrow(const struct op *o, const struct layout *l)
+{
+    const int bytes = type_elem_bytes(op_result(o)->type);
+    return bytes == 2 && op_int(o, ATTR_vec) * bytes < 16 && !layout_free_bits(l, IN_reg) &&
+           !layout_free_bits(l, IN_lane) && !layout_free_bits(l, IN_warp);
+}
+
 static void select_shared_load(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
@@ -348,7 +356,7 @@ static void select_shared_load(struct select *s, const struct op *o)
     struct layout l = *r->type->layout;
     if (at)
         layout_part(&l, r->type->layout, buf->shape, at->list);
-    if (target_has(s->target, HAS_ldmatrix) && feeds_dot(r) &&
+    if (target_has(s->target, HAS_ldmatrix) && (feeds_dot(r) || reads_narrow(o, &l)) &&
         layout_matrix_load(&matrices, buf->layout, &l, type_elem_bytes(r->type))) {
         select_matrix_load(s, o, &l, &matrices);
         return;

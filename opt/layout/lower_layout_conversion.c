@@ -72,7 +72,9 @@ void buffer_layout(struct layout *out, const struct value *x, const struct value
     const struct target *target = x->block->func->target;
     layout_shared_for(out, from, to, elem_bytes);
     int least = wavefronts(out, from, to, elem_bytes);
-    for (int trans = 0; trans < 2 && target_has(target, HAS_ldmatrix) && is_dot_operand(y); trans++) {
+    const bool reads_narrow =
+        is_dot_operand(y) || (elem_bytes == 2 && widest(out, to, elem_bytes) * elem_bytes < VECTOR_BYTES);
+    for (int trans = 0; trans < 2 && target_has(target, HAS_ldmatrix) && reads_narrow; trans++) {
         struct layout rows, shared;
         struct matrix_load m;
         if (!layout_matrix_rows(&rows, &m, to, elem_bytes, trans))
