@@ -22,6 +22,7 @@ DECISION(single_trip_loops, runs_once, 0, "runs once in launches that fulfil the
 DECISION(legalize_dot, more_warps, 0, "%v takes %d registers of a thread: %d warps instead of %d")
 DECISION(legalize_dot, transposed_dot, 0,
          "its operands are swapped: the dot has too few rows for a warpgroup, but enough columns")
+DECISION(legalize_dot, chained_dot, 0, "its operands are swapped: the computed one then stays in registers")
 DECISION(legalize_dot, dot_by_wgmma, 2, "%v by %s, %d warpgroups a row")
 DECISION(legalize_dot, dot_not_by_wgmma, 1, "%v by %s, not wgmma: %s")
 DECISION(raise_tma_load, access, 0, "%s: %s")

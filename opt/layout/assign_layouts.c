@@ -368,6 +368,26 @@ static void gather_block(struct assign *a, struct block *b)
         gather_op(a, o);
 }
 
+/* Transpositions move nothing: the class at the other end takes a dot's layout too, transposed. */
+static void anchor_transposed(struct assign *a)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < a->links.n; i++) {
+            const struct link *k = &a->links.at[i];
+            struct class *from = find(k->from), *to = find(k->to);
+            if (k->op->code != OP_trans || !from->anchor == !to->anchor || from->fast_dim >= 0 ||
+                to->fast_dim >= 0)
+                continue;
+            struct class *other = from->anchor ? to : from;
+            other->anchor =
+                from->anchor ? layout_after(k->op, from->anchor) : layout_before(k->op, to->anchor);
+            other->reason = from->anchor ? from->reason : to->reason;
+            changed = true;
+        }
+    }
+}
+
 /* -- choosing layouts -- */
 
 static const struct layout *blocked(struct assign *a, const struct class *c, const int *order, int n)
@@ -876,6 +896,7 @@ void opt_assign_layouts(struct func *f)
     gather_block(&a, f->body);
     /* A tile that a loop carries may be a dot's result, which the class shows at the end of the loop. Then the store
      * keeps a layout of its own, as behind a dot. */
+    anchor_transposed(&a);
     for (int i = 0; i < a.stores.n; i++)
         add_access(&a, a.stores.at[i]);
     if (a.m->diag->nerrors)

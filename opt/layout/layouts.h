@@ -46,7 +46,10 @@ const struct layout *scan_layout(const struct op *o);
 void region_copy(struct op *to, const struct op *from);
 
 /* -- swap_dot_operands.c: rewrites the loop of a dot; true if another dot replaced it -- */
-bool dot_swap_operands(struct op *dot);
+bool dot_swap_operands(struct op *dot, bool chains);
+/* Would dots of a loop read each other's results from registers if the operands of all of them, and of this one, were
+ * swapped? `chains` is the answer. */
+bool dot_chains_swapped(struct op *dot);
 
 /* -- lower_layout_conversion.c -- */
 bool convert_is_shared(const struct op *o); /* is o a convert that goes through shared memory? */

@@ -214,12 +214,26 @@ static void add_warps(struct op *o, void *ctx)
     }
 }
 
+struct forms {
+    struct func *func;
+    struct map chained; /* dots that chain if their operands are swapped */
+};
+
+static void note_chained(struct op *o, void *ctx)
+{
+    struct forms *x = ctx;
+    if (o->code == OP_dot && dot_chains_swapped(o))
+        *map_at_ptr(&x->chained, o) = o;
+}
+
 static void rewrite_form(struct op *o, void *ctx)
 {
-    struct func *f = ctx;
+    struct forms *x = ctx;
     struct op at = *o;
-    if (o->code == OP_dot && dot_swap_operands(o))
-        opt_explain(f, (struct explanation){DECISION_transposed_dot, .at = &at});
+    const bool chains = map_get_ptr(&x->chained, o) != NULL;
+    if (o->code == OP_dot && dot_swap_operands(o, chains))
+        opt_explain(x->func,
+                    (struct explanation){chains ? DECISION_chained_dot : DECISION_transposed_dot, .at = &at});
 }
 
 static void explain(struct op *o, void *ctx)
@@ -244,8 +258,12 @@ void opt_legalize_dot(struct func *f)
     if (f->target)
         func_walk(f, add_warps, f);
     func_walk(f, accumulate, NULL);
-    if (f->target)
-        func_walk(f, rewrite_form, f);
+    if (f->target) {
+        struct forms x = {.func = f};
+        map_init(&x.chained, f->module->scratch);
+        func_walk(f, note_chained, &x);
+        func_walk(f, rewrite_form, &x);
+    }
     func_walk(f, widen, NULL);
     if (opt_explains(f))
         func_walk(f, explain, f);

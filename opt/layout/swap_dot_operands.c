@@ -13,8 +13,20 @@
  * same registers or buffer with another layout. The pass swaps only if both operands are loaded, because tensor maps
  * can then load them for wgmma; a computed operand has the layout that its own ops need.
  *
+ * wgmma reads only its first operand from registers. So the pass also swaps the operands of dots whose first operand
+ * is loaded, and whose second follows from results of such dots, in the iteration before or in this one: then these
+ * operands stay in registers, where they otherwise go through shared memory, with a fence and a barrier.
+ *
+ *     for ... carry(%s) : 128x64 {                                for ... carry(%s) {
+ *       %x = dot %w, (trunc %s), 0                                  %x = dot (trans (trunc %s)), (trans %w), 0
+ *       %s.1 = dot %k, (trunc %x), %s                     =>        %s.1 = dot (trans (trunc (trans %x))), (trans %k),
+ *       yield %s.1                                                              (trans %s)
+ *     }                                                             yield (trans %s.1)
+ *                                                                 }
+ *
  * The loop carries an f16 accumulator as f32, which is rounded once, after the loop: no instruction with an f16
  * accumulator is faster. */
+#include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
@@ -119,13 +131,44 @@ static bool fits_swapped(struct op *o, const struct form *f)
     return fits;
 }
 
-bool dot_swap_operands(struct op *o)
+/* Could the dot read its second operand from registers if its operands were swapped? A program that transposes the
+ * result itself has chosen which operand is the first. */
+static bool could_chain(struct op *o)
+{
+    for (const struct use *u = op_result(o)->uses; u; u = u->next)
+        if (u->user->code == OP_trans)
+            return false;
+    const struct type *t = op_result(o)->type;
+    const struct form f = {.elem = type_elem(t), .swaps = true};
+    return t->rank == 2 && is_loaded(op_opnd(o, DOT_a)) && type_elem_bits(t) == 32 &&
+           t->shape[1] >= WGMMA_ROWS / WGMMA_WARPS * o->block->func->num_warps && fits_swapped(o, &f);
+}
+
+bool dot_chains_swapped(struct op *o)
+{
+    enum { DOTS = 8 };
+    const struct op *seen[DOTS];
+    struct op *dot = o;
+    for (int n = 0; n < DOTS; n++) {
+        seen[n] = dot;
+        struct op *behind = (struct op *)dot_behind(op_opnd(dot, DOT_b), true, NULL);
+        if (!behind || !could_chain(dot))
+            return false;
+        for (int i = 0; i <= n; i++)
+            if (seen[i] == behind)
+                return true;
+        dot = behind;
+    }
+    return false;
+}
+
+bool dot_swap_operands(struct op *o, bool chains)
 {
     struct module *m = o->block->func->module;
     const struct type *t = op_result(o)->type, *elem = type_elem(t);
     struct form f = {.elem = elem->dtype == DT_f16 ? type_scalar(m, DT_f32) : elem, .swaps = true};
-    f.swaps = t->rank == 2 && is_loaded(op_opnd(o, DOT_a)) && is_loaded(op_opnd(o, DOT_b)) &&
-              t->shape[0] < WGMMA_ROWS && fits_swapped(o, &f);
+    f.swaps = chains || (t->rank == 2 && is_loaded(op_opnd(o, DOT_a)) && is_loaded(op_opnd(o, DOT_b)) &&
+                         t->shape[0] < WGMMA_ROWS && fits_swapped(o, &f));
     struct op *loop = loop_of(o);
     if (!f.swaps && f.elem == elem)
         return false;

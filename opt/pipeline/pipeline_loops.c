@@ -231,7 +231,9 @@ static bool comes_of_dot(const struct value *v, int depth)
     const struct op *o = v->def;
     const int64_t depth_most = v->block->func->module->params->pipeline_loops_meet_depth;
     bool comes = o && o->code == OP_dot;
-    for (int i = 0; o && op_has(o, ELEMENTWISE) && depth < depth_most && i < o->nopnds && !comes; i++)
+    for (int i = 0; o && (op_has(o, ELEMENTWISE) || o->code == OP_trans) && depth < depth_most &&
+                    i < o->nopnds && !comes;
+         i++)
         comes = comes_of_dot(op_opnd(o, i), depth + 1);
     return comes;
 }
@@ -241,7 +243,7 @@ static bool meets_dot(const struct value *v, int depth)
     const int64_t depth_most = v->block->func->module->params->pipeline_loops_meet_depth;
     for (const struct use *u = v->uses; u && depth < depth_most; u = u->next) {
         const struct op *o = u->user;
-        if (!op_has(o, ELEMENTWISE))
+        if (!op_has(o, ELEMENTWISE) && o->code != OP_trans)
             continue;
         for (int i = 0; i < o->nopnds; i++)
             if (op_opnd(o, i) != v && comes_of_dot(op_opnd(o, i), 0))

@@ -503,6 +503,22 @@ static void place_under_dot(struct segment *s)
     }
 }
 
+/* Does o compute with registers that a dot of the iteration before has written? */
+static bool reads_carried_sum(const struct op *o)
+{
+    const struct op *end = block_terminator(o->block);
+    for (int i = 0; i < o->nopnds && o->code != OP_wgmma; i++) {
+        const struct value *v = op_opnd(o, i);
+        const bool is_carried = v && !v->def && v->block == o->block && v->index > 0 && end->code == OP_yield;
+        const struct op *by = is_carried ? op_opnd(end, v->index - 1)->def : NULL;
+        while (by && by->code == OP_trans)
+            by = op_opnd(by, 0)->def;
+        if (by && by->code == OP_dot_wait)
+            return true;
+    }
+    return false;
+}
+
 /* Places all that precedes the first dot to come. Returns the dot. */
 static int place_before_first_dot(struct segment *s)
 {
@@ -528,20 +544,6 @@ static void find_order_in(struct segment *s, int room)
         for (int i = 0; i < s->nodes.n; i++)
             if (pass > 0 || s->nodes.at[i].effect != AWAITS_DOT)
                 place(s, i);
-}
-
-/* Does o compute with registers that a dot of the iteration before has written? */
-static bool reads_carried_sum(const struct op *o)
-{
-    const struct op *end = block_terminator(o->block);
-    for (int i = 0; i < o->nopnds && o->code != OP_wgmma; i++) {
-        const struct value *v = op_opnd(o, i);
-        const bool is_carried = v && !v->def && v->block == o->block && v->index > 0 && end->code == OP_yield;
-        const struct op *by = is_carried ? op_opnd(end, v->index - 1)->def : NULL;
-        if (by && by->code == OP_dot_wait)
-            return true;
-    }
-    return false;
 }
 
 /* Would an op that computes with such registers stand between the start of a dot and the wait for it? */
@@ -575,13 +577,23 @@ static void set_pending(struct segment *s)
     }
 }
 
+/* Does a dot whose wait comes behind `wait` read the operand too? */
+static bool is_read_longer(const struct value *a, const struct op *wait)
+{
+    for (const struct use *u = a->uses; u; u = u->next)
+        for (const struct op *o = wait->next; u->user->code == OP_wgmma && o; o = o->next)
+            if (o->code == OP_dot_wait && op_opnd(o, 0)->def == u->user)
+                return true;
+    return false;
+}
+
 /* Makes the dot's register operand an operand and a result of the dot's wait, so that its registers keep their
  * values until then. */
 static void keep_operand(struct op *dot)
 {
     struct value *a = op_opnd(dot, DOT_a), *sum = op_result(dot);
     struct op *old = sum->uses->user;
-    if (a->type->kind != TY_tile || old->prev == dot)
+    if (a->type->kind != TY_tile || old->prev == dot || is_read_longer(a, old))
         return;
     struct builder b = build_before(old);
     struct op *wait = build_op(&b, OP_dot_wait, 2, (struct value *[]){sum, a}, 2,

@@ -377,6 +377,7 @@ if sys.argv[1:] == ['time']:
 else:
     torch.manual_seed(0)
     check_delta(200, 2, 64, 64, 4, 3, 32)
+    check_delta(200, 1, 64, 64, 4, 3, 64)
     check_retention(192, 2, 64, 64, 4, 3, 32)
     check_ssd(2, 128, 2, 64, 64, 4, 3)
     check_scaled(128, 128, 384, 64, 64, 128, 4, 3)
