@@ -144,6 +144,13 @@ PARAM(rotate_loads_depth, 32, 1, 1000, "ops",
 PARAM(rotate_loads_regs_most, 4, 1, 255, "registers",
       "an index tile that takes at most so many registers of a thread is loaded an iteration ahead",
       "456 kernels have the same PTX at 2 and 8")
+PARAM(load_ahead_percent, 13, 0, 100, "percent of a thread's registers",
+      "the tiles that a loop without dots loads an iteration ahead take at most this part", "not measured")
+PARAM(load_ahead_iterations, 8, 1, 64, "iterations",
+      "a loop whose iterations wait only for memory is unrolled at most so often, to have more loads in flight",
+      "not measured")
+PARAM(load_ahead_slots, 128, 1, 10000, "issue slots of a warp",
+      "an iteration with so much arithmetic is as long as loads take, so the loop is not unrolled", "not measured")
 PARAM(alias_largest_depth, 8, 1, 1000, "definitions",
       "the computation of an index's largest value follows a chain of definitions this far",
       "456 kernels have the same PTX at 4 and 16")

@@ -35,6 +35,8 @@ DECISION(modulo_contiguity, contiguous, 0, "%v is contiguous within groups in sp
 DECISION(invariant_loads, may_be_written, 0, "%v is not loaded ahead: the loop may write to its addresses")
 DECISION(invariant_loads, marked_invariant, 0,
          "no store of the loop writes what %v reads; the launch compares addresses")
+DECISION(load_ahead, no_registers_ahead, 0, "%v is not loaded ahead: a thread has too few registers")
+DECISION(load_ahead, may_be_written_behind, 0, "%v is not loaded ahead: the loop may write to its addresses")
 DECISION(persistent_grid, many_programs, 0, "a CTA loops over many programs")
 DECISION(persistent_grid, uneven_programs, 0, "one CTA for each program: the loops of the programs differ in length")
 DECISION(persistent_grid, longest_first, 0,

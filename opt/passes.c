@@ -28,6 +28,7 @@ static const char *const order[] = {
     "raise_tma_load",
     "raise_tma_store",
     "invariant_loads",
+    "load_ahead",
     "persistent_grid",
     "dedup_loads",
     "fold",

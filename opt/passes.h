@@ -44,6 +44,8 @@ PASS(dedup_loads, P(traced), 0, P(canonical) | P(tidy), "load each address once 
 PASS(modulo_contiguity, P(traced), 0, 0, "mark indices taken modulo a size as contiguous within aligned groups")
 PASS(invariant_loads, P(traced) | P(one_program) | P(loads_raised), 0, 0,
      "mark loads of loops with dots that no store of the loop overwrites")
+PASS(load_ahead, P(traced) | P(one_program), 0, P(canonical) | P(tidy) | P(unique),
+     "load the tiles of a loop without dots an iteration ahead, into registers")
 PASS(persistent_grid, P(traced) | P(loads_raised), 0, P(one_program) | P(canonical) | P(tidy),
      "launch few CTAs, each of which loops over many programs")
 PASS(assign_layouts, P(traced) | P(legal_dots), P(laid_out), P(traced) | P(tidy) | P(unique),

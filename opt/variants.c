@@ -26,6 +26,7 @@ enum variant variant_fallback(const struct launch_traits *t)
 
 struct causes {
     int ndots, nloops;
+    bool writes; /* a store is in a loop */
 };
 
 static void find_cause(struct op *o, void *ctx)
@@ -33,14 +34,16 @@ static void find_cause(struct op *o, void *ctx)
     struct causes *c = ctx;
     c->ndots += o->code == OP_dot;
     c->nloops += o->code == OP_for;
+    c->writes |= o->code == OP_store && o->block->parent;
 }
 
-/* A traced function can get tensor maps only if it has dots, and guards only if it has dots or several loops over
- * one row. */
+/* A traced function can get tensor maps only if it has dots, and guards only if it has dots, several loops over
+ * one row, or a loop that stores. */
 bool variants_are_possible(const struct func *f, const struct target *target)
 {
     enum { LOOPS_OVER_A_ROW = 2 };
     struct causes c = {0};
     block_walk(f->body, find_cause, &c);
-    return c.ndots ? target_has(target, HAS_cp_async) : c.nloops >= LOOPS_OVER_A_ROW;
+    return c.ndots ? target_has(target, HAS_cp_async)
+                   : c.nloops >= LOOPS_OVER_A_ROW || (c.nloops && c.writes);
 }

@@ -13,9 +13,11 @@ VARIANT(one_program_each, t->is_persistent || t->goes_in_pairs, "persistent_grid
         "each program has an SM of its own, and CTAs that run one program each start faster")
 VARIANT(loads_by_maps_only, t->stores_by_maps, "raise_tma_store", "",
         "maps for stores have more conditions than maps for loads")
+VARIANT(loops_that_repeat, t->has_guards && !t->has_maps, "single_trip_loops", "",
+        "a loop over a row runs more than once, and its tiles are loaded ahead")
 VARIANT(fallback, t->has_maps, "raise_tma_load,raise_tma_store,invariant_loads", "", "some map cannot be made, or a guard fails")
-VARIANT(fallback_of_loops, t->has_guards && !t->has_maps, "single_trip_loops,invariant_loads", "",
-        "a guard fails: a loop runs more than once")
+VARIANT(fallback_of_loops, t->has_guards && !t->has_maps, "single_trip_loops,invariant_loads,load_ahead", "",
+        "a guard fails: a loop runs more than once, or writes what it reads")
 #else
 #ifndef NESO_OPT_VARIANTS_H
 #define NESO_OPT_VARIANTS_H

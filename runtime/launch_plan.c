@@ -434,11 +434,16 @@ static bool fulfils(struct neso_kernel *k, const struct candidate *v, const stru
     return v->info->nmaps <= MAPS_MOST && find_maps(k, v, l, maps);
 }
 
-/* Switches to the variant that has maps for loads only, since maps for stores have stricter conditions. */
-static bool take_loading(struct neso_kernel *k, struct candidate *v, const struct launch *l)
+/* Switches to a variant with weaker conditions: maps for stores have more than maps for loads, and loops that run once
+ * more than loops that repeat. */
+static bool take_weaker(struct neso_kernel *k, struct candidate *v, const struct launch *l)
 {
     struct fault ignored;
-    struct fallback *g = fallback_of(k, VARIANT_loads_by_maps_only, l, &ignored);
+    const struct launch_traits t = plan_traits(v->info);
+    const enum variant which = t.has_maps ? VARIANT_loads_by_maps_only : VARIANT_loops_that_repeat;
+    if (!variant_info[which].exists(&t))
+        return false;
+    struct fallback *g = fallback_of(k, which, l, &ignored);
     if (g)
         *v = (struct candidate){&g->info, &g->maps, g->loaded};
     return g != NULL;
@@ -455,8 +460,7 @@ bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
     if (l->nargs > PLAN_ARGS_MOST)
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", l->nargs);
     struct candidate v = choose_variant(k, l);
-    if (!fulfils(k, &v, l, maps) &&
-        !(v.info->stores_by_maps && take_loading(k, &v, l) && fulfils(k, &v, l, maps)))
+    if (!fulfils(k, &v, l, maps) && !(take_weaker(k, &v, l) && fulfils(k, &v, l, maps)))
         return launch_general(k, l, f);
     if (!v.loaded && !kernel_load(k, f))
         return false;

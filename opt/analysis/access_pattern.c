@@ -41,11 +41,20 @@ static bool may_guard(const struct op *o, int i)
     }
 }
 
+/* A counter whose step is no constant counts up. */
+static bool is_nonnegative_counter(struct affine_table *t, const struct value *v)
+{
+    const struct op *loop = v->def || v->index ? NULL : v->block->parent;
+    return loop && loop->code == OP_for && is_nonnegative_opnd(t, loop, 0, NULL);
+}
+
 static bool is_nonnegative_value(struct affine_table *t, const struct value *v, struct access *a)
 {
     enum { OPNDS_MOST = 3 };
     const struct op *o = v->def;
-    if (!o || t->depth > t->f->module->params->access_pattern_depth)
+    if (!o)
+        return is_nonnegative_counter(t, v);
+    if (t->depth > t->f->module->params->access_pattern_depth)
         return false;
     bool x[OPNDS_MOST] = {false};
     t->depth++;
@@ -400,6 +409,36 @@ static bool check_starts(struct finder *x)
     return true;
 }
 
+/* Counts the trips of a loop from its last iteration where the address falls: `n - 1 - trips` is the number of trips
+ * still to come, which begins at 0. Only for loops that count by 1 between uniform bounds. */
+static bool count_from_last(struct finder *x)
+{
+    for (int i = 0; i < x->rest.n; i++) {
+        const int atom = term_atom(x->t, &x->rest.at[i]);
+        const struct atom a = atom < 0 ? (struct atom){0} : atom_of(x->t, atom);
+        int64_t step;
+        if (atom < 0 || a.kind != ATOM_trips || x->rest.at[i].factor > 0)
+            continue;
+        const struct affine *lo = affine_of(x->t, op_opnd(a.loop, 0)),
+                            *hi = affine_of(x->t, op_opnd(a.loop, 1));
+        struct poly last, jump, rest, one = poly_int(1), none = {0}, self = poly_atom(atom),
+                                      factor = poly_take(&x->rest, atom, &rest);
+        bool falls = true;
+        for (int k = 0; k < factor.n; k++)
+            falls = falls && factor.at[k].factor < 0;
+        if (!falls || !value_const_int(op_opnd(a.loop, 2), &step) || step != 1 || !lo || !hi ||
+            !poly_is_uniform(x->t, &lo->p) || !poly_is_uniform(x->t, &hi->p))
+            continue;
+        if (!poly_add(x->t, &last, &hi->p, &lo->p, -1) || !poly_add(x->t, &last, &last, &one, -1) ||
+            !poly_mul(x->t, &jump, &factor, &last) || !poly_add(x->t, &rest, &rest, &jump, 1) ||
+            !poly_add(x->t, &factor, &none, &factor, -1) || !poly_mul(x->t, &jump, &factor, &self) ||
+            !poly_add(x->t, &x->rest, &rest, &jump, 1))
+            return refuse(x, "the address has too many terms");
+        i = -1;
+    }
+    return true;
+}
+
 /* Computes the box from the address and the mask's conditions c (NULL: the conditions are unknown). Returns NULL, or
  * the reason why there is no box. */
 static const char *find(struct affine_table *t, const struct op *o, const struct conditions *c,
@@ -419,8 +458,8 @@ static const char *find(struct affine_table *t, const struct op *o, const struct
     out->base = address->base;
     if (!c)
         return no_bounds;
-    bool found = drop_modulo(&x) && find_strides(&x, tile) && add_conditions(&x, c) && subtract_starts(&x) &&
-                 distribute(&x) && check_starts(&x);
+    bool found = drop_modulo(&x) && (!any_stride || c->n || count_from_last(&x)) && find_strides(&x, tile) &&
+                 add_conditions(&x, c) && subtract_starts(&x) && distribute(&x) && check_starts(&x);
     return found ? NULL : x.why;
 }
 

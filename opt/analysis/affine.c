@@ -477,8 +477,14 @@ static struct poly trips(struct affine_table *t, const struct op *loop)
     return poly_atom(atom_add(t, (struct atom){.kind = ATOM_trips, .loop = loop}));
 }
 
+/* A counter whose step only the launch knows is an atom: its last value is known, the number of trips is not. */
 static bool counter(struct affine_table *t, const struct op *loop, struct affine *r)
 {
+    int64_t by;
+    if (!value_const_int(op_opnd(loop, 2), &by)) {
+        r->p = scalar_atom(t, loop->regions[0]->args.at[0]);
+        return true;
+    }
     struct affine lo = *lookup(t, op_opnd(loop, 0)), step = *lookup(t, op_opnd(loop, 2));
     struct poly n = trips(t, loop), way;
     return poly_mul(t, &way, &step.p, &n) && poly_add(t, &r->p, &lo.p, &way, 1);

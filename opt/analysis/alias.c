@@ -73,10 +73,16 @@ static bool largest_value(struct affine_table *t, const struct value *v, int dep
                           struct expr *out)
 {
     struct arena *arena = t->f->module->arena;
-    const struct op *o = v->def;
-    if (!o)
+    const struct op *o = v->def ? v->def : v->block->parent;
+    if (!o || (!v->def && v->index))
         return false;
     switch (o->code) {
+    case OP_for: { /* a counter that counts up */
+        bool good = !v->def && largest_opnd(t, o, 1, depth, g, out);
+        expr_push(arena, out, EXPR_const, 1);
+        expr_push(arena, out, EXPR_sub, 0);
+        return good;
+    }
     case OP_program_id:
         expr_push(arena, out, EXPR_grid, op_int(o, ATTR_axis));
         expr_push(arena, out, EXPR_const, 1);

@@ -360,10 +360,20 @@ static void gather_op(struct assign *a, struct op *o)
         add_shape_change(a, o);
 }
 
+static bool is_load(const struct value *v)
+{
+    return v->def && v->def->code == OP_load;
+}
+
 static void gather_block(struct assign *a, struct block *b)
 {
+    const struct op *loop = b->parent && b->parent->code == OP_for ? b->parent : NULL;
     for (int i = 0; i < b->args.n; i++)
         add_note(a, b->args.at[i], false);
+    /* A tile that is loaded an iteration ahead is carried: its users see that it is a load's, as they see it of others. */
+    for (int i = 1; loop && i < b->args.n; i++)
+        if (is_load(op_opnd(loop, i + 2)) && is_load(op_opnd(b->last, i - 1)))
+            unite_values(b->args.at[i], op_opnd(loop, i + 2));
     for (struct op *o = b->first; o; o = o->next)
         gather_op(a, o);
 }
@@ -529,6 +539,13 @@ static int instructions_in(struct assign *a, struct class *c, const struct layou
     return regs / layout_vector(l, c->fast_dim, vector_of(a, c, c->fast_dim));
 }
 
+/* Does the access run once for a whole loop, because it loads what the first iteration reads? */
+static bool is_before_loop(const struct op *o)
+{
+    const struct use *u = o->nresults ? op_result(o)->uses : NULL;
+    return u && !u->next && u->user->code == OP_for;
+}
+
 /* Do the accesses of a smaller tile need so many instructions in layout l that conversions to and from the layout that
  * suits them would cost less? */
 static bool scatters_accesses(struct assign *a, struct class *c, const struct layout *l)
@@ -538,7 +555,8 @@ static bool scatters_accesses(struct assign *a, struct class *c, const struct la
     if (c->fast_dim < 0)
         return false;
     for (int i = 0; i < a->sites.n; i++)
-        accesses += a->sites.at[i]->is_access && find(a->sites.at[i]->class) == c;
+        accesses += a->sites.at[i]->is_access && find(a->sites.at[i]->class) == c &&
+                    !is_before_loop(a->sites.at[i]->op);
     for (int i = 0; i < a->links.n; i++)
         conversions += find(a->links.at[i].to) == c || find(a->links.at[i].from) == c;
     const struct op *reason;

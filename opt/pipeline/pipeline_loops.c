@@ -472,7 +472,7 @@ static bool plan(struct pipeline *p)
         !value_const_int(op_opnd(p->loop, 2), &p->step) || p->step == 0 ||
         llabs(p->step) > INT32_MAX / p->nstages || !look_at_body(p))
         return false;
-    p->loop = rotate_loads(p->loop, p->step, p->writes);
+    p->loop = rotate_loads(p->loop, p->step, p->writes, false);
     p->body = p->loop->regions[0];
     for (enum way way = BY_CASTS; way < WAYS; way++)
         for (struct op *o = p->body->first; o; o = o->next) {

@@ -20,13 +20,14 @@
 
 #include <stdlib.h>
 
-enum { LOADS_MOST = 16 };
+enum { LOADS_MOST = 32 };
 
 struct rotation {
     struct module *m;
     struct op *loop;
     struct block *body;
-    int64_t step;
+    int64_t step; /* 0: the step is no constant, and positive */
+    bool any_tile;
     struct op *loads[LOADS_MOST];
     int n;
 };
@@ -58,13 +59,13 @@ static bool says_where(const struct value *v, int64_t depth)
     return false;
 }
 
-/* Is v a scalar, or an integer tile of few registers on which the address of another load depends? Other tiles are
- * copied to shared memory. */
+/* Is v a scalar, or an integer tile of few registers on which the address of another load depends? Pipelines
+ * copy other tiles to shared memory. */
 static bool is_small(const struct rotation *r, const struct value *v)
 {
     const struct params *params = r->m->params;
     const struct type *t = v->type;
-    if (!type_is_tile(t))
+    if (r->any_tile || !type_is_tile(t))
         return true;
     return t->layout && t->layout->nbits[IN_reg] <= log2_floor(params->rotate_loads_regs_most) &&
            type_is_int(t) && says_where(v, params->rotate_loads_depth);
@@ -132,7 +133,7 @@ static void load_first(const struct rotation *r, struct value **first)
 {
     struct builder b = build_before(r->loop);
     struct value *lo = op_opnd(r->loop, 0), *hi = op_opnd(r->loop, 1);
-    struct value *live = build_cmp(&b, PRED_slt, r->step > 0 ? lo : hi, r->step > 0 ? hi : lo);
+    struct value *live = build_cmp(&b, PRED_slt, r->step >= 0 ? lo : hi, r->step >= 0 ? hi : lo);
     struct map map;
     map_init(&map, r->m->scratch);
     *map_at_ptr(&map, r->body->args.at[0]) = lo;
@@ -151,17 +152,30 @@ static void load_next(const struct rotation *r, struct value **next)
     map_init(&now, r->m->scratch);
     map_init(&map, r->m->scratch);
     b.loc = r->loop->loc;
-    struct value *left = build_binary(&b, OP_sub, r->step > 0 ? hi : k, r->step > 0 ? k : hi);
-    struct value *live = build_cmp(&b, PRED_ugt, left, build_const_int(&b, k->type, llabs(r->step)));
-    *map_at_ptr(&map, k) = build_binary(&b, OP_add, k, build_const_int(&b, k->type, r->step));
+    struct value *left = build_binary(&b, OP_sub, r->step >= 0 ? hi : k, r->step >= 0 ? k : hi),
+                 *size = r->step ? build_const_int(&b, k->type, llabs(r->step)) : op_opnd(r->loop, 2),
+                 *live = build_cmp(&b, PRED_ugt, left, size);
+    *map_at_ptr(&map, k) =
+        build_binary(&b, OP_add, k, r->step ? build_const_int(&b, k->type, r->step) : op_opnd(r->loop, 2));
     for (int i = 0; i < r->n; i++)
         next[i] = load_masked(r, &b, &map, &now, r->loads[i], live);
 }
 
-struct op *rotate_loads(struct op *loop, int64_t step, bool writes)
+bool can_rotate_load(const struct op *load)
 {
+    struct op *loop = load->block->parent;
     struct rotation r = {
-        .m = loop->block->func->module, .loop = loop, .body = loop->regions[0], .step = step};
+        .m = loop->block->func->module, .loop = loop, .body = loop->regions[0], .any_tile = true};
+    return can_rotate(&r, load, false);
+}
+
+struct op *rotate_loads(struct op *loop, int64_t step, bool writes, bool any_tile)
+{
+    struct rotation r = {.m = loop->block->func->module,
+                         .loop = loop,
+                         .body = loop->regions[0],
+                         .step = step,
+                         .any_tile = any_tile};
     for (struct op *o = r.body->first; o && r.n < LOADS_MOST; o = o->next)
         if (can_rotate(&r, o, writes))
             r.loads[r.n++] = o;

@@ -21,4 +21,8 @@ void loop_yield(struct op *loop, int nmore, struct value *const *more);
 /* builds an i1 at b: does the loop run at least one iteration? */
 struct value *loop_runs(struct builder *b, const struct op *loop);
 
+/* -- unroll.c: builds the loop whose iterations are `factor` of the loop's, and returns it; `loop` then runs the
+ * iterations that remain, or is erased. A loop of fewer iterations stays, and is returned. -- */
+struct op *loop_unroll(struct op *loop, int64_t factor);
+
 #endif

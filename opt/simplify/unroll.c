@@ -15,6 +15,7 @@
  * iterations remain. The pass runs early, so later passes treat the unrolled loop like any other: a stage of its
  * pipeline holds the tiles of one unrolled iteration. Needs: traced ops. Leaves: arithmetic for fold. */
 #include "opt/passes.h"
+#include "opt/simplify/simplify.h"
 
 /* Computes the number of original iterations that the unrolled loop runs and the number that remain; false: the
  * bounds are not constant. */
@@ -93,7 +94,7 @@ static struct op *build_long(struct builder *b, const struct op *loop, struct va
     return to;
 }
 
-static void unroll(struct op *loop, int64_t factor)
+struct op *loop_unroll(struct op *loop, int64_t factor)
 {
     int64_t rounds = 0, left = 0, lo, step;
     struct builder b = build_before(loop);
@@ -101,7 +102,7 @@ static void unroll(struct op *loop, int64_t factor)
     bool is_known = known_rounds(loop, factor, &rounds, &left);
     op_drop_attr(loop, ATTR_unroll);
     if (is_known && rounds == 0)
-        return;
+        return loop;
     if (is_known && value_const_int(op_opnd(loop, 0), &lo) && value_const_int(op_opnd(loop, 2), &step))
         middle = build_const_int(&b, op_opnd(loop, 0)->type, lo + rounds * step);
     else
@@ -113,12 +114,13 @@ static void unroll(struct op *loop, int64_t factor)
         value_replace(&loop->results[i], &to->results[i]);
     if (is_known && !left) {
         op_erase(loop);
-        return;
+        return to;
     }
     op_set_opnd(loop, 0, middle);
     for (int i = 0; i < loop->nresults; i++)
         op_set_opnd(loop, 3 + i, &to->results[i]);
     op_set_int(loop, ATTR_stages, 1);
+    return to;
 }
 
 static void visit(struct block *b)
@@ -128,7 +130,7 @@ static void visit(struct block *b)
         for (int i = 0; i < o->nregions; i++)
             visit(o->regions[i]);
         if (o->code == OP_for && op_int(o, ATTR_unroll) > 1)
-            unroll(o, op_int(o, ATTR_unroll));
+            loop_unroll(o, op_int(o, ATTR_unroll));
     }
 }
 

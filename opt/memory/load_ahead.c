@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* load_ahead.c: loads the tiles that an iteration of a loop reads in the iteration before, into registers.
+ *
+ *     for %t = 0 to %n step 1 carry(%y = %a) {       guard: X and Y are apart
+ *       %x = load %X + %t ...                        %first = load %X + 0 ..., 0 < %n
+ *       %z = f(%x, %y)                           =>  for %t = 0 to %n step 1 carry(%y = %a, %x = %first) {
+ *       store %Y + %t ..., %z                          %next = load %X + (%t + 1) ..., (is there such an iteration?)
+ *       yield %z                                       %z = f(%x, %y)
+ *     }                                                store %Y + %t ..., %z
+ *                                                      yield %z, %next
+ *                                                    }
+ *
+ * An iteration whose results the next one needs (a recurrence, a state that is updated, a sum or a maximum over warps)
+ * waits for its loads, and its loads for the iteration before: the latency of memory counts once an iteration, however
+ * short the arithmetic is. Loaded ahead, the tiles arrive while the arithmetic runs. If an iteration is short and reads
+ * little, the loop is unrolled first, so that the loads of several iterations are in flight together.
+ *
+ * The addresses must follow from the loop's counter (rotate_loads.c). A store of the loop may not write what is loaded:
+ * guards make the launch compare the ranges (alias.c), and other launches take the fallback, which is compiled without
+ * this pass. Loops with barriers, atomics or loops in them stay, and so do kernels with dots, whose tiles
+ * pipeline_loops.c copies ahead. Needs: traced ops, after single_trip_loops. */
+#include "opt/analysis/affine.h"
+#include "opt/passes.h"
+#include "opt/pipeline/rotate_loads.h"
+#include "opt/simplify/simplify.h"
+
+enum { LANES = 32, WHOLE = 100, REGISTER_BITS = 32, COSTLY_SLOTS = 8 };
+
+struct contents {
+    bool writes, waits, other; /* waits: threads wait for other threads, in a reduction or a scan */
+    int slots;                 /* a thread's instructions on elements, roughly */
+};
+
+static void look(struct op *o, void *ctx)
+{
+    struct contents *c = ctx;
+    c->writes |= o->code == OP_store;
+    c->waits |= op_has(o, COSTLY) && o->nregions > 0;
+    c->other |= (op_has(o, WRITES) && o->code != OP_store) || op_has(o, EFFECT) ||
+                (o->code == OP_load && op_int(o, ATTR_volatile));
+    if (op_has(o, ELEMENTWISE) && type_is_tile(op_result(o)->type))
+        c->slots += tile_regs(op_result(o)->type, o->block->func->num_warps, REGISTER_BITS) *
+                    (op_has(o, COSTLY) ? COSTLY_SLOTS : 1);
+}
+
+/* Marks the loads that may move past the loop's stores, and returns the registers of a thread that they take: of tiles
+ * at most `most`, and scalars always move. */
+static int mark(struct affine_table *t, struct op *loop, bool writes, int most)
+{
+    int regs = 0;
+    for (struct op *o = loop->regions[0]->first; o; o = o->next) {
+        struct guards g = {0};
+        if (o->code != OP_load || !can_rotate_load(o))
+            continue;
+        const int own = tile_regs(op_result(o)->type, t->f->num_warps, 0), more = own ? own : 1;
+        const bool is_much = type_is_tile(op_result(o)->type) && regs + more > most;
+        if (is_much || (writes && may_be_written_in_loop(t, o, &g))) {
+            opt_explain(t->f, (struct explanation){is_much ? DECISION_no_registers_ahead
+                                                           : DECISION_may_be_written_behind,
+                                                   .at = o, .values = {op_result(o)}});
+            continue;
+        }
+        op_set_int(o, ATTR_invariant, 1);
+        guards_add(t->f, &g);
+        regs += more;
+    }
+    return regs;
+}
+
+/* The iterations whose loads are in flight together. Arithmetic of so many instructions takes as long as loads do; a
+ * loop whose iterations wait for other threads takes that long in any case. */
+static int factor_of(const struct op *loop, const struct contents *c, int regs, int most)
+{
+    const struct params *params = op_params(loop);
+    int n = 1;
+    while (!c->waits && 2 * n * regs <= most && 2 * n <= params->load_ahead_iterations &&
+           n * c->slots < params->load_ahead_slots)
+        n *= 2;
+    return n;
+}
+
+/* Does the loop run one iteration at most, for certain? */
+static bool runs_once(const struct op *loop, int64_t step)
+{
+    int64_t lo, hi;
+    return step && value_const_int(op_opnd(loop, 0), &lo) && value_const_int(op_opnd(loop, 1), &hi) &&
+           (step > 0 ? hi - lo <= step : lo - hi <= -step);
+}
+
+/* The loop's step; 0: it is no constant. */
+static int64_t step_of(const struct op *loop)
+{
+    int64_t step;
+    return value_const_int(op_opnd(loop, 2), &step) ? step : 0;
+}
+
+static void rewrite(struct affine_table *t, struct op *loop)
+{
+    struct contents c = {0};
+    int64_t zero;
+    block_walk(loop->regions[0], look, &c);
+    if (c.other || runs_once(loop, step_of(loop)) || (value_const_int(op_opnd(loop, 2), &zero) && !zero))
+        return;
+    const int most = func_regs(t->f, LANES * t->f->num_warps, true) * op_params(loop)->load_ahead_percent / WHOLE;
+    const int regs = mark(t, loop, c.writes, most), n = factor_of(loop, &c, regs, most);
+    if (!regs)
+        return;
+    if (n > 1 && op_int(loop, ATTR_unroll) <= 1)
+        loop = loop_unroll(loop, n);
+    rotate_loads(loop, step_of(loop), true, true);
+}
+
+struct loops {
+    struct func *f;
+    VEC(struct op *) at;
+    bool has_dot;
+};
+
+static void find_loops(struct op *o, void *ctx)
+{
+    struct loops *all = ctx;
+    all->has_dot |= o->code == OP_dot;
+    if (o->code == OP_for)
+        VEC_PUSH(all->f->module->scratch, &all->at, o);
+}
+
+void opt_load_ahead(struct func *f)
+{
+    struct loops all = {.f = f};
+    func_walk(f, find_loops, &all);
+    for (int i = 0; i < all.at.n && f->target && !all.has_dot; i++)
+        rewrite(affine_new(f), all.at.at[i]);
+}
