@@ -72,6 +72,9 @@ PARAM(persistent_grid_barrier_bytes, 1024, 0, 16384, "bytes",
 PARAM(assign_layouts_inherit_depth, 4, 0, 100, "ops",
       "a tile that no access reads or writes inherits a layout through up to so many shape ops",
       "456 kernels have the same PTX at 2 and 8")
+PARAM(assign_layouts_run_bytes, 32, 16, 64, "bytes",
+      "consecutive elements of a thread take at most so many bytes of the widest type that shares their layout",
+      "not measured")
 PARAM(assign_layouts_access_slots, 4, 0, 100, "issue slots of a warp",
       "what an access of global memory takes, compared with conversions that would save it",
       "gradients of the delta rule, 32 columns a program: 1,421 instructions became 1,271; times not measured")

@@ -438,8 +438,9 @@ static struct site *leader_of(const struct assign *a, struct class *c)
     return any;
 }
 
-/* The number of consecutive elements in each thread: 16 bytes of the widest accessed element type, if the alignment
- * of some access allows that. */
+/* The number of consecutive elements in each thread: the widest vector that the alignment of some access allows, but at
+ * most assign_layouts_run_bytes of the widest accessed element type. So the accesses of a narrow type are whole vectors
+ * too, and those of the widest type are two. */
 static int vector_of(const struct assign *a, struct class *c, int fast_dim)
 {
     int widest = 1, bytes = 1;
@@ -450,7 +451,8 @@ static int vector_of(const struct assign *a, struct class *c, int fast_dim)
         widest = s->vector > widest ? s->vector : widest;
         bytes = accessed_bytes(s->op) > bytes ? accessed_bytes(s->op) : bytes;
     }
-    return widest < 16 / bytes ? widest : 16 / bytes;
+    const int most = a->m->params->assign_layouts_run_bytes / bytes;
+    return widest < most ? widest : most;
 }
 
 static const struct layout *widened(struct assign *a, const struct op *o, const struct layout *l)
