@@ -439,19 +439,22 @@ static struct site *leader_of(const struct assign *a, struct class *c)
 }
 
 /* The number of consecutive elements in each thread: the widest vector that the alignment of some access allows, but at
- * most assign_layouts_run_bytes of the widest accessed element type. So the accesses of a narrow type are whole vectors
- * too, and those of the widest type are two. */
+ * most 16 bytes of the widest stored type and assign_layouts_run_bytes of the widest loaded one. So a store of a narrow
+ * type is a whole vector, and two loads of the wide type serve it: what one of them leaves of a sector, the other finds
+ * in L1. Two stores would write each sector in two halves. */
 static int vector_of(const struct assign *a, struct class *c, int fast_dim)
 {
-    int widest = 1, bytes = 1;
+    enum { VECTOR_BYTES = 16 };
+    int widest = 1, most = 1 << COORD_BITS_MAX;
     for (int i = 0; i < a->sites.n; i++) {
         const struct site *s = a->sites.at[i];
         if (!s->is_access || find(s->class) != c || s->order[0] != fast_dim || s->vector == 1)
             continue;
+        const int bytes = s->op->code == OP_load ? a->m->params->assign_layouts_run_bytes : VECTOR_BYTES,
+                  own = bytes / accessed_bytes(s->op);
         widest = s->vector > widest ? s->vector : widest;
-        bytes = accessed_bytes(s->op) > bytes ? accessed_bytes(s->op) : bytes;
+        most = own < most ? own : most;
     }
-    const int most = a->m->params->assign_layouts_run_bytes / bytes;
     return widest < most ? widest : most;
 }
 

@@ -13,7 +13,8 @@
  * An iteration whose results the next one needs (a recurrence, a state that is updated, a sum or a maximum over warps)
  * waits for its loads, and its loads for the iteration before: the latency of memory counts once an iteration, however
  * short the arithmetic is. Loaded ahead, the tiles arrive while the arithmetic runs. If an iteration is short and reads
- * little, the loop is unrolled first, so that the loads of several iterations are in flight together.
+ * little, the loop is unrolled first, so that the loads of several iterations are in flight together. Loops with much
+ * arithmetic stay if many CTAs share an SM: some of them load while others compute.
  *
  * The addresses must follow from the loop's counter (rotate_loads.c). A store of the loop may not write what is loaded:
  * guards make the launch compare the ranges (alias.c), and other launches take the fallback, which is compiled without
@@ -24,11 +25,16 @@
 #include "opt/pipeline/rotate_loads.h"
 #include "opt/simplify/simplify.h"
 
-enum { LANES = 32, WHOLE = 100, REGISTER_BITS = 32, COSTLY_SLOTS = 8 };
+#include "ir/target/target.h"
+
+enum { LANES = 32, WHOLE = 100, REGISTER_BITS = 32, COSTLY_SLOTS = 8, OTHER_REGS = 20 };
 
 struct contents {
     bool writes, waits, other; /* waits: threads wait for other threads, in a reduction or a scan */
     int slots;                 /* a thread's instructions on elements, roughly */
+    int float_slots;           /* those of them that are no index arithmetic */
+    int regs;                  /* of a thread, for the largest tile of an iteration */
+    int64_t bytes;             /* that an iteration loads */
 };
 
 static void look(struct op *o, void *ctx)
@@ -38,9 +44,15 @@ static void look(struct op *o, void *ctx)
     c->waits |= op_has(o, COSTLY) && o->nregions > 0;
     c->other |= (op_has(o, WRITES) && o->code != OP_store) || op_has(o, EFFECT) ||
                 (o->code == OP_load && op_int(o, ATTR_volatile));
-    if (op_has(o, ELEMENTWISE) && type_is_tile(op_result(o)->type))
-        c->slots += tile_regs(op_result(o)->type, o->block->func->num_warps, REGISTER_BITS) *
-                    (op_has(o, COSTLY) ? COSTLY_SLOTS : 1);
+    const struct type *t = o->nresults ? op_result(o)->type : NULL;
+    if (!t || !type_is_tile(t))
+        return;
+    const int regs = tile_regs(t, o->block->func->num_warps, REGISTER_BITS),
+              slots = op_has(o, ELEMENTWISE) ? regs * (op_has(o, COSTLY) ? COSTLY_SLOTS : 1) : 0;
+    c->slots += slots;
+    c->float_slots += slots && (type_is_float(t) || type_is_float(op_opnd(o, 0)->type)) ? slots : 0;
+    c->regs = type_is_float(t) && regs > c->regs ? regs : c->regs;
+    c->bytes += o->code == OP_load ? type_elems(t) * type_elem_bytes(t) : 0;
 }
 
 /* Marks the loads that may move past the loop's stores, and returns the registers of a thread that they take: of tiles
@@ -79,6 +91,25 @@ static int factor_of(const struct op *loop, const struct contents *c, int regs, 
     return n;
 }
 
+/* Do other CTAs on the SM compute while one waits for its loads? Only if an iteration's arithmetic is long, and if so many
+ * CTAs fit, by the registers of the tiles that live through an iteration, that they have enough bytes in flight. Then
+ * registers for tiles that arrive early cost more, in CTAs, than they gain. Where threads wait for each other, a CTA's
+ * warps load at the same time, and it takes more CTAs. */
+static bool others_compute(const struct func *f, const struct op *loop, const struct contents *c)
+{
+    const struct params *p = op_params(loop);
+    int regs = c->regs + OTHER_REGS;
+    for (int i = 0; i < loop->nresults; i++)
+        regs += type_is_tile(loop->results[i].type)
+                    ? tile_regs(loop->results[i].type, f->num_warps, REGISTER_BITS)
+                    : 0;
+    const int ctas = target_ctas(f->target, LANES * f->num_warps, regs, 0);
+    const int64_t bytes = ctas * c->bytes;
+    return c->float_slots >= p->load_ahead_slots &&
+           (c->waits ? ctas >= p->load_ahead_ctas && bytes >= 2 * p->load_ahead_bytes
+                     : bytes >= p->load_ahead_bytes);
+}
+
 /* Does the loop run one iteration at most, for certain? */
 static bool runs_once(const struct op *loop, int64_t step)
 {
@@ -99,9 +130,11 @@ static void rewrite(struct affine_table *t, struct op *loop)
     struct contents c = {0};
     int64_t zero;
     block_walk(loop->regions[0], look, &c);
-    if (c.other || runs_once(loop, step_of(loop)) || (value_const_int(op_opnd(loop, 2), &zero) && !zero))
+    if (c.other || others_compute(t->f, loop, &c) || runs_once(loop, step_of(loop)) ||
+        (value_const_int(op_opnd(loop, 2), &zero) && !zero))
         return;
-    const int most = func_regs(t->f, LANES * t->f->num_warps, true) * op_params(loop)->load_ahead_percent / WHOLE;
+    const int most =
+        func_regs(t->f, LANES * t->f->num_warps, true) * op_params(loop)->load_ahead_percent / WHOLE;
     const int regs = mark(t, loop, c.writes, most), n = factor_of(loop, &c, regs, most);
     if (!regs)
         return;
