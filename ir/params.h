@@ -156,9 +156,9 @@ PARAM(load_ahead_iterations, 8, 1, 64, "iterations",
 PARAM(load_ahead_slots, 128, 1, 10000, "issue slots of a warp",
       "an iteration with so much arithmetic is as long as loads take, so the loop is not unrolled",
       "of the 75 kernels of bench/programs/rows.py, other PTX: 7 at 64, 3 at 256")
-PARAM(load_ahead_ctas, 4, 1, 64, "CTAs",
-      "where so many fit on an SM and threads wait for each other, loops with much arithmetic load nothing ahead",
-      "cross entropy in 4 and 8 warps (6 and 4 CTAs) lost 6 and 3 percent, in 16 warps (3) gained 6")
+PARAM(load_ahead_ctas, 3, 1, 64, "CTAs",
+      "where so many fit on an SM (one more if threads wait for each other), loops with much arithmetic load nothing ahead",
+      "cross entropy in 4 and 8 warps (6 and 4 CTAs) lost 6 and 3 percent, in 16 warps (3) gained 6; with gradient (2) 4")
 PARAM(load_ahead_bytes, 32768, 0, 1048576, "bytes",
       "where CTAs on an SM have so many in flight, loops with much arithmetic load nothing ahead; twice as many where "
       "threads wait for each other",

@@ -94,7 +94,7 @@ static int factor_of(const struct op *loop, const struct contents *c, int regs, 
 /* Do other CTAs on the SM compute while one waits for its loads? Only if an iteration's arithmetic is long, and if so many
  * CTAs fit, by the registers of the tiles that live through an iteration, that they have enough bytes in flight. Then
  * registers for tiles that arrive early cost more, in CTAs, than they gain. Where threads wait for each other, a CTA's
- * warps load at the same time, and it takes more CTAs. */
+ * warps load at the same time, and it takes one CTA and as many bytes more. */
 static bool others_compute(const struct func *f, const struct op *loop, const struct contents *c)
 {
     const struct params *p = op_params(loop);
@@ -105,9 +105,8 @@ static bool others_compute(const struct func *f, const struct op *loop, const st
                     : 0;
     const int ctas = target_ctas(f->target, LANES * f->num_warps, regs, 0);
     const int64_t bytes = ctas * c->bytes;
-    return c->float_slots >= p->load_ahead_slots &&
-           (c->waits ? ctas >= p->load_ahead_ctas && bytes >= 2 * p->load_ahead_bytes
-                     : bytes >= p->load_ahead_bytes);
+    return c->float_slots >= p->load_ahead_slots && ctas >= p->load_ahead_ctas + c->waits &&
+           bytes >= p->load_ahead_bytes * (c->waits ? 2 : 1);
 }
 
 /* Does the loop run one iteration at most, for certain? */
