@@ -155,7 +155,8 @@ static struct op *emit(struct eval *e, struct host_site site, struct value_list 
     site.closure = frame->fn->closure;
     add_names(e, e->trace->scope, &site, values);
     *kept = site;
-    for (struct host_site *inner = kept; frame->outer; frame = frame->outer) {
+    for (struct host_site *inner = kept; frame->outer && frame->outer != e->trace->base;
+         frame = frame->outer) {
         struct host_site *caller = NEW(e->arena, struct host_site);
         caller->function = frame->outer->fn->name;
         caller->closure = frame->outer->fn->closure;
@@ -353,6 +354,7 @@ static bool is_traceable(struct eval *e, struct function *fn, const struct args 
         return false;
     trial.func = func_new(outer->module, fn->name);
     trial.block = trial.func->body;
+    trial.base = outer->frame;
     trial.in_loop = false;
     trial.pending = NULL;
     copy.at = NEW_ARRAY(e->arena, args->n, struct obj *);

@@ -403,9 +403,7 @@ struct obj *trace_inline(struct eval *e, struct function *fn, const struct args 
         diag_error(e->diag, trace_loc(e, args->loc), ERR_recursion, fn->name);
         return obj_error;
     }
-    struct obj *result = inline_call(e, fn, s, &frame, args->loc);
-    e->trace->scope = frame.caller;
-    return result;
+    return inline_call(e, fn, s, &frame, args->loc);
 }
 
 struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args)

@@ -39,6 +39,7 @@ struct trace {
     struct loc statement;      /* location of a call that is a statement: its result is unused */
     struct block *block;       /* the block to which new ops are appended */
     const struct trace_frame *frame;
+    const struct trace_frame *base; /* the frame in which a trial began, whose values are another func's; else NULL */
     bool in_loop;              /* the code is inside a run-time loop of this function */
     bool in_region;            /* the code is in the region of a reduction, which may not have effects */
     struct pending *pending;   /* branches of the current block that returned, innermost first */
