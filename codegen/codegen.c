@@ -3,8 +3,19 @@
  * short), and prints the instruction table for `neso help insns`. */
 #include "codegen/mir.h"
 
-static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_info *info,
-                                       struct liveness **live)
+#include <string.h>
+
+static bool is_skipped(const struct codegen_options *o, const char *stage)
+{
+    size_t n = strlen(stage);
+    for (const char *s = o->skip; s && *s; s += strcspn(s, ","), s += *s == ',')
+        if (strncmp(s, stage, n) == 0 && (s[n] == ',' || s[n] == '\0'))
+            return true;
+    return false;
+}
+
+static struct mir *select_and_schedule(struct func *f, const struct codegen_options *o, bool frugal,
+                                       struct ptx_info *info, struct liveness **live)
 {
     struct diag *d = f->module->diag;
     *info = (struct ptx_info){.num_threads = 32 * (f->num_warps + f->extra_warps),
@@ -14,15 +25,16 @@ static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_i
                               .pair_multiple = f->pair_multiple};
     struct mir *m = select_func(f, f->module->scratch, info);
     diag_hurry(d, f->loc);
-    peephole(m);
+    if (!is_skipped(o, "peephole"))
+        peephole(m);
     diag_hurry(d, f->loc);
     if (frugal)
         remat(m);
-    *live = schedule(m);
+    *live = is_skipped(o, "schedule") ? liveness_of(m) : schedule(m);
     bool has_room = (*live)->peak_regs <= func_regs_most(f) *
                                               f->module->params->branch_over_masked_regs_percent /
                                               100; /* ptxas needs more registers in code with branches */
-    if (has_room && skip(m))
+    if (has_room && !is_skipped(o, "branch_over_masked") && skip(m))
         *live = liveness_of(m);
     diag_hurry(d, f->loc);
     info->live_regs = (*live)->peak_regs;
@@ -54,11 +66,11 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
     const char *stage = d->stage;
     d->stage = "codegen";
     struct liveness *live;
-    struct mir *m = select_and_schedule(f, false, info, &live);
+    struct mir *m = select_and_schedule(f, o, false, info, &live);
     if (d->nerrors == 0 && live->peak_regs > func_regs_most(f)) {
         struct liveness *frugal_live;
         struct ptx_info frugal_info;
-        struct mir *frugal = select_and_schedule(f, true, &frugal_info, &frugal_live);
+        struct mir *frugal = select_and_schedule(f, o, true, &frugal_info, &frugal_live);
         if (frugal_live->peak_regs < live->peak_regs) {
             m = frugal;
             live = frugal_live;
@@ -68,7 +80,7 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
     check_limits(f, info);
     if (o->registers || o->line_registers)
         pressure_explain(m, live, o);
-    const struct allocation *alloc = o->emit_mir ? NULL : regalloc(m, live);
+    const struct allocation *alloc = o->emit_mir ? NULL : regalloc(m, live, !is_skipped(o, "coalesce"));
     resources_choose(m, live, info);
     emit_ptx(m, alloc, o, info, out);
     if (o->emit_mir)

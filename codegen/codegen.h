@@ -45,6 +45,7 @@ struct codegen_options {
     bool verbose;           /* print each tile op as a comment above its instructions */
     bool debug_loc;         /* print .loc lines (default: on) */
     bool emit_mir;          /* print machine IR instead of PTX */
+    const char *skip;       /* names of stages to leave out: peephole, schedule, branch_over_masked, coalesce; NULL: none */
     struct text *registers; /* receives a report of the live registers at each place; NULL: no report */
     /* Receives for each source line the maximum number of registers live in it; NULL: no report. */
     void (*line_registers)(void *ctx, int line, int registers);

@@ -341,7 +341,7 @@ struct allocation {
     int count[CLASS_count]; /* number of registers of each class */
 };
 /* Assigns the registers, and removes moves between registers that became one. */
-struct allocation *regalloc(struct mir *m, const struct liveness *live);
+struct allocation *regalloc(struct mir *m, const struct liveness *live, bool coalesces);
 
 /* -- emit.c -- */
 /* If the allocation is NULL, registers print with their virtual numbers. */

@@ -309,14 +309,14 @@ static void number_spans(struct allocator *a, struct allocation *alloc, const st
         alloc->count[c] = numbers[c].list.n;
 }
 
-struct allocation *regalloc(struct mir *m, const struct liveness *live)
+struct allocation *regalloc(struct mir *m, const struct liveness *live, bool coalesces)
 {
     struct allocator a = {.m = m, .webs = NEW_ARRAY(m->arena, m->regs.n + 1, struct web)};
     for (int r = 0; r < m->regs.n; r++)
         a.webs[r] = (struct web){.parent = r, .range = live->ranges[r], .tuple = -1};
     note_defs(&a);
     begin_sums_at_fences(&a);
-    for (int b = 0; b < m->blocks.n; b++)
+    for (int b = 0; coalesces && b < m->blocks.n; b++)
         for (int i = 0; i < m->blocks.at[b]->insns.n; i++)
             coalesce(&a, m->blocks.at[b]->insns.at[i]);
     find_tuples(&a);

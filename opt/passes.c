@@ -268,7 +268,7 @@ void opt_run(struct func *f, const struct opt_options *o)
     const char *stage = f->module->diag->stage;
     f->module->opt = o;
     check_names(f, o->stop_after, "");
-    check_names(f, o->skip, "");
+    check_names(f, o->skip, "peephole,schedule,branch_over_masked,coalesce"); /* stages of code generation */
     check_names(f, o->passes, "");
     check_names(f, o->print_after, "");
     check_names(f, o->explain, "registers,stepdown"); /* names of explanations that are not passes */

@@ -43,6 +43,10 @@ void kernel_drop(struct neso_kernel *k)
     if (k->loaded)
         k->device->class->unload(k->device, k->loaded);
     codes_free(k);
+    if (k->replacement) {
+        rebuild_free(k->replacement);
+        m->context->mem.free(m->context->mem.ctx, k->replacement, sizeof *k->replacement);
+    }
     arena_free(&k->arena);
     arena_free(&k->scratch);
     pthread_mutex_destroy(&k->lock);
@@ -186,8 +190,11 @@ static bool optimize(struct neso_kernel *k, struct func *f, neso_text which)
 static void codegen(struct neso_kernel *k, struct func *f, struct text *out, bool mir)
 {
     const bool explains = opt_is_listed(k->options.explain, "registers");
-    struct codegen_options o = {
-        .verbose = k->options.verbose_ptx, .debug_loc = true, .emit_mir = mir, .ctx = k};
+    struct codegen_options o = {.verbose = k->options.verbose_ptx,
+                                .debug_loc = true,
+                                .emit_mir = mir,
+                                .skip = k->options.skip,
+                                .ctx = k};
     double start = seconds_now();
     k->module->diag.stage = "codegen";
     struct text registers;
@@ -459,6 +466,8 @@ void kernel_build(struct neso_kernel *k)
     }
     if (k->device && !k->device->class->takes_ptx) {
         k->traced = trace(k);
+        if (k->traced && k->options.check)
+            plan_keep(k, k->traced);
         if (!k->traced || k->options.until == 0)
             return;
     }

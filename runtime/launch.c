@@ -126,8 +126,19 @@ bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loa
     return k->device->class->launch(k->device, loaded, l, f);
 }
 
+static void check_once(struct neso_kernel *k, const struct launch *l)
+{
+    pthread_mutex_lock(&k->lock);
+    if (!k->checked && !k->loaded)
+        cross_check(k, l);
+    k->checked = true;
+    pthread_mutex_unlock(&k->lock);
+}
+
 bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
+    if (k->options.check && !k->checked)
+        check_once(k, l);
     bool planned = has_plan(k);
     if (!planned && !kernel_load(k, f))
         return false;
@@ -168,7 +179,7 @@ static bool keeps_promise(const struct neso_param *p, uint64_t value, struct fau
 static bool launch_values(struct neso_kernel *k, struct launch *l, const void *const *args, struct fault *f)
 {
     uint64_t values[PARAMS_MOST];
-    if (!has_plan(k) && !kernel_load(k, f))
+    if (!k->options.check && !has_plan(k) && !kernel_load(k, f))
         return false;
     if (k->nparams > PARAMS_MOST)
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", k->nparams);

@@ -16,10 +16,8 @@
  *     reader: count even ── compare, copy ── count unchanged: the copy is valid
  *     writer: count even ─► odd (if another thread writes: give up) ── write ── even
  *
- * A fallback is compiled from the text of the traced IR, in its own memory. */
+ * A fallback is compiled from the text of the traced IR (rebuild.c). */
 #include "runtime/runtime.h"
-
-#include "opt/passes.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -40,18 +38,10 @@ struct map_cache {
 /* A fallback: the kernel, compiled without some passes. */
 struct fallback {
     enum variant which;
-    struct memory mem;
-    struct arena arena, scratch;
-    struct diag diag;
-    struct module module;
-    struct ptx_info info;
-    struct text ptx;
+    struct rebuild made;
     void *loaded; /* NULL if it cannot be loaded, for the reason in `why` */
     struct fault why;
-    bool is_full;
-    bool is_missing;       /* the kernel's bundle does not have it */
-    struct budget *budget; /* limits of the launch that compiles the fallback */
-    jmp_buf unwind;
+    bool is_missing; /* the kernel's bundle does not have it */
     struct map_cache *_Atomic maps;
 };
 
@@ -85,7 +75,7 @@ void plan_keep(struct neso_kernel *k, const struct func *f)
     struct fallback_source *source = &k->fallback_source;
     struct text t;
     if ((!k->device && !k->keeps_plan) || !target || f->degree != DEGREE_traced ||
-        !variants_are_possible(f, target))
+        !(k->options.check || variants_are_possible(f, target)))
         return;
     text_init(&t, &k->arena);
     func_print(f, &t);
@@ -96,68 +86,16 @@ void plan_keep(struct neso_kernel *k, const struct func *f)
     memcpy(source->files, d->sources.at, (size_t)d->sources.n * sizeof *source->files);
 }
 
-static void full(void *ctx, size_t bytes)
-{
-    struct fallback *g = ctx;
-    (void)bytes;
-    g->is_full = true;
-    longjmp(g->unwind, 1);
-}
-
-static void hurry(void *ctx, struct loc at)
-{
-    struct fallback *g = ctx;
-    char limit[32];
-    enum error passed = budget_spend(g->budget, 0);
-    if (!budget_ends(passed))
-        return;
-    budget_text(g->budget, passed, limit, sizeof limit);
-    diag_fatal(&g->diag, at, passed, limit);
-}
-
 static void fallback_free(struct neso_kernel *k, struct fallback *g)
 {
     if (g->loaded)
         k->device->class->unload(k->device, g->loaded);
-    arena_free(&g->arena);
-    arena_free(&g->scratch);
+    struct memory mem = g->made.mem;
+    rebuild_free(&g->made);
     struct map_cache *c = g->maps;
     if (c)
-        g->mem.free(g->mem.ctx, c, c->bytes);
-    g->mem.free(g->mem.ctx, g, sizeof *g);
-}
-
-/* Compiles a fallback. Source locations keep the numbers of their files. */
-static void compile(struct neso_kernel *k, struct fallback *g)
-{
-    const double start = seconds_now();
-    const struct fallback_source *from = &k->fallback_source;
-    struct text skip;
-    text_init(&skip, &g->arena);
-    text_printf(&skip, "%s,%s", variant_info[g->which].without, k->options.skip ? k->options.skip : "");
-    const struct opt_options options = {.skip = skip.s};
-    const struct codegen_options how = {.verbose = k->options.verbose_ptx, .debug_loc = true};
-    diag_init(&g->diag, &g->arena);
-    g->diag.fatal = &g->unwind;
-    g->diag.hurry = budget_is_limited(g->budget) ? hurry : NULL;
-    g->diag.hurry_ctx = g;
-    for (int i = 0; i < from->nfiles; i++)
-        VEC_PUSH(&g->arena, &g->diag.sources, from->files[i]);
-    module_init(&g->module, &g->arena, &g->scratch, &g->diag);
-    g->module.params = &k->thresholds;
-    const struct source *text = diag_add_source(&g->diag, k->name, from->ir, from->bytes);
-    if (!module_parse(&g->module, text) || g->module.funcs.n != 1)
-        return;
-    struct func *f = g->module.funcs.at[0];
-    f->target = f->target ? f->target : k->spec.target;
-    opt_run(f, &options);
-    text_init(&g->ptx, &g->arena);
-    if (g->diag.nerrors == 0)
-        codegen_emit(f, &how, &g->ptx, &g->info);
-    if (g->diag.nerrors == 0)
-        context_event(k->module->context, NESO_EVENT_COMPILED, "%s, variant %s, for %s in %.1f ms",
-                      neso_kernel_id(k), variant_info[g->which].name,
-                      f->target ? f->target->name : "no target", 1e3 * (seconds_now() - start));
+        mem.free(mem.ctx, c, c->bytes);
+    mem.free(mem.ctx, g, sizeof *g);
 }
 
 static bool is_too_large(const struct diag *d)
@@ -169,23 +107,24 @@ static bool load_fallback(struct neso_kernel *k, struct fallback *g, struct faul
 {
     char id[256], limit[32];
     snprintf(id, sizeof id, "%s-without-%s", neso_kernel_id(k), variant_info[g->which].without);
+    const struct diag *d = &g->made.diag;
     struct image image = {
-        .name = k->name, .id = id, .ptx = g->ptx.s, .ptx_bytes = g->ptx.len, .info = &g->info};
-    if (g->diag.exhausted && g->diag.list.n && g->diag.list.at[0].error == ERR_cancelled)
+        .name = k->name, .id = id, .ptx = g->made.ptx.s, .ptx_bytes = g->made.ptx.len, .info = &g->made.info};
+    if (d->exhausted && d->list.n && d->list.at[0].error == ERR_cancelled)
         return fault_set(f, NESO_CANCELLED, ERR_cancelled, "%s", "");
-    if (g->diag.exhausted) {
-        budget_text(g->budget, ERR_time_limit, limit, sizeof limit);
+    if (d->exhausted) {
+        budget_text(g->made.budget, ERR_time_limit, limit, sizeof limit);
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_time_limit, "%s", limit);
     }
     if (g->is_missing)
         return fault_set(f, NESO_INVALID, ERR_bundle_variant,
                          "bundle %.200s lacks variant '%s' of kernel '%s'", k->module->context->bundle.name,
                          variant_info[g->which].name, k->name);
-    if (is_too_large(&g->diag))
-        return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "%s", g->diag.list.at[0].message);
-    if (g->diag.nerrors && g->diag.list.n)
+    if (is_too_large(d))
+        return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "%s", d->list.at[0].message);
+    if (d->nerrors && d->list.n)
         return fault_set(f, NESO_INVALID, ERR_not_compiled, "%s without tensor maps: %s", k->name,
-                         g->diag.list.at[0].message);
+                         d->list.at[0].message);
     image.code = code_for(k, image.ptx, image.ptx_bytes);
     return k->device->class->load(k->device, &image, &g->loaded, f);
 }
@@ -205,16 +144,15 @@ static struct fallback *fallback_new(struct neso_kernel *k, enum variant which, 
         return NULL;
     memset(g, 0, sizeof *g);
     g->which = which;
-    g->budget = budget;
-    g->mem = *mem;
-    arena_init(&g->arena, &g->mem, k->module->context->memory_limit, full, g);
-    arena_init(&g->scratch, &g->mem, k->module->context->memory_limit, full, g);
-    if (setjmp(g->unwind) != 0)
+    if (k->entry) {
+        g->is_missing = !rebuild_read(k, &g->made, which, budget) && !g->made.is_full;
         return g;
-    if (k->entry)
-        g->is_missing = !bundle_variant(k, which, &g->arena, &g->ptx, &g->info);
-    else
-        compile(k, g);
+    }
+    const double start = seconds_now();
+    if (rebuild_make(k, &g->made, variant_info[which].without, budget))
+        context_event(k->module->context, NESO_EVENT_COMPILED, "%s, variant %s, for %s in %.1f ms",
+                      neso_kernel_id(k), variant_info[which].name,
+                      k->spec.target ? k->spec.target->name : "no target", 1e3 * (seconds_now() - start));
     return g;
 }
 
@@ -229,8 +167,8 @@ void plan_each_variant(struct neso_kernel *k,
             variant_info[v].exists(&t) ? fallback_new(k, v, &k->module->context->budget) : NULL;
         if (!g)
             continue;
-        if (!g->is_full && g->diag.nerrors == 0)
-            each(user, v, &g->info, g->ptx.s, g->ptx.len);
+        if (!g->made.is_full && g->made.diag.nerrors == 0)
+            each(user, v, &g->made.info, g->made.ptx.s, g->made.ptx.len);
         fallback_free(k, g);
     }
 }
@@ -243,9 +181,9 @@ static struct fallback *make_fallback(struct neso_kernel *k, enum variant which,
         fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a kernel without tensor maps");
         return NULL;
     }
-    bool good = g->is_full ? fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s",
-                                       "for a kernel without tensor maps")
-                           : load_fallback(k, g, f);
+    bool good = g->made.is_full ? fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s",
+                                            "for a kernel without tensor maps")
+                                : load_fallback(k, g, f);
     if (good)
         return g;
     g->why = *f;
@@ -279,7 +217,7 @@ static bool launch_general(struct neso_kernel *k, const struct launch *l, struct
 {
     const struct launch_traits t = plan_traits(&k->info);
     struct fallback *g = fallback_of(k, variant_fallback(&t), l, f);
-    return g && launch_packed(k, &g->info, g->loaded, l, f);
+    return g && launch_packed(k, &g->made.info, g->loaded, l, f);
 }
 
 /* -- maps -- */
@@ -425,7 +363,7 @@ static struct candidate choose_variant(struct neso_kernel *k, const struct launc
     bool is_single = variant_info[VARIANT_one_program_each].exists(&t) && has_variants(k) &&
                      total <= (uint64_t)k->device->multiprocessors;
     struct fallback *g = is_single ? fallback_of(k, VARIANT_one_program_each, l, &ignored) : NULL;
-    return g ? (struct candidate){&g->info, &g->maps, g->loaded}
+    return g ? (struct candidate){&g->made.info, &g->maps, g->loaded}
              : (struct candidate){&k->info, &k->maps, NULL};
 }
 
@@ -445,7 +383,7 @@ static bool take_weaker(struct neso_kernel *k, struct candidate *v, const struct
         return false;
     struct fallback *g = fallback_of(k, which, l, &ignored);
     if (g)
-        *v = (struct candidate){&g->info, &g->maps, g->loaded};
+        *v = (struct candidate){&g->made.info, &g->maps, g->loaded};
     return g != NULL;
 }
 

@@ -233,6 +233,27 @@ typedef struct neso_note {
     const char *text;     /* all strings of this struct live until the callback returns */
 } neso_note;
 
+/* What a check of a kernel found: see `check` in neso_compile_options. */
+typedef enum neso_verdict {
+    NESO_CHECK_AGREES,
+    NESO_CHECK_DIFFERS,
+    NESO_CHECK_UNKNOWN /* no input could be compared, for the reason in `text` */
+} neso_verdict;
+
+typedef struct neso_checked {
+    size_t size;
+    const char *kernel, *id;
+    neso_verdict verdict;
+    /* Of a difference: the pass or the stage of code generation that made it ("select": none of those that can be left out;
+     * "insert_barriers": warps race), and the passes that later launches leave out, separated by commas; "": none. */
+    const char *pass, *without;
+    const char *text; /* what differs where, or why nothing was compared; lives until the callback returns */
+    const char *file; /* the kernel's source and line; NULL: unknown */
+    uint32_t line;
+    int inputs;       /* sets of inputs that were compared */
+    double milliseconds; /* processor time of the comparison, without the search for the pass */
+} neso_checked;
+
 typedef struct neso_compile_options {
     size_t size;
     /* One entry for each parameter, separated by commas. An entry is a type ("*fp16" is a pointer, "*kfp16" a
@@ -274,6 +295,11 @@ typedef struct neso_compile_options {
     /* The compiler passes explanations to this function as records, together with `user`. NULL: `write` gets
      * their text. */
     void (*note)(void *user, const neso_note *note);
+    /* 1: before the first launch, run the PTX in the emulator beside the traced kernel in the interpreter, on the launch's
+     * inputs and on drawn ones, for some programs of the grid. If they differ, launches use code without the pass that made
+     * the difference. `checked` gets the result, on the thread that launches. */
+    int check;
+    void (*checked)(void *user, const neso_checked *result);
 } neso_compile_options;
 
 /* Compiles one kernel. `name` may be NULL if the module has only one kernel. For an IR file, and for texts up
@@ -506,6 +532,14 @@ typedef struct neso_run_options {
     /* 1: launches compile their kernels (`compiled` gets them) and execute nothing; assertions of the host hold,
      * and the program goes on after a kernel that does not compile. */
     int compile_only;
+    /* As in neso_compile_options, for all kernels. If `checked` is NULL, a difference becomes a warning. */
+    int check;
+    void (*checked)(void *user, const neso_checked *result);
+    /* On the interpreter, follow floats from op to op. 1: a NaN or an inf that an op makes of finite numbers and that reaches
+     * memory ends the launch, and the error says where it began and what it came from. 2: stored results that lost more than
+     * `trace_bits` bits (0: half of the bits of their type) against a computation in f64 become warnings, one for each op at
+     * which a loss began. */
+    int trace, trace_bits;
 } neso_run_options;
 
 /* Runs a program, host code and kernels, on the context's device. Returns NESO_FAILED if the program raised an

@@ -106,6 +106,8 @@ struct neso_kernel {
     struct machine_code *codes; /* machine code for PTX texts of the kernel and its variants (launch.c); NULL: none */
     pthread_mutex_t lock; /* held while a thread loads the code or compiles a fallback */
     void *_Atomic loaded;
+    _Atomic bool checked;   /* options.check: the first launch has made the check */
+    struct rebuild *replacement; /* the code without the pass that made a difference; NULL: the code is the kernel's own */
     struct fallback_source {
         const char *ir; /* the text of the traced IR; NULL if nothing in the plan can fail */
         size_t bytes;
@@ -240,6 +242,36 @@ void plan_release(struct neso_kernel *k);
 /* Prints k's part of the launch plan as text. */
 void plan_print(const struct neso_kernel *k, struct text *out);
 
+/* -- rebuild.c -- */
+
+/* A kernel compiled from the text in fallback_source. */
+struct rebuild {
+    struct memory mem;
+    struct arena arena, scratch;
+    struct diag diag;
+    struct module module;
+    struct ptx_info info;
+    struct text ptx;
+    bool is_full; /* memory ran out */
+    struct budget *budget;
+    const char *skip; /* the passes left out */
+    jmp_buf unwind;
+};
+/* Compiles without the given passes and those of the kernel's options. Returns false after errors, which are in r->diag.
+ * The caller must call rebuild_free in either case. */
+bool rebuild_make(struct neso_kernel *k, struct rebuild *r, const char *without, struct budget *budget);
+/* Reads a variant from the kernel's bundle instead; false: the bundle lacks it, or r->is_full. */
+bool rebuild_read(struct neso_kernel *k, struct rebuild *r, enum variant which, struct budget *budget);
+/* Only parses the traced IR; NULL after errors. */
+const struct func *rebuild_trace(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
+void rebuild_free(struct rebuild *r);
+
+/* -- cross_check.c -- */
+
+/* Compares a kernel's PTX in the emulator with its traced IR in the interpreter, on inputs made from its first launch, and
+ * replaces the code if a pass made a difference. Calls options.checked. To be called with k->lock held, once. */
+void cross_check(struct neso_kernel *k, const struct launch *l);
+
 /* -- launch.c -- */
 
 bool kernel_load(struct neso_kernel *k, struct fault *f);
@@ -339,6 +371,7 @@ struct program {
     struct host host;
     struct map callees; /* maps a jit function (struct obj *) to its struct callee (specialize.c) */
     struct map kernels; /* maps a specialization's key to struct neso_kernel * */
+    struct map traced;  /* ops (struct op *) of which a trace has warned */
     struct arena scratch; /* for keys; reset to the mark `empty` after each launch */
     struct arena_mark empty;
     /* Is x tensor-like? If the device has no memory for x, sets the address to 0 and `fault` to the reason. host.c

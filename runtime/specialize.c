@@ -9,6 +9,7 @@
  *
  * An int that is 1 is a constant too. The grid may be a function of all arguments by name. */
 #include "frontend/trace/lang.h"
+#include "runtime/devices/interpreter/trace.h"
 #include "runtime/host/host.h"
 #include "runtime/runtime.h"
 
@@ -433,6 +434,15 @@ static struct text make_key(struct call *c)
     return key;
 }
 
+/* A difference between the PTX and the traced kernel as a warning, for programs without options.checked. */
+static void warn_of_difference(void *user, const neso_checked *x)
+{
+    struct program *p = user;
+    if (x->verdict == NESO_CHECK_DIFFERS)
+        diag_warn(&p->module->diag, (struct loc){.line = x->line}, ERR_check_differs, x->kernel, x->text,
+                  x->pass, *x->without ? x->without : "nothing");
+}
+
 /* Compiles a kernel inside the program's own guard. Enters the kernel in the table before the compilation, so that the
  * program can free the kernel even if the compilation unwinds. */
 static void compile(struct call *c, void **slot)
@@ -447,6 +457,9 @@ static void compile(struct call *c, void **slot)
     k->jit = c->jit;
     k->spec = c->spec;
     k->options.skip = p->options.skip;
+    k->options.check = p->options.check;
+    k->options.checked = p->options.checked ? p->options.checked : warn_of_difference;
+    k->options.user = p->options.checked ? p->options.user : p;
     k->thresholds = p->thresholds;
     int nerrors = e->diag->nerrors;
     kernel_build(k);
@@ -584,6 +597,45 @@ static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
     return good;
 }
 
+/* -- traces of floats -- */
+
+/* A warning for each op at which stored results began to lose bits; each op once in a program. */
+static void warn_of_losses(struct call *c, const struct trace *t)
+{
+    for (int i = 0; i < t->nbirths; i++) {
+        const struct trace_birth *b = &t->births[i];
+        void **told = map_at_ptr(&c->program->traced, b->op);
+        if (!b->count || *told)
+            continue;
+        *told = c;
+        struct text what;
+        text_init(&what, c->eval->arena);
+        if (b->worst >= 64)
+            text_printf(&what, "%d of them overflowed", (int)(b->count < INT32_MAX ? b->count : INT32_MAX));
+        else
+            text_printf(&what, "%d of them, up to %d bits",
+                        (int)(b->count < INT32_MAX ? b->count : INT32_MAX), (int)b->worst);
+        text_printf(&what, "; the first in program (%d, %d, %d): %s", b->pid[0], b->pid[1], b->pid[2],
+                    b->text);
+        diag_warn(c->eval->diag, b->op->loc, ERR_precision, what.s);
+    }
+}
+
+static bool launch_traced(struct call *c, struct neso_kernel *k, struct fault *f)
+{
+    struct program *p = c->program;
+    if (!p->options.trace || p->device->class != &device_interpreter)
+        return launch(c, k, f);
+    struct trace t;
+    trace_init(&t, p->options.trace == 1 ? TRACE_nan : TRACE_precision, p->options.trace_bits,
+               &p->context->mem);
+    c->launch.trace = &t;
+    bool good = launch(c, k, f);
+    c->launch.trace = NULL;
+    warn_of_losses(c, &t);
+    return good;
+}
+
 static void take_options(struct spec *s, const struct spec *from)
 {
     s->num_warps = from->num_warps;
@@ -635,7 +687,7 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
     c.launch.write = write_print;
     c.launch.write_ctx = p;
     c.launch.budget = &p->context->budget;
-    if (!launch(&c, k, &f))
+    if (!launch_traced(&c, k, &f))
         program_raise(e, c.loc, &f);
     if (p->options.timing == NESO_TIMING_LAUNCHES && !p->is_timing && p->device->class->takes_ptx)
         bench_launch(p, e, k, &c.launch, c.loc);

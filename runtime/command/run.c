@@ -114,6 +114,25 @@ static void compiled(void *user, neso_kernel *kernel)
     progress_show(&s->progress, "%d kernels compiled, %s the last", ++s->nkernels, neso_kernel_name(kernel));
 }
 
+/* One line for each check, under --verbose. */
+static void checked(void *user, const neso_checked *x)
+{
+    struct session *s = user;
+    progress_clear(&s->progress);
+    fflush(stdout);
+    if (x->verdict == NESO_CHECK_AGREES)
+        fprintf(stderr, "neso: check: %s: %d sets of inputs agree, %.0f ms\n", x->kernel, x->inputs,
+                x->milliseconds);
+    else if (x->verdict == NESO_CHECK_UNKNOWN)
+        fprintf(stderr, "neso: check: %s: not compared: %s\n", x->kernel, x->text);
+    else
+        fprintf(
+            stderr,
+            "neso: check: %s:%u: %s differs from the interpreter %s; made by %s; left out from now on: %s\n",
+            x->file ? x->file : "?", (unsigned)x->line, x->kernel, x->text, x->pass,
+            *x->without ? x->without : "nothing");
+}
+
 /* Reads a line of standard input. */
 static const char *ask(void *user, const char *prompt)
 {
@@ -134,7 +153,7 @@ static const char *choose_device(const struct given *g)
     const char *variable = getenv("NESO_DEVICE");
     if (g->options[OPTION_device])
         return g->options[OPTION_device];
-    if (g->options[OPTION_break] || is_switched_on("TRITON_INTERPRET"))
+    if (g->options[OPTION_break] || g->options[OPTION_trace] || is_switched_on("TRITON_INTERPRET"))
         return "interpreter";
     return variable && *variable ? variable : "best";
 }
@@ -148,6 +167,28 @@ static bool choose_races(const struct given *g, int *out)
         if (strcmp(words[*out], word) == 0)
             return true;
     complain("--races: expected start, all or off, found '%s'", word);
+    return false;
+}
+
+/* "nan", "precision", "precision:N". */
+static bool choose_trace(const struct given *g, int *trace, int *bits)
+{
+    const char *s = g->options[OPTION_trace];
+    char *end;
+    enum { PRECISION = 9, BITS_MOST = 60 };
+    *trace = *bits = 0;
+    if (!s || strcmp(s, "nan") == 0) {
+        *trace = s != NULL;
+        return true;
+    }
+    if (strncmp(s, "precision", PRECISION) == 0) {
+        *trace = 2;
+        long n = s[PRECISION] == ':' ? strtol(s + PRECISION + 1, &end, 10) : 0;
+        *bits = (int)n;
+        if (!s[PRECISION] || (s[PRECISION] == ':' && !*end && n > 0 && n < BITS_MOST))
+            return true;
+    }
+    complain("--trace: expected nan, precision or precision:N with N bits, found '%s'", s);
     return false;
 }
 
@@ -167,15 +208,20 @@ static int run_program(struct session *s, const char *path, const char *text, si
     o.cache = cache && *cache ? cache : NULL;
     o.break_at = g->options[OPTION_break];
     o.skip = g->options[OPTION_skip];
+    o.check = g->options[OPTION_check] != NULL;
+    o.checked = g->options[OPTION_verbose] ? checked : NULL;
     o.params = g->options[OPTION_param];
     o.keep_device = g->options[OPTION_device] != NULL;
     o.ask = ask;
     int sample;
-    if (!choose_races(g, &o.races) || !number(g, OPTION_sample, &sample))
+    if (!choose_trace(g, &o.trace, &o.trace_bits) || !choose_races(g, &o.races) ||
+        !number(g, OPTION_sample, &sample))
         return BAD;
     neso_status status = neso_context_use_device(s->ctx, choose_device(g), NULL);
     if (status != NESO_OK)
         return report(g, s->ctx, status);
+    if (o.trace && strcmp(neso_context_device(s->ctx), "interpreter") != 0)
+        return complain("--trace needs --device interpreter");
     if (g->options[OPTION_counts] && (status = neso_counts_start(s->ctx, sample)) != NESO_OK)
         return report(g, s->ctx, status);
     if (g->options[OPTION_verbose])

@@ -122,6 +122,7 @@ static void run(void *arg)
         !module_add_source(m, r->name, r->text, r->length))
         return;
     map_init(&p->callees, &m->arena);
+    map_init(&p->traced, &m->arena);
     map_init(&p->kernels, &m->arena);
     arena_alloc(&p->scratch, 1); /* allocates a first chunk, which stays allocated */
     p->empty = arena_mark(&p->scratch);

@@ -4,7 +4,8 @@
 # each fault below (or those named) into a copy of the compiler, and runs random kernels until one fails that does not
 # fail without the fault, or until N kernels (2,000) have run. It is run by hand and takes half an hour of one core.
 # FIRST is the first seed, ARGS are additional arguments of random_kernels, JOBS is the number of faults tested at once,
-# each on one core.
+# each on one core. CHECK=1 finds faults by the library's option `check` alone, and compares the pass that it names with that of the
+# fault (pass_of): two more lines count these, and give the median time of a check.
 # The last line is `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -13,10 +14,35 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 make -s -j"$(nproc)" build/random_kernels || exit 1
 mkdir "$work/tree" || exit 2
-{ find Makefile {.,build}/{ir,frontend,opt,codegen,runtime,tests/random} -type f
+{ find Makefile tests/rules.mk {.,build}/{ir,frontend,opt,codegen,runtime,tests/random} -type f
   echo build/random_kernels; echo build/inner.a; ls build/build_id.*; } | tar -cf - -T - | tar -xf - -C "$work/tree"
 cp build/random_kernels "$work/sound"
 names=() wanted=" $* "
+
+# The pass or stage that has each fault. Faults in the choice of instructions are in `select`.
+declare -A pass_of=([loop_counter]=coalesce [no_barrier]=insert_barriers [swizzle_of_wgmma]=legalize_dot [mask_of_vector]=vectorize
+    [stale_stage]=pipeline_loops [swapped_operands]=fold [wrong_fold]=fold [cse_across_store]=cse [licm_of_load]=licm
+    [alignment_of_sum]=vectorize [schedule_past_store]=schedule [phase_of_ring]=warp_specialize [end_of_while]=insert_barriers
+    [grid_total]=persistent_grid [fused_not]=peephole [shift_of_sum]=peephole [offset_of_address]=peephole [remainder_of_power]=peephole [minus_constant]=peephole [least_of_zero]=fold
+    [rest_of_unrolled]=unroll [any_predicate]=cse)
+
+find_by_check() { # NAME FIRST-SEED: the first kernel that a check reports and that is not reported without the fault
+    local at=$2 end=$(($2 + count)) line seed pass wanted=${pass_of[$1]:-select}
+    while [ "$at" -lt "$end" ]; do
+        build/random_kernels $((end - at)) "$at" check first jobs=1 >checks 2>&1
+        cat checks >>"$work/$1.checks"
+        seed=$(sed -nE '/^FAILED: /{s/^FAILED: ([0-9]+) .*/\1/p;q}' checks)
+        [ -n "$seed" ] || break
+        if ! grep -q '^check differs' checks; then at=$((seed + 1)); continue; fi
+        if "$work/sound" 1 "$seed" check jobs=1 2>&1 | grep -q '^0 passed'; then at=$((seed + 1)); continue; fi
+        line=$(sed -nE '/^check differs/{s/^check differs [^:]*: //p;q}' checks)
+        pass=${line%% *}
+        [ "$pass" = "$wanted" ] && echo named >"$work/$1.named"
+        printf 'yes %-24s after %5d, named %s (%s): %.100s\n' "$1" $((seed - $2 + 1)) "${pass:-no pass}" "$wanted" "${line#* }"
+        return
+    done
+    printf 'no %-24s NOT REPORTED\n' "$1"
+}
 
 failure() { # PROGRAM SEED COUNT: the first failure as `SEED TEXT`, or nothing
     # shellcheck disable=SC2086
@@ -33,6 +59,7 @@ look() { # NAME FILE SED WHAT, in the fault's own copy of the tree: `yes` or `no
     if ! make -s build/random_kernels >log 2>&1; then
         printf 'no %-24s does not build: %s\n' "$1" "$(grep -m 1 error log)"; return
     fi
+    [ -z "${CHECK:-}" ] || { find_by_check "$1" "$at"; return; }
     while [ "$at" -lt "$end" ]; do
         found=$(failure build/random_kernels "$at" $((end - at)))
         seed=${found%% *}
@@ -99,8 +126,24 @@ fault reduce_of_copies codegen/select/reduce.c '/^static uint32_t lanes_of_axis/
     "lanes that repeat others are counted again"
 fault end_of_while opt/memory/insert_barriers.c '/^static void walk_rounds/,/^}/s/if \(i == 0\)/if (i == o->nregions - 1)/' \
     "what a while's condition reads is forgotten behind its body's barrier"
-fault ring_of_two_dots opt/pipeline/pipeline_loops.c 's/\*target = buffer \? buffer : all_direct \? fragment : x;/*target = !all_direct ? x : buffer ? buffer : fragment;/; s/ \|\| !layout_equal\(op_result\(o\)->type->layout, x->ring->type->layout\)//' \
-    "a ring lies as a computation wants it, and a warpgroup's dot reads it"
+fault grid_total opt/grid/persistent_grid.c 's/OP_mul, total, n\[axis\]/OP_add, total, n[axis]/' \
+    "a persistent CTA runs programs beyond the grid"
+fault fused_not codegen/fuse.c 's/\[MOD_eq\] = MOD_ne/[MOD_eq] = MOD_eq/' \
+    "the contrary of x == y is x == y"
+fault offset_of_address codegen/peephole.c 's/at->i \+ add->opnds\[2\]\.i;/add->opnds[2].i;/' \
+    "an address forgets its own offset"
+fault remainder_of_power codegen/fuse.c 's/y->i -= 1;/y->i -= 2;/' \
+    "x % 8 is x & 6"
+fault shift_of_sum codegen/simplify.c 's/\(uint64_t\)c\.i \* factor/(uint64_t)c.i + 0 * factor/' \
+    "(x + c) << k is x << k plus c"
+fault minus_constant codegen/simplify.c '/^static bool simplify_sub/,/^}/s/0 - \(uint64_t\)in/(uint64_t)in/' \
+    "x - c is x + c"
+fault least_of_zero opt/simplify/fold.c 's/\{OP_minu, ZERO, GIVES_y\}/{OP_minu, ZERO, GIVES_x}/' \
+    "the least of x and 0 is x"
+fault rest_of_unrolled opt/simplify/unroll.c 's/\*left = \*rounds % factor;/*left = 0 * (*rounds % factor);/' \
+    "an unrolled loop runs to a multiple of its factor"
+fault any_predicate opt/simplify/cse.c 's/ \+ \(uint64_t\)o->attrs\[i\]\.i;/;/; s/ && attrs_equal\(a, b\)//' \
+    "comparisons with different predicates are equal"
 
 wait
 passed=0 failed=0
@@ -108,6 +151,11 @@ for name in ${names[@]+"${names[@]}"}; do
     read -r found _ <"$work/$name.line"
     if [ "$found" = yes ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 done
+if [ -n "${CHECK:-}" ]; then
+    echo "the pass is named for $(find "$work" -maxdepth 1 -name '*.named' | wc -l)"
+    cat "$work"/*.checks | sed -nE 's/^check (agrees|differs) ([0-9.]+) ms.*/\2/p' | sort -n |
+        awk '{ x[NR] = $1 } END { printf "%d checks, median %.1f ms, 9 of 10 below %.1f ms\n", NR, x[int((NR + 1) / 2)], x[int(NR * 0.9)] }'
+fi
 echo "seeds $first to $((first + count - 1))"
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -21,6 +21,8 @@ struct device {
 
 struct judge {
     bool cuda;
+    bool checks;             /* no comparison of its own: what the option `check` of the library reports */
+    struct verdict *checked; /* where it reports */
     struct device devices[DEVICES];
     unsigned char *before, *want, *got;
 };
@@ -55,6 +57,27 @@ static const char *const passes[] = {"fold",
                                      "unroll",
                                      "raise_tma_store,lower_tma_store"};
 enum { PASSES = sizeof passes / sizeof *passes };
+
+void judge_by_check(struct judge *j)
+{
+    j->checks = true;
+}
+
+/* A line for each check, for tests/random/faults.sh; a difference is a failure. */
+static void take_check(void *user, const neso_checked *x)
+{
+    static const char *const words[] = {"agrees", "differs", "unknown"};
+    struct judge *j = user;
+    struct verdict *v = j->checked;
+    printf("check %s %.1f ms, %d inputs: %s%s%s\n", words[x->verdict], x->milliseconds, x->inputs,
+           x->verdict == NESO_CHECK_DIFFERS ? x->pass : "", x->verdict == NESO_CHECK_DIFFERS ? " " : "",
+           x->text);
+    if (x->verdict != NESO_CHECK_DIFFERS)
+        return;
+    v->what = FAILED;
+    snprintf(v->kind, sizeof v->kind, "check: %.90s", x->pass);
+    snprintf(v->text, sizeof v->text, "%s", x->text);
+}
 
 struct judge *judge_open(bool cuda)
 {
@@ -151,8 +174,9 @@ static void set_refusal(struct verdict *v, neso_context *context, neso_status st
 
 /* -- one launch -- */
 
-static neso_kernel *compile(struct device *d, const struct program *p, const struct config *c,
-                            const char *source, const char *signature, struct verdict *v)
+static neso_kernel *compile(struct judge *j, struct device *d, const struct program *p,
+                            const struct config *c, const char *source, const char *signature,
+                            struct verdict *v)
 {
     neso_module *module = NULL;
     neso_kernel *kernel = NULL;
@@ -163,7 +187,10 @@ static neso_kernel *compile(struct device *d, const struct program *p, const str
                                     .num_stages = c->stages,
                                     .skip = c->skip[0] ? c->skip : NULL,
                                     .no_fp_fusion = p->no_fusion,
-                                    .until = c->ptxas ? NESO_TEXT_PTX : 0};
+                                    .until = c->ptxas ? NESO_TEXT_PTX : 0,
+                                    .check = j->checks && c->device == DEVICE_emulator,
+                                    .checked = take_check,
+                                    .user = j};
     neso_status status = neso_module_from_source(d->context, "random.py", source, strlen(source), &module);
     if (status == NESO_OK)
         status = neso_kernel_compile(module, "kernel", &options, &kernel);
@@ -315,7 +342,7 @@ static bool prepare(struct judge *j, struct program *p, struct texts *t, struct 
         .device = DEVICE_interpreter, .target = targets[0], .warps = p->warps, .stages = p->stages};
     v->config = c;
     struct device *d = open_device(j, DEVICE_interpreter);
-    neso_kernel *kernel = compile(d, p, &c, t->source.s, t->signature.s, v);
+    neso_kernel *kernel = compile(j, d, p, &c, t->source.s, t->signature.s, v);
     if (!kernel)
         return false;
     bool ok = launch(d, p, kernel, j->want, (size_t)t->bytes, v);
@@ -328,13 +355,13 @@ static void try_config(struct judge *j, struct program *p, const struct texts *t
 {
     struct device *d = open_device(j, c->ptxas ? DEVICE_emulator : c->device);
     v->config = *c;
-    neso_kernel *kernel = compile(d, p, c, t->source.s, t->signature.s, v);
+    neso_kernel *kernel = compile(j, d, p, c, t->source.s, t->signature.s, v);
     if (!kernel)
         return;
     memcpy(j->got, j->before, (size_t)t->bytes);
     if (c->ptxas) {
         assemble(kernel, c, v);
-    } else if (launch(d, p, kernel, j->got, (size_t)t->bytes, v)) {
+    } else if (j->checked = v, launch(d, p, kernel, j->got, (size_t)t->bytes, v) && !j->checks) {
         char text[200] = "";
         if (!program_compare(p, j->want, j->got, t->bytes, x, text, sizeof text)) {
             v->what = FAILED;
@@ -420,6 +447,7 @@ void judge_all(struct judge *j, struct program *p, struct verdict *v, void (*ref
         return;
     }
     int n = choose_configs(j, p, configs);
+    n = j->checks ? 1 : n;
     for (int i = 0; i < n && v->what != FAILED; i++) {
         if (!has_types(p, &configs[i]))
             continue;

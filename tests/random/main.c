@@ -7,6 +7,7 @@
  *         ptxas[=N]     assemble one in N (20)      out=DIR      folder for failing programs (build/random)
  *         quick         do not shrink               each=N       shrink N differences (4)
  *         first         stop at the first failure   ignore=KIND  ignore failures of a kind
+ *         check         report what the library's option `check` finds, one line each
  *         avoid=NODE    do not generate such nodes (random.h), to avoid known failures
  *         seconds=N     shrink for N seconds in total (60 for each failure)
  *     random_kernels show SEED                 print the program of a seed
@@ -91,7 +92,8 @@ struct run {
     double small_until;           /* the time at which shrinking ends; 0: no limit */
     int small_seconds;            /* the limit of shrinking in seconds; 0: no limit */
     bool cuda, quick, first_only; /* first_only: stop at the first failure */
-    const char *ignore[IGNORED];  /* prefixes of the kinds of failures to ignore */
+    bool checks;
+    const char *ignore[IGNORED]; /* prefixes of the kinds of failures to ignore */
     int nignore;
     const char *out;
     bool avoid[NODE_count];
@@ -150,6 +152,8 @@ static _Noreturn void work(const struct run *r, int index)
 {
     struct worker *w = &r->workers[index];
     struct judge *j = judge_open(r->cuda);
+    if (r->checks)
+        judge_by_check(j);
     struct arena a;
     time_t last = time(NULL);
     pool_init(&a);
@@ -468,6 +472,8 @@ int main(int argc, char **argv)
             r.cuda = true;
         else if (strcmp(argv[i], "quick") == 0)
             r.quick = true;
+        else if (strcmp(argv[i], "check") == 0)
+            r.checks = r.quick = true;
         else if (strcmp(argv[i], "first") == 0)
             r.first_only = true;
         else if (strncmp(argv[i], "ignore=", 7) == 0)

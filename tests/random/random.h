@@ -357,6 +357,8 @@ struct verdict {
 
 struct judge; /* contexts of devices, opened on first use */
 struct judge *judge_open(bool cuda);
+/* From now on reports what the library's option `check` finds, instead of comparing results. */
+void judge_by_check(struct judge *j);
 void judge_close(struct judge *j);
 /* Compiles and runs a program in one configuration, and compares it with the interpreter. Sets `x` (may be NULL) to
  * the expected values if results differ. */

@@ -105,7 +105,8 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                              .packs = l->packs,
                              .pairs = l->pairs,
                              /* a kernel that prints runs on one worker, so that the output is in order */
-                             .num_workers = k->code->texts.n ? 1 : 0,
+                             .num_workers = k->code->texts.n || l->one_thread ? 1 : 0,
+                             .sample = l->sample,
                              .mem = l->budget ? &l->budget->mem : d->mem,
                              .budget = l->budget,
                              .write = l->write,

@@ -108,6 +108,8 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                                 .budget = l->budget,
                                 .race = l->races == RACES_off ? NULL : ((struct cpu *)d->state)->race,
                                 .races_all = l->races == RACES_all,
+                                .sample = l->sample,
+                                .trace = l->trace,
                                 .write = l->write,
                                 .write_ctx = l->write_ctx,
                                 .host = l->host,

@@ -19,6 +19,12 @@ enum {
 
 /* -- decoding -- */
 
+/* A float that can have shades. */
+struct shaded {
+    size_t slot;
+    int64_t elems;
+};
+
 struct decoder {
     struct arena *arena;
     size_t frame_bytes;
@@ -27,6 +33,7 @@ struct decoder {
     struct map addresses; /* values from which addresses are computed */
     VEC(const struct op *) accesses;
     VEC(int) written;
+    VEC(struct shaded) shaded;
     int granule;
     bool waits, in_order;
     /* the number of elements computed at once in a reduction's region; 0 outside of one */
@@ -61,6 +68,10 @@ static void new_slot(struct decoder *d, const struct value *v)
 {
     size_t bytes = (value_bytes(d, v) + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
     set_slot(d, v, d->frame_bytes);
+    if (type_is_float(v->type)) {
+        struct shaded x = {d->frame_bytes, (int64_t)bytes / type_elem_bytes(v->type)};
+        VEC_PUSH(d->arena, &d->shaded, x);
+    }
     d->frame_bytes += bytes;
 }
 
@@ -81,7 +92,7 @@ static bool is_invariant(struct decoder *d, const struct op *o)
     return true;
 }
 
-static int64_t step_elems(const struct op *o)
+static int64_t elems_of(const struct op *o)
 {
     if (o->nresults)
         return type_elems(o->results[0].type);
@@ -146,7 +157,7 @@ static struct step decode_op(struct decoder *d, const struct op *o)
     if (!run) /* an op that exists only in later degrees */
         run = interpreter_steps[OP_convert];
     struct step s = {
-        .op = o, .run = run, .n = step_elems(o), .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
+        .op = o, .run = run, .n = elems_of(o), .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
     if (op_info[o->code].family == FAMILY_memory)
         note_access(d, &s);
     s.waits = o->code == OP_while && (reads_memory(o->regions[0]) || reads_memory(o->regions[1]));
@@ -198,6 +209,17 @@ static const struct code *decode_block(struct decoder *d, const struct block *b)
     return c;
 }
 
+/* Gives each float its shades. */
+static void place_shades(struct decoder *d, struct code *c)
+{
+    uint32_t *at = NEW_ARRAY(d->arena, (int64_t)(d->frame_bytes / FRAME_ALIGN) + 1, uint32_t);
+    for (int i = 0; i < d->shaded.n; i++) {
+        at[d->shaded.at[i].slot / FRAME_ALIGN] = (uint32_t)c->nshades + 1;
+        c->nshades += (size_t)d->shaded.at[i].elems;
+    }
+    c->shade_at = at;
+}
+
 const struct code *interpreter_decode(struct arena *a, const struct func *f)
 {
     struct decoder d = {.arena = a};
@@ -215,6 +237,7 @@ const struct code *interpreter_decode(struct arena *a, const struct func *f)
     c->granule = d.granule;
     c->waits = d.waits;
     c->in_order = d.in_order;
+    place_shades(&d, c);
     return c;
 }
 
@@ -227,6 +250,8 @@ void interpreter_block(struct frame *f, const struct code *c)
         if (!frame_spend(f, (f->width ? f->width : s->n) + STEP_WORK))
             interpreter_stop(f, s);
         s->run(f, s);
+        if (f->shades)
+            shadow_step(f, s);
     }
 }
 
@@ -236,11 +261,22 @@ static size_t opnd_bytes(const struct op *o, int i)
     return (size_t)type_elems(t) * (size_t)type_elem_bytes(t);
 }
 
+static void copy_shades(struct frame *f, const struct step *from, int first, const size_t *to, int n)
+{
+    enum { MOST = 64 };
+    int64_t elems[MOST];
+    for (int i = 0; i < n && i < MOST; i++)
+        elems[i] = type_elems(op_opnd(from->op, first + i)->type);
+    shadow_copy(f, from->in + first, to, elems, n < MOST ? n : MOST);
+}
+
 /* Copies the operands of `from`, from index `first` on, to slots. Reads all operands before it writes any slot,
  * because a yield may swap values. */
 static void copy_operands(struct frame *f, const struct step *from, int first, const size_t *to, int n)
 {
     size_t total = 0;
+    if (f->shades)
+        copy_shades(f, from, first, to, n);
     for (int i = 0; i < n; i++)
         total += opnd_bytes(from->op, first + i);
     char small[512], *buffer = small;
@@ -296,8 +332,12 @@ void step_for(struct frame *f, const struct step *s)
         if (interpreter_is_over(f))
             longjmp(*f->fail, 1);
     }
-    for (int i = 0; i < carried; i++)
+    for (int i = 0; i < carried; i++) {
+        int64_t elems = type_elems(s->op->results[i].type);
         memcpy(f->mem + s->out[i], f->mem + body->args[i + 1], body->arg_bytes[i + 1]);
+        if (f->shades)
+            shadow_copy(f, &body->args[i + 1], &s->out[i], &elems, 1);
+    }
 }
 
 /* A hash of the loop's carried values. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* interpreter.h: the interpreter, a device that executes traced tile IR on the CPU, and defines the semantics of
  * kernels. In reading order: interpreter.c (decoding, control flow), ops.c and memory.c (ops), run.c (threads),
- * race.c and overflow.c (checks), debugger.c, device.c.
+ * race.c and overflow.c (checks), trace.h with shadow.c, shadow_ops.c and origin.c (shadows of floats), debugger.c, device.c.
  *
  *     traced func ──decode──► code: steps on slots of a frame ──run──► every program of the grid, on all cores
  *
@@ -14,6 +14,7 @@
 #include "ir/ir.h"
 #include "runtime/budget.h"
 #include "runtime/devices/cpu.h"
+#include "runtime/devices/interpreter/trace.h"
 
 #include <setjmp.h>
 #include <stdatomic.h>
@@ -39,6 +40,8 @@ struct interp_launch {
     struct budget *budget; /* limits time and steps; NULL: no limits */
     struct race *race;    /* the race detector; NULL: races are not checked */
     bool races_all;       /* check for races during the whole launch, not only at its start */
+    long long sample;     /* the number of evenly spaced programs to run; 0: all */
+    struct trace *trace;  /* keeps shadows of floats, on one thread; NULL: there are none */
     /* Receives the output of prints; called with a lock held. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
@@ -99,6 +102,9 @@ struct code {
     bool waits;           /* a loop may wait for memory to change */
     bool in_order;        /* programs must run one after the other, because they print or call the host */
     bool one_by_one;      /* the region of a reduction has control flow, so it computes one element at a time */
+    /* of the top level: for each slot / FRAME_ALIGN the index + 1 of the first shade of its float; 0: it has none */
+    const uint32_t *shade_at;
+    size_t nshades;
 };
 
 struct frame {
@@ -123,6 +129,7 @@ struct frame {
     int64_t unasked;
     enum error spent;    /* the limit that was exceeded */
     struct held *held;   /* scratch memory of the current steps */
+    struct shade *shades; /* the shadows of all floats of the frame; NULL: there are none */
     struct worker *worker;
     jmp_buf *fail;
     struct interp_shared *shared;
@@ -142,6 +149,12 @@ static inline char *step_in(const struct frame *f, const struct step *s, int i)
 static inline char *step_out(const struct frame *f, const struct step *s)
 {
     return f->mem + s->out[0];
+}
+
+/* The number of elements that a step computes. */
+static inline int64_t step_elems(const struct frame *f, const struct step *s)
+{
+    return f->width ? f->width : s->n;
 }
 
 /* The dtype of a value's elements; for pointers, the dtype of addresses. */
@@ -203,6 +216,33 @@ void interpreter_element(char *out, size_t room, const struct type *t, int64_t i
  * float32[3, 4]". */
 void interpreter_place(const struct frame *f, const struct step *s, const struct cpu_buffer *b, uint64_t at, uint64_t bytes,
                        char *out, size_t room);
+
+/* -- shadow.c and shadow_ops.c -- */
+
+/* The shades of the float in a slot; NULL: it is no float, or the launch has no shadows. */
+struct shade *shades_in(const struct frame *f, size_t slot);
+/* Sets the shades of the results of a step that has run. */
+void shadow_step(struct frame *f, const struct step *s);
+/* Copies shades between slots, as copy_operands does values. */
+void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const int64_t *elems, int n);
+/* The floats that a step is about to store to memory, or has loaded. */
+void shadow_store(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
+void shadow_load(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
+void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i, uint64_t old, uint64_t stored);
+/* Copies a tile; stride[d] is the distance in the operand, in elements, of neighbours along dimension d of the
+ * result (ops.c). */
+void interpreter_strided(char *out, const char *in, size_t bytes, int rank, const int *shape, const int64_t *stride);
+void interpreter_strides(const struct type *t, int64_t *stride);
+void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner);
+
+/* Has a value lost more bits against its shade than the trace allows? `scale` is the largest number beside it. */
+bool shadow_has_lost(const struct trace *t, enum dtype type, double value, const struct shade *x, double scale, double *lost);
+double shadow_scale(const struct shade *x, int64_t n); /* the largest of n exact numbers */
+
+/* -- origin.c -- */
+
+/* Writes where element i of a step's result comes from, back to tensors: one line an op. */
+void interpreter_explain(struct frame *f, const struct step *s, int64_t i, char *out, size_t room);
 
 /* -- race.c -- */
 

@@ -9,11 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int64_t elems(const struct frame *f, const struct step *s)
-{
-    return f->width ? f->width : s->n;
-}
-
 /* Copies the first element, of `bytes` bytes at p, to the other n - 1 elements. */
 static void fill(char *p, size_t bytes, int64_t n)
 {
@@ -31,7 +26,7 @@ static void step_const(struct frame *f, const struct step *s)
     if (type_elem_bits(s->op->results[0].type) == 1)
         bits &= 1;
     memcpy(step_out(f, s), &bits, bytes);
-    fill(step_out(f, s), bytes, elems(f, s));
+    fill(step_out(f, s), bytes, step_elems(f, s));
 }
 
 static void step_program_id(struct frame *f, const struct step *s)
@@ -69,7 +64,7 @@ static void step_splat(struct frame *f, const struct step *s)
 {
     size_t bytes = (size_t)type_elem_bytes(s->op->results[0].type);
     memcpy(step_out(f, s), step_in(f, s, 0), bytes);
-    fill(step_out(f, s), bytes, elems(f, s));
+    fill(step_out(f, s), bytes, step_elems(f, s));
 }
 
 /* -- arith, math, cast -- */
@@ -81,7 +76,7 @@ static void step_elementwise(struct frame *f, const struct step *s)
     /* The type in which the op computes: for a select, the type of its values, not of its condition. */
     enum dtype type = step_dtype(op_opnd(o, o->code == OP_select ? 1 : 0));
     if (!scalar_eval(&op_info[o->code], o->code, type, step_dtype(&o->results[0]), o->attrs, o->nattrs,
-                     elems(f, s), step_out(f, s), x))
+                     step_elems(f, s), step_out(f, s), x))
         interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[o->code].name);
 }
 
@@ -99,7 +94,7 @@ static void step_addptr(struct frame *f, const struct step *s)
     const uint64_t *p = (const void *)step_in(f, s, 0);
     uint64_t *out = (void *)step_out(f, s), bytes = (uint64_t)type_elem_bytes(pointer->elem);
     const char *i = step_in(f, s, 1);
-    int64_t n = elems(f, s);
+    int64_t n = step_elems(f, s);
     switch (type_elem_bytes(op_opnd(s->op, 1)->type)) {
 #define WIDTH(width, type)                                                                                   \
     case width:                                                                                              \
@@ -119,7 +114,7 @@ static void step_addptr(struct frame *f, const struct step *s)
 
 /* Copies a tile; stride[d] is the distance in the operand, in elements, of neighbours along dimension d of the
  * result. */
-static void copy_strided(char *out, const char *in, size_t bytes, int rank, const int *shape,
+void interpreter_strided(char *out, const char *in, size_t bytes, int rank, const int *shape,
                          const int64_t *stride)
 {
     if (rank == 0) {
@@ -134,12 +129,12 @@ static void copy_strided(char *out, const char *in, size_t bytes, int rank, cons
             memcpy(out, in, bytes * (size_t)shape[0]);
             return;
         } else {
-            copy_strided(out + inner * (size_t)i, in + stride[0] * i * (int64_t)bytes, bytes, rank - 1,
-                         shape + 1, stride + 1);
+            interpreter_strided(out + inner * (size_t)i, in + stride[0] * i * (int64_t)bytes, bytes, rank - 1,
+                                shape + 1, stride + 1);
         }
 }
 
-static void strides_of(const struct type *t, int64_t *stride)
+void interpreter_strides(const struct type *t, int64_t *stride)
 {
     int64_t n = 1;
     for (int d = t->rank - 1; d >= 0; d--) {
@@ -152,11 +147,12 @@ static void step_broadcast(struct frame *f, const struct step *s)
 {
     const struct type *from = op_opnd(s->op, 0)->type, *to = s->op->results[0].type;
     int64_t stride[RANK_MAX];
-    strides_of(from, stride);
+    interpreter_strides(from, stride);
     for (int d = 0; d < to->rank; d++)
         if (from->shape[d] == 1)
             stride[d] = 0;
-    copy_strided(step_out(f, s), step_in(f, s, 0), (size_t)type_elem_bytes(to), to->rank, to->shape, stride);
+    interpreter_strided(step_out(f, s), step_in(f, s, 0), (size_t)type_elem_bytes(to), to->rank, to->shape,
+                        stride);
 }
 
 static void step_trans(struct frame *f, const struct step *s)
@@ -164,11 +160,11 @@ static void step_trans(struct frame *f, const struct step *s)
     const struct type *from = op_opnd(s->op, 0)->type, *to = s->op->results[0].type;
     const struct attr *order = op_attr(s->op, ATTR_order);
     int64_t stride[RANK_MAX], permuted[RANK_MAX];
-    strides_of(from, stride);
+    interpreter_strides(from, stride);
     for (int d = 0; d < to->rank; d++)
         permuted[d] = stride[order ? order->list[d] : d];
-    copy_strided(step_out(f, s), step_in(f, s, 0), (size_t)type_elem_bytes(to), to->rank, to->shape,
-                 permuted);
+    interpreter_strided(step_out(f, s), step_in(f, s, 0), (size_t)type_elem_bytes(to), to->rank, to->shape,
+                        permuted);
 }
 
 static void step_join(struct frame *f, const struct step *s)
@@ -226,10 +222,18 @@ static const struct step *run_region(struct frame *f, const struct code *body, i
 struct pairs {
     const struct step *s;
     const struct code *body;
-    int n;       /* the number of operands */
-    char *x[16]; /* the operands' elements, which are combined in place */
+    int n;                   /* the number of operands */
+    char *x[16];             /* the operands' elements, which are combined in place */
+    struct shade *shade[16]; /* their shades; NULL: they have none */
     size_t bytes[16];
+    int nheld; /* how many blocks of scratch memory the pairs take */
 };
+
+static void close_pairs(struct frame *f, const struct pairs *p)
+{
+    for (int i = 0; i < p->nheld; i++)
+        interpreter_drop(f);
+}
 
 /* Computes x[to + i] = region(x[a + i], x[b + i]) for i < width, for all operands, in order of i; `to` may equal a
  * or b. */
@@ -244,15 +248,25 @@ static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int
             memcpy(f->mem + p->body->args[p->n + k], p->x[k] + (size_t)(b + done) * p->bytes[k],
                    (size_t)most * p->bytes[k]);
         }
+        for (int k = 0; k < p->n && f->shades; k++)
+            if (p->shade[k]) {
+                size_t bytes = (size_t)most * sizeof(struct shade);
+                memcpy(shades_in(f, p->body->args[k]), p->shade[k] + a + done, bytes);
+                memcpy(shades_in(f, p->body->args[p->n + k]), p->shade[k] + b + done, bytes);
+            }
         const struct step *yield = run_region(f, p->body, most);
-        for (int k = 0; k < p->n; k++)
+        for (int k = 0; k < p->n; k++) {
             memcpy(p->x[k] + (size_t)(to + done) * p->bytes[k], f->mem + yield->in[k],
                    (size_t)most * p->bytes[k]);
+            if (p->shade[k])
+                memcpy(p->shade[k] + to + done, shades_in(f, yield->in[k]),
+                       (size_t)most * sizeof(struct shade));
+        }
     }
 }
 
 /* Computes the numbers of elements in the dimensions before the axis, along it, and after it. */
-static void axis_sizes(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner)
+void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner)
 {
     const struct type *t = op_opnd(s->op, 0)->type;
     int axis = (int)op_int(s->op, ATTR_axis);
@@ -264,7 +278,7 @@ static void axis_sizes(const struct step *s, int64_t *outer, int64_t *along, int
 
 static struct pairs open_pairs(struct frame *f, const struct step *s)
 {
-    struct pairs p = {.s = s, .body = s->body[0], .n = s->nin};
+    struct pairs p = {.s = s, .body = s->body[0], .n = s->nin, .nheld = 1};
     int64_t n = type_elems(op_opnd(s->op, 0)->type);
     if (s->nin > 16)
         interpreter_fail(f, s, ERR_no_interpreter, "%s of %d tiles", op_info[s->op->code].name, s->nin);
@@ -279,6 +293,13 @@ static struct pairs open_pairs(struct frame *f, const struct step *s)
         memcpy(at, step_in(f, s, k), (size_t)n * p.bytes[k]);
         at += (size_t)n * p.bytes[k];
     }
+    for (int k = 0; k < p.n; k++) {
+        const struct shade *from = shades_in(f, s->in[k]);
+        p.nheld += from != NULL;
+        p.shade[k] = from ? interpreter_hold(f, s, (size_t)n * sizeof *from) : NULL;
+        if (from)
+            memcpy(p.shade[k], from, (size_t)n * sizeof *from);
+    }
     return p;
 }
 
@@ -287,24 +308,28 @@ static struct pairs open_pairs(struct frame *f, const struct step *s)
 static void step_reduce(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
-    axis_sizes(s, &outer, &along, &inner);
+    interpreter_axis(s, &outer, &along, &inner);
     struct pairs p = open_pairs(f, s);
     for (int64_t o = 0; o < outer; o++) {
         int64_t at = o * along * inner;
         for (int64_t half = along / 2; half >= 1; half /= 2)
             combine_runs(f, &p, at, at, at + half * inner, half * inner);
-        for (int k = 0; k < p.n; k++)
+        for (int k = 0; k < p.n; k++) {
             memcpy(f->mem + s->out[k] + (size_t)(o * inner) * p.bytes[k], p.x[k] + (size_t)at * p.bytes[k],
                    (size_t)inner * p.bytes[k]);
+            if (p.shade[k])
+                memcpy(shades_in(f, s->out[k]) + o * inner, p.shade[k] + at,
+                       (size_t)inner * sizeof(struct shade));
+        }
     }
-    interpreter_drop(f);
+    close_pairs(f, &p);
 }
 
 /* Scans element by element along the axis; the accumulator is the region's first argument. */
 static void step_scan(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
-    axis_sizes(s, &outer, &along, &inner);
+    interpreter_axis(s, &outer, &along, &inner);
     struct pairs p = open_pairs(f, s);
     bool reverse = op_int(s->op, ATTR_reverse);
     for (int64_t o = 0; o < outer; o++)
@@ -313,9 +338,13 @@ static void step_scan(struct frame *f, const struct step *s)
             combine_runs(f, &p, (o * along + row) * inner, (o * along + before) * inner,
                          (o * along + row) * inner, inner);
         }
-    for (int k = 0; k < p.n; k++)
+    for (int k = 0; k < p.n; k++) {
         memcpy(f->mem + s->out[k], p.x[k], (size_t)(outer * along * inner) * p.bytes[k]);
-    interpreter_drop(f);
+        if (p.shade[k])
+            memcpy(shades_in(f, s->out[k]), p.shade[k],
+                   (size_t)(outer * along * inner) * sizeof(struct shade));
+    }
+    close_pairs(f, &p);
 }
 
 static void step_map(struct frame *f, const struct step *s)
@@ -325,12 +354,18 @@ static void step_map(struct frame *f, const struct step *s)
     for (int64_t done = 0; done < s->n; done += most) {
         for (int k = 0; k < s->nin; k++) {
             size_t bytes = (size_t)type_elem_bytes(op_opnd(s->op, k)->type);
+            const struct shade *shade = shades_in(f, s->in[k]);
             memcpy(f->mem + body->args[k], step_in(f, s, k) + (size_t)done * bytes, (size_t)most * bytes);
+            if (shade)
+                memcpy(shades_in(f, body->args[k]), shade + done, (size_t)most * sizeof *shade);
         }
         const struct step *yield = run_region(f, body, most);
         for (int k = 0; k < s->nout; k++) {
             size_t bytes = (size_t)type_elem_bytes(s->op->results[k].type);
+            struct shade *shade = shades_in(f, s->out[k]);
             memcpy(f->mem + s->out[k] + (size_t)done * bytes, f->mem + yield->in[k], (size_t)most * bytes);
+            if (shade)
+                memcpy(shade + done, shades_in(f, yield->in[k]), (size_t)most * sizeof *shade);
         }
     }
 }
@@ -551,7 +586,7 @@ static void step_assert(struct frame *f, const struct step *s)
 {
     const char *c = step_in(f, s, 0), *mask = step_in(f, s, 1);
     const struct attr *text = op_attr(s->op, ATTR_text);
-    for (int64_t i = 0; i < elems(f, s); i++)
+    for (int64_t i = 0; i < step_elems(f, s); i++)
         if (!c[i] && (!mask || mask[i]))
             interpreter_fail(f, s, ERR_device_assert, "%s", text && text->s[0] ? text->s : "no message");
 }

@@ -191,7 +191,7 @@ static bool start_worker(struct interp_shared *s)
 
 static int core_count(const struct interp_launch *l)
 {
-    long n = l->num_threads ? l->num_threads : sysconf(_SC_NPROCESSORS_ONLN);
+    long n = l->trace ? 1 : l->num_threads ? l->num_threads : sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > THREADS_MOST ? THREADS_MOST : (int)n;
 }
 
@@ -235,6 +235,13 @@ static void memory_changed(struct interp_shared *s)
     s->nin_vain = s->confirmations = 0;
 }
 
+/* The i-th program to run of n in total: i, or the i-th of a sample of evenly spaced programs. */
+static long long spread(const struct interp_launch *l, long long i, long long n)
+{
+    long long total = (long long)l->grid[0] * l->grid[1] * l->grid[2];
+    return n == total ? i : i * (total / n) + i * (total % n) / n;
+}
+
 /* Gives a worker the next programs, *first to *end - 1; false: no program is left. */
 static bool take(struct interp_shared *s, struct frame *f, long long *first, long long *end)
 {
@@ -248,7 +255,7 @@ static bool take(struct interp_shared *s, struct frame *f, long long *first, lon
     bool one = s->race || s->code->waits || s->code->in_order;
     *first = s->next;
     *end = s->total - s->next < PROGRAMS_AT_ONCE || one ? s->next + 1 : s->next + PROGRAMS_AT_ONCE;
-    bool any = s->next < s->total && s->next <= atomic_load(&s->failed);
+    bool any = s->next < s->total && spread(s->launch, s->next, s->total) <= atomic_load(&s->failed);
     if (any)
         s->next = *end;
     pthread_mutex_unlock(&s->lock);
@@ -258,14 +265,15 @@ static bool take(struct interp_shared *s, struct frame *f, long long *first, lon
 void interpreter_pid(const struct frame *f, long long i, int *pid)
 {
     const int *grid = f->launch->grid;
-    int fastest = f->code->in_order ? 2 : 0, slowest = 2 - fastest;
+    int fastest = f->code->in_order && !f->launch->sample ? 2 : 0, slowest = 2 - fastest;
     pid[fastest] = (int)(i % grid[fastest]);
     pid[1] = (int)(i / grid[fastest] % grid[1]);
     pid[slowest] = (int)(i / grid[fastest] / grid[1]);
 }
 
-static void run_program(struct frame *f, struct interp_shared *s, long long i)
+static void run_program(struct frame *f, struct interp_shared *s, long long number)
 {
+    long long i = spread(s->launch, number, s->total);
     f->program = i;
     if (interpreter_is_over(f))
         return;
@@ -280,8 +288,11 @@ static void load_params(struct frame *f, const struct code *c)
 {
     for (int i = 0; i < c->nargs; i++)
         memcpy(f->mem + c->args[i], &f->launch->args[i], c->arg_bytes[i]);
-    for (int i = 0; i < c->nhoisted; i++)
+    for (int i = 0; i < c->nhoisted; i++) {
         c->hoisted[i].run(f, &c->hoisted[i]);
+        if (f->shades)
+            shadow_step(f, &c->hoisted[i]);
+    }
     f->wrapped_once = f->wrapped;
 }
 
@@ -328,17 +339,23 @@ static void *work(void *shared)
         .frame = {.code = s->code, .launch = s->launch, .shared = s, .homes = s->homes, .fail = &fail_here}};
     w.frame.worker = &w;
     w.frame.unasked = ELEMS_UNASKED;
+    size_t shade_bytes = s->launch->trace ? (s->code->nshades + 1) * sizeof(struct shade) : 0;
+    if (shade_bytes)
+        w.frame.shades = m->alloc(m->ctx, shade_bytes);
     enter(s, &w);
-    if (block) {
+    if (block && (w.frame.shades || !shade_bytes)) {
         w.frame.mem = block + (FRAME_ALIGN - (uintptr_t)block % FRAME_ALIGN) % FRAME_ALIGN;
         if (setjmp(fail_here) == 0)
             run_programs(&w.frame, s);
         while (w.frame.held)
             interpreter_drop(&w.frame);
-        m->free(m->ctx, block, bytes);
     } else {
         no_memory(s);
     }
+    if (block)
+        m->free(m->ctx, block, bytes);
+    if (w.frame.shades)
+        m->free(m->ctx, w.frame.shades, shade_bytes);
     leave(s, &w);
     return NULL;
 }
@@ -462,6 +479,8 @@ bool interpreter_run(const struct code *c, struct interp_launch *l)
         .code = c, .launch = l, .total = (long long)l->grid[0] * l->grid[1] * l->grid[2]};
     l->report = (struct interp_report){.error = ERR_count};
     atomic_init(&s.failed, LLONG_MAX);
+    if (l->sample && l->sample < s.total)
+        s.total = l->sample;
     if (s.total == 0)
         return true;
     pthread_mutex_init(&s.lock, NULL);

@@ -30,7 +30,7 @@ class _CompileOptions(ctypes.Structure):
                 ("until", c_int), ("passes", c_char_p), ("skip", c_char_p), ("stop_after", c_char_p),
                 ("print_after", c_char_p), ("explain", c_char_p), ("print_changed", c_int), ("verify_each", c_int),
                 ("verbose_ptx", c_int), ("time", c_int), ("write", c_void_p), ("user", c_void_p),
-                ("params", c_char_p)]
+                ("params", c_char_p), ("note", c_void_p), ("check", c_int), ("checked", c_void_p)]
 
 
 class _Param(ctypes.Structure):

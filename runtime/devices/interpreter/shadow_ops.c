@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: MIT */
+/* shadow_ops.c: computes the shades of results (trace.h) after the interpreter has computed the values.
+ *
+ *     %z = mul %x, %y      exact = exact(x) exact(y)
+ *                          err   = |x| err(y) + |y| err(x) + half a unit in z's last place, if the product is not exact
+ *
+ * An error is a bound of what another order of sums, a fused multiply-add or another approximation may change. It is 0 where
+ * every way gives the same bits: sums of small integers are exact in any order, conversions round in one way. */
+#include "runtime/devices/interpreter/interpreter.h"
+
+#include <math.h>
+#include <string.h>
+
+static double number(const struct value *v, const char *p, int64_t i)
+{
+    enum dtype t = step_dtype(v);
+    int bytes = dtype_info[t].bytes;
+    uint64_t bits = 0;
+    memcpy(&bits, p + i * bytes, (size_t)bytes);
+    return bits_to_double(t, bits);
+}
+
+static double integer(const struct value *v, const char *p, int64_t i, bool is_unsigned)
+{
+    int bytes = type_elem_bytes(v->type), shift = 64 - 8 * bytes;
+    uint64_t bits = 0;
+    memcpy(&bits, p + i * bytes, (size_t)bytes);
+    return is_unsigned ? (double)bits : (double)((int64_t)(bits << shift) >> shift);
+}
+
+static void doubt(struct frame *f, const struct step *s)
+{
+    struct trace *t = f->launch->trace;
+    if (t->kind == TRACE_error && !t->is_uncertain) {
+        t->is_uncertain = true;
+        t->uncertain_at = s->op->loc;
+    }
+}
+
+/* -- errors -- */
+
+/* An error times a number: no error stays none, also of an inf. */
+static double scaled(double err, double x)
+{
+    return err == 0 || x == 0 ? 0 : err * fabs(x);
+}
+
+static double half_ulp(enum dtype t, double x)
+{
+    const struct trace_format *k = trace_format(t);
+    int e = x != 0 && isfinite(x) ? ilogb(x) : k->least;
+    return ldexp(1, (e < k->least ? k->least : e) - k->bits);
+}
+
+static double function(enum opcode code, double x)
+{
+    switch (code) {
+    case OP_exp: return exp(x);
+    case OP_exp2: return exp2(x);
+    case OP_log: return log(x);
+    case OP_log2: return log2(x);
+    case OP_sin: return sin(x);
+    case OP_cos: return cos(x);
+    case OP_sqrt: return sqrt(x);
+    case OP_rsqrt: return 1 / sqrt(x);
+    case OP_erf: return erf(x);
+    case OP_floor: return floor(x);
+    case OP_ceil: return ceil(x);
+    case OP_rint: return rint(x);
+    case OP_neg: return -x;
+    case OP_abs: return fabs(x);
+    default: return x;
+    }
+}
+
+/* What an approximation may be off: in units of the last place, and absolutely. */
+static double approximation(enum opcode code, enum dtype t, double x, double r)
+{
+    double ulp = 2 * half_ulp(t, r);
+    switch (code) {
+    case OP_exp:
+    case OP_exp2: return x == 0 ? 0 : (4 + 4 * fabs(x)) * ulp + 0x1p-125;
+    case OP_log:
+    case OP_log2: return 4 * ulp + (x == 1 ? 0 : 0x1p-21);
+    case OP_sin:
+    case OP_cos: return x == 0 ? 0 : 0x1p-19 + fabs(x) * 0x1p-21;
+    case OP_sqrt: return (double)(float)sqrt(x) * (double)(float)sqrt(x) == x ? ulp : 4 * ulp;
+    case OP_rsqrt: return 4 * ulp;
+    case OP_erf: return 16 * ulp + 0x1p-22;
+    default: return 0;
+    }
+}
+
+static double unary_error(enum opcode code, enum dtype t, double x, double ex, double r)
+{
+    if (!isfinite(r))
+        return isfinite(x) && ex > 0 ? INFINITY : 0;
+    if (code == OP_neg || code == OP_abs)
+        return ex;
+    double err = approximation(code, t, x, r);
+    if (ex > 0) {
+        double up = fabs(function(code, x + ex) - r), down = fabs(function(code, x - ex) - r);
+        err += isnan(up) || isnan(down) ? INFINITY : up > down ? up : down;
+    }
+    return err;
+}
+
+/* Rounding of r, unless the exact result is a number of the type. */
+static double rounding(enum dtype t, double r, double exact)
+{
+    return r == exact ? 0 : half_ulp(t, r);
+}
+
+static double binary_error(const struct op *o, enum dtype t, double x, double y, double ex, double ey,
+                           double r)
+{
+    switch (o->code) {
+    case OP_add:
+    case OP_fadd: return ex + ey + (t == DT_f64 ? half_ulp(t, r) * (r - x != y) : rounding(t, r, x + y));
+    case OP_sub:
+    case OP_fsub: return ex + ey + (t == DT_f64 ? half_ulp(t, r) * (x - r != y) : rounding(t, r, x - y));
+    case OP_mul:
+    case OP_fmul:
+        return scaled(ey, x) + scaled(ex, y) + scaled(ex, ey) +
+               (t == DT_f64 ? half_ulp(t, r) * (r / y != x) : rounding(t, r, x * y));
+    case OP_fdiv: {
+        double low = fabs(y) - ey;
+        bool is_power = y != 0 && isfinite(y) && fabs(y) == ldexp(1, ilogb(y));
+        if (ex == 0 && ey == 0 && (is_power || r == 0 || !isfinite(r)))
+            return is_power ? rounding(t, r, x / y) : 0;
+        return low <= 0 ? INFINITY : (ex + scaled(ey, r)) / low + 8 * half_ulp(t, r);
+    }
+    case OP_frem: return ex + ey > 0 ? fabs(y) : 0;
+    default: return ex > ey ? ex : ey; /* min, max */
+    }
+}
+
+/* -- ops that work element by element -- */
+
+static const struct shade none;
+
+static struct shade shade_of(const struct frame *f, const struct step *s, int k, int64_t i)
+{
+    const struct shade *x = k < s->nin ? shades_in(f, s->in[k]) : NULL;
+    return x ? x[i] : none;
+}
+
+static double exact_of(const struct op *o, double x, double y, double z)
+{
+    switch (o->code) {
+    case OP_add:
+    case OP_fadd: return x + y;
+    case OP_sub:
+    case OP_fsub: return x - y;
+    case OP_mul:
+    case OP_fmul: return x * y;
+    case OP_fma:
+    case OP_ffma: return x * y + z;
+    case OP_fdiv: return x / y;
+    case OP_frem: return fmod(x, y);
+    case OP_min: return isnan(x) || isnan(y) ? x + y : x < y ? x : y;
+    case OP_max: return isnan(x) || isnan(y) ? x + y : x > y ? x : y;
+    default: return function(o->code, x);
+    }
+}
+
+static uint8_t least_precision(const struct shade *x, int n)
+{
+    uint8_t p = 0;
+    for (int i = 0; i < n; i++)
+        if (x[i].precision && (!p || x[i].precision < p))
+            p = x[i].precision;
+    return p;
+}
+
+/* The shade of element i: of arithmetic on floats of one type. */
+static struct shade arithmetic(const struct frame *f, const struct step *s, int64_t i, double r)
+{
+    const struct op *o = s->op;
+    enum dtype t = step_dtype(&o->results[0]);
+    double v[3] = {0};
+    struct shade x[3] = {none, none, none}, out = none;
+    for (int k = 0; k < s->nin && k < 3; k++) {
+        v[k] = number(op_opnd(o, k), step_in(f, s, k), i);
+        x[k] = shade_of(f, s, k, i);
+        out.birth = out.birth ? out.birth : x[k].birth;
+    }
+    out.exact = exact_of(o, x[0].exact, x[1].exact, x[2].exact);
+    if (o->code == OP_min || o->code == OP_max) {
+        int taken = r == v[0] ? 0 : 1;
+        out.birth = x[taken].birth;
+        if (isnan(out.exact) && !isnan(r))
+            out.exact = x[taken].exact;
+    }
+    out.precision = least_precision(x, s->nin);
+    if (s->nin == 1)
+        out.err = unary_error(o->code, t, v[0], x[0].err, r);
+    else if (s->nin == 2)
+        out.err = binary_error(o, t, v[0], v[1], x[0].err, x[1].err, r);
+    else
+        out.err = scaled(x[1].err, v[0]) + scaled(x[0].err, v[1]) + scaled(x[0].err, x[1].err) + x[2].err +
+                  (v[0] * v[1] + v[2] == r ? 0 : half_ulp(t, r) + half_ulp(t, v[0] * v[1]));
+    return out;
+}
+
+/* What is not finite stays so in any order, unless a finite result could have overflowed or become finite. */
+static double bounded(enum dtype t, const struct shade *x, double r)
+{
+    if (isnan(x->err))
+        return INFINITY;
+    if (isinf(r) && x->err > 0 && isfinite(x->err) && fabs(x->exact) <= 4 * trace_format(t)->most)
+        return INFINITY;
+    return isfinite(r) && x->err > 0 && fabs(r) + x->err > trace_format(t)->most ? INFINITY : x->err;
+}
+
+static struct shade truncation(const struct shade *x, enum dtype from, enum dtype to, double r)
+{
+    struct shade out = *x;
+    int bits = trace_format(to)->bits, most = trace_format(from)->bits;
+    if (out.err > 0)
+        out.err += 4 * half_ulp(to, r);
+    if (bits < most && (!out.precision || bits < out.precision))
+        out.precision = (uint8_t)bits;
+    return out;
+}
+
+static struct shade element(struct frame *f, const struct step *s, int64_t i, double r)
+{
+    const struct op *o = s->op;
+    const struct value *x0 = s->nin ? op_opnd(o, 0) : NULL;
+    enum dtype t = step_dtype(&o->results[0]);
+    struct shade out = {.exact = r}, x;
+    switch (o->code) {
+    case OP_select: out = shade_of(f, s, step_in(f, s, 0)[i] ? 1 : 2, i); break;
+    case OP_fext: out = shade_of(f, s, 0, i); break;
+    case OP_ftrunc:
+        x = shade_of(f, s, 0, i);
+        out = truncation(&x, step_dtype(x0), t, r);
+        break;
+    case OP_stof: out.exact = integer(x0, step_in(f, s, 0), i, false); break;
+    case OP_utof: out.exact = integer(x0, step_in(f, s, 0), i, true); break;
+    case OP_bitcast:
+        x = shade_of(f, s, 0, i);
+        if (x.err > 0)
+            doubt(f, s);
+        break;
+    default: out = arithmetic(f, s, i, r); break;
+    }
+    out.err = bounded(t, &out, r);
+    return out;
+}
+
+/* -- births -- */
+
+/* A birth at element i of the step's result, with the number that the op already has. */
+static uint32_t birth_of(struct frame *f, const struct step *s, int64_t i)
+{
+    struct trace *t = f->launch->trace;
+    for (int k = 0; k < t->nbirths; k++)
+        if (t->births[k].op == s->op)
+            return (uint32_t)k + 1;
+    if (t->nbirths == BIRTHS_MOST)
+        return BIRTHS_MOST;
+    struct trace_birth *b = &t->births[t->nbirths++];
+    *b = (struct trace_birth){.op = s->op, .pid = {f->pid[0], f->pid[1], f->pid[2]}};
+    interpreter_explain(f, s, i, b->text, sizeof b->text);
+    return (uint32_t)t->nbirths;
+}
+
+/* Notes what is not finite among the elements along the axis of a reduction or scan. */
+static void look_along(const struct frame *f, const struct step *s, int64_t i, bool *any_inf, bool *any_nan)
+{
+    int64_t outer, along, inner;
+    interpreter_axis(s, &outer, &along, &inner);
+    int64_t group = s->op->code == OP_scan ? i / inner / along : i / inner;
+    for (int64_t k = 0; k < along; k++) {
+        double x = number(op_opnd(s->op, 0), step_in(f, s, 0), (group * along + k) * inner + i % inner);
+        *any_inf |= isinf(x) != 0;
+        *any_nan |= isnan(x) != 0;
+    }
+}
+
+/* Was a NaN or an inf born here, of finite numbers, or of infs that nobody made? */
+static bool is_born(const struct frame *f, const struct step *s, int64_t i, double r)
+{
+    bool any_inf = false, any_nan = false, folds = s->op->code == OP_reduce || s->op->code == OP_scan;
+    if (s->op->code == OP_dot)
+        return true;
+    if (folds)
+        look_along(f, s, i, &any_inf, &any_nan);
+    if (s->op->code == OP_load)
+        return isnan(r);
+    if (op_info[s->op->code].family == FAMILY_create || s->op->code == OP_select || s->op->code == OP_bitcast)
+        return false;
+    for (int k = 0; k < s->nin && !folds; k++)
+        if (op_opnd(s->op, k) && type_is_float(op_opnd(s->op, k)->type)) {
+            double x = number(op_opnd(s->op, k), step_in(f, s, k), i);
+            any_inf |= isinf(x) != 0;
+            any_nan |= isnan(x) != 0;
+        }
+    return isnan(r) ? !any_nan : !any_inf && !any_nan;
+}
+
+/* Marks elements whose NaN, inf or loss began at this op, and forgets births of sound ones. */
+static void mark_births(struct frame *f, const struct step *s, struct shade *out, int64_t n)
+{
+    struct trace *t = f->launch->trace;
+    const struct value *v = &s->op->results[0];
+    enum dtype type = step_dtype(v);
+    double scale = t->kind == TRACE_precision ? shadow_scale(out, n) : 0, lost;
+    if (t->kind == TRACE_error ||
+        f->width) /* what a region computes is marked as the result of its reduction */
+        return;
+    for (int64_t i = 0; i < n; i++) {
+        double r = number(v, step_out(f, s), i);
+        bool bad = t->kind == TRACE_nan ? !isfinite(r) : shadow_has_lost(t, type, r, &out[i], scale, &lost);
+        if (!bad)
+            out[i].birth = 0;
+        else if (!out[i].birth && (t->kind == TRACE_precision || is_born(f, s, i, r)))
+            out[i].birth = birth_of(f, s, i);
+    }
+}
+
+/* -- loads -- */
+
+static void shade_load(struct frame *f, const struct step *s, struct shade *out)
+{
+    const struct trace *t = f->launch->trace;
+    const uint64_t *p = (const void *)step_in(f, s, 0);
+    const char *mask = step_in(f, s, 1);
+    const struct shade *other = s->nin > 2 ? shades_in(f, s->in[2]) : NULL;
+    for (int64_t i = 0; i < s->n; i++) {
+        bool on = !mask || mask[i];
+        const struct trace_cell *c = on && t->ncells ? trace_cell_at(t, p[i]) : NULL;
+        c = c && c->dtype == step_dtype(&s->op->results[0]) ? c : NULL;
+        out[i] = (struct shade){.exact = number(&s->op->results[0], step_out(f, s), i)};
+        if (c)
+            out[i] = c->shade;
+        else if (!on && other)
+            out[i] = other[i];
+    }
+}
+
+/* -- moves -- */
+
+static void shade_shape(struct frame *f, const struct step *s, struct shade *out, const struct shade *x)
+{
+    const struct type *to = s->op->results[0].type, *from = op_opnd(s->op, 0)->type;
+    const struct attr *order = op_attr(s->op, ATTR_order);
+    int64_t stride[RANK_MAX], permuted[RANK_MAX];
+    interpreter_strides(from, stride);
+    for (int d = 0; d < to->rank; d++)
+        permuted[d] = s->op->code == OP_trans ? stride[order ? order->list[d] : d]
+                      : from->shape[d] == 1   ? 0
+                                              : stride[d];
+    interpreter_strided((char *)out, (const char *)x, sizeof *out, to->rank, to->shape, permuted);
+    (void)f;
+}
+
+static void shade_gather(const struct frame *f, const struct step *s, struct shade *out,
+                         const struct shade *x)
+{
+    const struct type *from = op_opnd(s->op, 0)->type, *to = s->op->results[0].type;
+    int axis = (int)op_int(s->op, ATTR_axis);
+    int64_t inner = 1, most = from->shape[axis];
+    for (int d = axis + 1; d < to->rank; d++)
+        inner *= to->shape[d];
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t at = (int64_t)integer(op_opnd(s->op, 1), step_in(f, s, 1), i, false);
+        out[i] = x[(i / inner / to->shape[axis] * most + at) * inner + i % inner];
+    }
+}
+
+/* -- sums -- */
+
+/* The exponent of the least bit that is set in x. */
+static int lowest_bit(double x)
+{
+    int e;
+    if (x == 0 || !isfinite(x))
+        return 4096;
+    union {
+        double x;
+        uint64_t bits;
+    } u = {x};
+    uint64_t fraction = u.bits & ((UINT64_C(1) << 52) - 1);
+    e = (int)(u.bits >> 52 & 2047);
+    return (e ? e : 1) - 1075 + __builtin_ctzll(e ? fraction | UINT64_C(1) << 52 : fraction);
+}
+
+/* How far a sum of n numbers may be off: nothing, if all partial sums are exact. */
+static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int lowest)
+{
+    enum { DEPTH = 256 };
+    if (!isfinite(magnitude))
+        return INFINITY;
+    if (magnitude == 0 || (lowest < 4096 && magnitude < ldexp(1, lowest + bits)))
+        return 0;
+    double least = ldexp(1, trace_format(t)->least - trace_format(t)->bits);
+    return (double)(n < DEPTH ? n : DEPTH) * (ldexp(magnitude, -bits) + least);
+}
+
+/* Bounds the error of a sum in any order; x: the shade of the first summand, `stride` elements from the next. */
+static void sum_shade(enum dtype t, const struct shade *x, const char *values, int64_t along, int64_t stride,
+                      struct shade *out)
+{
+    int bytes = dtype_info[t].bytes, lowest = 4096;
+    double finite = 0, err = 0;
+    for (int64_t i = 0; i < along; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, values + i * stride * bytes, (size_t)bytes);
+        double v = bits_to_double(t, bits);
+        int low = lowest_bit(v);
+        finite += isfinite(v) ? fabs(v) : 0;
+        err += x[i * stride].err;
+        lowest = low < lowest ? low : lowest;
+    }
+    out->err = err + sum_error(t, trace_format(t)->bits, along, finite, lowest);
+    if (finite > trace_format(t)->most)
+        out->err = INFINITY;
+}
+
+static bool is_sum(const struct op *o)
+{
+    const struct op *first = o->regions[0]->first;
+    return o->nopnds == 1 && (first->code == OP_add || first->code == OP_fadd) && first->next &&
+           !first->next->next;
+}
+
+static bool has_arithmetic(const struct block *b)
+{
+    for (const struct op *o = b->first; o; o = o->next) {
+        enum family family = op_info[o->code].family;
+        bool selects = o->code == OP_min || o->code == OP_max || o->code == OP_cmp || o->code == OP_select;
+        if ((family == FAMILY_math || (family == FAMILY_arith && !selects)) && o->nresults &&
+            type_is_float(o->results[0].type))
+            return true;
+        for (int i = 0; i < o->nregions; i++)
+            if (has_arithmetic(o->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+/* What a region other than a sum computes in another order may round in each step. */
+static void widen_errors(const struct frame *f, const struct step *s, int64_t along)
+{
+    for (int k = 0; k < s->nout; k++) {
+        struct shade *out = shades_in(f, s->out[k]);
+        enum dtype t = step_dtype(&s->op->results[k]);
+        for (int64_t i = 0; out && i < type_elems(s->op->results[k].type); i++) {
+            double r = number(&s->op->results[k], f->mem + s->out[k], i);
+            out[i].err = isfinite(r) ? out[i].err + 2 * (double)along * half_ulp(t, r) : INFINITY;
+        }
+    }
+}
+
+/* A reduction's or a scan's region has computed the shades; the errors of sums depend on the order. */
+static void shade_reduce(struct frame *f, const struct step *s)
+{
+    int64_t outer, along, inner;
+    interpreter_axis(s, &outer, &along, &inner);
+    const struct shade *x = shades_in(f, s->in[0]);
+    struct shade *out = shades_in(f, s->out[0]);
+    if (f->launch->trace->kind != TRACE_error)
+        return;
+    if (!is_sum(s->op) && has_arithmetic(s->op->regions[0]))
+        widen_errors(f, s, along);
+    if (!x || !out || !is_sum(s->op))
+        return;
+    enum dtype t = step_dtype(op_opnd(s->op, 0));
+    size_t bytes = (size_t)dtype_info[t].bytes;
+    bool scans = s->op->code == OP_scan;
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t k = 0; k < inner; k++) {
+            int64_t first = o * along * inner + k;
+            struct shade sum = none;
+            sum_shade(t, x + first, step_in(f, s, 0) + (size_t)first * bytes, along, inner, &sum);
+            for (int64_t i = 0; i < (scans ? along : 1); i++)
+                out[scans ? first + i * inner : o * inner + k].err = sum.err;
+        }
+}
+
+/* -- dots -- */
+
+enum { TF32_PRECISION = 11 };
+
+/* A factor of a dot, with the summed dimension last. */
+struct dot_factor {
+    double *x, *exact, *err; /* values; exact and err only where they are needed */
+    int *lowest;             /* lowest_bit of each value */
+    bool has_errors;
+    bool *cut; /* rounding to TF32 would change the value */
+    uint8_t precision;
+    uint32_t birth;
+};
+
+struct dot {
+    int64_t m, n, k;
+    struct dot_factor a, b;
+    enum dtype in, out;
+    bool is_exact_input; /* no rounding to TF32 */
+    bool has_errors;     /* of a factor */
+};
+
+static int dot_bits(const struct dot *d)
+{
+    enum { FP8_BITS = 13 };
+    return d->in == DT_f8e4 || d->in == DT_f8e5 ? FP8_BITS : trace_format(d->out)->bits;
+}
+
+/* What summing the products of row a and column b may be off. */
+static double dot_error(const struct dot *d, const double *a, const double *b, int64_t i, int64_t j, double c)
+{
+    const int *la = d->a.lowest + i * d->k, *lb = d->b.lowest + j * d->k;
+    const double *ea = d->a.err + i * d->k, *eb = d->b.err + j * d->k;
+    double finite = isfinite(c) ? fabs(c) : 0, err = 0, cut = 0;
+    bool overflows = false;
+    int lowest = lowest_bit(c);
+    for (int64_t l = 0; l < d->k; l++) {
+        double z = fabs(a[l] * b[l]);
+        int low = la[l] + lb[l];
+        finite += isfinite(z) ? z : 0;
+        overflows |= isinf(z) && isfinite(a[l]) && isfinite(b[l]);
+        lowest = low < lowest ? low : lowest;
+    }
+    for (int64_t l = 0; d->has_errors && l < d->k; l++)
+        err += scaled(ea[l], b[l]) + scaled(eb[l], a[l]) + scaled(ea[l], eb[l]);
+    for (int64_t l = 0; !d->is_exact_input && l < d->k; l++)
+        if (d->a.cut[i * d->k + l] || d->b.cut[j * d->k + l])
+            cut += fabs(a[l] * b[l]);
+    if (overflows || finite > trace_format(d->out)->most / 8)
+        return INFINITY; /* of numbers that overflow, tensor cores may make an inf, a NaN or a number */
+    return err + sum_error(d->out, dot_bits(d), d->k + 1, finite, lowest) + ldexp(cut, -9);
+}
+
+static double dot_exact(const struct dot *d, int64_t i, int64_t j)
+{
+    const double *a = d->a.exact + i * d->k, *b = d->b.exact + j * d->k;
+    double sum = 0;
+    for (int64_t l = 0; l < d->k; l++)
+        sum += a[l] * b[l];
+    return sum;
+}
+
+/* Reads factor k of the dot, group g; the elements of a column lie `step` apart. */
+static struct dot_factor factor_of(struct frame *f, const struct step *s, int k, int64_t first, int64_t rows,
+                                   int64_t depth, int64_t row_step, int64_t step)
+{
+    enum { TF32_BITS = 10 };
+    int64_t n = rows * depth;
+    struct dot_factor x = {0};
+    const struct shade *shade = shades_in(f, s->in[k]) + first;
+    char *at = interpreter_hold(f, s, (size_t)n * (3 * sizeof(double) + sizeof(int) + sizeof(bool)));
+    x.x = (double *)(void *)at;
+    x.exact = x.x + n;
+    x.err = x.exact + n;
+    x.lowest = (int *)(void *)(x.err + n);
+    x.cut = (bool *)(x.lowest + n);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t l = 0; l < depth; l++) {
+            int64_t from = r * row_step + l * step, to = r * depth + l;
+            double v = number(op_opnd(s->op, k), step_in(f, s, k), first + from);
+            x.x[to] = v;
+            x.exact[to] = shade[from].exact;
+            x.err[to] = shade[from].err;
+            x.has_errors |= shade[from].err != 0;
+            x.lowest[to] = v == 0 ? 4096 : lowest_bit(v);
+            x.cut[to] = v != 0 && isfinite(v) && x.lowest[to] < ilogb(v) - TF32_BITS;
+            uint8_t p = shade[from].precision;
+            x.precision = p && (!x.precision || p < x.precision) ? p : x.precision;
+            x.birth = x.birth ? x.birth : shade[from].birth;
+        }
+    return x;
+}
+
+static void dot_group(struct frame *f, const struct step *s, struct dot *d, int64_t g)
+{
+    const struct trace *t = f->launch->trace;
+    const struct shade *acc = shades_in(f, s->in[2]);
+    struct shade *out = shades_in(f, s->out[0]);
+    for (int64_t i = 0; i < d->m; i++)
+        for (int64_t j = 0; j < d->n; j++) {
+            int64_t at = (g * d->m + i) * d->n + j;
+            double c = number(op_opnd(s->op, 2), step_in(f, s, 2), at),
+                   r = number(&s->op->results[0], step_out(f, s), at);
+            struct shade x = {.exact = acc[at].exact,
+                              .err = acc[at].err,
+                              .precision = acc[at].precision,
+                              .birth = acc[at].birth};
+            if (t->kind == TRACE_error)
+                x.err += dot_error(d, d->a.x + i * d->k, d->b.x + j * d->k, i, j, c);
+            else
+                x.exact += dot_exact(d, i, j);
+            x.birth = x.birth ? x.birth : d->a.birth ? d->a.birth : d->b.birth;
+            const struct shade all[] = {x,
+                                        {.precision = d->a.precision},
+                                        {.precision = d->b.precision},
+                                        {.precision = !d->is_exact_input ? TF32_PRECISION : 0}};
+            x.precision = least_precision(all, 4);
+            x.err = bounded(d->out, &x, r);
+            out[at] = x;
+        }
+}
+
+static void shade_dot(struct frame *f, const struct step *s)
+{
+    const struct type *a = op_opnd(s->op, 0)->type, *r = s->op->results[0].type;
+    struct dot d = {.m = r->shape[r->rank - 2], .n = r->shape[r->rank - 1], .k = a->shape[a->rank - 1]};
+    d.in = step_dtype(op_opnd(s->op, 0));
+    d.out = step_dtype(&s->op->results[0]);
+    d.is_exact_input = d.in != DT_f32 || op_int(s->op, ATTR_precision) != PREC_tf32;
+    for (int64_t g = 0; g < s->n / (d.m * d.n); g++) {
+        d.a = factor_of(f, s, 0, g * d.m * d.k, d.m, d.k, d.k, 1);
+        d.b = factor_of(f, s, 1, g * d.k * d.n, d.n, d.k, 1, d.n);
+        d.has_errors = d.a.has_errors || d.b.has_errors;
+        dot_group(f, s, &d, g);
+        interpreter_drop(f);
+        interpreter_drop(f);
+    }
+}
+
+/* -- a step -- */
+
+/* Marks a comparison or a conversion to integers that another rounding could decide otherwise. */
+static void check_decision(struct frame *f, const struct step *s)
+{
+    const struct op *o = s->op;
+    bool compares = o->code == OP_cmp,
+         converts = o->code == OP_ftos || o->code == OP_ftou || o->code == OP_bitcast;
+    const struct shade *x = shades_in(f, s->in[0]), *y = compares ? shades_in(f, s->in[1]) : NULL;
+    for (int64_t i = 0; x && i < step_elems(f, s); i++) {
+        double a = number(op_opnd(o, 0), step_in(f, s, 0), i), err = x[i].err + (y ? y[i].err : 0);
+        if (compares && f->width && (isnan(a) || isnan(number(op_opnd(o, 1), step_in(f, s, 1), i))))
+            doubt(f, s); /* which of several an argmax takes depends on the order */
+        if (err == 0)
+            continue;
+        if (converts ? o->code == OP_bitcast || trunc(a - err) != trunc(a + err)
+                     : !(fabs(a - number(op_opnd(o, 1), step_in(f, s, 1), i)) > err))
+            doubt(f, s);
+    }
+}
+
+static void shade_result(struct frame *f, const struct step *s, struct shade *out, int64_t n)
+{
+    const struct shade *x = s->nin ? shades_in(f, s->in[0]) : NULL;
+    bool moves = true;
+    switch (s->op->code) {
+    case OP_broadcast:
+    case OP_trans: shade_shape(f, s, out, x); break;
+    case OP_splat:
+        for (int64_t i = 0; i < n; i++)
+            out[i] = x[0];
+        break;
+    case OP_join:
+        for (int64_t i = 0; i < n; i++)
+            out[i] = shades_in(f, s->in[i % 2])[i / 2];
+        break;
+    case OP_split:
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = x[2 * i];
+            shades_in(f, s->out[1])[i] = x[2 * i + 1];
+        }
+        break;
+    case OP_gather: shade_gather(f, s, out, x); break;
+    case OP_load:
+        shade_load(f, s, out);
+        moves = false;
+        break;
+    case OP_dot:
+        shade_dot(f, s);
+        mark_births(f, s, out, n);
+        return;
+    default:
+        for (int64_t i = 0; i < n; i++) {
+            double r = number(&s->op->results[0], step_out(f, s), i);
+            out[i] = op_has(s->op, ELEMENTWISE) ? element(f, s, i, r) : (struct shade){.exact = r};
+        }
+        moves = false;
+    }
+    if (!moves)
+        mark_births(f, s, out, n);
+}
+
+void shadow_step(struct frame *f, const struct step *s)
+{
+    const struct op *o = s->op;
+    enum family family = op_info[o->code].family;
+    if (o->code == OP_reduce || o->code == OP_scan) {
+        shade_reduce(f, s);
+        if (shades_in(f, s->out[0]))
+            mark_births(f, s, shades_in(f, s->out[0]), type_elems(o->results[0].type));
+    }
+    if (family == FAMILY_control || (family == FAMILY_reduce && o->code != OP_histogram))
+        return;
+    if (f->launch->trace->kind == TRACE_error && s->nin &&
+        (o->code == OP_cmp || o->code == OP_ftos || o->code == OP_ftou || (o->code == OP_bitcast && s->nout)))
+        check_decision(f, s);
+    struct shade *out = s->nout ? shades_in(f, s->out[0]) : NULL;
+    if (out)
+        shade_result(f, s, out, step_elems(f, s));
+}

@@ -1,0 +1,21 @@
+# trace: nan
+# SPDX-License-Identifier: MIT
+# x ** 0 by logarithms, of x = 0.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(X, Y, n, B: tl.constexpr):
+    r = tl.program_id(0)
+    i = tl.arange(0, B)
+    x = tl.load(X + r * n + i, mask=i < n, other=1.0)
+    l = tl.log2(x)  # here
+    tl.store(Y + r * n + i, tl.exp2(l * 0.0), mask=i < n)
+
+
+torch.manual_seed(0)
+x = (torch.rand((4, 200)) - 0.5).clamp(min=0)
+y = torch.empty_like(x)
+kernel[(4,)](x, y, 200, B=256)

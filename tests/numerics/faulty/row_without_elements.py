@@ -1,0 +1,23 @@
+# trace: nan
+# SPDX-License-Identifier: MIT
+# All scores of a row are masked, so its maximum is -inf.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(X, Y, n, B: tl.constexpr):
+    r = tl.program_id(0)
+    i = tl.arange(0, B)
+    x = tl.load(X + r * n + i, mask=i < n, other=-float('inf'))
+    s = tl.where(x > 10, x, -float('inf'))
+    m = tl.max(s, axis=0)
+    e = tl.exp(s - m)  # here
+    tl.store(Y + r * n + i, e / tl.sum(e, axis=0), mask=i < n)
+
+
+torch.manual_seed(0)
+x = torch.randn((4, 200))
+y = torch.empty_like(x)
+kernel[(4,)](x, y, 200, B=256)

@@ -1,0 +1,21 @@
+# trace: nan
+# SPDX-License-Identifier: MIT
+# A square overflows float16.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(X, Y, n, B: tl.constexpr):
+    r = tl.program_id(0)
+    i = tl.arange(0, B)
+    x = tl.load(X + r * n + i, mask=i < n, other=0.0)
+    q = x * x  # here
+    tl.store(Y + r * n + i, q, mask=i < n)
+
+
+torch.manual_seed(0)
+x = (torch.randn((4, 200)) * 200).to(torch.float16)
+y = torch.empty_like(x)
+kernel[(4,)](x, y, 200, B=256)
