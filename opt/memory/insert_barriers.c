@@ -188,12 +188,14 @@ static void forget(accesses *list, enum meeting m)
     list->n = n;
 }
 
-/* Notes that some or all of the copies or dots for which `wait` waits have ended. */
+/* Notes that some or all of the copies or dots for which `wait` waits have ended. A thread waits for its own stores
+ * only: stores of groups of warps need a wait that names the group. */
 static void land(accesses *list, const struct op *wait)
 {
     int kind = wait->code == OP_async_wait ? COPY : wait->code == OP_bulk_wait ? PUT : DOT;
+    bool by_groups = op_attr(wait, ATTR_group) != NULL;
     for (int i = 0; i < list->n; i++)
-        if ((int)list->at[i].in_flight == kind) {
+        if ((int)list->at[i].in_flight == kind && (kind != PUT || list->at[i].by_groups == by_groups)) {
             list->at[i].landed = true;
             if (op_int(wait, ATTR_pending) == 0)
                 list->at[i].in_flight = ENDED;
