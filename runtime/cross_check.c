@@ -353,6 +353,9 @@ static bool check_code(struct checking *c, struct finding *x)
 static void replace_code(struct neso_kernel *k, struct rebuild *r)
 {
     r->budget = NULL;
+    if (k->loaded)
+        k->device->class->unload(k->device, k->loaded);
+    k->loaded = NULL;
     k->replacement = r;
     k->texts[NESO_TEXT_PTX].s = r->ptx.s;
     k->texts[NESO_TEXT_PTX].len = r->ptx.len;

@@ -129,7 +129,7 @@ bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loa
 static void check_once(struct neso_kernel *k, const struct launch *l)
 {
     pthread_mutex_lock(&k->lock);
-    if (!k->checked && !k->loaded)
+    if (!k->checked)
         cross_check(k, l);
     k->checked = true;
     pthread_mutex_unlock(&k->lock);

@@ -394,9 +394,10 @@ static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int
     enum { DEPTH = 256 };
     if (!isfinite(magnitude))
         return INFINITY;
-    if (magnitude == 0 || (lowest < 4096 && magnitude < ldexp(1, lowest + bits)))
+    const struct trace_format *k = trace_format(t);
+    if (magnitude == 0 || (lowest < 4096 && lowest > k->least - k->bits && magnitude < ldexp(1, lowest + bits)))
         return 0;
-    double least = ldexp(1, trace_format(t)->least - trace_format(t)->bits);
+    double least = ldexp(1, k->least - k->bits);
     return (double)(n < DEPTH ? n : DEPTH) * (ldexp(magnitude, -bits) + least);
 }
 

@@ -11,9 +11,11 @@ python -m neso [run] [OPTION...] -m MODULE [ARG...]     the same for a module: -
 
   --device NAME   where kernels run: cuda, interpreter, emulator, or best (the default: cuda, or without a GPU the interpreter)
   --check         run every launch by the original Triton too, and compare what they write; exit status 1 where they differ
+  --paranoid      before a kernel's first launch, compare its PTX in the emulator with the interpreter, on this launch's and on drawn inputs:
+                  a difference is a warning that names the pass, and launches run code without that pass
   --help          this text
 
-Environment: NESO_DEVICE is --device; NESO_TRITON=1 does all this for every Python program, where neso is installed by pip;
+Environment: NESO_DEVICE is --device; NESO_PARANOID=1 (or verbose) is --paranoid; NESO_TRITON=1 does all this for every Python program, where neso is installed by pip;
 NESO_FALLBACK=triton runs kernels that neso refuses by the original Triton, and says at the end which; NESO_PTXAS=off never runs ptxas, NESO_PTXAS=always
 runs it for torch.compile on the main thread too, and TRITON_PTXAS_PATH is its path; NESO_LIBRARY is libneso.so, where it does not lie in the package; NESO_CACHE=off keeps nothing of what was compiled.
 """
@@ -33,6 +35,9 @@ def options(args):
             sys.exit(0)
         if word == "--check":
             os.environ["NESO_CHECK"] = "1"
+            continue
+        if word == "--paranoid":
+            os.environ["NESO_PARANOID"] = "1"
             continue
         if word != "--device":
             fail(f"unknown option '{word}'; `python -m neso --help` lists them")

@@ -11,6 +11,7 @@ The library is libneso.so in this package, else the file that NESO_LIBRARY names
 import collections
 import ctypes
 import os
+import sys
 import threading
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
@@ -31,6 +32,25 @@ class _CompileOptions(ctypes.Structure):
                 ("print_after", c_char_p), ("explain", c_char_p), ("print_changed", c_int), ("verify_each", c_int),
                 ("verbose_ptx", c_int), ("time", c_int), ("write", c_void_p), ("user", c_void_p),
                 ("params", c_char_p), ("note", c_void_p), ("check", c_int), ("checked", c_void_p)]
+
+
+class _Checked(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("kernel", c_char_p), ("id", c_char_p), ("verdict", c_int), ("culprit", c_char_p),
+                ("without", c_char_p), ("text", c_char_p), ("file", c_char_p), ("line", c_uint32), ("inputs", c_int),
+                ("milliseconds", ctypes.c_double)]
+
+
+@CFUNCTYPE(None, c_void_p, POINTER(_Checked))
+def _report_check(_, result):
+    """What a check of a kernel found; agreement is silent, unless NESO_PARANOID=verbose."""
+    x = result.contents
+    name, text = x.kernel.decode(), x.text.decode()
+    if x.verdict == 1:
+        sys.stderr.write(f"neso: warning: {x.file.decode() if x.file else '?'}:{x.line}: the PTX of {name} computes other results than "
+                         f"the interpreter {text}; made by {x.culprit.decode()}; left out from now on: {x.without.decode() or 'nothing'}\n")
+    elif os.environ.get("NESO_PARANOID") == "verbose":
+        sys.stderr.write(f"neso: check: {name}: " + (f"not compared: {text}\n" if x.verdict else
+                                                     f"{x.inputs} sets of inputs agree, {x.milliseconds:.0f} ms\n"))
 
 
 class _Param(ctypes.Structure):
@@ -262,6 +282,8 @@ class Kernel:
         self.module, self._as_parameter_ = module, c_void_p()
         options = {k: v.encode() if isinstance(v, str) else v for k, v in options.items()}
         o = _CompileOptions(size=ctypes.sizeof(_CompileOptions), signature=signature.encode(), **options)
+        if o.check:
+            o.checked = ctypes.cast(_report_check, c_void_p)
         context = module.context
         with context.lock:
             context._check(_lib.neso_kernel_compile(module, name.encode(), ctypes.byref(o), ctypes.byref(self._as_parameter_)))
