@@ -395,7 +395,8 @@ static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int
     if (!isfinite(magnitude))
         return INFINITY;
     const struct trace_format *k = trace_format(t);
-    if (magnitude == 0 || (lowest < 4096 && lowest > k->least - k->bits && magnitude < ldexp(1, lowest + bits)))
+    if (magnitude == 0 ||
+        (lowest < 4096 && lowest > k->least - k->bits && magnitude < ldexp(1, lowest + bits)))
         return 0;
     double least = ldexp(1, k->least - k->bits);
     return (double)(n < DEPTH ? n : DEPTH) * (ldexp(magnitude, -bits) + least);
@@ -443,15 +444,29 @@ static bool has_arithmetic(const struct block *b)
     return false;
 }
 
-/* What a region other than a sum computes in another order may round in each step. */
+/* Sums up what operand k has along the axis, for the result's element i. */
+static double magnitude_along(const struct frame *f, const struct step *s, int k, int64_t i)
+{
+    int64_t outer, along, inner;
+    interpreter_axis(s, &outer, &along, &inner);
+    int64_t group = s->op->code == OP_scan ? i / inner / along : i / inner;
+    double sum = 0;
+    for (int64_t l = 0; l < along; l++)
+        sum += fabs(number(op_opnd(s->op, k), step_in(f, s, k), (group * along + l) * inner + i % inner));
+    return sum;
+}
+
+/* What a region other than a sum computes in another order may round in each step, as a sum may. */
 static void widen_errors(const struct frame *f, const struct step *s, int64_t along)
 {
     for (int k = 0; k < s->nout; k++) {
         struct shade *out = shades_in(f, s->out[k]);
         enum dtype t = step_dtype(&s->op->results[k]);
         for (int64_t i = 0; out && i < type_elems(s->op->results[k].type); i++) {
-            double r = number(&s->op->results[k], f->mem + s->out[k], i);
-            out[i].err = isfinite(r) ? out[i].err + 2 * (double)along * half_ulp(t, r) : INFINITY;
+            double r = number(&s->op->results[k], f->mem + s->out[k], i), sum = magnitude_along(f, s, k, i);
+            bool is_tame = isfinite(r) && sum <= trace_format(t)->most / 8;
+            out[i].err =
+                is_tame ? out[i].err + 2 * (double)along * half_ulp(t, sum > fabs(r) ? sum : r) : INFINITY;
         }
     }
 }
