@@ -47,6 +47,7 @@ struct checking {
     bool own_sizes;                 /* this set has the launch's integers */
     struct trace trace;
     struct budget budget;
+    bool is_search;                 /* runs look for the pass of a difference, and have more time */
     char what[400];                 /* the first difference */
     struct loc at;
     /* what the emulator has reported of the last run's order: warps race, a copy or wgmma races, a barrier deadlocks */
