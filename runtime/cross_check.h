@@ -45,7 +45,7 @@ struct checking {
     int64_t sample;
     uint64_t seed;
     bool own_sizes;                 /* this set has the launch's integers */
-    struct trace trace;
+    struct float_trace trace;
     struct budget budget;
     bool is_search;                 /* runs look for the pass of a difference, and have more time */
     char what[400];                 /* the first difference */

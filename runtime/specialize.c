@@ -600,7 +600,7 @@ static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
 /* -- traces of floats -- */
 
 /* A warning for each op at which stored results began to lose bits; each op once in a program. */
-static void warn_of_losses(struct call *c, const struct trace *t)
+static void warn_of_losses(struct call *c, const struct float_trace *t)
 {
     for (int i = 0; i < t->nbirths; i++) {
         const struct trace_birth *b = &t->births[i];
@@ -626,7 +626,7 @@ static bool launch_traced(struct call *c, struct neso_kernel *k, struct fault *f
     struct program *p = c->program;
     if (!p->options.trace || p->device->class != &device_interpreter)
         return launch(c, k, f);
-    struct trace t;
+    struct float_trace t;
     trace_init(&t, p->options.trace == 1 ? TRACE_nan : TRACE_precision, p->options.trace_bits,
                &p->context->mem);
     c->launch.trace = &t;

@@ -17,7 +17,7 @@
 
 struct budget;
 struct ptx_info;
-struct trace;
+struct float_trace;
 
 /* The reason why a device function failed. Its message is that of row `error` in ir/errors.h, with `detail` for
  * %s. */
@@ -88,7 +88,7 @@ struct launch {
     const struct launch_tensor *tensors; /* the tensor of each argument; NULL: unknown */
     enum races races;
     int64_t sample;      /* on a CPU: the number of evenly spaced CTAs (in the interpreter programs) to run; 0: all */
-    struct trace *trace; /* in the interpreter: shadows of floats; NULL: none */
+    struct float_trace *trace; /* in the interpreter: shadows of floats; NULL: none */
     bool one_thread;     /* in the emulator: run CTAs one after the other */
     /* Receives the output of the kernel's prints; NULL: it is discarded. */
     void (*write)(void *ctx, const char *s, size_t n);

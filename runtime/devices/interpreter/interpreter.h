@@ -41,7 +41,7 @@ struct interp_launch {
     struct race *race;    /* the race detector; NULL: races are not checked */
     bool races_all;       /* check for races during the whole launch, not only at its start */
     long long sample;     /* the number of evenly spaced programs to run; 0: all */
-    struct trace *trace;  /* keeps shadows of floats, on one thread; NULL: there are none */
+    struct float_trace *trace;  /* keeps shadows of floats, on one thread; NULL: there are none */
     /* Receives the output of prints; called with a lock held. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
@@ -236,7 +236,7 @@ void interpreter_strides(const struct type *t, int64_t *stride);
 void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner);
 
 /* Has a value lost more bits against its shade than the trace allows? `scale` is the largest number beside it. */
-bool shadow_has_lost(const struct trace *t, enum dtype type, double value, const struct shade *x, double scale, double *lost);
+bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shade *x, double scale, double *lost);
 double shadow_scale(const struct shade *x, int64_t n); /* the largest of n exact numbers */
 
 /* -- origin.c -- */

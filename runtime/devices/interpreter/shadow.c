@@ -9,7 +9,7 @@
 
 /* -- memory -- */
 
-void trace_init(struct trace *t, enum trace_kind kind, int bits, const struct memory *mem)
+void trace_init(struct float_trace *t, enum trace_kind kind, int bits, const struct memory *mem)
 {
     memset(t, 0, sizeof *t);
     t->kind = kind;
@@ -17,7 +17,7 @@ void trace_init(struct trace *t, enum trace_kind kind, int bits, const struct me
     t->mem = mem;
 }
 
-void trace_free(struct trace *t)
+void trace_free(struct float_trace *t)
 {
     if (t->cells)
         t->mem->free(t->mem->ctx, t->cells, t->room * sizeof *t->cells);
@@ -48,7 +48,7 @@ static struct trace_cell *find(struct trace_cell *cells, size_t room, uint64_t a
     return &cells[i];
 }
 
-static bool grow(struct trace *t)
+static bool grow(struct float_trace *t)
 {
     enum { FIRST = 4096 };
     size_t room = t->room ? 2 * t->room : FIRST;
@@ -66,14 +66,14 @@ static bool grow(struct trace *t)
     return true;
 }
 
-const struct trace_cell *trace_cell_at(const struct trace *t, uint64_t at)
+const struct trace_cell *trace_cell_at(const struct float_trace *t, uint64_t at)
 {
     const struct trace_cell *c = t->room ? find(t->cells, t->room, at) : NULL;
     return c && c->at ? c : NULL;
 }
 
 /* Keeps a stored element; two lanes of one store may not store different values to it. */
-static void keep(struct trace *t, struct loc loc, uint64_t at, enum dtype dtype, const struct shade *x,
+static void keep(struct float_trace *t, struct loc loc, uint64_t at, enum dtype dtype, const struct shade *x,
                  uint64_t bits)
 {
     if (2 * t->ncells >= t->room && !grow(t)) {
@@ -134,7 +134,7 @@ static double lost_bits(enum dtype t, double value, const struct shade *x, doubl
     return lost > 0 ? lost : 0;
 }
 
-static int bits_allowed(const struct trace *t, enum dtype type, const struct shade *x)
+static int bits_allowed(const struct float_trace *t, enum dtype type, const struct shade *x)
 {
     int own = trace_format(type)->bits, p = x->precision && x->precision < own ? x->precision : own;
     return t->bits ? t->bits : p / 2;
@@ -149,7 +149,7 @@ static double largest(const struct shade *x, int64_t n, int64_t stride)
     return most;
 }
 
-bool shadow_has_lost(const struct trace *t, enum dtype type, double value, const struct shade *x,
+bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shade *x,
                      double scale, double *lost)
 {
     *lost = lost_bits(type, value, x, scale);
@@ -165,7 +165,7 @@ double shadow_scale(const struct shade *x, int64_t n)
 static void store_birth(struct frame *f, const struct step *s, enum dtype t, double value,
                         const struct shade *x, double scale)
 {
-    struct trace *trace = f->launch->trace;
+    struct float_trace *trace = f->launch->trace;
     struct trace_birth *b = &trace->births[x->birth - 1];
     double lost;
     if (trace->kind == TRACE_nan && !isfinite(value))
@@ -181,7 +181,7 @@ void shadow_store(struct frame *f, const struct step *s, const struct interp_acc
                   int64_t run)
 {
     const struct shade *x = shades_in(f, s->in[1]);
-    struct trace *trace = f->launch->trace;
+    struct float_trace *trace = f->launch->trace;
     if (!x && trace->kind != TRACE_error)
         return;
     enum dtype t = step_dtype(op_opnd(s->op, 1));
@@ -198,7 +198,7 @@ void shadow_store(struct frame *f, const struct step *s, const struct interp_acc
 
 void shadow_load(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run)
 {
-    struct trace *t = f->launch->trace;
+    struct float_trace *t = f->launch->trace;
     for (int64_t k = i; t->refuses_reads && t->ncells && k < i + run; k++)
         if (trace_cell_at(t, a->p[k]))
             t->is_uncertain = true, t->uncertain_at = s->op->loc;
@@ -207,7 +207,7 @@ void shadow_load(struct frame *f, const struct step *s, const struct interp_acce
 void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i, uint64_t old,
                    uint64_t stored)
 {
-    struct trace *t = f->launch->trace;
+    struct float_trace *t = f->launch->trace;
     const struct shade *x = shades_in(f, s->in[s->op->code == OP_atomic_cas ? 2 : 1]);
     if (t->kind != TRACE_error)
         return;

@@ -30,7 +30,7 @@ static double integer(const struct value *v, const char *p, int64_t i, bool is_u
 
 static void doubt(struct frame *f, const struct step *s)
 {
-    struct trace *t = f->launch->trace;
+    struct float_trace *t = f->launch->trace;
     if (t->kind == TRACE_error && !t->is_uncertain) {
         t->is_uncertain = true;
         t->uncertain_at = s->op->loc;
@@ -255,7 +255,7 @@ static struct shade element(struct frame *f, const struct step *s, int64_t i, do
 /* A birth at element i of the step's result, with the number that the op already has. */
 static uint32_t birth_of(struct frame *f, const struct step *s, int64_t i)
 {
-    struct trace *t = f->launch->trace;
+    struct float_trace *t = f->launch->trace;
     for (int k = 0; k < t->nbirths; k++)
         if (t->births[k].op == s->op)
             return (uint32_t)k + 1;
@@ -304,7 +304,7 @@ static bool is_born(const struct frame *f, const struct step *s, int64_t i, doub
 /* Marks elements whose NaN, inf or loss began at this op, and forgets births of sound ones. */
 static void mark_births(struct frame *f, const struct step *s, struct shade *out, int64_t n)
 {
-    struct trace *t = f->launch->trace;
+    struct float_trace *t = f->launch->trace;
     const struct value *v = &s->op->results[0];
     enum dtype type = step_dtype(v);
     double scale = t->kind == TRACE_precision ? shadow_scale(out, n) : 0, lost;
@@ -325,7 +325,7 @@ static void mark_births(struct frame *f, const struct step *s, struct shade *out
 
 static void shade_load(struct frame *f, const struct step *s, struct shade *out)
 {
-    const struct trace *t = f->launch->trace;
+    const struct float_trace *t = f->launch->trace;
     const uint64_t *p = (const void *)step_in(f, s, 0);
     const char *mask = step_in(f, s, 1);
     const struct shade *other = s->nin > 2 ? shades_in(f, s->in[2]) : NULL;
@@ -592,7 +592,7 @@ static struct dot_factor factor_of(struct frame *f, const struct step *s, int k,
 
 static void dot_group(struct frame *f, const struct step *s, struct dot *d, int64_t g)
 {
-    const struct trace *t = f->launch->trace;
+    const struct float_trace *t = f->launch->trace;
     const struct shade *acc = shades_in(f, s->in[2]);
     struct shade *out = shades_in(f, s->out[0]);
     for (int64_t i = 0; i < d->m; i++)

@@ -5,7 +5,7 @@
  *                     err   3e-8             how far a result in another order, or of another rounding, may be from the value
  *                     birth 2                the op at which a NaN, an inf or a loss of precision began
  *
- * A launch with a struct trace runs on one thread. What its kinds look for:
+ * A launch with a struct float_trace runs on one thread. What its kinds look for:
  *
  *     nan          a store of a NaN or an inf that some op made of finite numbers ends the launch
  *     precision    stores of results that lost more than `bits` bits, counted for each op at which a loss began
@@ -43,7 +43,7 @@ struct trace_cell {
 
 enum { BIRTHS_MOST = 48 };
 
-struct trace {
+struct float_trace {
     enum trace_kind kind;
     int bits; /* for precision: 0 means half of the bits of each type */
     const struct memory *mem;
@@ -67,9 +67,9 @@ struct trace_format {
 };
 const struct trace_format *trace_format(enum dtype t);
 
-void trace_init(struct trace *t, enum trace_kind kind, int bits, const struct memory *mem);
-void trace_free(struct trace *t);
+void trace_init(struct float_trace *t, enum trace_kind kind, int bits, const struct memory *mem);
+void trace_free(struct float_trace *t);
 /* The element that the launch stored last at an address; NULL: none. */
-const struct trace_cell *trace_cell_at(const struct trace *t, uint64_t at);
+const struct trace_cell *trace_cell_at(const struct float_trace *t, uint64_t at);
 
 #endif
