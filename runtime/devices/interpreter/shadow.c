@@ -219,7 +219,9 @@ void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i
     const struct trace_cell *before = trace_cell_at(t, at);
     double was = bits_to_double(dtype, old), value = bits_to_double(dtype, stored), sum = was + value;
     double err = x[i].err + (before ? before->shade.err : 0), ulp = ldexp(1, -trace_format(dtype)->bits);
-    if (op_int(s->op, ATTR_rmw) == RMW_fadd && bits_to_double(dtype, double_to_bits(dtype, sum)) != sum)
+    /* Sums of integers are exact in any order; others may round in another order, if not in this one. */
+    bool is_exact = was == floor(was) && value == floor(value) && 4 * ulp * (fabs(was) + fabs(value)) < 1;
+    if (op_int(s->op, ATTR_rmw) == RMW_fadd && !is_exact)
         err += 8 * ulp * (fabs(was) + fabs(value));
     if (isnan(was) || isnan(value))
         err = INFINITY; /* what the maximum of a NaN is depends on the order */
