@@ -10,7 +10,7 @@ VERSION  = 0.1
 SONAME   = libneso.so.0
 LDLIBS   = -lm -ldl -lpthread
 STRICT   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
-# Padding in front of functions and jumps would take 65 KB of the library, and saves no time (clang knows one of the three).
+# Padding would take 65 KB of the library, and saves no time. (clang knows one of the three.)
 DENSE    = -fno-align-functions -fno-align-jumps -fno-align-loops -Wno-ignored-optimization-argument
 OURS     = -std=c11 -D_DEFAULT_SOURCE $(STRICT) -fPIC -fvisibility=hidden -fno-asynchronous-unwind-tables -ffunction-sections $(DENSE) -ffp-contract=off -I. -MMD -MP $(SAN)
 
@@ -91,15 +91,12 @@ test-fast: all units
 test-all: all units api
 	tests/check --all
 # `make random N=10000 SEED=1`: random kernels, judged by two devices that share no code.
-N ?= 10000
 random: $(BUILD)/random_kernels
-	$(BUILD)/random_kernels $(N) $(SEED)
+	$(BUILD)/random_kernels $(or $(N),10000) $(SEED)
 bench: all $(BUILD)/bench/compile
 	$(BUILD)/bench/compile $(BUILD)/neso
-format:
-	clang-format -i $$(git ls-files '*.c')
-clean:
-	rm -rf $(BUILD)
+format: ; clang-format -i $$(git ls-files '*.c')
+clean: ; rm -rf $(BUILD)
 
 # -- the manual: neso.md, a page for man, and neso.html where one of three Debian packages is found --
 MANUAL  ?= $(BUILD)/manual
@@ -128,7 +125,7 @@ $(BUILD)/neso.c: runtime/amalgamate.awk $(SOURCES) $(TEXTS) $(BUILD)/build_id.c
 
 ROOT = $(DESTDIR)$(PREFIX)
 install: all
-	install -d $(ROOT)/bin $(ROOT)/lib/pkgconfig $(ROOT)/include
+	install -d $(addprefix $(ROOT)/,bin include lib/pkgconfig lib/cmake/neso)
 	install -m 755 $(BUILD)/neso $(ROOT)/bin
 	install -m 755 $(BUILD)/libneso.so $(ROOT)/lib/libneso.so.$(VERSION)
 	$(STRIP) $(ROOT)/bin/neso $(ROOT)/lib/libneso.so.$(VERSION)
@@ -136,7 +133,6 @@ install: all
 	ln -sf $(SONAME) $(ROOT)/lib/libneso.so
 	install -m 644 $(BUILD)/libneso.a $(ROOT)/lib
 	install -m 644 runtime/neso.h runtime/neso.hpp $(ROOT)/include
-	install -d $(ROOT)/lib/cmake/neso
 	install -m 644 runtime/neso-config.cmake $(ROOT)/lib/cmake/neso
 	sed 's/@VERSION@/$(VERSION)/' runtime/neso-config-version.cmake >$(ROOT)/lib/cmake/neso/neso-config-version.cmake
 	$(if $(CROSS),,$(foreach x,help_--man:man/man1/neso.1 completion_bash:bash-completion/completions/neso completion_zsh:zsh/site-functions/_neso \

@@ -93,7 +93,6 @@ void codegen_help_insns(struct text *out)
 {
     for (int i = 0; i < INSN_count; i++) {
         const struct insn_info *in = &insn_info[i];
-        text_printf(out, "%-24s %-16s PTX %d.%d  %s\n", in->mnemonic, in->operands, in->ptx / 10,
-                    in->ptx % 10, in->meaning);
+        text_printf(out, "%-24s %-16s PTX %d.%d\n", in->mnemonic, in->operands, in->ptx / 10, in->ptx % 10);
     }
 }

@@ -98,7 +98,6 @@ struct insn_info {
     enum insn_counts counts;
     enum insn_overflow overflow;
     enum insn_undefined undefined;
-    const char *meaning;
 };
 /* traits of instructions in addition to those of ir.h */
 enum { WARP = 512, TIED = 1024, PINNED = 2048, ASYNC = 4096 };

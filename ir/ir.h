@@ -282,7 +282,6 @@ struct op_info {
      * an error message in the module's arena. The builder calls the rule to infer types, the verifier to check
      * them. */
     const char *(*rule)(struct module *m, const struct op *o, const struct type **types);
-    const char *meaning;
 };
 extern const struct op_info op_info[OP_count];
 
@@ -290,7 +289,6 @@ struct attr_info {
     const char *word;
     enum attr_kind kind;
     int64_t dflt;
-    const char *meaning;
 };
 extern const struct attr_info attr_info[ATTR_count];
 /* Returns the NULL-terminated words of a kind that has words, and NULL for other kinds. */

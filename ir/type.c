@@ -23,14 +23,14 @@ const struct dtype_info dtype_info[DT_count] = {
 #define A(word) (UINT64_C(1) << ATTR_##word)
 const struct op_info op_info[OP_count] = {
 #define OP(name, operands, results, regions, attributes, family, traits, rule, meaning)                      \
-    {#name, operands, results, regions, attributes, FAMILY_##family, traits, rule_##rule, meaning},
+    {#name, operands, results, regions, attributes, FAMILY_##family, traits, rule_##rule},
 #include "ir/ops.h"
 #undef OP
 };
 #undef A
 
 const struct attr_info attr_info[ATTR_count] = {
-#define ATTR(word, kind, dflt, meaning) {#word, ATTRK_##kind, dflt, meaning},
+#define ATTR(word, kind, dflt, meaning) {#word, ATTRK_##kind, dflt},
 #include "ir/ops.h"
 #undef ATTR
 };

@@ -17,11 +17,11 @@ static void help_ops(struct text *out)
         if ((int)op->family != family)
             text_printf(out, "%s%s\n", family < 0 ? "" : "\n", families[op->family]);
         family = (int)op->family;
-        text_printf(out, "  %-14s %-20s %s\n", op->name, op->operands, op->meaning);
+        text_printf(out, "  %-14s %s\n", op->name, op->operands);
     }
     text_str(out, "\nattributes\n");
     for (int i = 0; i < ATTR_count; i++)
-        text_printf(out, "  %-14s %s\n", attr_info[i].word, attr_info[i].meaning);
+        text_printf(out, "  %s\n", attr_info[i].word);
 }
 
 static void help_properties(struct text *out, const char *word, uint32_t properties)

@@ -552,7 +552,8 @@ NESO_API neso_status neso_program_run(neso_context *context, const char *name, c
 /* -- doctor -- */
 
 /* Gives a table of the language or compiler as text. Topics are "ops", "passes", "params", "insns", "errors",
- * "targets", "language", "counts". */
+ * "targets", "language", "counts", "decisions"; those of ops, params and insns are without the meanings that `neso help`
+ * prints. */
 NESO_API neso_status neso_help(neso_context *context, const char *topic, const char **text);
 /* Returns topic number `index`; NULL past the end. */
 NESO_API const char *neso_help_topic(size_t index);

@@ -127,6 +127,10 @@ extern const struct language_row language_rows[];
 /* Prints the thresholds of optimisations, each with its unit, meaning and measurement. */
 void print_params(FILE *to);
 
+/* -- manual/tables.c: ops and instructions with their meanings -- */
+void print_ops(FILE *to);
+void print_insns(FILE *to);
+
 /* -- main.c -- */
 
 /* Prints a line on standard error; returns BAD. */

@@ -163,6 +163,12 @@ static int print_topic(const struct given *g, const char *topic)
     return result;
 }
 
+/* Topics of which the command prints more than the library knows. */
+static const struct {
+    const char *word;
+    void (*print)(FILE *to);
+} own_topics[] = {{"ops", print_ops}, {"insns", print_insns}, {"params", print_params}};
+
 int help_command(const struct given *g)
 {
     const char *word = g->argc ? g->argv[0] : NULL;
@@ -183,8 +189,10 @@ int help_command(const struct given *g)
         bench_rules_print();
     if (c || print_names(word))
         return GOOD;
-    if (strcmp(word, "params") != 0)
-        return print_topic(g, word);
-    print_params(stdout);
-    return GOOD;
+    for (size_t i = 0; i < sizeof own_topics / sizeof *own_topics; i++)
+        if (strcmp(own_topics[i].word, word) == 0) {
+            own_topics[i].print(stdout);
+            return GOOD;
+        }
+    return print_topic(g, word);
 }
