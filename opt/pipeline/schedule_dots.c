@@ -376,15 +376,17 @@ static int most_regs(const struct func *f)
     const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
     const int threads = 32 * (f->num_warps + f->extra_warps);
     const bool shares = target_ctas(f->target, 0, 0, shared_pressure(f->body, bytes_of, NULL)) > 1;
-    return given ? given->list[0] : func_regs(f, shares ? 2 * threads : threads, true);
+    return given ? given->list[0]
+                 : func_regs(f, shares ? 2 * threads : threads, true) / REGS_UNIT * REGS_UNIT;
 }
 
 /* The most registers that may be live: a few too many cost less than tensor cores that wait for arithmetic, unless
- * other warpgroups of the CTA use these meanwhile. */
+ * other warpgroups of the CTA use these meanwhile; then ptxas's own registers must fit too. */
 static int regs_allowed(const struct segment *s)
 {
     const struct func *f = s->func;
-    return s->most_regs + (f->num_warps > WGMMA_WARPS ? 0 : f->module->params->schedule_dots_spilled_regs);
+    const struct params *p = f->module->params;
+    return s->most_regs + (f->num_warps > WGMMA_WARPS ? -p->ptxas_spare_regs : p->schedule_dots_spilled_regs);
 }
 
 /* -- the order -- */

@@ -53,11 +53,14 @@ torch.manual_seed(0)
 N, D, rounds = 64, 64, 3
 q, k, v = (torch.randint(-2, 3, (rounds, N, D), device=DEVICE).to(torch.float16) for _ in range(3))
 s = torch.randint(-2, 3, (rounds, N), device=DEVICE).to(torch.float32)
-for warps in (1, 4, 8):
+depths = [1]
+if not triton.__version__.startswith('3.6'):  # whose compiler fails where it pipelines the loop: "PassManager::run failed"
+    depths.append(3)
+for warps, stages in [(w, s) for w in (4, 8) for s in depths]:
     out = torch.empty(2, N, D, device=DEVICE, dtype=torch.float32)
-    chain[(2,)](q, k, v, s, out, rounds, N, D, num_warps=warps)
+    chain[(2,)](q, k, v, s, out, rounds, N, D, num_warps=warps, num_stages=stages)
     for pid in range(2):
         wanted = expected(q.float().cpu(), k.float().cpu(), v.float().cpu(), s.cpu(), pid == 0)
         worst = (out[pid].cpu() - wanted).abs().max().item()
-        assert worst <= 0.001 * wanted.abs().max().item(), f"{warps} warps, program {pid}: off by {worst}"
+        assert worst <= 0.001 * wanted.abs().max().item(), f"{warps} warps, {stages} stages, program {pid}: off by {worst}"
 print("ok")
