@@ -370,8 +370,8 @@ static void set_attr(struct op *o, struct attr x)
     o->nattrs++;
 }
 
-/* An attribute that is set to its default is removed, so that the op equals one on which the attribute was
- * never set. */
+/* Removes an attribute that is set to its default (unless its kind is bits or index), so that the op equals one on
+ * which the attribute was never set. */
 void op_set_int(struct op *o, enum attr_key key, int64_t i)
 {
     enum attr_kind kind = attr_info[key].kind;
@@ -489,7 +489,7 @@ struct op *op_clone(struct builder *b, const struct op *o, struct map *map)
     return copy;
 }
 
-/* -- one result, its type inferred -- */
+/* -- ops with one result, whose type the op's rule infers -- */
 
 static struct op *plain(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds)
 {
@@ -646,7 +646,7 @@ struct value *build_trans(struct builder *b, struct value *x, const int *order)
     return finish(o);
 }
 
-/* Drops absent operands at the end, because the text does not print them. */
+/* Creates an op without the absent operands at the end of the list, so that the text does not show them as `_`. */
 static struct op *build_memory(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds,
                                int nresults)
 {
@@ -674,7 +674,7 @@ struct value *build_convert(struct builder *b, struct value *x, const struct lay
 
 /* -- control and reductions -- */
 
-/* Creates an op whose last operands are `inits` and whose results have the types of `inits`. */
+/* Creates an op whose last operands are `init`, and whose results have the types of `init`. */
 static struct op *build_loop(struct builder *b, enum opcode code, int nfixed, struct value *const *fixed,
                              int ninit, struct value *const *init, int nregions)
 {

@@ -77,7 +77,7 @@ struct type {
     const struct type *elem;  /* of a ptr: the pointee; of a tile: a scalar or ptr; of a buffer: a scalar */
     int rank;                 /* of a tile or buffer: at least 1 */
     int shape[RANK_MAX];
-    const struct layout *layout; /* of a tile: NULL while traced; of a buffer: IN_offset bits; interned */
+    const struct layout *layout; /* of a tile: NULL while traced; of a buffer: maps offsets; interned */
     int nstages;              /* of a buffer: pipeline stages, consecutive in memory, at least 1 */
 };
 
@@ -100,7 +100,7 @@ struct value {
     const char *name; /* without '%'; unique in the function; taken from the user's variable if possible */
     struct op *def;      /* the op that defines the value; NULL: the value is a block argument */
     struct block *block; /* the block that defines the value */
-    int index;           /* of the result or argument */
+    int index;           /* the value is result or argument number `index` */
     struct use *uses;
     void *scratch; /* data that the running pass attaches; NULL when a pass starts */
 };
@@ -232,11 +232,11 @@ struct func {
     struct block *body;
     VEC(struct param) params;
     int num_warps, num_stages, num_ctas;
-    int extra_warps;  /* warps that run other roles, in addition to num_warps; set by opt */
+    int extra_warps;  /* warps of the producer role, in addition to num_warps; 0: no roles; set by opt */
     bool persistent;  /* each CTA loops over several programs; set by opt */
-    int packs; /* how many programs of one warp share a CTA; 0: one program per CTA; set by opt */
-    /* If num_programs(0) (in a persistent kernel: the number of CTAs) is a multiple of this, programs are
-     * launched in pairs; 0: never. Set by opt. */
+    int packs; /* the most programs, of one warp each, that share a CTA; 0: one program per CTA; set by opt */
+    /* CTAs may be launched in pairs (clusters of two) if num_programs(0), or in a persistent kernel the number
+     * of all programs, is a multiple of this; 0: never in pairs. Set by opt. */
     int pair_multiple;
     int maxnreg;      /* 0: no limit */
     bool fp_fusion;   /* codegen may contract mul and add to fma */
@@ -305,15 +305,15 @@ static inline const struct params *op_params(const struct op *o)
 }
 
 /* -- registers.c -- */
-/* Returns the number of 32-bit registers of a thread that hold the tile. A tile without a layout is divided
+/* Returns how many 32-bit registers of each thread hold the tile. A tile without a layout is divided
  * equally among the threads of the program's warps. Elements narrower than 32 bits are packed, but an element
  * takes at least bits_least bits: callers pass 32 for values that arithmetic reads or accumulates, since each
  * element then takes a register of its own. */
 int tile_regs(const struct type *t, int num_warps, int bits_least);
-/* Returns the most registers that a thread can have if `threads` threads share an SM, within the kernel's
- * maxnreg. With is_named, the result is at most 255, because an instruction can name only 255 registers: it
- * bounds the live values of one thread. Without is_named, the result is at most 256: it bounds a thread's share
- * of the SM's registers. */
+/* Returns the most registers that a thread can have if `threads` threads share an SM; the kernel's maxnreg limits
+ * the result. With is_named, the result limits the live values of a thread, and is at most 255, because an
+ * instruction can name only 255 registers. Without is_named, the result is a thread's share of the SM's
+ * registers, at most 256. */
 int func_regs(const struct func *f, int threads, bool is_named);
 
 /* -- type.c: types and tables -- */
@@ -347,7 +347,7 @@ enum opcode op_by_name(const char *name, size_t n); /* OP_count if there is no s
 /* Returns how many operands or results the table allows; `list` is op_info.operands or op_info.results. */
 void arity_of(const char *list, int *least, int *most);
 
-/* -- build.c: making and changing ops; keeps uses, names and locations right -- */
+/* -- build.c: makes and changes ops, and keeps uses, names and locations consistent -- */
 struct builder {
     struct func *func;
     struct block *block;
@@ -363,7 +363,7 @@ struct value *block_add_arg(struct block *b, const struct type *t, const char *h
 /* Returns the first of the names hint, hint.1, hint.2, ... that no value has. */
 const char *func_name_value(struct func *f, const char *hint);
 void value_rename(struct value *v, const char *hint);
-/* Gives v the name of `old`, which must be erased already. */
+/* Gives v the name of `old`. The op that defined `old` must already be erased. */
 void value_take_name(struct value *v, const struct value *old);
 /* Gives v exactly this name; no other value may have it. */
 void value_set_name(struct value *v, const char *name);
@@ -414,7 +414,7 @@ struct op *build_yield(struct builder *b, int n, struct value *const *x);
 struct op *build_condition(struct builder *b, struct value *c, int n, struct value *const *x);
 struct op *build_return(struct builder *b);
 
-/* An absent attribute reads as the default of the table. */
+/* Returns the attribute's value, or its default in the table if the op lacks the attribute. */
 int64_t op_int(const struct op *o, enum attr_key key);
 const struct attr *op_attr(const struct op *o, enum attr_key key); /* the attribute, or NULL if it is absent */
 void op_set_int(struct op *o, enum attr_key key, int64_t i); /* also for words and bits */
@@ -434,14 +434,14 @@ void op_set_opnd(struct op *o, int i, struct value *v);
 /* Replaces the whole operand list. */
 void op_set_opnds(struct op *o, int n, struct value *const *opnds);
 void value_replace(struct value *old, struct value *with); /* replaces all uses of `old`; the types must be equal */
-void op_erase(struct op *o);   /* no result may have uses; erases the regions of `o` too */
+void op_erase(struct op *o);   /* erases o and its regions; no result of o may have uses */
 /* Makes b, a block without a parent (from block_new), region i of o. The region that b replaces must be empty. */
 void op_set_region(struct op *o, int i, struct block *b);
 void block_drop_arg(struct block *b, int i); /* the argument must have no uses */
 void op_move_before(struct op *o, struct op *before);
 void op_move_to_end(struct op *o, struct block *b);
-/* Inserts a copy of o, with its regions, at b. An operand that is a key of `map` (struct value * to struct
- * value *) is replaced by the map's value. The copy's results are entered in `map`. */
+/* Inserts a copy of o, with its regions, where the builder b inserts ops. `map` maps values to values: an operand
+ * that is a key of `map` is replaced by the map's value. Then enters o's results, and the copy's, in `map`. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map);
 /* the map's value for v, or v itself if there is none */
 struct value *value_mapped(const struct map *map, struct value *v);
@@ -452,8 +452,9 @@ void value_set_type(struct value *v, const struct type *t);
 bool has_uses(const struct value *v);
 int value_nuses(const struct value *v);
 bool is_pure(const struct op *o);     /* is the op pure, with all ops in its regions? */
-/* May the op be erased if its results are unused? True for pure ops and for loads, by tensor maps too, that
- * are not volatile. */
+/* May the op be erased if its results are unused? True for pure ops, for loads that are not volatile, for reads of
+ * shared memory, and for arrivals at a barrier for which no thread waits; for a `for` or an `if`, only if it is true
+ * for all ops in the regions. */
 bool is_removable(const struct op *o);
 /* does the op, or an op in its regions, write memory or have another effect (atomic, barrier, ...)? */
 bool op_may_write(const struct op *o);
@@ -475,10 +476,10 @@ void block_clear_notes(struct block *b);
 bool value_const_bits(const struct value *v, uint64_t *bits);
 bool value_const_int(const struct value *v, int64_t *i); /* like value_const_bits, for integers, sign-extended */
 
-/* -- scalar.c: computes pure ops for n elements, as arrays in the memory form of the type (i1: bytes 0 and 1;
- * f16, bf16 and fp8: their bits; others: C's types) -- */
-/* x[0..] are the operands; `type` is the operands' dtype (for a select, the dtype of its choices; for pointers,
- * i64), `to` the result's dtype. The result may not overlap an operand. The folder, the evaluator of constexprs
+/* -- scalar.c: computes pure ops for n elements. Operands and results are arrays in the memory form of their type
+ * (i1: bytes 0 and 1; f16, bf16 and fp8: their bits; others: C's types) -- */
+/* x[0], x[1], ... are the operands. `type` is their dtype (for a select, the dtype of its choices; for pointers,
+ * i64), and `to` is the result's dtype. The result may not overlap an operand. The folder, the evaluator of constexprs
  * and the interpreter call this function. It returns false if the op is not computed element by element. */
 bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to, const struct attr *attrs,
                  int nattrs, int64_t n, void *result, const void *const *x);
@@ -487,7 +488,7 @@ bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, 
 bool scalar_float(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result, const void *const *x);
 bool scalar_cast(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n, void *result, const void *x);
 
-/* -- smallfloat.c: formats that C has no type for; rounds to nearest even unless `rz` -- */
+/* -- smallfloat.c: formats that C has no type for. Conversions round to nearest even, with `rz` toward zero -- */
 float f16_to_float(uint16_t h);
 uint16_t float_to_f16(float x, bool rz);
 uint16_t double_to_f16(double x, bool rz);
@@ -502,7 +503,7 @@ float float_to_tf32(float x); /* truncates the mantissa to 10 bits */
 uint64_t double_to_bits(enum dtype dtype, double x);
 double bits_to_double(enum dtype dtype, uint64_t bits);
 
-/* -- print.c, parse.c: the text form; parse(print(x)) prints the same, byte for byte -- */
+/* -- print.c, parse.c: the text form; print(parse(print(x))) equals print(x), byte for byte -- */
 void func_print(const struct func *f, struct text *out);
 void module_print(const struct module *m, struct text *out);
 /* Prints one line for a message, without the bodies of regions. */

@@ -4,15 +4,17 @@
  *
  *   OP(name, operands, results, regions, attributes, family, traits, rule, meaning)
  *
- *   operands, results   names, in order: `x`, optional `mask?` (if absent: a NULL operand; `_` in the text if a later operand is
- *                       present), any number `init*` (only the last). Results: "r", "" or "r*".
+ *   operands, results   the names, in order. `mask?` is optional; if it is absent, the operand is NULL, which the text
+ *                       shows as `_` if a later operand is present. `init*` is any number of operands, and comes
+ *                       last. Results: "r", "" or "r*".
  *   regions             number of regions
- *   attributes          A(a)|A(b): the attributes that the op may have; any other is an error. The text omits an attribute
- *                       that has its default value.
+ *   attributes          A(a)|A(b): the attributes that the op may have; any other is an error. The text omits an
+ *                       attribute that has its default value.
  *   family              the file of codegen and of the interpreter that implements the op
  *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
- *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (order matters
- *                       besides memory), TERMINATOR, FREE (moves no data: shape changes), COSTLY (not worth recomputing)
+ *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (must keep its
+ *                       order, for another reason than memory), TERMINATOR, FREE (moves no data: shape changes),
+ *                       COSTLY (not worth recomputing)
  *   rule                rules.c's function rule_NAME: checks operand types and, where it can, infers the result's type.
  *                       "given": the builder or the text sets the result type, and the rule checks it.
  *   meaning             one line, for `neso help ops`
@@ -195,8 +197,9 @@ OP(shared_stage,  "buf i",   "r", 0, A(order),  layout, PURE|FREE,      shared_s
 OP(opaque,       "x",       "r", 0, 0,         layout, PURE,           same,         "x, opaque to the assembler: ptxas does not know that the result equals x")
 OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "puts the tile into shared memory (given type), from which an asynchronous unit reads it; into buf if given")
 
-/* -- async: units that work asynchronously to the threads. `buf` and `bar` are a buffer of one stage. Barriers are
- *    shared<1xi64>, one for each stage. All threads of the role reach each op; its meaning says which of them acts -- */
+/* -- async: ops of units that run asynchronously to the threads. `buf` and `bar` are buffers of one stage. A barrier
+ *    is a shared<1xi64>; there is one for each stage. All threads of the role reach each op; the op's meaning says
+ *    which of them execute it -- */
 OP(async_copy,   "buf ptr mask?",   "",  0, A(vec),          async, READS|WRITES, async_copy, "copies a tile from global into shared memory; the owner of an element copies it; where mask is 0: 0")
 OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "makes the copies since the last commit a group")
 OP(async_wait,   "",                "",  0, A(pending),      async, EFFECT, none,      "each thread waits for its groups of copies")

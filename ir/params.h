@@ -5,10 +5,11 @@
  *   PARAM(name, default, least, most, unit, meaning, measured)
  *
  *   name       begins with the pass or stage that uses it (a pass of opt/passes.h, or schedule, select, launch, ...)
- *   least      the smallest and `most` the largest value that --param accepts; the code is correct with each of them
+ *   least      the smallest value that --param accepts; `most` is the largest. The code is correct with each value
+ *              between them.
  *   unit       what the value counts; "one part in" means the fraction 1/value; "log2 ..." means an exponent of 2
- *   measured   the measurement that set the default, on an H200 unless it says otherwise; or how many of 456 or
- *              1,883 kernels (of those in tests/ and bench/, for sm_90a) get other PTX at half and at double the
+ *   measured   the measurement that set the default, on an H200 unless it says otherwise. Or: how many of 456 or
+ *              1,883 kernels of tests/ and bench/, compiled for sm_90a, get other PTX at half and at double the
  *              default
  *
  * The length of a fixed array (TERMS_MOST of affine.h, ...) is not in the table, because --param cannot change

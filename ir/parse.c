@@ -187,7 +187,7 @@ static int64_t read_int(struct parser *p, int64_t least, int64_t most)
     return value;
 }
 
-/* Reads a name after its sigil: %x, #l0, @add. */
+/* Reads a sigil and the name after it (%x, #l0, @add), and returns the name. */
 static const char *read_name(struct parser *p, char sign)
 {
     expect(p, sign);
@@ -607,8 +607,7 @@ static void fail_form(struct parser *p, enum opcode code, const char *what, cons
     p->failed = true;
 }
 
-/* Checks the op's form against the table. The parser has already checked the operands of a control op, which
- * has a notation of its own. */
+/* Checks the numbers of results and operands, and which operands may be absent, against the table of ops. */
 static void check_form(struct parser *p, const struct pending *x)
 {
     const struct op_info *info = &op_info[x->code];
@@ -638,7 +637,7 @@ static void read_block(struct parser *p, struct block *b)
     p->depth--;
 }
 
-/* Reads (%a: f32, %b: f32), or (%a, %b) if the results imply the types. */
+/* Reads (%a: f32, %b: f32). With typed_by, reads (%a, %b): the arguments have the types of typed_by's results. */
 static void read_args(struct parser *p, struct block *b, const struct op *typed_by)
 {
     expect(p, '(');

@@ -140,7 +140,7 @@ static void print_attrs(struct printer *p, const struct op *o)
         print_attr(p, o, &o->attrs[i]);
 }
 
-/* Prints what follows the operands of every op. */
+/* Prints the part of an op that follows its operands: attributes, result types and location. */
 static void print_tail(struct printer *p, const struct op *o)
 {
     print_attrs(p, o);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rules.c: defines which operand types each op takes, and which types its results have. Each word in the rule
- * column of ops.h names one function. The builder calls it to infer types, and the verifier to check them
- * (op_info in ir.h has the contract).
+ * column of ops.h names one function. The builder calls this function to infer types, and the verifier calls it to
+ * check them (struct op_info in ir.h says what the function must do).
  *
  * Layouts follow the shape: operands and result of an elementwise op have one layout; the result of a shape op
  * has the layout that layout.h computes from the operand's layout. If the op changes the number of elements
@@ -184,7 +184,7 @@ const char *rule_splat(struct module *m, const struct op *o, const struct type *
     return NULL;
 }
 
-/* -- arithmetic: all operands and the result are of one type -- */
+/* -- arithmetic: in most ops, all operands and the result have one type -- */
 
 static const char *elementwise(struct module *m, const struct op *o, bool fits, const char *what,
                                const struct type **types)
@@ -312,7 +312,7 @@ CAST_RULE(bitcast)
 
 /* -- shape -- */
 
-/* Sets *type to x's type with another shape and the layout that follows from the new shape. */
+/* Returns x's type with another shape, and with layout l if x has a layout. */
 static const struct type *reshaped(struct module *m, const struct type *x, int rank, const int *shape,
                                    const struct layout *l)
 {
@@ -583,8 +583,8 @@ static const char *reduced_opnds(struct module *m, const struct op *o)
     return error ? error : want_axis(m, o, opnd(o, 0)->rank);
 }
 
-/* Sets *type to x's type without a dimension. If the result already has a layout, that layout may replicate
- * registers. */
+/* Sets *type to x's type without the dimension `axis`. If `shown`, the type that the result already has, has a
+ * layout, sets *type to `shown`, whose layout may differ in replicated registers. */
 static const char *slice_type(struct module *m, const struct type *x, int axis, const struct type *shown,
                               const struct type **type)
 {
@@ -758,8 +758,8 @@ const char *rule_shared_store(struct module *m, const struct op *o, const struct
     return buffer_and_tile(m, o, opnd(o, 1));
 }
 
-/* Returns the type of the whole tile in the buffer, of which the op reads the part t. NULL if t is not such a
- * part. */
+/* Returns the type of the tile that fills the whole buffer, if an op reads the part t of that tile from index `at`
+ * on. Returns t if `at` is NULL, and NULL if t at this index is not a part of the buffer. */
 static const struct type *whole_of(struct module *m, const struct type *buf, const struct type *t,
                                    const struct attr *at)
 {
@@ -784,8 +784,8 @@ const char *rule_shared_load(struct module *m, const struct op *o, const struct 
                  : wrong(m, "%s is no part of %s", ir(m, given(o)), ir(m, opnd(o, 0)));
 }
 
-/* Returns the type of one stage of the buffer, its dimensions permuted by `order` (NULL: as they are). Returns
- * NULL if `order` is not a permutation of the buffer's dimensions. */
+/* Returns the type of one stage of the buffer, with its dimensions permuted by `order` (if that is not NULL).
+ * Returns NULL if `order` is not a permutation of the buffer's dimensions. */
 static const struct type *type_shared_stage(struct module *m, const struct type *buf,
                                             const struct attr *order)
 {

@@ -7,9 +7,10 @@
  *
  * An integer is rounded once to f32 or f64. To f16, bf16 and fp8 it is rounded by way of an f32, as the GPU
  * does it (for f16 this makes no difference: an integer that an f32 does not represent exactly becomes
- * infinite). A float outside the range of the integer type saturates in a result of 32 or 64 bits. For a result
- * of 8 or 16 bits it saturates to 16 bits, and the result is the low bits of that number; for i1 it is the
- * lowest bit of an i32. NaN becomes 0, or the smallest signed number if source or result has 64 bits. */
+ * infinite). In a cast to 32 or 64 bits, a float outside the range of the integer type becomes the nearest number in
+ * the range. A cast to 8 or 16 bits does this with the range of 16 bits, and keeps the low bits of the number; a cast
+ * to i1 keeps the lowest bit of an i32. NaN becomes 0, or the smallest signed number if source or result has 64
+ * bits. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -83,8 +84,8 @@ static void read_floats(enum dtype type, int64_t n, double *restrict r, const vo
     }
 }
 
-/* f is x rounded to nearest. If this rounding mode requires the other neighbour of x (order > 0: f is above x;
- * order < 0: below), returns the infinity toward which that neighbour lies; returns NaN if f is correct. */
+/* Let f be x rounded to nearest; f is above x if order > 0, and below x if order < 0. If the rounding mode requires
+ * x's neighbour on the other side, returns the infinity on that side; if f is correct, returns NaN. */
 static double wrong_side(enum rounding round, double x, int order)
 {
     bool down = round == ROUND_rd || (round == ROUND_rz && x > 0),

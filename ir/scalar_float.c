@@ -313,7 +313,7 @@ static void fma_small(enum dtype type, int64_t n, uint16_t *restrict r, const fl
     }
 }
 
-/* neg and abs change only the sign bit, of NaNs too. */
+/* Computes neg or abs, which change only the sign bit, also that of a NaN. */
 static bool flip_signs(enum opcode code, int64_t n, uint16_t *restrict r, const uint16_t *x)
 {
     for (int64_t i = 0; i < n; i++)

@@ -5,9 +5,9 @@
  * (their definitions dominate the op), types (by the op's rule) and regions; and the requirements of the degree
  * of detail:
  *
- *     traced      no tile has a layout, no op of the layout family
+ *     traced      no tile has a layout; no op of the families layout and async, except tensor_load and tensor_store
  *     laid_out    every tile has a layout of its shape for the function's lanes and warps
- *     scheduled   additionally, no convert that needs shared memory
+ *     scheduled   as laid_out; no convert that needs shared memory, no tensor_load, tensor_store or to_shared
  *
  * The verifier stops at the first error, and reports it with the op. */
 #include "ir/target/wgmma.h"
@@ -20,7 +20,7 @@ enum { NESTING_MOST = 120, WARPS_MOST = 32, CTAS_MOST = 16 };
 struct verifier {
     const struct func *f;
     struct module *m;
-    struct map order; /* the number of every op of the function, from 1, in order of the text */
+    struct map order; /* maps each op of the function to its number, from 1, in order of the text */
     struct map names;
     struct map types;    /* types that were already checked */
     const struct op *at; /* the op that is being checked */
@@ -127,7 +127,7 @@ static uintptr_t order_of(const struct verifier *v, const struct op *o)
     return place ? (uintptr_t)*place : 0;
 }
 
-/* Equals value_dominates, but compares the ops' numbers. */
+/* Answers the same question as value_dominates, but by comparing the ops' numbers. */
 static bool is_defined_before(const struct verifier *v, const struct value *x, const struct op *o)
 {
     while (o && o->block != x->block)
@@ -248,7 +248,8 @@ static bool check_map(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Does the role execute its op `ready` exactly once: in the role's outermost block, or in a branch that returns? */
+/* Does the role execute its op `ready` exactly once? It does if `ready` is in the role's outermost block, or in a
+ * branch of an `if` that ends in return. */
 static bool is_in_role(const struct op *o)
 {
     const struct op *p = o->block->parent;
@@ -258,7 +259,7 @@ static bool is_in_role(const struct op *o)
            (o->block->parent == p || block_terminator(o->block)->code == OP_return);
 }
 
-/* Checks the roles of a `warps` op: the first has the program's num_warps, and the others have the kernel's
+/* Checks the place of `ready`, and the two roles of a `warps` op: the first must have num_warps warps, the second
  * extra_warps. */
 static bool check_roles(struct verifier *v, const struct op *o)
 {
@@ -273,7 +274,7 @@ static bool check_roles(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Is o free of synchronization? If o waited for a warpgroup that waits at stagger_wait, the kernel would deadlock. */
+/* Is o free of synchronization? */
 static bool synchronizes_nothing(const struct op *o)
 {
     return is_pure(o) || o->code == OP_wgmma || o->code == OP_dot_wait;
@@ -287,8 +288,8 @@ static bool is_fed_here(const struct op *o)
     return !p || block_is_inside(o->block, p->regions[0]);
 }
 
-/* Checks that no other synchronization lies between stagger_wait and stagger_arrive: it could keep the previous
- * warpgroup from its stagger_arrive, a deadlock. */
+/* Checks that no other synchronization lies between stagger_wait and stagger_arrive. There a warpgroup must not wait
+ * for the next one, which waits at its stagger_wait for this warpgroup's stagger_arrive: that would be a deadlock. */
 static bool check_stagger(struct verifier *v, const struct op *o)
 {
     if (o->code != OP_stagger_wait && o->code != OP_stagger_arrive && o->code != OP_stagger_end)
@@ -314,7 +315,8 @@ static bool check_stagger(struct verifier *v, const struct op *o)
 
 /* -- regions -- */
 
-/* A list of n types: those of values, or those of operands from number `first` on. */
+/* A list of n types: those of o's operands from number `first` on, those of o's results, or the element types of
+ * o's operands or results. */
 struct type_list {
     const struct op *o;
     enum { OF_operands, OF_results, OF_elements, OF_result_elements } what;
@@ -327,7 +329,8 @@ static const struct type *type_at(const struct type_list *list, int i)
         return list->o->results[i].type;
     if (list->what == OF_result_elements)
         return type_elem(list->o->results[i].type);
-    /* The region of a reduction has two arguments of every operand's element type, and yields one value of it. */
+    /* For each operand, the region of a reduction has two arguments of the operand's element type, and the region
+     * of a map has one; the index i therefore wraps around. */
     if (list->what == OF_elements)
         return type_elem(op_opnd(list->o, i % list->o->nopnds)->type);
     return op_opnd(list->o, list->first + i)->type;
