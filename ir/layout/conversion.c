@@ -20,10 +20,11 @@
  * In general the places (register, lane) of B that a round fills are a subspace C, or C XORed with a constant.
  * C must satisfy two conditions:
  *   - each lane fills one register: C is a complement of U, the places in lane 0;
- *   - each source lane offers one register: let M map B's places to A's. If M maps a place in C to lane 0, it maps the place to register 0 too.
- *     Let W be all places whose source is lane 0: C meets W only in the kernel K of M.
+ *   - each source lane offers one register: let M map B's places to A's. If M maps a place in C to lane 0, it maps
+ *     the place to register 0 too. Let W be all places whose source is lane 0, and K the kernel of M: C intersects W
+ *     only in K.
  * So C is the sum of K and a common complement of U + K and W. C exists unless W is larger than U + K, that is,
- * unless one lane holds more elements for the other lanes than these can read in the given number of rounds. If
+ * unless one lane holds more elements that other lanes need than there are rounds in which to read them. If
  * A replicates an element, M picks the source lane that differs from the destination lane in the fewest bits.
  *
  * The cost estimate counts issue slots of a warp. Shuffles cost one slot a round, plus selects if the register
@@ -36,7 +37,7 @@
 
 #include <string.h>
 
-/* A place in a warp as one word: the register's bits, then the lane's. */
+/* A place in a warp is one word: the register's bits are the lowest, the lane's bits follow. */
 struct places {
     int reg_bits, lane_bits;
 };

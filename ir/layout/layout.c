@@ -35,14 +35,15 @@
  *
  * Every question about layouts is then linear algebra on about twenty bit vectors:
  *
- *   - transpose, reshape, expand_dims permute bits of the coordinate; a reduction drops them (lanes that differed in
- *     them now hold the same: zero vectors); broadcasting is the reverse. No data moves.
- *   - a conversion from A to B is a division: B's place for A's element at x is B^-1(A(x)), a matrix too. If it leaves lane
- *     and warp alone, the conversion renames registers; if it leaves the warp alone, it shuffles; else it goes through
- *     shared memory.
+ *   - transpose, reshape and expand_dims permute bits of the coordinate. A reduction drops the bits of a dimension:
+ *     vectors that had only these bits become zero, so their lanes then hold the same element. Broadcasting is the
+ *     reverse. No data moves.
+ *   - a conversion from A to B is a division: A's element at place x is at B's place B^-1(A(x)), and B^-1 A is a
+ *     matrix too. If this matrix keeps lane and warp, the conversion renames registers; if it keeps the warp, the
+ *     conversion shuffles; else the conversion goes through shared memory.
  *   - a vector access of 4 elements needs four neighbours in one thread: two register vectors that are 1 and 2.
- *   - lanes that access shared memory together hit different banks if the vectors of their addresses are independent
- *     when only the bank's bits are kept: a rank (shared.c). */
+ *   - lanes that access shared memory together hit different banks if the bank bits of their address vectors are
+ *     linearly independent: the question is the rank of a matrix (shared.c). */
 #include "ir/layout/layout.h"
 
 #include "ir/support/span.h"
@@ -178,7 +179,7 @@ bool layout_equal(const struct layout *a, const struct layout *b)
 }
 
 /* Adds all vectors to the span, each with its input bit as combo. A vector that depends on earlier ones is not
- * added, so no combo contains its bit: a solution is then an owner. */
+ * added, so no combo contains its bit, and every place that span_reduce finds is an owner. */
 static void span_of_layout(const struct layout *l, struct span *s)
 {
     *s = (struct span){0};
@@ -377,7 +378,7 @@ static void print_vector(const struct layout *l, uint32_t v, struct text *t)
     text_char(t, ')');
 }
 
-/* Prints the flip only if it is not zero, or if there are no vectors: it then shows the rank. */
+/* Prints the flip only if it is not zero, or if the layout has no vectors: the flip then shows the rank. */
 void layout_print(const struct layout *l, struct text *t)
 {
     const char *space = "";

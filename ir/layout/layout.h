@@ -87,21 +87,21 @@ void layout_expand(struct layout *out, const struct layout *l, int dim);
 /* Gives the layout of a join's result, of the given rank and shape, whose two operands have layout l: the new
  * last dimension takes the lowest register bit. */
 void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape);
-/* Gives l with dimension `dim` of size 1 and the bits of that dimension zero: to broadcast an operand of this
- * layout to l moves no data. */
+/* Gives l with dimension `dim` reduced to size 1. Broadcasting an operand of this layout to layout l moves no
+ * data. */
 void layout_squash(struct layout *out, const struct layout *l, int dim);
 /* Gives l without replicated registers; reg_of is as in layout_slice. */
 void layout_drop_free_regs(struct layout *out, const struct layout *l, int *reg_of);
 
 /* Gives l as the layout of a part of a larger tile of `shape`: the part starts at index at[d] of each dimension
- * d. The result covers only the part, so it is not surjective, and no layout may be divided by it. */
+ * d. The result covers only the part, so it is not surjective, and must not be the divisor `to` of layout_divide. */
 void layout_part(struct layout *out, const struct layout *l, const int *shape, const int *at);
 
 /* -- algebra -- */
-/* A linear map from the places of `from` to the places of `to`: it maps a place (all input bits, in basis
- * order) to the owner in `to` of the same element. basis[i] is a word of to's input bits, in to's basis order.
+/* The linear map that layout_divide computes. It maps a place of `from` (all input bits, in the order of basis) to
+ * the place of `to` that owns the same element. basis[i] is a word of to's input bits, in the order of to's basis.
  * If `to` is a layout of shared memory, place_apply of a register alone gives the offset that the register adds
- * (by XOR) to the offset of its thread. layout_divide computes the map. */
+ * (by XOR) to the offset of its thread. */
 struct place_map {
     int nin, nout;
     uint64_t basis[LAYOUT_BITS_MAX];
@@ -123,9 +123,10 @@ enum conversion layout_conversion(const struct layout *from, const struct layout
                                   const struct params *params);
 /* A conversion within threads or warps, in 2^nround rounds. In each round every lane offers one register of
  * `from`, reads the register that the lane `source` of its warp offers, and puts the value into one register of
- * `to`. These three numbers (offer, source, put) are XORs of the steps of all bits that are set in the round's
- * number and in the thread's number (lane, warp, CTA). A round whose source is the lane itself needs no
- * shuffle. No round puts a replicated register of `to`: it equals the register whose replicated bits are zero. */
+ * `to`. These three numbers (offer, source, put) are the XOR of `first` and of the steps of all bits that are set in
+ * the round's number and in the thread's number (lane, warp, CTA). A round whose source is the lane itself needs no
+ * shuffle. No round fills a replicated register of `to`, since it equals the register whose replicated bits are
+ * zero. */
 struct shuffle_step {
     uint32_t offer, source, put;
 };
@@ -142,16 +143,17 @@ struct shuffle_step shuffle_at(const struct shuffle *s, uint32_t round, uint32_t
  * consecutive registers, at most `most`: the widest vector access that the layout itself allows. */
 int layout_vector(const struct layout *l, int dim, int most);
 /* Returns the widest vector, in elements and at most `most` (16 or less), with which threads of layout `l` can
- * access shared memory of layout `shared`: register bits of the vector are the lowest bits of the offset. The
+ * access shared memory of layout `shared`: the register bits of a vector map to the lowest bits of the offset. The
  * vector that starts with register r has element i in register r ^ reg_of[i] (reg_of may be NULL); those
  * register bits are zero in r. */
 int layout_shared_vector(const struct layout *shared, const struct layout *l, int most, int *reg_of);
-/* Counts the wavefronts (32 banks of 4 bytes) in which one warp accesses all its registers except replicated
- * ones, with `vector` elements per access; *least is the number without bank conflicts. */
+/* layout_wavefronts counts the wavefronts (of 32 banks of 4 bytes) in which one warp accesses all its registers
+ * except replicated ones, with `vector` elements per access. layout_wavefronts_least gives the number without bank
+ * conflicts. */
 int layout_wavefronts(const struct layout *shared, const struct layout *l, int elem_bytes, int vector);
 int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector);
-/* Finds a layout of shared memory (IN_offset, XOR swizzled) for the conversion of `from` to `to`. It has the
- * widest vectors without bank conflicts if such a layout exists, else the fewest conflicts. */
+/* Finds an XOR-swizzled layout of shared memory for the conversion of `from` to `to`: of the layouts that it tries,
+ * the one with the fewest wavefronts, and of several such the one with the fewest accesses. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to,
                        int elem_bytes);
 
@@ -161,9 +163,9 @@ struct matrix_load {
     bool trans;                    /* ldmatrix.trans: a thread's word holds elements of a column */
     int nmatrices;                 /* matrices that an instruction loads: 1, 2 or 4 */
     int word_bits;                 /* the lowest register bits number the elements of a 32-bit word */
-    /* The threads that give row addresses have this many bits: lanes, then warps and CTAs. */
+    /* number of bits that number the threads that give row addresses: those of lanes, then of warps and CTAs */
     int nrows;
-    /* If bit i of such a thread's number is set, it adds row[i], a place of l, to the address of the thread's row. */
+    /* bit i of such a thread's number adds the place row[i] of l (by XOR) to the place of the row's first element */
     uint64_t row[LAYOUT_BITS_MAX];
 };
 /* Gives the layout of the threads that supply the row addresses: register bits number the elements of a row of
@@ -190,8 +192,8 @@ struct boxes {
  * TMA copies cannot fill the buffer. */
 bool layout_boxes(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order);
 /* Halves boxes along their outermost dimension whose size is more than 1, until there are at least `parts`
- * boxes (a power of two). The last entry of `more` is then the largest step. Returns false if the boxes become
- * too small. */
+ * boxes (a power of two). The entries of `more` stay in ascending order of `offset`, so the last one is the
+ * largest step. Returns false if the boxes become too small. */
 bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int parts);
 /* Halves boxes in the same way until their outermost dimension is at most `rows`. */
 bool boxes_cut_rows(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int rows);

@@ -19,7 +19,7 @@
 
 enum { ROW_BYTES = 16, WORD_BYTES = 4, COLUMN_LANES = 2, ROW_LANES = 3 };
 
-/* Which place bits of l number the elements of a row, and which number the rows. */
+/* The input bits of l that number the elements of a row, and those that number the rows. */
 struct split {
     int column[ROW_LANES + 1], ncolumns, row[ROW_LANES];
 };

@@ -118,12 +118,12 @@ int layout_wavefronts(const struct layout *shared, const struct layout *l, int e
 
 /* -- the swizzle -- */
 
-/* The coordinate bits for V, the offset's low bits. The first ones are register bits of both layouts; the
- * others are register bits of `from` or of `to` only. */
+/* The coordinate bits of V, the offset's low bits. The first ones are register bits of both layouts; the others
+ * are register bits of only one of `from` and `to`. */
 struct vector_bits {
     int n;
     int bit[ACCESS_BITS];
-    int for_from, for_to; /* how many of the others widen the vectors of from, and of to */
+    int for_from, for_to; /* how many bits number the elements of a vector of `from`, and of `to` */
 };
 
 static uint32_t mask_of(const int *bit, int n)
@@ -219,9 +219,9 @@ static void add_cost(struct cost *c, const struct layout *shared, const struct l
     c->accesses += count_accesses(l, vector);
 }
 
-/* Bits that both layouts have in common never cause conflicts, so V contains them all. A bit that only one
- * layout has leaves fewer banks for the accesses of the other layout, so the function tries every number of
- * such bits for each layout. */
+/* Register bits that both layouts have in common never cause conflicts, so V contains them all. A register bit of
+ * only one layout leaves fewer banks for the accesses of the other layout, so the function tries every number of
+ * such bits, first of `from`, then of `to`. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to, int elem_bytes)
 {
     int elem_bits = log2_floor(elem_bytes), most = ACCESS_BITS - elem_bits;

@@ -3,8 +3,8 @@
  *
  * A TMA copy writes a box with its innermost dimension contiguous: element (r, c) goes to byte r W + c e, where
  * W is the bytes of a row and e those of an element. A swizzle of S bytes then adds bits of the address to
- * others by XOR: bits 7 .. 7 + m are XORed into bits 4 .. 4 + m, where S = 16 << m; a swizzled row has at most
- * S bytes. This map of the offset's bits is linear and its own inverse, so layout_boxes undoes it:
+ * others by XOR: the m bits from bit 7 up are XORed into the m bits from bit 4 up, where S = 16 << m; a swizzled row
+ * has S bytes. This map of the offset's bits is linear and its own inverse, so layout_boxes undoes it:
  *
  *     natural[b] = basis[b] ^ (7 <= b < 7 + m ? basis[b - 3] : 0)
  *
@@ -34,8 +34,8 @@ static void undo_swizzle(uint32_t *natural, const struct layout *l, int elem_bit
     }
 }
 
-/* Gives the box the lowest offset bits, as many as a box can hold, with rows of at most `span` bytes (0: no
- * limit). Returns how many. */
+/* Sets the box's shape: the box takes as many of the lowest offset bits as it can hold, and its rows have at most
+ * `span` bytes (0: no limit). Returns the number of these bits. */
 static int fill_box(struct boxes *b, const uint32_t *natural, const struct layout *l, int elem_bytes,
                     const int *order, int span)
 {
