@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* fragments.c: tables that give, for each element of an mma instruction's operands, its lane and register.
  *
- * mma.sync multiplies a 16 x K by a K x 8 matrix; a linear map, as in any layout, assigns their elements to
- * lanes. For f16 (K = 16), the map of A to (row, column) is the following, where e0, e1, .. are the bits of an
- * element's number within its lane:
+ * mma.sync multiplies a 16 x K by a K x 8 matrix. Linear maps, as in any layout, assign the elements of these
+ * matrices to lanes. For f16 (K = 16), the map of A to (row, column) is the following, where e0, e1, .. are the bits
+ * of an element's number within its lane:
  *
  *     e0 (0,1)  e1 (8,0)  e2 (0,8)        lane bits (0,2) (0,4) (1,0) (2,0) (4,0)
  *
@@ -101,8 +101,8 @@ static void add_bits(struct layout *l, enum in kind, int low, int n)
         layout_add(l, kind, UINT32_C(1) << (low + i));
 }
 
-/* The coordinate bits of a dimension that an operand has beyond those of one instruction: the lowest one, then
- * how many are register bits, and how many are warp bits. */
+/* The coordinate bits of one dimension of a tile, without those of one instruction. `low` is the lowest of these
+ * bits; the first `regs` of them become register bits, and the next `warps` become warp bits. */
 struct dim_share {
     int low, regs, warps;
 };
@@ -182,7 +182,7 @@ static int give(struct layout *l, enum in kind, struct supply *x, int n)
     return n;
 }
 
-/* Adds n bits of columns, rows or batches, in this order of preference, and zero vectors when no bits are left. */
+/* Adds the vectors of n bits of the three dimensions x, in this order, and zero vectors when no bits are left. */
 static void give_all(struct layout *l, enum in kind, struct supply *const *x, int n)
 {
     for (int i = 0; i < 3; i++)

@@ -49,7 +49,7 @@ struct warp_split warp_split_for(const struct fragment *g, const struct type *ac
  * the instruction's matrices. */
 void layout_fragment(struct layout *out, const struct fragment *g, enum dot_role role, const struct type *t,
                      struct warp_split split);
-/* Are the instruction's matrices in l's lowest registers and in its lanes, as `role` requires? */
+/* Do l's lowest register bits and its lane bits lay out the instruction's matrix of operand `role`? */
 bool fragment_matches(const struct fragment *g, enum dot_role role, const struct layout *l);
 /* Gives the accumulator's layout for a dot without tensor cores: each thread computes its own elements, a block
  * with about as many rows as columns. */

@@ -8,9 +8,9 @@
 
 #define BIT(feature) (UINT64_C(1) << HAS_##feature)
 
-/* The features that each generation adds to the previous one. wgmma, clusters, and tensor cores that take fp8
- * from registers (on other GPUs ptxas converts fp8 to f16 for every mma) are not among them, because later GPUs
- * may lack them. */
+/* The features of each generation. A generation has those of the previous one, except for wgmma, clusters and
+ * mma_fp8, which later GPUs may lack. mma_fp8 means that mma.sync takes fp8; on other GPUs ptxas converts fp8 to f16
+ * for every mma. */
 #define AMPERE (BIT(cp_async) | BIT(ldmatrix) | BIT(mma_bf16) | BIT(redux) | BIT(ex2_bf16))
 #define ADA (AMPERE | BIT(mma_fp8) | BIT(cvt_fp8))
 #define SM90                                                                                                 \

@@ -69,13 +69,14 @@ const struct target *target_by_name(const char *name);
 /* Returns the best target for a device of this compute capability; NULL if there is none. */
 const struct target *target_for_capability(int major, int minor);
 bool target_has(const struct target *t, enum feature f);
-/* Returns how many CTAs fit on an SM at once. The limits are threads, registers (the hardware allocates a
- * thread's registers in multiples of REGS_UNIT), and shared memory (the system reserves a part for each CTA).
+/* Returns how many CTAs fit on an SM at once. The limits are the SM's threads and CTAs, its registers (the hardware
+ * allocates a thread's registers in multiples of REGS_UNIT), and shared memory (the system reserves a part for each
+ * CTA).
  * With `threads` 0, only shared memory limits the CTAs; with `smem_bytes` 0, shared memory does not. */
 enum { REGS_UNIT = 8 };
 int target_ctas(const struct target *t, int threads, int regs, int64_t smem_bytes);
-/* Returns how many registers each thread can have if `threads` threads share an SM: a multiple of REGS_UNIT, at
- * most regs_thread. */
+/* Returns each thread's share of an SM's registers if `threads` threads share the SM, at most regs_thread + 1. The
+ * result may not be a multiple of REGS_UNIT. */
 int target_regs(const struct target *t, int threads);
 
 #endif

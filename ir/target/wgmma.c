@@ -143,8 +143,8 @@ static bool is_single_bit(uint32_t x)
 }
 
 /* Checks the bits of an index along the contiguous dimension of the instruction's operand. Bits within the
- * width of a row map to their own offsets; the higher bits must map to stride, 2 stride, 4 stride, ..., and
- * *stride is set. */
+ * width of a row must map to their own offsets, and the higher bits to stride, 2 stride, 4 stride, ...; sets
+ * *stride. */
 static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width, int *stride)
 {
     for (int i = 0, past = 0; i < nbits; i++)
@@ -160,7 +160,7 @@ static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width,
 }
 
 /* Checks the bits of an index along the other dimension: three bits number eight consecutive rows; the higher
- * bits must map to stride, 2 stride, 4 stride, .... */
+ * bits must map to stride, 2 stride, 4 stride, ...; sets *stride. */
 static bool fits_rows(const uint32_t *at, int nbits, int width, int *stride)
 {
     for (int i = 0; i < nbits; i++) {
@@ -207,7 +207,7 @@ bool wgmma_view(struct wgmma_view *v, const struct layout *l, int elem_bytes, in
     uint32_t bytes[COORD_BITS_MAX];
     if (l->rank != 2 || !find_places(bytes, l, elem_bytes))
         return false;
-    int rows = l->dim_bits[1]; /* number of dimension 0's first bit */
+    int rows = l->dim_bits[1]; /* the coordinate's lowest bit of dimension 0 */
     *v = (struct wgmma_view){.mn_bits = l->dim_bits[mn_dim], .k_bits = l->dim_bits[!mn_dim]};
     for (int width = ROW_BYTES_MOST; width >= ROW_BYTES_LEAST; width /= 2) {
         if (!take_bits(v->mn, bytes + (mn_dim ? 0 : rows), v->mn_bits, width) ||

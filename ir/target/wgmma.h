@@ -45,7 +45,7 @@ struct wgmma_view {
     int lbo_bytes, sbo_bytes;
     int mn_bits, k_bits; /* log2 of the whole buffer's sizes */
     uint32_t mn[COORD_BITS_MAX],
-        k[COORD_BITS_MAX]; /* bit i of an index along k adds k[i] bytes to the start address */
+        k[COORD_BITS_MAX]; /* bit i of an index along k (m or n) adds k[i] (mn[i]) bytes to the start address */
 };
 /* Dimension `mn_dim` of the buffer is m or n. Returns false if no descriptor can describe the buffer. */
 bool wgmma_view(struct wgmma_view *v, const struct layout *l, int elem_bytes, int mn_dim, int mn, int k);
