@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* arena.c: implements arenas (see arena.h) as a list of chunks, each at least twice as large as the previous one. */
+/* arena.c: implements arenas (see arena.h) as a list of chunks. A new chunk is twice as large as the previous one, but
+ * has at most 4 MiB unless a single allocation is larger. */
 #include "ir/support/arena.h"
 
 #include <stdint.h>

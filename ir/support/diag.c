@@ -131,7 +131,7 @@ void diag_forget(struct diag *d, int n, int nerrors)
     d->nerrors = nerrors;
 }
 
-/* Does the list already have the maximum of errors? Notes that belong to a dropped error are then dropped too. */
+/* Have more errors been reported than the list may contain? Notes are then dropped, as the errors are. */
 static bool is_full(const struct diag *d)
 {
     return d->nerrors > DIAG_ERRORS_MOST;
