@@ -2,7 +2,8 @@
 /* block.c: implements block pointers, tensor descriptors, and accesses through them. Both are called boxes:
  * blocks that move over an array.
  *
- *     p = tl.make_block_ptr(A, (M, K), (sm, 1), (m, 0), (64, 32), (1, 0))    the tuple (A, (M, K), (sm, 1), (64, 32), (m, 0))
+ *     p = tl.make_block_ptr(A, (M, K), (sm, 1), (m, 0), (64, 32), (1, 0))
+ *                                            the tuple (A, (M, K), (sm, 1), (64, 32), (m, 0))
  *     tl.load(p, boundary_check=(0,))        the pointers A + m sm + 0 + i0 sm + i1, the mask 0 <= m + i0 < M
  *     d.load([m, k])                         the same for a descriptor: every dimension is checked
  *
@@ -116,7 +117,7 @@ static bool arg_base(struct eval *e, struct obj *x, const struct args *call)
     return fits;
 }
 
-/* Returns the value of the padding; NULL after an error, which it reports. */
+/* Returns the number that pads the block, 0 or NaN; NULL after an error, which it reports. */
 static struct obj *arg_padding(struct eval *e, struct obj *x, const struct lang_type *elem, struct loc at)
 {
     static const char *const words[] = {"", "zero", "nan", NULL};
@@ -145,7 +146,8 @@ struct obj *descriptor_new(struct eval *e, struct obj *const *fields)
     return box_new(e, &descriptor_class, fields);
 }
 
-/* Gives the fields that both kinds of boxes have, from the arguments base, shape, strides and (at[3]) block_shape. */
+/* Gives the fields that both kinds of boxes have, from the arguments base, shape and strides (at[0] to at[2]) and
+ * block_shape (`block`, argument number block_at). */
 static bool arg_array(struct eval *e, struct obj *const *at, struct obj *block, const struct args *call,
                       int block_at, struct obj **fields)
 {
@@ -213,7 +215,7 @@ struct obj *builtin_advance(struct eval *e, struct obj **args, const struct args
     for (int d = 0; d < box_rank(p); d++) {
         int64_t n;
         struct obj *sum = p->seq.at[BOX_last]->seq.at[d];
-        /* An offset whose advance is 0 stays a constant, which loops need not carry. */
+        /* An offset that advances by 0 stays the same value, so loops need not carry it. */
         if (!obj_as_int(by->seq.at[d], &n) || n != 0)
             sum = tensor_binary(e, OPER_add, sum, by->seq.at[d], call->loc);
         if (is_error(sum))
@@ -401,8 +403,8 @@ struct obj *builtin_descriptor_load(struct eval *e, struct obj **args, const str
                                                                   : obj_error;
 }
 
-/* Returns the value to store through pointers of equal shape, cast to the pointee's type; NULL after an error,
- * which it reports. */
+/* Returns the value to store, cast to the pointee's type; it must have the shape of ptrs. NULL after an error, which
+ * the function reports. */
 static struct obj *arg_block_value(struct eval *e, struct obj *x, const struct obj *ptrs,
                                    const struct args *call, int i)
 {
@@ -446,7 +448,8 @@ struct obj *builtin_descriptor_atomic(struct eval *e, struct obj **args, const s
     return value && !is_error(atomic_update(e, rest, call, true)) ? obj_none : obj_error;
 }
 
-/* Finds the pointers and mask of the matrix rows with the given indices, and of the columns from y on. */
+/* Finds the pointers and the mask of a block of a matrix: its rows have the indices `rows`, and its columns begin at
+ * column y. */
 static bool find_rows(struct eval *e, struct obj *x, struct obj *rows, struct obj *y, const struct args *call,
                       int i, struct obj **ptrs, struct obj **mask)
 {

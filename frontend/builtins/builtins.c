@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* builtins.c: implements the modules of triton, and the members of types.
  *
- * The objects of a module are created at their first use: `find` looks the name up in the table (builtins.h)
- * and makes the object. */
+ * The objects of a module are created when a name is used: module.find, here find_name, looks the name up in the
+ * table (builtins.h) and makes the object. */
 #include "frontend/builtins/handlers.h"
 #include "frontend/builtins/places.h"
 #include "frontend/python/python.h"
@@ -157,7 +157,7 @@ static struct obj *find_value(struct eval *e, unsigned where, const char *name)
         }
         if (strcmp(name, "TRITON_MAX_TENSOR_NUMEL") == 0)
             return obj_constexpr(e, obj_int(e, TENSOR_ELEMS_MOST));
-        if (strcmp(name, "CONSTEXPR_0") == 0) /* a default of tl.sort's that kernels take over */
+        if (strcmp(name, "CONSTEXPR_0") == 0) /* tl.sort's default of `descending` */
             return obj_constexpr(e, obj_int(e, 0));
         return find_dtype(e, name);
     }
@@ -359,7 +359,7 @@ bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct
     case CLASS_tensor: return x->kind == OBJ_tensor || is_block_pointer(x);
     case CLASS_tuple: return x->kind == OBJ_tuple && !is_box(x);
     case CLASS_tensor_descriptor: return is_box(x) && !is_block_pointer(x);
-    /* Python functions that a kernel calls get constants' values instead of constexprs */
+    /* while a kernel is traced, the Python functions that it calls get constants' values instead of constexprs */
     case CLASS_constexpr: return x->is_constexpr && !e->trace;
     case CLASS_dtype: return kind >= 0 && kind != LT_const;
     case CLASS_pointer_type: return kind == LT_ptr;
@@ -398,7 +398,7 @@ struct obj *builtin_type_is(struct eval *e, struct obj **args, const struct args
     return obj_bool(s->kind == LT_number && strcmp(lang_text(e, s), what) == 0);
 }
 
-/* dtype.KIND has the members boolean, integral and floating. */
+/* Returns a member of Triton's enum dtype.KIND: 0 is boolean, 1 integral, 2 floating. */
 struct obj *builtin_type_kind(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct lang_type *s = lang_scalar(args[0]->type);

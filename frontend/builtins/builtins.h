@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* builtins.h: every name of triton and triton.language, one row each, under headings. Included with ROW and HEADING defined.
+/* builtins.h: every name of triton and triton.language, one row each, under headings. A file defines ROW and HEADING
+ * and then includes this table.
  *
  *   ROW(where, name, parameters, handler, data, meaning, types, errors, example)
  *
@@ -14,10 +15,10 @@
  *   meaning     a sentence; hidden rows have only an empty one
  *   types       what the parameters take
  *   errors      tags of errors.h, the most frequent ones first
- *   example     lines of code, then their result after `# `, as the interpreter prints it, where there is one. In kernels
- *               X and N point to the floats and the int32 1, 2, 3, 4; i = tl.arange(0, 4); x = i + 1.0.
+ *   example     lines of code; then, after `# `, their result, if there is one, as the interpreter prints it. In
+ *               kernels X and N point to the floats and the int32 1, 2, 3, 4; i = tl.arange(0, 4); x = i + 1.0.
  *
- * The library does not contain the last four columns: the manual is made of them (runtime/manual/language.c), and
+ * The library does not contain the last four columns. runtime/manual/language.c makes the manual from them, and
  * tests/cli/manual.sh runs the examples. */
 
 HEADING("The program, creation")

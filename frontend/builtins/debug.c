@@ -115,7 +115,7 @@ struct obj *builtin_debug_barrier(struct eval *e, struct obj **args, const struc
 
 /* -- at compile time -- */
 
-/* Prints a tensor as its type: "int32[]", "fp32[constexpr[4], constexpr[8]]". */
+/* Prints an object; prints a tensor as its type: "int32[]", "fp32[constexpr[4], constexpr[8]]". */
 static void show(struct eval *e, struct obj *x, struct text *out)
 {
     if (x->kind != OBJ_tensor) {
@@ -169,7 +169,7 @@ struct obj *builtin_static_assert(struct eval *e, struct obj **args, const struc
 
 /* -- at run time -- */
 
-/* Returns the prefix of printed values: " x: " for "x". */
+/* Returns the text before a printed value: " x: " if the call's prefix is "x". */
 static const char *printed_prefix(struct eval *e, const char *s, bool has_operands)
 {
     struct text t;
@@ -199,8 +199,8 @@ static bool is_ascii(const struct obj *x)
     return true;
 }
 
-/* Converts x for the op print. IR types have no signedness, so unsigned values are widened to a signed type;
- * 64-bit ones cannot be, and the op marks them by an attribute. */
+/* Converts x for the op print. IR types have no signedness, so unsigned values are widened to a signed type. Values
+ * of 64 bits cannot be widened; the op's attribute `unsigned` marks them. */
 static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -237,7 +237,7 @@ struct obj *builtin_device_print(struct eval *e, struct obj **args, const struct
     return obj_none;
 }
 
-/* Checks its arguments always, but builds ops only in debug mode. */
+/* Always checks the arguments, but builds the op `assert` only in debug mode. */
 struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct lang_type *i1 = lang_number(e, DT_i1, true);
@@ -261,7 +261,8 @@ struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struc
 
 /* -- inline assembly -- */
 
-/* Skips `n` constraints and the blanks around them; returns NULL if one of them is not a register of `bits` bits. */
+/* Skips n constraints and the blanks around them; returns NULL if a constraint does not fit a register of `bits`
+ * bits. */
 static const char *skip_constraints(const char *s, int n, bool is_result, int bits)
 {
     for (; n > 0 && s; n--) {

@@ -71,8 +71,8 @@ static bool can_give(const struct lang_type *t, const struct lang_type *out)
     return is_dtype(out, DT_f32) || (is_dtype(out, DT_f16) && (is_dtype(t, DT_f16) || is_fp8_type(t)));
 }
 
-/* Finds the result's type: the operands may determine it; otherwise it is out_dtype, the accumulator's type, or
- * f32. */
+/* Finds the result's type. Only operands of f16 and fp8 leave a choice: the result has out_dtype if that is given,
+ * else the accumulator's type if the operands can accumulate in it, else f32. */
 static bool find_out_type(struct eval *e, struct dot *d, struct obj *asked, const struct obj *acc,
                           const struct args *call)
 {
@@ -106,8 +106,8 @@ static const char *lower_case(struct eval *e, const char *s)
     return copy;
 }
 
-/* Finds the precision of the inputs. allow_tf32 False and None mean ieee, True means tf32; input_precision None
- * means the default. */
+/* Finds the precision of the inputs. If the call has allow_tf32, False and None mean ieee, and True means tf32; else
+ * input_precision counts, and None means the default. */
 static bool find_precision(struct eval *e, struct dot *d, struct obj *precision, struct obj *allow_tf32,
                            const struct args *call)
 {

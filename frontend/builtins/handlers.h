@@ -19,7 +19,7 @@ enum { TENSOR_ELEMS_MOST = 1 << 20 };
 
 /* -- builtins.c -- */
 struct obj *builtin_hidden(struct eval *e, const char *name);
-bool is_unsupported(const struct obj *x); /* a name that exists in Triton but is not supported here */
+bool is_unsupported(const struct obj *x); /* does x exist in Triton, but not here? */
 
 /* -- arguments.c: converts arguments, and reports wrong ones -- */
 /* Returns the location of argument i, named `name`, of a call. */
@@ -29,11 +29,12 @@ bool arg_bool(struct eval *e, struct obj *x, const char *what, struct loc at, bo
 bool arg_string(struct eval *e, struct obj *x, const char *what, struct loc at, const char **out);
 /* Converts a tensor or a number to a tensor; NULL after an error, which it reports. */
 struct obj *arg_tensor(struct eval *e, struct obj *x, const struct args *call, int i, const char *name);
-/* Checks that x is a block of rank 1 or more, and returns it. */
+/* Converts x as arg_tensor does, and checks that it is a block, of rank 1 or more; NULL after an error, which it
+ * reports. */
 struct obj *arg_block(struct eval *e, struct obj *x, const struct args *call, int i, const char *name);
 const struct lang_type *arg_dtype(struct eval *e, struct obj *x, struct loc at);
-/* Gives the items of a tuple or list. If the only item of a tuple is itself a tuple or list (an argument
- * *shape), gives the items of the inner one. */
+/* Gives the items of a tuple or list. If its only item is itself a tuple or list, gives the items of the inner one:
+ * a parameter *shape takes f(2, 4) and f((2, 4)). */
 void arg_items(struct obj *x, int *n, struct obj ***items);
 /* Gives a shape, and returns its rank; -1 after an error, which it reports. */
 int arg_shape(struct eval *e, struct obj *x, struct loc at, int *shape);
@@ -44,7 +45,7 @@ bool arg_word(struct eval *e, struct obj *x, const char *const *words, const cha
 bool arg_nan(struct eval *e, struct obj *x, struct loc at, bool *propagate);
 const char *shape_text(struct eval *e, int rank, const int *shape);
 int64_t numel(int rank, const int *shape);
-/* Is a computed shape within the limits? */
+/* Checks that a computed shape is within the limits; reports an error otherwise. */
 bool check_numel(struct eval *e, int rank, const int *shape, struct loc at);
 
 /* -- builtins.c -- */
@@ -54,13 +55,13 @@ struct obj *descriptor_method(struct eval *e, struct obj *x, const char *name);
 /* -- block.c -- */
 bool is_block_pointer(const struct obj *x);
 /* Converts a block pointer to the pointers and mask of an ordinary load or store; argument i of the call is
- * boundary_check. Returns false after an error, which it reports. */
+ * boundary_check, argument i + 1 padding_option. Returns false after an error, which it reports. */
 bool block_pointer_access(struct eval *e, struct obj *box, struct obj *boundary, struct obj *padding,
                           const struct args *call, int i, struct obj **ptrs, struct obj **mask, struct obj **other);
 
 /* -- memory.c -- */
-/* Implements tl.atomic_NAME; the row of the builtin gives NAME. With is_boxed, updates a descriptor's block
- * with relaxed memory order. */
+/* Implements tl.atomic_NAME; the column `data` of the builtin's row is NAME. With is_boxed, the pointers are those of
+ * a tensor descriptor's block, and more types are allowed. */
 struct obj *atomic_update(struct eval *e, struct obj **args, const struct args *call, bool is_boxed);
 
 /* -- shape.c -- */

@@ -98,7 +98,8 @@ struct obj *builtin_abs(struct eval *e, struct obj **args, const struct args *ca
 
 /* -- division and fused operations -- */
 
-/* Converts two arguments to one float type and shape. */
+/* Converts two arguments to tensors of one shape, and checks that both have the same float type, not fp8. Returns
+ * false after an error, which it reports. */
 static bool float_pair(struct eval *e, struct obj **args, const struct args *call, struct obj **x,
                        struct obj **y)
 {
@@ -198,7 +199,7 @@ struct obj *builtin_fma(struct eval *e, struct obj **args, const struct args *ca
     return tensor_binary(e, OPER_add, tensor_binary(e, OPER_mul, x[0], x[1], call->loc), x[2], call->loc);
 }
 
-/* Computes the high half of the product; for types narrower than 64 bits, from the product in 64 bits. */
+/* Implements umulhi: the high half of the product of two integers of 32 or 64 bits, as unsigned numbers. */
 struct obj *builtin_umulhi(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x"), *y = arg_tensor(e, args[1], call, 1, "y");
@@ -285,7 +286,7 @@ struct obj *builtin_clamp(struct eval *e, struct obj **args, const struct args *
     return is_error(low) ? low : extremum(e, false, low, x[2], propagate, call);
 }
 
-/* Implements min(a, b, ...) and max without a module; on constants they are Python's functions. */
+/* Implements the bare names min and max, as in min(a, b, ...). Without a tensor they are Python's functions. */
 struct obj *builtin_bare_extremum(struct eval *e, struct obj **args, const struct args *call)
 {
     bool propagate;
@@ -383,7 +384,7 @@ struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struc
     return trace_call_prelude(e, call->callee->data, n, x, call->loc);
 }
 
-/* Calls a function of the prelude whose first operand, the order, is an i32, and whose second is a number. */
+/* Calls a function of the prelude whose first operand, the order, is an i32, and whose second is an f32 or f64. */
 struct obj *builtin_order_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x[2] = {arg_tensor(e, args[0], call, 0, "n"), arg_float(e, args, call, 1, "x")};
@@ -440,8 +441,9 @@ static struct obj *round_to_nearest_f64(struct eval *e, enum opcode code, int n,
     return tensor_like(e, x[0], op_result(o), scalar_of(x[0]));
 }
 
-/* data gives the rounding (to nearest, toward zero, down, up) and the op. If the op has one operand more than
- * the call, the op's first operand is 1. */
+/* Implements libdevice functions such as add_rz. The column `data` of the row is a letter for the rounding (n: to
+ * nearest, z: toward zero, d: down, u: up) and the name of the op. If the op is fdiv and the call has one argument,
+ * computes 1 / x. */
 struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct args *call)
 {
     static const char *const names[] = {"x", "y", "z"};
@@ -476,8 +478,8 @@ struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct
     return tensor_like(e, x[0], op_result(o), scalar_of(x[0]));
 }
 
-/* data gives the result's type, and the rounding (to nearest, toward zero, down, up) of a float to an integer,
- * or of a number to a float. */
+/* Implements libdevice functions such as float2int_rz. The column `data` of the row is a letter for the rounding (n,
+ * z, d or u, as in builtin_round_toward) and the result's type. */
 struct obj *builtin_convert_rounded(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x");
@@ -507,7 +509,7 @@ static bool all_pointers(const struct obj *x, const struct obj *y)
            lang_equal(scalar_of(x), scalar_of(y));
 }
 
-/* Converts x and y to one type; a number takes the other's type. */
+/* Converts x and y to one type; a number takes the type of a tensor beside it. */
 static bool promote_sides(struct eval *e, struct obj **x, struct obj **y, struct loc at)
 {
     if (all_pointers(*x, *y)) {

@@ -28,7 +28,7 @@ static struct obj *arg_pointer(struct eval *e, struct obj *x, const struct args 
     return x;
 }
 
-/* Converts pointers to bool to pointers to bytes, and sets *stored to the type in memory. */
+/* If p points to bools, converts it to pointers to int8. Sets *stored to the element's type in memory. */
 static struct obj *as_stored(struct eval *e, struct obj *p, const struct lang_type **stored, struct loc at)
 {
     *stored = scalar_of(p)->elem;
@@ -82,7 +82,7 @@ static bool refuse_block_pointer_options(struct eval *e, struct obj *boundary, s
 struct access {
     int cache, evict;
     bool is_volatile;
-    bool is_block; /* an access through a block pointer, which has no mask in the source */
+    bool is_block; /* the access is through a block pointer, so the source has no mask */
 };
 
 static bool arg_options(struct eval *e, struct obj *cache, struct obj *evict, const struct args *call, int i,
@@ -239,11 +239,12 @@ struct obj *builtin_store(struct eval *e, struct obj **args, const struct args *
 
 /* -- atomics -- */
 
-/* The types that an atomic supports; boxed_halves: 16-bit floats, but only through a tensor descriptor. */
+/* The types that an atomic supports: integers of 32 and 64 bits; f16 and bf16; f32 and f64; f16 and bf16, but only
+ * through a tensor descriptor. */
 enum { ATOMIC_ints = 1, ATOMIC_halves = 2, ATOMIC_floats = 4, ATOMIC_boxed_halves = 8 };
 
 /* clang-format off */
-/* name, op on signed and unsigned integers and floats, allowed types */
+/* The columns: name; op on signed integers, on unsigned integers and on floats; allowed types. */
 static const struct atomic {
     const char *name;
     enum rmw on_signed, on_unsigned, on_float;
@@ -326,7 +327,8 @@ struct obj *builtin_atomic_rmw(struct eval *e, struct obj **args, const struct a
     return atomic_update(e, args, call, false);
 }
 
-/* Checks that cmp or val has the pointee's type; a number is converted to that type. */
+/* Converts x, the argument cmp or val, to the pointer's shape, and a number also to the pointee's type. A tensor must
+ * already have that type. */
 static struct obj *arg_compared(struct eval *e, struct obj *x, const struct obj *p, const struct args *call,
                                 int i, const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* places.h: what stands before a name of builtins.h, by the place where it is found (column `where`). */
+/* places.h: defines the prefix of a builtin's full name for each value of the column `where` of builtins.h. */
 #ifndef NESO_FRONTEND_BUILTINS_PLACES_H
 #define NESO_FRONTEND_BUILTINS_PLACES_H
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* reduce.c: implements builtins for reductions, scans, sorting and histograms.
  *
- *     tl.sum(x, 0)      %sum = reduce %x axis=0 : f32 {        each has a region that combines two scalars; the
- *                         ^(%a: f32, %b: f32)                  combine functions are written in the language (prelude.py)
- *                         %add = add %a, %b
+ *     tl.sum(x, 0)      %sum = reduce %x axis=0 : f32 (%a: f32, %b: f32) {
+ *                         %add = add %a, %b : f32
  *                         yield %add
- *                       } */
+ *                       }
+ *
+ * A reduction or scan has a region that combines two scalars. The combine functions of tl.sum, tl.max, ... are
+ * written in Triton's language (prelude.py). */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
@@ -56,7 +58,7 @@ static bool check_function(struct eval *e, const struct obj *f, struct loc at)
     return false;
 }
 
-/* Builds the op with its region; NULL after an error, which it reports. */
+/* Builds a reduction or scan whose region calls f; NULL after an error, which it reports. */
 static struct op *combine(struct eval *e, enum opcode code, const struct operands *in, int axis,
                           struct obj *f, struct loc at)
 {
@@ -105,7 +107,7 @@ static struct obj *reduce_axis(struct eval *e, const struct operands *in, int ax
     return results_of(e, in, results);
 }
 
-/* Reduces all elements, reshaped to one row. */
+/* Reduces all elements: first reshapes each operand to one dimension. */
 static struct obj *reduce_all(struct eval *e, const struct operands *in, struct obj *f, bool keep,
                               struct loc at)
 {
@@ -170,7 +172,7 @@ static struct obj *to_float(struct eval *e, struct obj *x, bool f16_too, struct 
     return tensor_cast(e, x, lang_number(e, DT_f32, false), ROUND_none, false, at);
 }
 
-/* Converts the operand to a tensor of numbers; pointers are errors. */
+/* Converts the operand to a block of numbers; NULL after an error, which it reports. Pointers and fp8 are errors. */
 static struct obj *arg_numbers(struct eval *e, struct obj *x, const struct args *call)
 {
     x = arg_block(e, x, call, 0, "input");
@@ -202,7 +204,7 @@ struct obj *builtin_sum(struct eval *e, struct obj **args, const struct args *ca
     return reduce(e, &in, args[1], function_named(e, "_sum_combine"), args[2], call);
 }
 
-/* Returns indices along an axis, in x's shape. */
+/* Returns a tensor of x's shape: each element is its own index along the axis. */
 static struct obj *indices(struct eval *e, const struct obj *x, int axis, struct loc at)
 {
     int n = shape_of(x)[axis], rank = rank_of(x);
@@ -309,7 +311,8 @@ struct obj *builtin_associative_scan(struct eval *e, struct obj **args, const st
     return scan(e, &in, args[1], args[2], args[3], call);
 }
 
-/* Implements cumsum, which widens as sum does, and cumprod, which does not; both convert bf16 to f32. */
+/* Implements cumsum, which widens as sum does, and cumprod, which does not. Both convert bf16 to f32, except cumsum if
+ * it is given a dtype. */
 struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct args *call)
 {
     struct operands in = {.n = 1};
@@ -320,8 +323,6 @@ struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct a
     in.x[0] = is_sum && args[3]->kind != OBJ_none ? x : to_float(e, x, false, call->loc);
     return scan(e, &in, args[1], function_named(e, call->callee->data), args[2], call);
 }
-
-/* -- histogram -- */
 
 /* -- sorting -- */
 
@@ -349,7 +350,7 @@ static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct ar
     return x;
 }
 
-/* Calls a function of the prelude that returns k sorted elements of each row. */
+/* Calls a function of the prelude that returns the first k elements of each sorted row. */
 static struct obj *sorted(struct eval *e, const char *function, struct obj *x, int64_t k, struct obj *down,
                           const struct args *call, int at)
 {
@@ -367,7 +368,7 @@ struct obj *builtin_sort(struct eval *e, struct obj **args, const struct args *c
     return x ? sorted(e, call->callee->data, x, shape_of(x)[rank_of(x) - 1], args[2], call, 2) : obj_error;
 }
 
-/* Implements topk. If elements are dropped, the result has the type of x's maximum: types of less than 32 bits are widened. */
+/* Implements topk. If k is less than the length of a row, types of less than 32 bits are widened, as tl.max does. */
 struct obj *builtin_topk(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_sorted(e, args, call, 2);
@@ -384,6 +385,8 @@ struct obj *builtin_topk(struct eval *e, struct obj **args, const struct args *c
         return best;
     return widen_ints(e, to_float(e, best, true, call->loc), false, call->loc);
 }
+
+/* -- histogram -- */
 
 struct obj *builtin_histogram(struct eval *e, struct obj **args, const struct args *call)
 {

@@ -55,7 +55,7 @@ static bool check_range(struct eval *e, int64_t start, int64_t end, struct loc a
     return false;
 }
 
-/* Implements arange. In the 1.0 dialect, arange(n) is arange(0, n). */
+/* Implements arange. arange(n), a form of Triton 1.0, is arange(0, n). */
 struct obj *builtin_arange(struct eval *e, struct obj **args, const struct args *call)
 {
     bool has_start = args[1]->kind != OBJ_none;
@@ -416,7 +416,8 @@ struct obj *builtin_split(struct eval *e, struct obj **args, const struct args *
 
 /* -- tl.map_elementwise -- */
 
-/* Reshapes x: with `apart`, splits the last dimension into pairs; else merges the last two dimensions. */
+/* Reshapes x: with `apart`, splits the last dimension into pairs, which become a new last dimension of size 2; else
+ * merges the last two dimensions. */
 static struct obj *with_pairs(struct eval *e, struct obj *x, bool apart, struct loc at)
 {
     int shape[RANK_MAX + 1], rank = rank_of(x) - !apart;
@@ -426,7 +427,7 @@ static struct obj *with_pairs(struct eval *e, struct obj *x, bool apart, struct 
     return reshape_to(e, x, rank + apart, shape, at);
 }
 
-/* Sets out[step * i] to every n-th element of each row, beginning with element i. */
+/* For each i below n, sets out[step * i] to a tensor of every n-th element of x's rows, beginning with element i. */
 static void unpack(struct eval *e, struct obj *x, int n, struct obj **out, int step, struct loc at)
 {
     if (n == 1) {
@@ -446,8 +447,8 @@ static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step,
     return with_pairs(e, join(e, a, b, at), false, at);
 }
 
-/* Broadcasts the operands to one shape, and splits each for a function that takes `pack` elements at a time;
- * NULL after an error, which it reports. */
+/* Broadcasts the operands to one shape, and splits each into `pack` tensors, since the mapped function takes `pack`
+ * elements of each operand at a time; NULL after an error, which it reports. */
 static struct obj **mapped_operands(struct eval *e, struct obj *list, int64_t pack, const struct args *call)
 {
     int n = list->seq.n;

@@ -30,7 +30,7 @@ static struct obj *make_jit(struct eval *e, struct obj *options, struct obj *fn,
     return x;
 }
 
-/* Returns the arguments from args[first] on, as a dict with the names of the builtin's parameters. */
+/* Returns a dict that maps the names of the builtin's parameters to the arguments, from args[first] on. */
 static struct obj *keywords(struct eval *e, struct obj **args, const struct args *call, int first)
 {
     struct obj *d = obj_dict(e);
@@ -51,7 +51,7 @@ static struct obj *keywords(struct eval *e, struct obj **args, const struct args
     return d;
 }
 
-/* Returns a decorator function: the builtin `hidden` with its first argument bound. */
+/* Returns a decorator function: the builtin `hidden` with `options` bound to its first parameter. */
 static struct obj *decorator(struct eval *e, const char *hidden, struct obj *options)
 {
     return obj_method(e, options, builtin_hidden(e, hidden));
@@ -150,7 +150,7 @@ struct obj *builtin_config(struct eval *e, struct obj **args, const struct args 
     return obj_native(e, &config_class, s);
 }
 
-/* Returns kwargs, and the launch options that are set, in one dict. */
+/* Returns one dict of kwargs and of those launch options that are not None. */
 struct obj *builtin_all_kwargs(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *all = obj_dict(e), *kwargs = config_get(e, args[0], "kwargs", call->loc);
