@@ -163,9 +163,9 @@ struct matrix_load {
     bool trans;                    /* ldmatrix.trans: a thread's word holds elements of a column */
     int nmatrices;                 /* matrices that an instruction loads: 1, 2 or 4 */
     int word_bits;                 /* the lowest register bits number the elements of a 32-bit word */
-    /* number of bits that number the threads that give row addresses: those of lanes, then of warps and CTAs */
+    /* The threads that give row addresses are numbered by nrows bits: the lane's, then those of warp and CTA. */
     int nrows;
-    /* bit i of such a thread's number adds the place row[i] of l (by XOR) to the place of the row's first element */
+    /* Bit i of a thread's number adds the place row[i] of l (by XOR) to the place where the thread's row begins. */
     uint64_t row[LAYOUT_BITS_MAX];
 };
 /* Gives the layout of the threads that supply the row addresses: register bits number the elements of a row of
