@@ -6,10 +6,10 @@
  *
  *   operands, results   the names, in order. `mask?` is optional; if it is absent, the operand is NULL, which the text
  *                       shows as `_` if a later operand is present. `init*` is any number of operands, and comes
- *                       last. Results: "r", "" or "r*".
+ *                       last. The results of most ops are "r", "" or "r*".
  *   regions             number of regions
  *   attributes          A(a)|A(b): the attributes that the op may have; any other is an error. The text omits an
- *                       attribute that has its default value.
+ *                       attribute that has its default value, unless its kind is bits or index (ir.h).
  *   family              the file of codegen and of the interpreter that implements the op
  *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
  *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (must keep its

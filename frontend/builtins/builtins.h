@@ -4,13 +4,14 @@
  *
  *   ROW(where, name, parameters, handler, data, meaning, types, errors, example)
  *
- *   where       tl: tl.NAME. method: also x.NAME on tensors. math: also tl.math.NAME. constant: tl.NAME,
- *               also usable outside of kernels. only_method: only x.NAME. type: NAME of dtypes. libdevice,
- *               cuda, triton: their modules. descriptor: x.NAME on tensor descriptors. core: tl.core and
- *               tl.standard only. bare: without a module, in kernels. hidden: only for neso's own code.
+ *   where       tl: tl.NAME. method: also x.NAME on tensors. math: also x.NAME and tl.math.NAME. only_math: also
+ *               tl.math.NAME. constant: tl.NAME, also usable outside of kernels. only_method: only x.NAME. type: NAME
+ *               of dtypes. libdevice, cuda, triton: NAME in the module of this name. descriptor: x.NAME on tensor
+ *               descriptors. core: only tl.core and tl.standard. bare: NAME without a module, in kernels. hidden: only
+ *               for neso's own code.
  *   parameters  a Python parameter list (value.h, struct builtin)
- *   handler     the C function builtin_HANDLER; `prelude`: the function of prelude.py whose name is `data`, or that
- *               has the name itself; `unsupported`: a located error
+ *   handler     the C function builtin_HANDLER. `prelude` calls the function of prelude.py that `data` names;
+ *               `unsupported` reports an error at the call
  *   data        a word for the handler: an op of the IR, for example
  *   meaning     a sentence; hidden rows have only an empty one
  *   types       what the parameters take
