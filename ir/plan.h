@@ -8,8 +8,8 @@
  *
  * Expressions are in postfix: `%stride_am 2 *` is twice the argument. Dimensions are listed outermost first, as
  * in tiles; the last stride is the element's size. A guard holds if its value is at least 0. Each map also
- * implies a guard that the text omits: the GPU can encode the map (extents of at least 1; base and strides that
- * are multiples of 16 bytes). */
+ * implies a guard that the text omits: the GPU can encode the map (extents of at least 1; a base, and strides except
+ * the last, that are multiples of 16 bytes). */
 #ifndef NESO_IR_PLAN_H
 #define NESO_IR_PLAN_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* registers.c: counts the registers that a tile takes, and those that a thread can have. No other file counts
- * them. */
+/* registers.c: counts the registers that a tile takes, and those that a thread can have. */
 #include "ir/ir.h"
 
 enum { REGISTER_BITS = 32, THREADS_PER_WARP = 32 };

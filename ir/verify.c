@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* verify.c: checks that a function is valid IR of its degree. The driver calls it between passes.
  *
- * The checks, in order: the header; each block's links and terminator; each op's form, attributes, operands
- * (their definitions dominate the op), types (by the op's rule) and regions; and the requirements of the degree
- * of detail:
+ * The function checks, in order: the header and the launch plan; the links between ops, blocks and regions; and each
+ * op: its operands (their definitions must dominate the op), results, attributes, types (by the op's rule) and
+ * regions with their terminators, and the requirements of the degree of detail:
  *
  *     traced      no tile has a layout; no op of the families layout and async, except tensor_load and tensor_store
  *     laid_out    every tile has a layout of its shape for the function's lanes and warps

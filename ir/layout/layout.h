@@ -169,7 +169,8 @@ struct matrix_load {
     uint64_t row[LAYOUT_BITS_MAX];
 };
 /* Gives the layout of the threads that supply the row addresses: register bits number the elements of a row of
- * 16 bytes, lane bits the rows and matrices. Returns false if l has too few lanes or registers. */
+ * 16 bytes, lane bits the rows and matrices. Returns false if l has too few lanes or registers, or if ldmatrix cannot
+ * load elements of this size. */
 bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct layout *l, int elem_bytes,
                         bool trans);
 /* Can ldmatrix load the tile from `shared`? */

@@ -2,7 +2,7 @@
 /* diag.c: records diagnostics, and renders them as text and JSON (see diag.h).
  *
  * diag_error formats the message at once, in the user's language, and stores it. diag_render copies the source
- * line and places the caret below it. Columns count bytes; the caret is placed by characters. Characters that a
+ * line and places the caret below it. Columns count bytes, but the caret is placed by characters. Characters that a
  * terminal might interpret (control characters, marks that change the writing direction, bytes that are not
  * UTF-8) are shown as '?'. */
 #include "ir/support/diag.h"
@@ -284,7 +284,7 @@ static bool is_shown(const char *s, size_t nbytes)
     return true;
 }
 
-/* Appends the character at s, or '?'; returns how many bytes the character at s has. */
+/* Appends the character at s, or '?' if it must not be shown; returns the character's number of bytes. */
 static size_t show_char(struct text *out, const char *s, size_t n)
 {
     size_t nbytes = utf8_bytes(s, n);
@@ -336,8 +336,8 @@ static void render_place(const struct diag *d, struct loc at, struct text *out)
         text_printf(out, ":%d", at.col);
 }
 
-/* Returns the first byte of a line and sets *len to the line's length without the newline; returns NULL if
- * there is no such line. */
+/* Returns the address of a line's first byte, and sets *len to the line's length without the newline; returns NULL
+ * if there is no such line. */
 static const char *find_line(const struct source *source, uint32_t line, size_t *len)
 {
     const char *s = source->text, *end = s + source->len;
@@ -357,7 +357,8 @@ static const char *find_line(const struct source *source, uint32_t line, size_t 
 /* Of a longer line, only the part around the caret is shown. */
 enum { LINE_CHARS_MOST = 120 };
 
-/* Returns the first character to show of a line of nchars characters whose caret is at character `caret`. */
+/* Returns the number of the first character to show, for a line of nchars characters with the caret at character
+ * number `caret`. */
 static size_t cut_at(size_t nchars, size_t caret)
 {
     if (nchars <= LINE_CHARS_MOST || caret <= LINE_CHARS_MOST / 2)
@@ -366,7 +367,7 @@ static size_t cut_at(size_t nchars, size_t caret)
     return first > nchars - LINE_CHARS_MOST ? nchars - LINE_CHARS_MOST : first;
 }
 
-/* Copies characters first .. first+most-1 of a line, or as many blanks. */
+/* Appends characters first .. first+most-1 of a line; with `blank`, a blank or tab for each of them. */
 static void render_chars(struct text *out, const char *s, size_t n, size_t first, size_t most, bool blank)
 {
     size_t at = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* diag.h: represents diagnostics as data: errors, warnings, notes and hints with their source locations.
  *
- *     softmax.py:14:11: error: shapes do not broadcast: 1024 against 512 [shape-broadcast]
+ *     softmax.py:14:11: error: shapes do not broadcast: dimension 0 is 1024 against 512 [shape-broadcast]
  *        14 |     z = x + m
- *           |         ~ ^ ~
- *     softmax.py:9:9: note: 'm' is a tile of 512 float32, loaded here
+ *           |           ^
+ *     softmax.py:9:9: note: this operand has shape [512]
  *
  * The texts live in ir/support/errors.h. No function of diag.c prints: diag_render composes the text, and the
  * caller shows it.
@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A source text. Lines and columns are numbered from 1. Columns count bytes; messages show them in characters. */
+/* A source text. Lines and columns are numbered from 1. Columns count bytes, not characters. */
 struct source {
     const char *name; /* the path as the user gave it */
     const char *text; /* len bytes, then a terminating zero */

@@ -21,7 +21,7 @@ struct fragment_part {
 /* An mma instruction of shape M x N x K. */
 struct fragment {
     const char *name; /* name of codegen's instruction: m16n8k16_f16 */
-    enum dtype dtype; /* types of operands a and b */
+    enum dtype dtype; /* element type of operand a */
     enum dtype dtype_b;
     int k;
     int word_elems;   /* elements of a or b in a 32-bit register */
@@ -31,8 +31,8 @@ struct fragment {
 extern const struct fragment fragments[];
 extern const int nfragments;
 
-/* Returns the mma instruction with the largest K for the dot; NULL if no instruction takes the operands' types,
- * or if the tile is too small. */
+/* Returns the mma instruction with the largest K for the dot; NULL if no instruction takes the operands' types with
+ * the dot's precision, or if the tile is too small. */
 const struct fragment *fragment_for(const struct op *dot);
 
 /* How warps divide the accumulator of a dot, as log2 numbers. The `idle` bits number excess warps, which repeat
