@@ -190,8 +190,8 @@ void ast_print(const struct ast *n, struct text *out)
 
 /* -- children -- */
 
-/* `field` counts the fields that contain nodes; the cursor holds the field, and the index in its list, at which
- * to continue. */
+/* `field` counts the fields of n that contain nodes. The cursor has the number of the field at which to continue, and
+ * the index of the next item in that field's list. */
 #define EXPR(x)                                                                                              \
     if (field++ == at->field) {                                                                              \
         at->field++;                                                                                         \

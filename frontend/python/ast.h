@@ -56,7 +56,7 @@ struct ast_list {
     int n;
 };
 
-/* A literal is never negative: -1 is a unary node. Larger literals than 128 bits are errors. */
+/* A literal is never negative: -1 is a unary node. Literals of more than 128 bits are errors. */
 struct ast_int {
     uint64_t low, high;
 };
@@ -67,7 +67,7 @@ struct ast_bytes {
     int len;
 };
 
-/* Byte offsets into the source's text, from `def` (or `async`) to the end of the last statement. */
+/* The text of a def, as byte offsets into the source: from `def` (or `async`) to the end of the last statement. */
 struct ast_range {
     uint32_t start, end;
 };

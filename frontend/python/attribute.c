@@ -6,8 +6,8 @@
 
 /* -- attributes -- */
 
-/* Searches a module for a name, in this order: among the names of the module's scope, among those that the
- * module's `find` can make, and among the submodules. */
+/* Returns an attribute of a module; NULL if there is none. Searches in this order: the module's scope, the module's
+ * function `find`, the attribute __name__, the submodules. Stores what it finds in the scope. */
 static struct obj *module_attribute(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *found = scope_get(x->module.scope, name);
@@ -49,7 +49,7 @@ static struct obj *function_attribute(struct eval *e, const struct function *f, 
     return f->attributes ? scope_get(f->attributes, name) : NULL;
 }
 
-/* Returns the function that @triton.autotune and @triton.heuristics decorate. */
+/* Returns a copy of the kernel x without its outermost decorator (@triton.autotune or @triton.heuristics). */
 static struct obj *without_decorator(struct eval *e, const struct obj *x)
 {
     struct obj *inner = obj_new(e, OBJ_jit);
@@ -123,7 +123,7 @@ static struct obj *range_attribute(struct eval *e, struct obj *x, const char *na
     return part ? part : obj_none;
 }
 
-/* Returns a field of a named tuple in a kernel. */
+/* Returns a field of x, a named tuple in a kernel, or an attribute of x's class; NULL if there is none. */
 static struct obj *field_of(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     bool is_tuple;
@@ -276,7 +276,8 @@ struct slice_range slice_resolve(struct eval *e, const struct obj *slice, int64_
     return (struct slice_range){start, stop, step, span > 0 ? (span - 1) / stride + 1 : 0};
 }
 
-/* Returns the index of one item among n; raises IndexError if it is out of range. */
+/* Converts the index of an item of x, which has n items, to 0..n-1: a negative index counts from the end. Raises
+ * IndexError if the index is out of range. */
 static int64_t item_index(struct eval *e, struct obj *x, struct obj *index, int64_t n, struct loc at)
 {
     int64_t i;
@@ -531,7 +532,8 @@ static struct obj *next_char(struct eval *e, struct iter *it)
     return obj_str(e, s, (size_t)n);
 }
 
-/* Returns the next item by __next__, until it raises StopIteration, or by __getitem__, until it raises IndexError. */
+/* Returns the next item of an instance, by its method __next__ or, without one, __getitem__. Returns NULL if the
+ * method raises StopIteration or IndexError. */
 static struct obj *next_of_instance(struct eval *e, struct iter *it)
 {
     struct handler h;
@@ -578,7 +580,8 @@ struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at)
     return out;
 }
 
-/* An iterator object. It has a position of its own, and ignores the index that the caller passes. */
+/* The data of an iterator object. `next` reads the position from `state`, so the index that the caller passes is
+ * ignored. */
 struct iterator {
     struct obj *(*next)(struct eval *e, void *state, struct loc at);
     void *state;

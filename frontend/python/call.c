@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* call.c: defines and calls functions and classes: binding of arguments, closures, bodies of classes.
  *
- * One function binds the arguments of Python functions and of builtins. Both have a signature with each
- * parameter's name, role and default, which is made from the syntax tree or from the builtin's parameter list. */
+ * One function binds the arguments of Python functions and of builtins. For this, both
+ * have a signature: the name, role and default of each parameter. A Python function's signature comes from its syntax
+ * tree, a builtin's from its parameter list. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ struct parameter {
     const char *name; /* the parameter's name, interned */
     enum ast_role role;
     bool is_optional;
-    struct obj *value; /* the default, or NULL; an optional parameter without one may be NULL */
+    struct obj *value; /* the default; NULL: none. Without one, an absent optional argument is NULL */
 };
 
 struct signature {
@@ -455,8 +456,8 @@ static bool has_yield(const struct ast *x)
     return false;
 }
 
-/* Evaluates a default value. Without a host, a value that only a host can compute becomes unknown, and the
- * function is still defined. */
+/* Evaluates a default value. In a file that is loaded only for its kernels, a value becomes unknown if its evaluation
+ * raises an exception, so that the function is still defined. */
 static struct obj *default_value(struct eval *e, struct scope *s, const struct ast *param)
 {
     if (!e->definitions_only)
@@ -494,7 +495,8 @@ struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def
     return x;
 }
 
-/* Applies a decorator. A decorator that only a host can compute leaves the function unchanged. */
+/* Applies a decorator to x, a function or a class. Returns x itself if the result is unknown, because only a host
+ * could compute it. */
 static struct obj *decorate(struct eval *e, struct scope *s, const struct ast *decorator, struct obj *x)
 {
     struct obj *made = eval_call1(e, eval_expr(e, s, decorator), x, decorator->loc);

@@ -74,7 +74,7 @@ static void report(struct eval *e, enum severity severity, struct loc at, enum e
         VEC_PUSH(d->arena, &d->list, (struct diagnostic){severity, error, at, message});
 }
 
-/* Reports the note as a hint if it has no place of its own. */
+/* Reports a note, if there is one. A note without a location is reported as a hint. */
 static void report_note(struct eval *e, struct note note)
 {
     if (note.name && note.at.line)
@@ -176,8 +176,8 @@ void eval_deeper(struct eval *e, int by, struct loc at)
         eval_raise(e, at, "RecursionError", ERR_recursion_depth);
 }
 
-/* Is it time to check the time limit? One statement can create much data, so the limit is also checked for each
- * megabyte. */
+/* Is it time to check the time limit? It is every 64 steps, and also for each megabyte of new data, because one
+ * statement can create much data. */
 static bool is_time_to_look(struct eval *e)
 {
     enum { STEPS = 64, BYTES = 1 << 20 };
@@ -342,7 +342,7 @@ static struct obj *enter(struct eval *e, struct obj *context, struct loc at)
     return inside;
 }
 
-/* Calls __exit__ of a context manager. Returns true if that handles the exception. */
+/* Calls __exit__ of a context manager. Returns true if __exit__ suppresses the exception `raised`. */
 static bool leave(struct eval *e, struct obj *context, struct exception *raised, struct loc at)
 {
     if (context->kind == OBJ_native) {
@@ -487,8 +487,8 @@ static void exec_augmented(struct eval *e, struct scope *s, const struct ast *x)
     }
 }
 
-/* Executes an annotated assignment. In the body of a class with fields (named tuple, dataclass), its name
- * becomes a field. */
+/* Executes an annotated assignment. In the body of a class, it also records the target's name in
+ * __annotations__, from which named tuples and dataclasses get their fields. */
 static void exec_annotated(struct eval *e, struct scope *s, const struct ast *x)
 {
     const struct ast *target = x->annotated.target;
@@ -597,8 +597,8 @@ enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *blo
 
 /* -- modules -- */
 
-/* Does the statement only do work of the host? A method call may add data that kernels need (configs.append),
- * so it does not count. */
+/* Can a file that is loaded only for its kernels do without the statement? It can do without an expression statement,
+ * except for a method call, which may add data that kernels need (configs.append). */
 static bool is_for_host_only(const struct ast *x)
 {
     if (x->kind != AST_eval)
@@ -609,8 +609,8 @@ static bool is_for_host_only(const struct ast *x)
 
 static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step);
 
-/* Executes an `if` without a host. A condition that only a host can compute counts as true, so that the kernels
- * in its body can be compiled. */
+/* Executes an `if` of a file that is loaded only for its kernels. If the condition raises an exception, for example
+ * because only a host can compute it, the `if` executes its body, so that the kernels in the body can be compiled. */
 static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x, int64_t last_step)
 {
     struct handler h;
@@ -623,8 +623,8 @@ static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x
     exec_lenient(e, s, is_taken ? &x->if_.body : &x->if_.orelse, last_step);
 }
 
-/* Executes the statements of a file that is loaded only for its kernels: if a statement fails, its names get
- * unknown values. */
+/* Executes the statements of a file that is loaded only for its kernels: if a statement fails, the
+ * names that it should have bound get unknown values. */
 static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step)
 {
     for (volatile int i = 0; i < block->n; i++) {
@@ -648,7 +648,7 @@ static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list 
     }
 }
 
-/* Executes the statements under a step limit of their own. */
+/* Executes the statements of such a file, with a limit on the steps of all of them. */
 static void load_definitions(struct eval *e, struct scope *s, const struct ast_list *block)
 {
     int64_t limit = e->step_limit;
@@ -679,8 +679,8 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
     return module;
 }
 
-/* Reports an uncaught exception, and returns true if the program itself failed. Syntax errors and errors in
- * kernels are already reported. */
+/* Reports an uncaught exception, unless it comes from errors that are already reported (in syntax or in kernels).
+ * Returns true if the program itself failed, by any other exception or by an exit status other than 0. */
 static bool report_uncaught(struct eval *e, struct handler *h)
 {
     struct exception *x = &h->raised;

@@ -30,7 +30,7 @@ const char *nearest_name(struct eval *e, const struct scope *s, const char *name
     return nearest;
 }
 
-/* Returns a name that programs in Triton's 1.0 dialect use without an import. */
+/* Returns the value of a name that programs in Triton's 1.0 dialect use without an import; NULL for other names. */
 static struct obj *old_name(struct eval *e, const char *name)
 {
     static const char *const names[] = {"jit", "autotune", "heuristics"};
@@ -315,7 +315,7 @@ static void push_keyword(struct eval *e, struct args *args, loc_list *locs, cons
     VEC_PUSH(e->arena, locs, at);
 }
 
-/* Adds the items of a **dict argument. */
+/* Adds the items of a **dict argument as keyword arguments. */
 static void push_keywords(struct eval *e, struct args *args, loc_list *locs, struct obj *dict, struct loc at)
 {
     if (dict->kind != OBJ_dict)
@@ -359,7 +359,7 @@ void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *item
     out->locs = locs.at;
 }
 
-/* Evaluates super() in a method, which uses the method's class and first argument. */
+/* Evaluates super() without arguments: it takes the class and the first argument of the method that contains it. */
 static struct obj *bare_super(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *class = scope_find(s, intern_str(e->strings, "__class__"));
@@ -400,7 +400,8 @@ static struct obj *sequence(struct eval *e, struct scope *s, const struct ast *x
 
 static struct obj *evaluate(struct eval *e, struct scope *s, const struct ast *x);
 
-/* Evaluates x.name. If x is unknown, the message names the whole expression: torch.float32. */
+/* Evaluates x.name. If x is an unknown value, so is the result, and a message about the result names the whole
+ * expression: torch.float32. */
 static struct obj *attribute(struct eval *e, struct scope *s, const struct ast *x)
 {
     const struct ast *of = x->attribute.value;

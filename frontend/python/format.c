@@ -21,7 +21,7 @@ struct field {
     bool alternate; /* the format contains `#` */
     bool zero;
     int64_t width, precision; /* precision is -1 if absent */
-    char group;               /* , or _ or 0 */
+    char group;               /* ',' or '_'; 0 if absent */
     char type;                /* the letter of the type; 0 if absent */
 };
 
@@ -264,7 +264,8 @@ static bool parse_spec(const char *s, size_t n, struct field *out)
     return s == end;
 }
 
-/* Returns the number in a host tensor of one element, which is formatted as that number. */
+/* Returns the number in x if x is a host tensor of one element, since such a tensor is formatted as its number;
+ * returns any other x unchanged. */
 static struct obj *unwrap_native(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind != OBJ_native || !x->native.class->getattr)
@@ -492,7 +493,7 @@ static struct obj *braces_value(struct braces *b, const char *s, const char *end
     return x;
 }
 
-/* Returns the end of a field: the '}' that closes it. */
+/* Returns the '}' that ends a field; NULL if the field has no end. */
 static const char *field_end(const char *s, const char *end)
 {
     for (int depth = 1; s < end; s++) {

@@ -144,7 +144,8 @@ static struct obj *from_file(struct eval *e, const char *name)
     return src ? eval_module(e, src, name) : NULL;
 }
 
-/* Is it one of triton's modules? Even without a host, a missing member of such a module is an error. */
+/* Is this the name of triton or of a module in it? Even without a host, it is an error to import such a module if
+ * neso does not have it. */
 static bool is_triton(const char *name)
 {
     return strncmp(name, "triton", 6) == 0 && (name[6] == '.' || name[6] == 0);
@@ -244,7 +245,7 @@ static struct obj *import_name(struct eval *e, struct obj *module, const char *m
 }
 
 /* Returns the absolute name of a in `from .a import b`. One dot is the package of the importing module, and
- * every further dot is one package up. In the program itself, a is a file in the program's folder. */
+ * every further dot is one package up. In the main program, a is a file in the program's folder. */
 static const char *absolute_name(struct eval *e, struct scope *s, int level, const char *name)
 {
     struct obj *own = scope_get(s->globals, intern_str(e->strings, "__name__"));

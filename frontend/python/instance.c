@@ -33,7 +33,7 @@ bool class_is_a(const struct obj *class, const struct obj *base)
     return false;
 }
 
-/* Does a function in a class become a method? A builtin does if its first parameter is called self. */
+/* Does x, found in a class, become a method? Every function does; a builtin does if its first parameter is `self`. */
 static bool binds(const struct obj *x)
 {
     return x->kind == OBJ_function || (x->kind == OBJ_builtin && strncmp(x->builtin->params, "self", 4) == 0);
@@ -112,7 +112,8 @@ struct obj *instance_as_tuple(struct eval *e, struct obj *x)
     return names && is_tuple ? field_values(e, x, names) : x;
 }
 
-/* Sets the fields from positional arguments, then from keyword arguments, then from defaults in the class. */
+/* Sets each field to its positional argument; without one, to its keyword argument; without either, to its default in
+ * the class. */
 static void set_fields(struct eval *e, struct obj *x, struct obj *names, const struct args *args)
 {
     const char *class_name = x->instance.class->class.name;
@@ -245,7 +246,8 @@ int64_t instance_len(struct eval *e, struct obj *x, struct loc at)
     return n;
 }
 
-/* Prints str(exception), which shows its arguments. A KeyError shows its key as repr does. */
+/* Prints an exception as str() does, or with `repr` as repr() does: both show its arguments. str() of a KeyError shows
+ * the key as repr() does. */
 static void show_exception(struct eval *e, struct obj *x, struct text *out, bool repr)
 {
     struct obj *message = scope_get(x->instance.scope, intern_str(e->strings, "__message__"));

@@ -12,10 +12,10 @@
  *
  *     f"a{x:{w}d}"   fstring_start text { name : { name } text } fstring_end
  *
- * Every token has the index of the bracket around it, and every opening bracket that of its closing bracket, so
- * that the parser can report that a bracket was never closed instead of an error that follows from it. If a
- * line inside brackets starts with a keyword that can only begin a statement, a bracket was not closed either:
- * the lexer then drops the open brackets and continues. */
+ * Every token has the index of the bracket around it, and every opening bracket has the index of its closing
+ * bracket. With these indices, the parser reports an unclosed bracket instead of the errors that follow from it. If a
+ * line inside brackets starts with a keyword that can only begin a statement, a bracket is unclosed too: the lexer
+ * then drops the open brackets and continues. */
 #include "frontend/python/lex.h"
 
 #include <string.h>
@@ -34,21 +34,21 @@ const struct token_info token_info[TOK_count] = {
 #undef AUGMENT
 };
 
-/* The width of an indentation, counted in two ways: tabs extend to the next multiple of 8, or count as one
- * blank. Both counts must agree on which line is deeper; otherwise editors would show different structures. */
+/* The width of an indentation, counted in two ways: a tab extends to the next multiple of 8 (col), or counts as one
+ * blank (alt). Both counts must agree on which line is deeper; otherwise editors would show different structures. */
 struct indent {
     int col, alt;
 };
 
 enum frame_kind { FRAME_text, FRAME_field, FRAME_format };
 
-/* The state of the lexer inside an f-string. */
+/* One of the nested states of the lexer inside an f-string. */
 struct frame {
     enum frame_kind kind;
     char quote;
     bool is_triple, is_raw;
     uint32_t start, line, col; /* where the f-string starts */
-    int nbrackets;             /* number of open brackets, the field's own brace included */
+    int nbrackets;             /* open brackets where the state begins, the field's own brace included */
 };
 
 struct lexer {
@@ -157,7 +157,7 @@ static struct token *emit_at(struct lexer *l, enum token_kind kind, uint32_t sta
     return &l->out->all.at[l->out->all.n - 1];
 }
 
-/* Appends a token from `start`, on this line, to the current position. */
+/* Appends a token, which begins at `start`, on this line, and ends at the current position. */
 static struct token *emit(struct lexer *l, enum token_kind kind, uint32_t start)
 {
     return emit_at(l, kind, start, l->line, start - l->line_start + 1);
@@ -315,7 +315,8 @@ static bool is_joined_keyword(const char *s, uint32_t n)
     }
 }
 
-/* Ends a number. A letter directly after it is an error, in which `what` names the kind of number. */
+/* Appends the token of a number that ends here. A letter directly after the number is an error, unless it begins a
+ * keyword; the message calls the number `what`, for example "octal". */
 static void end_number(struct lexer *l, uint32_t start, const char *what)
 {
     uint32_t end = name_end(l, l->at);
@@ -440,8 +441,8 @@ static void pass_string_char(struct lexer *l)
         l->at++;
 }
 
-/* Does the rest of the line contain the f-string's quote and no other one? Then the field probably lacks its
- * closing brace. */
+/* Does an unterminated string begin with the quote of the f-string around it? Then this quote was probably meant to
+ * end the f-string, and a field lacks its closing brace. */
 static bool ends_fstring(const struct lexer *l, char quote, bool is_triple)
 {
     if (l->frames.n == 0)
@@ -508,7 +509,7 @@ static void open_bracket(struct lexer *l, enum token_kind kind)
     VEC_PUSH(l->arena, &l->brackets, index);
 }
 
-/* Returns the field of an f-string that directly contains the position, without a bracket between them, or NULL. */
+/* Returns the field of an f-string that contains the current position outside any bracket in the field, or NULL. */
 static struct frame *own_field(struct lexer *l)
 {
     struct frame *f = l->frames.n > 0 ? &l->frames.at[l->frames.n - 1] : NULL;
@@ -615,7 +616,8 @@ static void lex_fstring_text(struct lexer *l)
     }
 }
 
-/* Lexes a colon in a field, which begins the format, or a `!`, which begins the conversion. */
+/* Lexes a colon in a field, which begins the format, or a `!`, which begins the conversion. Returns false if neither
+ * follows. */
 static bool lex_field_sign(struct lexer *l)
 {
     char c = l->s[l->at];
@@ -810,7 +812,7 @@ static bool check_text(struct diag *d, const struct source *src)
     return true;
 }
 
-/* With this limit, offsets, even a few bytes past the end, and numbers of tokens fit their fields. */
+/* The limit is so low that no byte offset (even a few bytes past the end) and no token index overflows its field. */
 enum { SOURCE_BYTES_MOST = 64 * 1024 * 1024 };
 
 bool lex(struct arena *a, struct diag *d, const struct source *src, struct tokens *out)

@@ -32,7 +32,7 @@ struct token_info {
 };
 extern const struct token_info token_info[TOK_count];
 
-/* The reason why a text is not a token: a message with its argument. */
+/* The reason why a text is not a token: a message with up to two arguments. */
 struct lex_error {
     enum error error;
     const char *first, *second;
@@ -49,11 +49,11 @@ struct token {
 
 struct tokens {
     VEC(struct token) all;      /* the last tokens are dedents and one `end` */
-    VEC(uint32_t) line_starts;  /* byte offsets; the last one is the text's end */
+    VEC(uint32_t) line_starts;  /* byte offset of each line, then of the text's end */
 };
 
-/* Splits a text into tokens. Text that is not a token becomes a token `error`, which the parser reports if it
- * reaches it. lex itself reports only input that it cannot split (zero bytes, invalid UTF-8, more bytes than a
+/* Splits a text into tokens. Text that is not a token becomes a token `error`; the parser reports the error if it
+ * reaches the token. lex itself reports only input that it cannot split (zero bytes, invalid UTF-8, more bytes than a
  * token can count), and then returns false. */
 bool lex(struct arena *a, struct diag *d, const struct source *src, struct tokens *out);
 

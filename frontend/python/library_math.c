@@ -128,7 +128,7 @@ static struct obj *math_isqrt(struct eval *e, struct obj **args, const struct ar
     return obj_int(e, root);
 }
 
-/* Returns the product of the items, or of 1 to n. */
+/* Returns the product of the items and `start`. */
 static struct obj *math_prod(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *total = args[1];

@@ -694,7 +694,7 @@ static const struct builtin float_methods[] = {
 };
 /* clang-format on */
 
-/* Returns a method from the section of library.py that has the type's name. */
+/* Returns a method that is written in Python, in the section of library.py for the type; NULL if there is none. */
 static struct obj *written_method(struct eval *e, enum obj_kind kind, const char *name)
 {
     static const char *const sections[OBJ_count] = {

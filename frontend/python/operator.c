@@ -62,8 +62,8 @@ static struct obj *int_shift(struct eval *e, enum oper op, wide a, wide count, s
     return int_checked(e, count > 126 || result >> (int)count != a, result, at);
 }
 
-/* Divides two ints. The result is correctly rounded if doubles represent both ints exactly, which is nearly
- * always so. */
+/* Divides two ints. The quotient is rounded to long double and then to double, so for large ints its last bit can
+ * differ from Python's correctly rounded quotient. */
 static struct obj *int_true_div(struct eval *e, wide a, wide b)
 {
     return obj_float(e, (double)((long double)a / (long double)b));
@@ -227,7 +227,7 @@ static struct obj *sequence_binary(struct eval *e, enum oper op, struct obj *a, 
 
 /* -- dicts and sets -- */
 
-/* Adds to `into` the items of `from` that are in `other`, or those that are not. */
+/* Adds to `into` the items of `from` that are in `other` (if `has`), or those that are not in `other`. */
 static void add_where(struct eval *e, struct dict *into, const struct dict *from, const struct dict *other,
                       bool has)
 {
@@ -295,7 +295,8 @@ static const struct {
 #undef X
 };
 
-/* Calls the operator's methods of user classes; NULL if no method handles the operator. */
+/* Calls the operator's method of a's user class; if it does not handle the operator, the reflected method of b's.
+ * Returns NULL if neither handles it. */
 static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     struct obj *r = NULL;
@@ -484,8 +485,8 @@ bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at)
     return obj_truth(e, eval_compare(e, OPER_lt, a, b, at), at);
 }
 
-/* Compares with methods of host objects or instances. obj_equal calls __eq__; without __ne__, `!=` is the
- * negation of __eq__. */
+/* Compares by the methods of host objects or instances; NULL if no method handles the operator. For `!=` without
+ * __ne__, the caller then negates obj_equal, which calls __eq__. */
 static struct obj *asked_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     struct obj *r = NULL;

@@ -79,7 +79,8 @@ static _Noreturn void fail_lexical(struct parser *p, const struct token *t)
     give_up(p);
 }
 
-/* If the lexer found an error at the token, or a bracket around the token is never closed, reports that instead. */
+/* If the lexer found an error at the token, or a bracket around the token is never closed, reports this error and
+ * drops the statement; otherwise returns. */
 static void fail_deeper(struct parser *p, const struct token *t)
 {
     if (t->kind == TOK_error)
@@ -233,8 +234,8 @@ struct ast_list parse_list(struct parser *p, const ast_vec *v)
 
 /* -- recovery after errors -- */
 
-/* Skips to the next line's first token. If an error was reported at that token (a missing block), p->error_line
- * stays that line, unless the token itself is an error. */
+/* Skips to the first token of the next line. The parser may already be there, since a missing block is reported at
+ * that token; then only a line that starts with an `error` token is skipped. */
 static void skip_line(struct parser *p, const struct token *start)
 {
     enum token_kind before = p->t > start ? p->t[-1].kind : TOK_end;
@@ -279,7 +280,7 @@ static bool is_clause(const struct parser *p)
     return next_is(p, TOK_elif) || next_is(p, TOK_else) || next_is(p, TOK_except) || next_is(p, TOK_finally);
 }
 
-/* Skips the rest of a statement that had an error: its block and its clauses. */
+/* Skips the block and the clauses of a statement that had an error, but reports the errors in their blocks. */
 static void skip_rest(struct parser *p)
 {
     if (next_is(p, TOK_indent))
@@ -302,7 +303,7 @@ void parse_unsupported(struct parser *p, const struct ast *n, const char *what)
     give_up(p);
 }
 
-/* Reports an indent where no block begins, and parses its lines as if they were not indented. */
+/* Reports an indent where no block begins. The indented lines are parsed only to report errors in them. */
 static void unexpected_indent(struct parser *p)
 {
     struct token t = *p->t;

@@ -115,7 +115,7 @@ static struct ast *star_named_expression(struct parser *p)
     return next_is(p, TOK_star) ? star_expression(p) : parse_named_expression(p);
 }
 
-/* Does an item follow a comma? A token `error` counts as one, so that it is reported. */
+/* Does an item begin here, after a comma? A token `error` counts as an item, so that the error is reported. */
 static bool begins_item(const struct parser *p)
 {
     return parse_begins_expression(p) || next_is(p, TOK_star) || next_is(p, TOK_error);
@@ -170,7 +170,7 @@ struct ast *parse_value(struct parser *p)
 
 /* -- comprehensions -- */
 
-/* Checks the targets of a `for`: names, attributes, elements, and tuples of them, but not a comparison with `in`. */
+/* Checks the target of a `for`: a name, an attribute, an element, or a tuple or list of targets. */
 static void check_targets(struct parser *p, const struct ast *n)
 {
     const char *what = parse_describe(n);
@@ -448,7 +448,7 @@ static struct ast *subscript(struct parser *p, const struct token *start, struct
     return parse_done(p, n);
 }
 
-/* The kinds of the arguments parsed so far, to check their order. */
+/* The kinds and names of the arguments parsed so far, to check their order and to find repeated names. */
 struct arguments {
     struct map names;
     bool has_keyword, has_unpacking;

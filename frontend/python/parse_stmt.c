@@ -409,8 +409,8 @@ static void simple_statements(struct parser *p, ast_vec *out)
 
 /* -- compound statements -- */
 
-/* 'if' named_expression block ('elif' named_expression block)* ('else' block)?  A loop parses it, so that
- * many elif cause no recursion. */
+/* 'if' named_expression block ('elif' named_expression block)* ('else' block)?  The clauses
+ * are parsed in a loop, so that many `elif` cause no recursion. */
 static struct ast *if_statement(struct parser *p)
 {
     ast_vec ifs = {0};
@@ -581,7 +581,7 @@ static void add_parameter(struct parser *p, struct parameters *seen, enum ast_ro
     VEC_PUSH(p->arena, &seen->list, parse_done(p, n));
 }
 
-/* '/': all parameters so far take no keywords */
+/* '/': makes all parameters so far positional-only */
 static void take_slash(struct parser *p, struct parameters *seen)
 {
     const struct token *t = p->t;
@@ -653,7 +653,7 @@ struct ast_list parse_parameters(struct parser *p, enum token_kind end, bool ann
 
 /* -- definitions -- */
 
-/* The statements that contain a function's or class's body. */
+/* The kinds of statements around the body of a function or class, which count again after the body. */
 struct context {
     bool in_function, in_loop, in_class;
 };

@@ -58,7 +58,8 @@ static struct obj *print(struct eval *e, struct obj **args, const struct args *c
 
 /* -- conversions -- */
 
-/* Returns the number that an object represents: a host tensor of one element, or an instance with __int__. */
+/* Returns the number that x represents: x.item() of a host tensor, or the result of `method` (such as __int__) of an
+ * instance. Returns any other x unchanged. */
 static struct obj *as_number(struct eval *e, struct obj *x, const char *method, struct loc at)
 {
     struct obj *made = x->kind == OBJ_instance ? instance_special(e, x, method, 0, NULL, at) : NULL;
@@ -676,7 +677,8 @@ static const char *attribute_name(struct eval *e, struct obj *x, struct loc at)
     return intern(e->strings, x->str.s, x->str.n);
 }
 
-/* Returns an attribute, or NULL if there is none, which an instance's __getattr__ reports by an exception. */
+/* Returns an attribute, or NULL if there is none. Catches the AttributeError by which an instance's __getattr__ says
+ * that there is none. */
 static struct obj *attribute_or_null(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     if (x->kind != OBJ_instance || e->trace)

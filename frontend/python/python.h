@@ -12,7 +12,7 @@
 #include "frontend/frontend.h"
 
 /* -- value.c -- */
-/* __eq__ and similar methods return it, so that the other operand's method is called */
+/* the object NotImplemented; if __eq__ or a similar method returns it, the other operand's method is called */
 extern struct obj *const obj_not_implemented;
 struct obj *obj_new(struct eval *e, enum obj_kind kind);
 struct obj *obj_str_of(struct eval *e, const char *s, size_t n); /* the bytes are not copied */
@@ -33,7 +33,7 @@ int64_t range_find(const struct obj *range, const struct obj *x);
 uint64_t obj_hash(struct eval *e, const struct obj *x);
 bool obj_is_hashable(struct eval *e, const struct obj *x);
 void dict_clear(struct dict *d);
-/* the scope itself has a value for the name, or declares it */
+/* does the scope itself, without its parents, have a value for the name or declare the name? */
 bool scope_binds(const struct scope *s, const char *name);
 void scope_declare(struct scope *s, const char *name, bool global); /* `global name`, else `nonlocal name` */
 
@@ -93,7 +93,7 @@ struct obj *class_find(const struct obj *class, const char *name);
 bool class_is_a(const struct obj *class, const struct obj *base);
 struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, struct obj *class, struct loc at);
 struct obj *class_call(struct eval *e, struct obj *class, const struct args *args);
-/* Calls x.name(args) if its class has that method, else returns NULL. */
+/* Calls x.name(args) if x's class has that method, else returns NULL. */
 struct obj *instance_special(struct eval *e, struct obj *x, const char *name, int n, struct obj *const *args, struct loc at);
 bool instance_equal(struct eval *e, struct obj *a, struct obj *b);
 int64_t instance_len(struct eval *e, struct obj *x, struct loc at);
@@ -108,8 +108,8 @@ struct obj *exception_value(struct eval *e, struct exception *x);
 const char *exception_message(struct eval *e, const struct exception *x);
 struct obj *builtin_class(struct eval *e, const char *name); /* returns a class such as "ValueError" */
 extern const struct native_class native_property, native_static, native_classmethod;
-/* Gives a class fields by name (for a named tuple or dataclass), which define its construction, comparison
- * and text. */
+/* Makes `names` the fields of a class (a named tuple or dataclass). Construction, comparison and text of instances
+ * then use the fields. */
 void class_set_fields(struct eval *e, struct obj *class, struct obj *names, bool is_tuple);
 /* Returns the names of the class's fields as a tuple; NULL if the class has no fields. */
 struct obj *class_fields(struct eval *e, const struct obj *class, bool *is_tuple);
@@ -122,7 +122,7 @@ struct note {
 };
 _Noreturn void eval_raise_noted(struct eval *e, struct loc at, const char *class_name, struct note note, enum error error, ...);
 void eval_deeper(struct eval *e, int by, struct loc at); /* adds to e->depth; raises an error at the limit */
-/* parses and executes; raises exceptions */
+/* parses and executes a source, and returns its module; raises exceptions */
 struct obj *eval_module(struct eval *e, const struct source *src, const char *name);
 
 /* -- expr.c -- */
@@ -138,8 +138,8 @@ const char *nearest_name(struct eval *e, const struct scope *s, const char *name
 void kernel_check_expr(struct eval *e, const struct ast *x);
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items);
 bool is_constexpr_annotation(const struct ast *x);
-/* Binds every name that the statement assigns to x, after the statement failed. If x is NULL, binds only the
- * names that have no value, to an unknown value. */
+/* Called after a statement failed: binds x to every name that the statement assigns. If x is NULL, binds an unknown
+ * value to those of the names that have no value. */
 void bind_targets(struct eval *e, struct scope *s, const struct ast *statement, struct obj *x);
 
 /* -- call.c -- */

@@ -532,7 +532,7 @@ static int *find_slot(struct eval *e, const struct dict *d, const struct obj *ke
     }
 }
 
-/* Grows the table for one more entry: drops the holes, and rebuilds the slots, half of which are then free. */
+/* Grows the table for one more entry: drops the holes, and rebuilds the slots, of which at least 3/4 are then free. */
 static void grow(struct eval *e, struct dict *d)
 {
     int n = 0;

@@ -2,9 +2,9 @@
 /* value.h: Python objects at compile time: constexprs, values of host programs and traced tensors share one
  * object model.
  *
- * Objects live in the session's arena and are never freed one by one. All objects except lists, dicts, sets,
- * instances and modules are immutable. A `tensor` is a run-time value of the kernel being traced: an IR value
- * and its type in Triton's language. */
+ * Objects live in the session's arena and are never freed one by one. All objects are immutable,
+ * except lists, dicts, sets, instances, modules, classes, attributes of functions, and objects of the host. A
+ * `tensor` is a run-time value of the kernel being traced: an IR value and its type in Triton's language. */
 #ifndef NESO_FRONTEND_VALUE_H
 #define NESO_FRONTEND_VALUE_H
 
@@ -66,7 +66,8 @@ struct dict {
     struct obj *factory; /* of a defaultdict: makes the value of an absent key; else NULL */
 };
 
-/* The names of a function call, a module or a class body. `parent` is the enclosing scope of a closure. */
+/* A scope: the names of a function call, a module, a class body or a comprehension, with their values. `parent` is the
+ * scope around the code; NULL for a module. */
 struct scope {
     bool is_class;         /* the scope of a class body, whose names are invisible to the functions in it */
     bool is_comprehension; /* the scope of a comprehension: `:=` binds in the enclosing scope */
@@ -87,7 +88,7 @@ struct function {
     bool is_generator;
 };
 
-/* The decorators of a jit function, and their arguments. */
+/* A jit function: its Python function, and the arguments of its decorators. */
 struct jit {
     struct function fn;
     struct obj *do_not_specialize, *do_not_specialize_on_alignment; /* the arguments of @triton.jit: lists, or NULL */
