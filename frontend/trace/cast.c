@@ -244,8 +244,8 @@ static struct value *narrow(struct eval *e, struct value *v, const struct lang_t
     return v;
 }
 
-/* Casts a float to a float. Casts from f16, bf16 and fp8 to other types go through f32, and casts between two
- * fp8 types through f16. */
+/* Casts a float to a float. One op casts from or to f32, from fp8 to a 16-bit float, or from f16 to fp8. Casts
+ * between two fp8 types go through f16, all other casts through f32. */
 static struct value *float_to_float(struct eval *e, struct value *v, const struct lang_type *from,
                                     const struct lang_type *to, enum rounding round, struct loc at)
 {

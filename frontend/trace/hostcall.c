@@ -30,7 +30,7 @@ struct deferred {
 };
 
 static const struct native_class deferred_class = {.name = "str"};
-/* The result of a host function: the object's `data` is the IR value of the result's address. */
+/* The kernel's object for the result of a host function: `data` is the IR value that holds the result's address. */
 static const struct native_class result_class = {
     .name = "result of a plain Python function (int() or float() makes it a number)"};
 
@@ -314,7 +314,7 @@ static struct obj *stand_in(struct eval *e, struct block *b, struct obj *x)
     return out;
 }
 
-/* Traces a call in a separate IR function. Returns false if tracing reports errors. */
+/* Traces the call on trial, and drops the diagnostics. Returns false if there were errors. */
 static bool passes(struct eval *e, struct function *fn, const struct args *args)
 {
     struct diag *d = e->diag;

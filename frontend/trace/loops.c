@@ -131,15 +131,16 @@ static void report_type(struct eval *e, const struct loop *l, const char *name, 
     diag_hint(e->diag, ERR_hint_loop_type);
 }
 
-/* Records that the body must be traced a second time, with a tensor for this name, or with the type of `like`. */
+/* Records that the body must be traced a second time. In the second trace this name has the type of `like`, or, if
+ * `like` is NULL, is a tensor. */
 static void force(struct eval *e, struct loop *l, const char *name, struct obj *like)
 {
     VEC_PUSH(e->arena, &l->forced.list, name);
     VEC_PUSH(e->arena, &l->like, like);
 }
 
-/* Returns the object of a carried name after an iteration, converted to the type of the object before it;
- * obj_error if that is impossible. */
+/* Returns the object that a carried name has after an iteration, converted to the type that it had before the
+ * iteration; obj_error if that is impossible. Sets *again if the body must be traced a second time instead. */
 static struct obj *settle(struct eval *e, struct loop *l, const char *name, struct obj *old, struct obj *now,
                           const struct carried *c, struct block *b, bool *again)
 {
@@ -215,8 +216,8 @@ static void run_body(struct eval *e, struct loop *l, struct block *b)
     e->trace = outer;
 }
 
-/* Finds the values that change, and removes the others from the blocks' arguments (from argument `first`
- * on). */
+/* Finds the carried values that an iteration changes (kept[i]), and removes the arguments of the others from b, whose
+ * carried arguments begin at `first`, and from the condition's block. Returns the new values of the kept ones. */
 static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct block *b,
                                         struct block *condition, int first, bool *kept)
 {

@@ -196,8 +196,7 @@ static struct obj *dummy(struct eval *e, struct obj *x, struct loc at)
 
 /* -- returned values -- */
 
-/* Returns x as the result of an `if`, with ops at the end of block b: tensors, or a constant that is equal in
- * both branches. */
+/* Converts x to a tensor, with ops at the end of block b. */
 static struct obj *as_result(struct eval *e, struct obj *x, struct block *b, struct loc at)
 {
     struct block *here = e->trace->block;
@@ -208,7 +207,8 @@ static struct obj *as_result(struct eval *e, struct obj *x, struct block *b, str
 }
 
 /* Converts the values that two branches return to one type. A value is None if its branch reaches the
- * function's end without a result, or does not return. Returns false after an error, which it reports. */
+ * function's end without a result, or does not return; a placeholder then replaces it. Returns false after an
+ * error, which it reports. */
 static bool unify(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
 {
     if (is_error(x[0]) || is_error(x[1]))
@@ -275,8 +275,8 @@ struct branch {
     const struct ast_list *body;
     struct snapshot after;
     bool goes_on;         /* some paths do not return */
-    struct obj *returned; /* the value returned on the other paths; NULL if there are none */
-    struct value *flag;   /* if only some paths return: true on these */
+    struct obj *returned; /* the value returned on the paths that return; NULL if there are none */
+    struct value *flag;   /* if only some paths return: true on these paths; else NULL */
 };
 
 static bool in_kernel(const struct eval *e)
@@ -381,8 +381,8 @@ static struct obj *join_name(struct eval *e, const char *name, struct obj *old, 
     return x[0];
 }
 
-/* If one branch always returns, it defines no values for the names. Gives such a branch placeholders with the
- * types of the other branch's values. */
+/* A branch that always returns defines no values for the names after the `if`. In an inlined function, gives such a
+ * branch placeholders with the types of the other branch's values. */
 static void dummy_for(struct eval *e, const struct branch *br, struct obj **x, struct loc at)
 {
     for (int i = 0; i < 2; i++) {

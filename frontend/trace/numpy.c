@@ -67,7 +67,7 @@ struct format {
     const struct tile *tile;
     struct arena *arena;
     bool repr, summary, is_float, exponent;
-    int left, right, exponent_digits; /* widths left and right of the decimal point */
+    int left, right, exponent_digits; /* widths left and right of the decimal point, and of the exponent */
     int width;                        /* width of an integer or bool */
     double least, most;               /* smallest and largest |x| of the shown numbers that are not 0 */
 };
@@ -241,7 +241,7 @@ static void indent(struct text *out, int n)
         text_char(out, ' ');
 }
 
-/* Prints the elements along the last dimension in one line, broken at the line's width. */
+/* Prints the elements along the last dimension as one row, which is broken into lines of less than `width` columns. */
 static void show_row(const struct format *f, int64_t first, int hanging, int width, struct text *out)
 {
     int n = f->tile->rank ? f->tile->shape[f->tile->rank - 1] : 1, edge = shown(f, n), column = hanging;
@@ -314,7 +314,8 @@ static void extend(struct format *f, int64_t i)
     f->most = v > f->most ? v : f->most;
 }
 
-/* Is the format exponential? It is if a positional format had too many digits. */
+/* Is the format exponential? It is if the shown numbers are too large, too small, or too different in size, for a
+ * positional format. */
 static bool needs_exponent(struct format *f)
 {
     f->least = INFINITY;

@@ -37,8 +37,8 @@ static wide most_of(const struct lang_type *t)
     return ((wide)1 << (bits_of(t) - !t->is_unsigned)) - 1;
 }
 
-/* Returns the common type of a number and a tensor of type t. Rule 1: the number takes the tensor's type,
- * unless the number's kind ranks higher (an int tensor and a float). */
+/* Returns the common type of a number and a tensor of type t, if the number's kind does not rank higher than t's.
+ * Rule 1: the number takes the tensor's type; 16-bit floats are divided in f32. */
 static const struct lang_type *number_meets(struct eval *e, const struct obj *number,
                                             const struct lang_type *t, bool is_division, struct loc at)
 {
@@ -63,7 +63,8 @@ static const struct lang_type *ints_meet(struct eval *e, const struct lang_type 
     return bits_of(u) >= bits_of(s) ? u : s;
 }
 
-/* Returns the common type of two types of which one is a float. Rule 2: the wider float; two bf16 stay bf16;
+/* Returns the common type of two types of which one is a float. Rule 2: f64, f32 or f16 if a or b has that type;
+ * else bf16 for two bf16, and f32 for a bf16 and another type. Two equal fp8 types stay, two different ones give f16.
  * 16-bit floats are divided in f32. */
 static const struct lang_type *floats_meet(struct eval *e, const struct lang_type *a,
                                            const struct lang_type *b, bool is_division)
@@ -160,7 +161,7 @@ struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *
     return stretch(e, x, rank, shape, at);
 }
 
-/* Where an operand was made, if that is another place. */
+/* Notes where an operand was made, unless that is the location `at`. Returns whether it added a note. */
 static bool note_shape(struct eval *e, const struct obj *x, struct loc at)
 {
     const struct op *def = x->tensor.value->def;
@@ -170,7 +171,7 @@ static bool note_shape(struct eval *e, const struct obj *x, struct loc at)
     return is_elsewhere;
 }
 
-/* The common shape of a and b; -1: an error is reported. */
+/* Computes the common shape of a and b. Returns its rank; -1 after an error, which it reports. */
 static int common_shape(struct eval *e, const struct obj *a, const struct obj *b, int *shape, struct loc at)
 {
     int ra = rank_of(a), rb = rank_of(b), rank = ra > rb ? ra : rb;

@@ -47,7 +47,8 @@ static struct value *code_of_assertion(struct eval *e, struct op *o, assertions 
     return code;
 }
 
-/* Replaces an `if` by one that also yields the assertion number of the executed branch. */
+/* Replaces an `if` by one that also yields the number of the assertion that failed in the executed branch, or 0.
+ * Returns this number as a value. */
 static struct value *code_of_branches(struct eval *e, struct op *o, assertions *all)
 {
     int n = o->nresults;

@@ -122,7 +122,8 @@ static bool is_local(const struct eval *e, const struct scope *s, const char *na
     return false;
 }
 
-/* Is x plain data? A compiled kernel would keep its value even if the program changes the global variable. */
+/* Is x, the value of a global variable, plain data? A compiled kernel would keep this value even if the program then
+ * assigns another one to the variable. */
 static bool is_plain_data(const struct obj *x)
 {
     return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;
@@ -350,8 +351,8 @@ static bool is_recursive(struct eval *e, const struct function *fn, const struct
     return false;
 }
 
-/* Copies the arguments, before the body assigns to them. An argument with a known constant becomes that
- * constant if its parameter is a constexpr. */
+/* Replaces arguments of constexpr parameters by their known constants, if they are tensors. Returns a copy of the
+ * scope, which keeps the arguments when the body assigns to the parameters. */
 static struct scope *settle_arguments(struct eval *e, const struct function *fn, struct scope *s)
 {
     const struct ast_list *params = &fn->def->def.params;
@@ -507,9 +508,9 @@ static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p
     return x;
 }
 
-/* Binds one parameter to the arguments from *n on. The arguments of a tuple get the parameter's name and their
- * index as names; the base pointer of a descriptor gets the parameter's name. Returns NULL if there are too few
- * arguments, or if they do not form a descriptor. */
+/* Binds one parameter to the arguments from *n on. The arguments of a tuple are named after the parameter and
+ * their item (x_0, or x_ and a field's name); the base pointer of a descriptor gets just the parameter's name.
+ * Returns NULL if there are too few arguments, or if they do not form a descriptor. */
 static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
                               const struct obj *parts, const char *name, int *n)
 {

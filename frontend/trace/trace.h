@@ -92,8 +92,8 @@ struct obj *unflatten(struct eval *e, struct obj *like, struct value *const *val
 /* do a and b have equal dtype, shape and structure? */
 bool same_type(struct eval *e, const struct obj *a, const struct obj *b);
 /* types_agree equals same_type, except that it treats sizes, strides and offsets of block pointers and
- * descriptors as 64-bit numbers, whatever their type. The second function converts those of x that have another
- * type in `with` to 64 bits, by ops at the end of block b. */
+ * descriptors as 64-bit numbers, whatever their type. If the types of x and `with` agree in this sense, meet converts
+ * the sizes, strides and offsets of x that have another type in `with` to 64 bits, by ops at the end of block b. */
 bool types_agree(struct eval *e, const struct obj *a, const struct obj *b);
 struct obj *meet(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at);
 /* Returns the type of x for messages: "fp32", "<[64], fp32>", "tuple(...)". */
@@ -163,7 +163,7 @@ struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *
 /* -- builtins.c -- */
 /* Returns a method of tensors; NULL if there is no such method. */
 struct obj *tensor_method(struct eval *e, struct obj *x, const char *name);
-/* `range` and similar names, as kernels use them */
+/* finds a name that kernels use without a module: `range` and similar names */
 struct obj *find_bare(struct eval *e, const char *name);
 struct obj *find_language(struct eval *e, const char *name); /* finds a name of triton.language */
 

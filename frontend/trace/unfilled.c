@@ -44,7 +44,7 @@ static struct fact *fact_of(struct search *s, struct value *v)
     return v->scratch;
 }
 
-/* Joins `new` into v's facts. Drops bounds and similar facts if v gets several values (unless is_only). */
+/* Joins `new` into v's facts. Bounds and similar facts hold only if no other value flows into v (is_only). */
 static void join(struct search *s, struct value *v, const struct fact *new, bool is_only)
 {
     struct fact *f = fact_of(s, v), before = *f;
@@ -309,7 +309,7 @@ static void warn(struct search *s, const struct op *o, const struct fact *x)
 }
 
 /* Checks operand i along the axis of a reduction (of a dot: K). If some elements are undefined along the axis,
- * warns and returns true. */
+ * returns true, and warns if a result of the op is used. */
 static bool takes_in(struct search *s, const struct op *o, int i, int axis)
 {
     const struct fact *x = fact_of(s, op_opnd(o, i));
