@@ -623,8 +623,8 @@ static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x
     exec_lenient(e, s, is_taken ? &x->if_.body : &x->if_.orelse, last_step);
 }
 
-/* Executes the statements of a file that is loaded only for its kernels: if a statement fails, the
- * names that it should have bound get unknown values. */
+/* Executes the statements of a file that is loaded only for its kernels. If a statement fails, the names that it
+ * should have bound, and that have no value yet, get unknown values. */
 static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step)
 {
     for (volatile int i = 0; i < block->n; i++) {
@@ -648,7 +648,7 @@ static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list 
     }
 }
 
-/* Executes the statements of such a file, with a limit on the steps of all of them. */
+/* Executes all statements of such a file, with STEPS_OF_FILE as the limit of their steps. */
 static void load_definitions(struct eval *e, struct scope *s, const struct ast_list *block)
 {
     int64_t limit = e->step_limit;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* operator.c: evaluates operators on concrete values exactly as Python does, except that ints have 128 bits.
+/* operator.c: evaluates operators on concrete values as Python does, except that ints have 128 bits, and that the
+ * quotient of two large ints may differ in its last bit.
  *
  * Each operator checks its operands in this order: if an operand is an obj_error, so is the result; if one is a
  * tensor, promote.c traces the operator; host objects and instances of user classes use their own methods; then
@@ -295,8 +296,8 @@ static const struct {
 #undef X
 };
 
-/* Calls the operator's method of a's user class; if it does not handle the operator, the reflected method of b's.
- * Returns NULL if neither handles it. */
+/* Calls the operator's method of a's user class. If there is none, or it returns NotImplemented, calls the reflected
+ * method of b's user class. Returns NULL if neither method handles the operator. */
 static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     struct obj *r = NULL;

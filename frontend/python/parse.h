@@ -74,7 +74,7 @@ void parse_statements(struct parser *p, ast_vec *out);
 
 /* Parses a compound statement, or a line of simple statements. */
 void parse_statement(struct parser *p, ast_vec *out);
-/* consumes the token `end` too */
+/* parses parameters up to the token `end`, and consumes `end` */
 struct ast_list parse_parameters(struct parser *p, enum token_kind end, bool annotated);
 
 /* -- parse_expr.c -- */
@@ -83,7 +83,7 @@ struct ast *parse_star_expressions(struct parser *p);  /* parses `a, *b` */
 struct ast *parse_value(struct parser *p);             /* parses star expressions or a yield expression */
 struct ast *parse_named_expression(struct parser *p);  /* parses `a := b` */
 struct ast *parse_plain_expression(struct parser *p);  /* parses `a if b else c` or a lambda */
-struct ast *parse_target_list(struct parser *p);       /* of `for`: a, (b, *c) */
+struct ast *parse_target_list(struct parser *p);       /* parses the target of a `for`: a, (b, *c) */
 struct ast_list parse_arguments(struct parser *p);     /* parses arguments after '(', and consumes ')' */
 bool parse_begins_expression(const struct parser *p);
 /* Returns the kind of an expression that cannot be assigned to ("function call", "literal"); NULL if the

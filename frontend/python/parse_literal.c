@@ -84,7 +84,7 @@ struct piece {
     bool is_raw, is_bytes, is_fstring;
 };
 
-/* Reports an error at the escape itself, which may be on a later line of its string. */
+/* Reports an error at the escape at `at`, which may be on a later line than the string's start. */
 static _Noreturn void fail_escape(struct parser *p, const struct piece *piece, uint32_t at, const char *why)
 {
     const char *s = p->src->text;

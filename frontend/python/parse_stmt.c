@@ -409,8 +409,8 @@ static void simple_statements(struct parser *p, ast_vec *out)
 
 /* -- compound statements -- */
 
-/* 'if' named_expression block ('elif' named_expression block)* ('else' block)?  The clauses
- * are parsed in a loop, so that many `elif` cause no recursion. */
+/* 'if' named_expression block ('elif' named_expression block)* ('else' block)?  The clauses are parsed
+ * in a loop, so that many `elif` cause no recursion. */
 static struct ast *if_statement(struct parser *p)
 {
     ast_vec ifs = {0};
@@ -549,7 +549,7 @@ static struct ast *try_statement(struct parser *p)
 
 /* -- parameters -- */
 
-/* The kinds of the parameters parsed so far, to check their order. */
+/* The parameters parsed so far, to check their order and to find repeated names. */
 struct parameters {
     ast_vec list;
     struct map names;
@@ -653,7 +653,7 @@ struct ast_list parse_parameters(struct parser *p, enum token_kind end, bool ann
 
 /* -- definitions -- */
 
-/* The kinds of statements around the body of a function or class, which count again after the body. */
+/* The parser's flags outside the body of a function or class, to restore them after the body. */
 struct context {
     bool in_function, in_loop, in_class;
 };

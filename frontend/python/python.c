@@ -83,8 +83,8 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Parses digits, perhaps with _ between them. With base 0, the prefix gives the base. Returns false if the text
- * is not an int. */
+/* Parses an int: a sign, a prefix such as 0x, and digits, perhaps with _ between them, or spaces around the int. With
+ * base 0, the prefix gives the base. Returns false if the text is not an int. */
 static bool parse_int(const char *s, size_t n, int base, wide *out, bool *overflow)
 {
     while (n && is_space(*s))

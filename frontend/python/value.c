@@ -309,7 +309,7 @@ bool obj_same(const struct obj *a, const struct obj *b)
     case OBJ_module: return a->module.scope == b->module.scope;
     case OBJ_class: return a->class.scope == b->class.scope;
     case OBJ_instance: return a->instance.scope == b->instance.scope;
-    /* copies of one literal that are marked as constexpr are the same object for `is` */
+    /* an int and its copy that is marked as constexpr are the same object for `is` */
     case OBJ_int: return (a->is_constexpr || b->is_constexpr) && a->i == b->i;
     case OBJ_str: return a->str.n == b->str.n && memcmp(a->str.s, b->str.s, a->str.n) == 0;
     default: return false;

@@ -2,9 +2,9 @@
 /* value.h: Python objects at compile time: constexprs, values of host programs and traced tensors share one
  * object model.
  *
- * Objects live in the session's arena and are never freed one by one. All objects are immutable,
- * except lists, dicts, sets, instances, modules, classes, attributes of functions, and objects of the host. A
- * `tensor` is a run-time value of the kernel being traced: an IR value and its type in Triton's language. */
+ * Objects live in the session's arena and are never freed one by one. All objects are immutable, except lists, dicts,
+ * sets, instances, modules, classes, attributes of functions, and objects of the host. A `tensor` is a run-time value
+ * of the kernel being traced: an IR value and its type in Triton's language. */
 #ifndef NESO_FRONTEND_VALUE_H
 #define NESO_FRONTEND_VALUE_H
 
@@ -78,7 +78,7 @@ struct scope {
 
 struct function {
     const char *name;
-    const char *qualified;      /* with the name of its class, for messages */
+    const char *qualified;      /* name for messages, with the class: "C.f" */
     const struct ast *def;      /* the node of the def or lambda */
     struct scope *closure;      /* the scope that contains the definition */
     const struct source *src;
