@@ -50,8 +50,8 @@ void kernel_check_expr(struct eval *e, const struct ast *x)
         eval_raise(e, x->loc, "UnsupportedLanguageConstruct", ERR_unsupported_node, name);
 }
 
-/* Evaluates a comprehension with one `for` without `if`, over a tuple. The result is a tuple. The variable
- * stays bound afterwards, as in Triton. */
+/* Evaluates a comprehension, which must have one `for` over a tuple, list or range, and no `if`. The result is a
+ * tuple. The variable stays bound afterwards, as in Triton. */
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items)
 {
     const struct ast *c = x->comprehension.clauses.at[0];

@@ -69,8 +69,8 @@ struct loop {
     const struct ast_list *body;
     const char *target; /* loop variable of a `for`; else NULL */
     struct snapshot before;
-    struct names assigned, forced; /* forced: names that need another type in a second trace: */
-    VEC(struct obj *) like;        /* like.at[i]: object whose type forced.at[i] gets, or NULL: a tensor */
+    struct names assigned, forced; /* forced: names that get another type in a second trace */
+    VEC(struct obj *) like;        /* the object whose type forced.at[i] gets; NULL: it becomes a tensor */
     VEC(struct carried) carried;
     struct value_list init, next; /* values before the loop, and after an iteration */
     VEC(struct obj *) after;      /* objects after an iteration, in the order of `carried` */

@@ -23,7 +23,7 @@ struct decimal {
     int n, exponent;
 };
 
-/* Rounds |x| to `more` decimal digits after its first digit. */
+/* Rounds |x| to its first significant digit and `more` digits after that. */
 static struct decimal round_to(double x, int more)
 {
     char text[64];

@@ -63,8 +63,8 @@ static const struct lang_type *ints_meet(struct eval *e, const struct lang_type 
     return bits_of(u) >= bits_of(s) ? u : s;
 }
 
-/* Returns the common type of two types of which one is a float. Rule 2: f64, f32 or f16 if a or b has that type;
- * else bf16 for two bf16, and f32 for a bf16 and another type. Two equal fp8 types stay, two different ones give f16.
+/* Returns the common type of two types of which one is a float. Rule 2: the first of f64, f32 and f16 that is a or b;
+ * else bf16 for two bf16, and f32 for a bf16 and another type. Two equal fp8 types stay; two different ones give f16.
  * 16-bit floats are divided in f32. */
 static const struct lang_type *floats_meet(struct eval *e, const struct lang_type *a,
                                            const struct lang_type *b, bool is_division)

@@ -171,7 +171,7 @@ static const struct op *find_effect(const struct block *b)
     return NULL;
 }
 
-/* Calls fn on the region's arguments, of which argument i has types[i % n], and returns the result. */
+/* Calls fn on the region's arguments, and returns the result. Argument i has the type types[i % n]. */
 static struct obj *run(struct eval *e, struct obj *fn, struct block *b, int n,
                        const struct lang_type *const *types, struct loc at)
 {

@@ -351,8 +351,8 @@ static bool is_recursive(struct eval *e, const struct function *fn, const struct
     return false;
 }
 
-/* Replaces arguments of constexpr parameters by their known constants, if they are tensors. Returns a copy of the
- * scope, which keeps the arguments when the body assigns to the parameters. */
+/* Replaces in s each argument of a constexpr parameter that is a tensor by the tensor's constant, if that is known.
+ * Returns a copy of s, which keeps the arguments when the body assigns to the parameters. */
 static struct scope *settle_arguments(struct eval *e, const struct function *fn, struct scope *s)
 {
     const struct ast_list *params = &fn->def->def.params;

@@ -51,7 +51,7 @@ struct trace {
 };
 
 /* -- trace.c -- */
-/* Calls a function of the prelude; the function's ops get the location of the call. */
+/* Calls a function of the prelude (prelude.py); the function's ops get the location of the call. */
 struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct obj *const *args, struct loc at);
 struct obj *prelude_function(struct eval *e, const char *name); /* finds a function or class of the prelude */
 /* The object that `range(...)` and similar functions return, for trace_for. */
