@@ -305,7 +305,7 @@ void instance_show(struct eval *e, struct obj *x, struct text *out, bool repr)
 /* -- super -- */
 
 struct super {
-    struct obj *class, *self; /* super() searches the bases of `class` */
+    struct obj *class, *self; /* class: the base class in which a search begins, or NULL */
 };
 
 static struct obj *ignore_init(struct eval *e, struct obj **args, const struct args *call)

@@ -2,9 +2,9 @@
 /* operator.c: evaluates operators on concrete values as Python does, except that ints have 128 bits, and that the
  * quotient of two large ints may differ in its last bit.
  *
- * Each operator checks its operands in this order: if an operand is an obj_error, so is the result; if one is a
- * tensor, promote.c traces the operator; host objects and instances of user classes use their own methods; then
- * come numbers, text, sequences, dicts and sets. */
+ * Each operator checks its operands in this order. If an operand is an obj_error, so is the result; if one is a
+ * tensor, promote.c traces the operator. Next come numbers, and text to the left of `%`; then host objects and
+ * instances of user classes, which use their own methods; then other text, sequences, dicts and sets. */
 #include "frontend/python/python.h"
 
 #include <math.h>

@@ -170,13 +170,13 @@ struct obj *sort_list(struct eval *e, struct obj *list, struct obj *key, bool re
 struct obj *dict_items(struct eval *e, const struct dict *d);          /* returns a list of (key, value) pairs */
 /* Adds the items of `from`, a mapping or (key, value) pairs. */
 void dict_update(struct eval *e, struct obj *dict, struct obj *from, struct loc at);
-struct obj *instance_names(struct eval *e, struct obj *x);             /* returns x.__dict__ */
+struct obj *instance_names(struct eval *e, struct obj *x);             /* returns a copy of x.__dict__ */
 int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* returns the value of an int argument */
 struct obj *arg_str(struct eval *e, struct obj *x, struct loc at);     /* returns x, which must be a str */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* returns type(x) */
 /* Returns the position of `part` in s[from, to), searched from the left or the right; -1 if `part` is not there. */
 int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const struct obj *part, bool from_right);
-struct obj *seq_reverse(struct obj *x);                                 /* an iterator in reverse order */
+struct obj *seq_reverse(struct obj *x);                                 /* reverses a list in place, and returns it */
 /* Returns a method of str, list, dict, ...; NULL if there is none. */
 struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name);
 struct obj *library_module(struct eval *e, const char *name);          /* math, os, ...; NULL if there is none */

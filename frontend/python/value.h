@@ -238,7 +238,8 @@ bool obj_is_unknown(const struct obj *x); /* is x a value that only a host can c
 bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b);
 bool obj_truth(struct eval *e, struct obj *x, struct loc at);
 void obj_print(struct eval *e, struct obj *x, struct text *out, bool repr); /* prints str(x), or repr(x) */
-/* Gives the value of an int or bool (or of a tensor that is a known constant); returns false if it does not fit. */
+/* Sets *out to the value of an int or bool (or of a tensor that is a known constant). Returns false if x is another
+ * object, or if the value does not fit. */
 bool obj_as_int(const struct obj *x, int64_t *out);
 struct obj *dict_get(struct eval *e, const struct dict *d, struct obj *key); /* NULL if the key is absent */
 void dict_set(struct eval *e, struct dict *d, struct obj *key, struct obj *value);
