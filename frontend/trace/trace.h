@@ -41,7 +41,7 @@ struct trace {
     const struct trace_frame *frame;
     const struct trace_frame *base; /* the frame in which a trial began, whose values are another func's; else NULL */
     bool in_loop;              /* the code is inside a run-time loop of this function */
-    bool in_region;            /* the code is in the region of a reduction, which may not have effects */
+    bool in_region;            /* the code is in the region of a reduction, scan or map, which may not have effects */
     struct pending *pending;   /* branches of the current block that returned, innermost first */
     struct map *unfilled;      /* loads that the user wrote with a mask and without `other` */
     struct map *lost;          /* maps names that existed only inside a branch or a loop to struct lost */
