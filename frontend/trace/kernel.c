@@ -3,8 +3,8 @@
  *
  * This file handles what does not depend on tensors: it executes only one branch of an `if` with a constant
  * condition, and reports a node that the language does not support, by the node's name in Python's grammar.
- * trace.c handles tensors. Errors are caught at each statement: the names that it would have bound become
- * obj_error, and uses of obj_error report no errors. */
+ * trace.c handles tensors. Errors are caught at each statement: the names that the statement would have
+ * bound become obj_error, and uses of obj_error report no errors. */
 #include "frontend/python/python.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@
  *                                        }
  *                                        assert (%failed != 1) "too large"
  *
- * Values that are not part of the result therefore cannot fail an assertion. */
+ * So an assertion fails only if it fails while values are combined that are part of the result. */
 #include "frontend/trace/trace.h"
 
 #include <string.h>

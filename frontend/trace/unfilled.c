@@ -9,10 +9,10 @@
  *
  * A forward dataflow analysis, iterated around loops to a fixpoint, computes along which dimensions of a tile
  * elements may be undefined: those along which the mask varies. A mask of rows leaves whole rows undefined: a
- * sum along a row then does not mix defined and undefined elements, and the program ignores the undefined sums.
- * A warning must never be wrong. So the analysis assumes that the results of ops that it does not model
- * (gathers, sorts, atomics) are defined, and that loads whose mask is True everywhere for the given constants
- * are defined. */
+ * sum along a row then does not mix defined and undefined elements, and the analysis assumes that the program ignores
+ * the sums of undefined rows. A warning must never be wrong. So the analysis also assumes that the results of ops that
+ * it does not model (gathers, sorts, atomics) are defined. A load is defined if its mask is True everywhere for the
+ * given constants. */
 #include "frontend/trace/trace.h"
 
 /* The lattice element of a value: the facts that the analysis has found. Sets of dimensions are bit masks. */
