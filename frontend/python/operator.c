@@ -7,6 +7,7 @@
  * instances of user classes, which use their own methods; then other text, sequences, dicts and sets. */
 #include "frontend/python/python.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -63,10 +64,13 @@ static struct obj *int_shift(struct eval *e, enum oper op, wide a, wide count, s
     return int_checked(e, count > 126 || result >> (int)count != a, result, at);
 }
 
-/* Divides two ints. The quotient is rounded to long double and then to double, so for large ints its last bit can
- * differ from Python's correctly rounded quotient. */
+/* Divides two ints. If doubles represent both exactly, the quotient is correctly rounded, as Python's always is. Else
+ * it is rounded to long double and then to double, so that its last bit can differ. */
 static struct obj *int_true_div(struct eval *e, wide a, wide b)
 {
+    const wide exact = (wide)1 << DBL_MANT_DIG;
+    if (-exact <= a && a <= exact && -exact <= b && b <= exact)
+        return obj_float(e, (double)a / (double)b);
     return obj_float(e, (double)((long double)a / (long double)b));
 }
 

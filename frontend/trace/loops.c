@@ -510,7 +510,7 @@ enum flow trace_while(struct eval *e, struct scope *s, const struct ast *stmt, s
     (void)result;
     if (stmt->while_.orelse.n) {
         diag_error(e->diag, trace_loc(e, stmt->loc), ERR_loop_else);
-        return FLOW_next;
+        return trace_give_up(e, s, stmt);
     }
     struct loop l;
     struct block *condition, *body;

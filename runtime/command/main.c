@@ -29,7 +29,8 @@ const struct command_row command_rows[] = {
      "look for errors: compile what the programs launch, and the other kernels with types that fit; run "
      "nothing"},
     {LSP, "lsp", "", 0, 0, lsp_command,
-     "serve an editor over standard input and output: errors, types and layouts of tiles, names of the language"},
+     "serve an editor over standard input and output: errors, types and layouts of tiles, names of the "
+     "language"},
     {VARIANTS, "variants", "FILE.py[::KERNEL]", 1, 1, variants_command,
      "list the specializations that launches can make of a signature"},
     {BUNDLE, "bundle", "RECORD...", 1, 1000, bundle_command,

@@ -499,6 +499,7 @@ static const char *const errors_program[] = {
     "    except Exception as e:\n",
     "        print(type(e).__name__ + \":\", e)\n",
     "attempt(lambda: 1 / 0)\n",
+    "attempt(lambda: 6305039478318691 / 9007199254740987)\n",
     "attempt(lambda: 1 // 0)\n",
     "attempt(lambda: 1.0 / 0)\n",
     "attempt(lambda: 1.0 // 0)\n",
@@ -683,6 +684,7 @@ static const char *const errors_program[] = {
 
 static const char *const errors_output[] = {
     "ZeroDivisionError: division by zero\n",
+    "ok 0.7000000000000001\n",
     "ZeroDivisionError: integer division or modulo by zero\n",
     "ZeroDivisionError: float division by zero\n",
     "ZeroDivisionError: float floor division by zero\n",
