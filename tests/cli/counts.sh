@@ -51,6 +51,11 @@ fi
 run "$t/some.json" --sample 2
 [ "$(count some.json scale programs 1)" = 2 ] || complain "--sample 2 runs $(count some.json scale programs 1) programs"
 [ "$(count some.json scale grid_programs 1)" = 8 ] || complain "--sample 2 tells of a grid of $(count some.json scale grid_programs 1)"
+# CTAs that the launch pairs: a sample of 3 is two pairs, and as many instructions as two pairs execute.
+pairs() { "$NESO" run --no-cache --device emulator --counts="$t/pairs.json" --sample "$1" "$NESO_ROOT/tests/programs/persistent_pairs.py" >"$t/out" 2>&1; } # its asserts fail: some programs have not run
+pairs 3; three="$(count pairs.json grouped programs 1) $(count pairs.json grouped instructions 1)"
+pairs 2; two=$(count pairs.json grouped instructions 1)
+[ "$three" = "4 $((2 * two))" ] || complain "of pairs, --sample 3 runs '$three' programs and instructions, --sample 2 runs $two instructions"
 "$NESO" run --device interpreter --counts "$t/k.py" >/dev/null 2>"$t/err"
 [ $? = 2 ] && grep -q "cannot count" "$t/err" || complain "the interpreter counts"
 exit $status

@@ -332,7 +332,7 @@ static bool add_launch(struct emu_counts *c, const struct emu_code *code, const 
 bool emu_counts_run(struct emu_counts *c, const struct emu_code *code, const char *name, const char *id,
                     struct emu_launch *l)
 {
-    int per_cluster = code->cluster[0] * code->cluster[1] * code->cluster[2];
+    const int per_cluster = emulator_cluster_ctas(code, l->pairs);
     size_t bytes = (size_t)code->insns.n * sizeof *l->tallies;
     l->sample = (c->sample + per_cluster - 1) / per_cluster * per_cluster;
     l->tallies = l->mem->alloc(l->mem->ctx, bytes);

@@ -607,18 +607,28 @@ static bool refuse_grid(struct emu_launch *l)
     return false;
 }
 
+static int width_of_cluster(const struct emu_code *code, bool pairs)
+{
+    return pairs && code->cluster[0] == 1 ? 2 : code->cluster[0];
+}
+
+int emulator_cluster_ctas(const struct emu_code *code, bool pairs)
+{
+    return width_of_cluster(code, pairs) * code->cluster[1] * code->cluster[2];
+}
+
 bool emulator_run(const struct emu_code *code, struct emu_launch *l)
 {
     pthread_t threads[WORKERS_MOST];
     struct grid g = {.code = code, .launch = l, .total = 1};
     l->report = (struct emu_report){.error = ERR_count};
     for (int d = 0; d < 3; d++) {
-        l->cluster[d] = l->pairs && d == 0 && code->cluster[0] == 1 ? 2 : code->cluster[d];
+        l->cluster[d] = d == 0 ? width_of_cluster(code, l->pairs) : code->cluster[d];
         g.total *= l->grid[d] / l->cluster[d];
         if (l->grid[d] % l->cluster[d] != 0)
             return refuse_grid(l);
     }
-    int per_cluster = code->cluster[0] * code->cluster[1] * code->cluster[2];
+    const int per_cluster = emulator_cluster_ctas(code, l->pairs);
     g.sample = (l->sample + per_cluster - 1) / per_cluster;
     if (!l->sample || g.sample > g.total)
         g.sample = g.total;

@@ -212,6 +212,8 @@ struct emu_launch {
     void *write_ctx;
     struct emu_report report;
 };
+/* Returns how many CTAs a cluster of a launch has, with or without `pairs`. */
+int emulator_cluster_ctas(const struct emu_code *code, bool pairs);
 /* Runs a launch. Returns false after an error, which is in l->report. */
 bool emulator_run(const struct emu_code *code, struct emu_launch *l);
 
