@@ -52,8 +52,7 @@ static bool has_no_waiter(const struct op *o)
 static bool is_removable_itself(const struct op *o)
 {
     return is_pure_itself(o) || has_no_waiter(o) || (o->code == OP_load && !op_int(o, ATTR_volatile)) ||
-           o->code == OP_tensor_load || o->code == OP_shared_load || o->code == OP_shared_gather ||
-           o->code == OP_shared_count;
+           o->code == OP_tensor_load || o->code == OP_shared_load || o->code == OP_shared_gather;
 }
 
 static bool leaves_memory(const struct op *o)
