@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.c: how long source to PTX takes, on one core: in a loop in one process, stage by stage, and as a
+/* compile.c: how long source to PTX takes, on one core: in a loop in one context, stage by stage, and as a
  * process of its own (the command, if its path is given). The median of many runs, in milliseconds:
  *
  *     kernel      all    read   trace     opt codegen | process
@@ -92,9 +92,8 @@ static double middle(double *x, int n)
 }
 
 /* One source to PTX: all, read, trace, opt, codegen. Returns 0 if it fails. */
-static int compile(int which, double ms[COLUMNS])
+static int compile(neso_context *ctx, int which, double ms[COLUMNS])
 {
-    neso_context *ctx;
     neso_module *module;
     neso_kernel *kernel;
     neso_resources r = {.size = sizeof r};
@@ -104,8 +103,6 @@ static int compile(int which, double ms[COLUMNS])
     o.num_stages = kernels[which].num_stages;
     o.target = kernels[which].target;
     double start = now_ms();
-    if (neso_context_create(NULL, &ctx) != NESO_OK)
-        return 0;
     neso_status status = neso_module_from_source(ctx, kernels[which].name, kernels[which].source,
                                                  strlen(kernels[which].source), &module);
     double read = now_ms();
@@ -118,7 +115,6 @@ static int compile(int which, double ms[COLUMNS])
     neso_kernel_resources(kernel, &r);
     neso_kernel_release(kernel);
     neso_module_release(module);
-    neso_context_release(ctx);
     ms[0] = now_ms() - start;
     ms[1] = read - start;
     ms[2] = 1e3 * r.trace_seconds;
@@ -167,13 +163,16 @@ static double time_process(const char *neso, int which)
 
 int main(int argc, char **argv)
 {
+    neso_context *ctx;
+    if (neso_context_create(NULL, &ctx) != NESO_OK)
+        return 1;
     printf("%-10s %7s %7s %7s %7s %7s |%8s   goal, in milliseconds\n", "kernel", "all", "read", "trace",
            "opt", "codegen", "process");
     for (int k = 0; k < (int)(sizeof kernels / sizeof *kernels); k++) {
         double times[COLUMNS][RUNS];
         for (int i = 0; i < RUNS; i++) {
             double ms[COLUMNS];
-            if (!compile(k, ms))
+            if (!compile(ctx, k, ms))
                 return 1;
             for (int c = 0; c < COLUMNS; c++)
                 times[c][i] = ms[c];
@@ -186,5 +185,6 @@ int main(int argc, char **argv)
         else
             printf(" |%8s   < %s\n", "", kernels[k].goal);
     }
+    neso_context_release(ctx);
     return 0;
 }

@@ -57,6 +57,14 @@ static void *object_new(const struct memory *mem, size_t bytes)
     return p ? memset(p, 0, bytes) : NULL;
 }
 
+/* A compilation of usual size takes less memory, and the next one finds all of it in the context's pool. Under
+ * AddressSanitizer the pool keeps nothing, so that a pointer into a released module is found. */
+#ifdef __SANITIZE_ADDRESS__
+enum { CHUNKS_KEPT_BYTES = 0 };
+#else
+enum { CHUNKS_KEPT_BYTES = 16 * 1024 * 1024 };
+#endif
+
 /* -- guard: where unwinding ends -- */
 
 static neso_status diag_status(const struct diag *d)
@@ -98,7 +106,7 @@ neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
 static void *module_alloc(void *ctx, size_t bytes)
 {
     struct neso_module *m = ctx;
-    void *p = m->context->mem.alloc(m->context->mem.ctx, bytes);
+    void *p = chunk_pool_alloc(&m->context->chunks, bytes);
     m->refused |= p == NULL && !m->context->budget.is_full;
     return p;
 }
@@ -106,7 +114,7 @@ static void *module_alloc(void *ctx, size_t bytes)
 static void module_free(void *ctx, void *p, size_t bytes)
 {
     struct neso_module *m = ctx;
-    m->context->mem.free(m->context->mem.ctx, p, bytes);
+    chunk_pool_free(&m->context->chunks, p, bytes);
 }
 
 /* Reports that memory is exhausted. The memory limit does not apply to the message. If the message's allocation fails
@@ -182,6 +190,9 @@ neso_status neso_context_create(const neso_context_options *options, neso_contex
     c->given = given;
     budget_init(&c->budget, &c->given);
     c->mem = c->budget.mem;
+    /* The user's allocator and limit get to see each allocation and each free. */
+    c->chunks.below = &c->mem;
+    c->chunks.limit_bytes = o.allocator.allocate || o.memory_limit ? 0 : CHUNKS_KEPT_BYTES;
     c->whole_limit = o.memory_limit;
     c->memory_limit = o.memory_limit ? o.memory_limit : (size_t)1 << 30;
     c->source_limit = o.source_limit ? o.source_limit : (size_t)1 << 24;
@@ -207,6 +218,7 @@ static void context_drop(struct neso_context *c)
         return;
     device_close(&c->device);
     struct memory given = c->given;
+    chunk_pool_empty(&c->chunks);
     bundle_close(&c->bundle, &given);
     if (c->cache.folder)
         given.free(given.ctx, c->cache.folder, strlen(c->cache.folder) + 1);

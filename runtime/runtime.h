@@ -22,6 +22,7 @@
 #include "runtime/budget.h"
 #include "runtime/bundle.h"
 #include "runtime/cache.h"
+#include "runtime/chunk_pool.h"
 #include "runtime/devices/interpreter/debugger.h"
 #include "runtime/devices/device.h"
 
@@ -36,6 +37,7 @@ struct neso_context {
     struct memory given; /* the user's allocator */
     struct budget budget; /* limits of the current call */
     struct memory mem;   /* memory that the budget counts */
+    struct chunk_pool chunks; /* the memory of modules' arenas */
     int busy;            /* nesting depth of the active calls */
     size_t memory_limit, source_limit;
     size_t whole_limit;  /* the user's limit of a program's memory with its tensors; 0: none */

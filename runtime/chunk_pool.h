@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* chunk_pool.h: keeps freed chunks of arenas for the next arena.
+ *
+ * Without the pool, malloc returns a chunk of a megabyte to the system when it is freed, and the kernel has to map
+ * and clear its pages again for the next compilation: 40 % of the time from source to PTX. */
+#ifndef NESO_RUNTIME_CHUNK_POOL_H
+#define NESO_RUNTIME_CHUNK_POOL_H
+
+#include "ir/support/arena.h"
+
+struct pooled_chunk;
+
+struct chunk_pool {
+    const struct memory *below; /* allocates the chunks; must outlive the pool */
+    struct pooled_chunk *top;   /* the kept chunks, the last freed first */
+    size_t kept_bytes;
+    size_t limit_bytes; /* of the kept chunks together; 0: the pool keeps nothing */
+};
+
+/* Allocates a chunk: a kept one if one has this size, else a new one. Returns NULL if `below` does, even after all kept
+ * chunks were returned to it. */
+void *chunk_pool_alloc(struct chunk_pool *pool, size_t bytes);
+/* Keeps the chunk if the limit allows it, else frees it. */
+void chunk_pool_free(struct chunk_pool *pool, void *chunk, size_t bytes);
+/* Frees all kept chunks. */
+void chunk_pool_empty(struct chunk_pool *pool);
+
+#endif
