@@ -10,8 +10,9 @@ VERSION  = 0.1
 SONAME   = libneso.so.0
 LDLIBS   = -lm -ldl -lpthread
 STRICT   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
-# Padding would take 65 KB of the library, and saves no time. (clang knows one of the three.)
-DENSE    = -fno-align-functions -fno-align-jumps -fno-align-loops -Wno-ignored-optimization-argument
+# Padding takes 65 KB of the library and saves no time. Inlining functions that are not declared inline takes 78 KB and saves 4 %
+# of the time from source to PTX. (clang knows one of the three flags of padding.)
+DENSE    = -fno-align-functions -fno-align-jumps -fno-align-loops -fno-inline-functions -Wno-ignored-optimization-argument
 OURS     = -std=c11 -D_DEFAULT_SOURCE $(STRICT) -fPIC -fvisibility=hidden -fno-asynchronous-unwind-tables -ffunction-sections $(DENSE) -ffp-contract=off -I. -MMD -MP $(SAN)
 
 # aarch64-linux-gnu-gcc: aarch64-linux-gnu-objcopy and so on.
