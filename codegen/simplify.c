@@ -278,8 +278,28 @@ static void round_once(const struct peep *p, struct insn *in)
     in->opnds[1] = before->opnds[1];
 }
 
+/* unpack {a, b}, x; cvt.f32.bf16 y, b    =>    and.b32 y, x, 0xffff0000
+ *
+ * A bf16 is the upper half of the f32 of the same value. ptxas shifts b down and up again. */
+static bool widen_upper_half(struct peep *p, struct insn *in)
+{
+    const int64_t upper_half = -65536;
+    const struct insn *unpack = peep_def(p, in->opnds[1], INSN_unpack);
+    if (in->form.type != PT_f32 || in->form.from != PT_bf16 || !unpack || unpack->form.type != PT_b32 ||
+        !opnd_same(unpack->opnds[1], in->opnds[1]) || !is_stable(p, unpack->opnds[2]))
+        return false;
+    struct opnd *x = NEW_ARRAY(p->m->arena, 3, struct opnd);
+    x[0] = in->opnds[0];
+    in->form = form_of(INSN_and, PT_b32);
+    in->opnds = x;
+    rewrite(in, INSN_and, 3, unpack->opnds[2], opnd_int(CLASS_b32, upper_half));
+    return true;
+}
+
 static bool simplify_cvt(struct peep *p, struct insn *in)
 {
+    if (widen_upper_half(p, in))
+        return false;
     round_once(p, in);
     if (in->form.type != PT_s64 || in->form.from != PT_s32)
         return false;

@@ -28,7 +28,8 @@ void *chunk_pool_alloc(struct chunk_pool *pool, size_t bytes)
 
 void chunk_pool_free(struct chunk_pool *pool, void *chunk, size_t bytes)
 {
-    if (bytes < sizeof(struct pooled_chunk) || bytes > pool->limit_bytes || pool->kept_bytes > pool->limit_bytes - bytes) {
+    if (bytes < sizeof(struct pooled_chunk) || bytes > pool->limit_bytes ||
+        pool->kept_bytes > pool->limit_bytes - bytes) {
         pool->below->free(pool->below->ctx, chunk, bytes);
         return;
     }
