@@ -47,13 +47,16 @@ static bool loads_unguarded(const struct mir *m)
 
 /* Estimates the registers of a kernel that reduces rows. If the kernel unpacks 16-bit halves, ptxas needs fewer
  * registers than are counted. If the kernel's loads are unguarded, the estimate is higher, because ptxas moves such
- * loads down to their uses when registers are short. For loops ptxas needs additional registers. */
+ * loads down to their uses when registers are short. For branches, and for rows of 32-bit elements, ptxas needs additional
+ * registers. */
 static int regs_of_rows(const struct mir *m, const struct liveness *live)
 {
     const struct params *p = m->func->module->params;
     int regs = ptxas_regs(m, live, PTXAS_counted);
-    if (m->blocks.n > 1 || !live->unpacks)
-        return regs + p->ptxas_loop_regs + regs / p->ptxas_loop_part;
+    if (m->blocks.n > 1)
+        return regs + p->ptxas_loop_regs;
+    if (!live->unpacks)
+        return regs + regs / p->ptxas_straight_part;
     return reduces_once(m) && loads_unguarded(m) ? regs + p->ptxas_load_regs : regs - p->ptxas_saved_regs;
 }
 
