@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* overlap_dots.c: overlaps, for two chained dots in a loop, iteration i+1's first dot with iteration i's second dot.
  *
- *     for %k = %lo to %hi carry(%sum, %m) {            %e = if %lo < %hi {
- *       mbar_wait %K                                      mbar_wait %K; %s = wgmma %q, %K, 0; dot_wait; %p, %a = f(%s, %m)
- *       %s = wgmma %q, %K, 0                              for %k = %lo + step to %hi carry(%sum, %m.1, %p, %a) {
- *       %t = dot_wait %s                                    mbar_wait %K.1
- *       %p, %a, %m.1 = f(%t, %m)                            %s.1 = wgmma %q, %K.1, 0
- *       mbar_wait %V                               =>       mbar_wait %V
- *       %d = wgmma %p, %V, %sum * %a                        %d = wgmma %p, %V, %sum * %a
- *       %w = dot_wait %d                                    %t.1 = dot_wait %s.1 pending=1
- *       yield %w, %m.1                                      %p.1, %a.1, %m.2 = f(%t.1, %m.1)
- *     }                                                     %w = dot_wait %d, %p
- *                                                           yield %w, %m.2, %p.1, %a.1
- *                                                         }
- *                                                         mbar_wait %V; %d.1 = wgmma %p, %V, %sum * %a; dot_wait
- *                                                       } else { yield %sum, %m }
+ *     for %k = %lo to %hi carry(%sum, %m) {       %e = if %lo < %hi {
+ *       mbar_wait %K                                 mbar_wait %K; %s = wgmma %q, %K, 0; dot_wait; %p, %a = f(%s, %m)
+ *       %s = wgmma %q, %K, 0                         for %k = %lo + step to %hi carry(%sum, %m.1, %p, %a) {
+ *       %t = dot_wait %s                               mbar_wait %K.1
+ *       %p, %a, %m.1 = f(%t, %m)                       %s.1 = wgmma %q, %K.1, 0
+ *       mbar_wait %V                          =>       mbar_wait %V
+ *       %d = wgmma %p, %V, %sum * %a                   %d = wgmma %p, %V, %sum * %a
+ *       %w = dot_wait %d                               %t.1 = dot_wait %s.1 pending=1
+ *       yield %w, %m.1                                 %p.1, %a.1, %m.2 = f(%t.1, %m.1)
+ *     }                                                %w = dot_wait %d, %p
+ *                                                      yield %w, %m.2, %p.1, %a.1
+ *                                                    }
+ *                                                    mbar_wait %V; %d.1 = wgmma %p, %V, %sum * %a; dot_wait
+ *                                                  } else { yield %sum, %m }
  *
  * Tensor cores then run the second dot during the arithmetic of the next iteration. The pass splits the body into
  * two parts. The early part computes the second dot's operand; the late part is that dot and the computation of its
  * accumulator. The split is legal if the early part uses nothing that the late part computes, and if only the two
- * dots and their barriers have side effects. The loop carries the values of the early part that the late part uses;
- * the first dot's result is dead by then. The registers of the second dot's operand must not change until that dot
- * has ended, so the pass makes the operand an operand and a result of the dot's wait.
+ * dots and their barriers have side effects. The loop carries the values of the early part that the late part uses,
+ * here %p and %a. The registers of the second dot's operand must not change until that dot has ended, so the pass
+ * makes the operand an operand and a result of the dot's wait.
  *
  * If a CTA has several warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
  * the first dot of the previous warpgroup has ended:
@@ -30,18 +30,25 @@
  *     ...
  *     mbar_wait %V; %d = wgmma %p, %V, %sum * %a; dot_wait; stagger_end            of the last
  *
- * Without that, all warpgroups would reach their arithmetic at the same time, and the tensor cores would idle
- * meanwhile. Warpgroups that start at the same time do not drift apart by themselves. In an attention kernel on an
- * H200, whose iterations take about 2850 cycles, two warpgroups were 358 cycles apart; staggered, they were 1025
- * cycles apart. TFLOP/s of attention (64 heads of 4096 rows, tiles of 128 x 128, f16), without and with staggering:
- * D = 128 453 and 565, causal 454 and 467, D = 64 348 and 385, causal 343 and 346; tiles of 128 x 64 473 and 473.
- * Staggering in every iteration was no better (566, 473, 392, 334, 474). Only the first loop of a tile staggers,
- * since the warpgroups stay apart in the loops behind it. The bounds of the loop are scalars, so either all
- * warpgroups execute all three stagger ops, or none does. The pass does not stagger warpgroups that share rows,
- * because a barrier aligns these in each iteration.
+ * Without staggering, all warpgroups would reach their arithmetic at the same time, and the tensor cores would idle
+ * meanwhile. Warpgroups that start at the same time stay close together: in an attention kernel on an H200, whose
+ * iterations take about 2850 cycles, two warpgroups were 358 cycles apart, and 1025 cycles with staggering. TFLOP/s
+ * of attention (64 heads of 4096 rows, f16):
+ *
+ *     staggered                  never   once per tile   in every iteration
+ *     128 x 128, D = 128           453             565                  566
+ *     128 x 128, D = 128, causal   454             467                  473
+ *     128 x 128, D = 64            348             385                  392
+ *     128 x 128, D = 64, causal    343             346                  334
+ *     128 x 64                     473             473                  474
+ *
+ * Only the first loop of a tile staggers, since the warpgroups stay apart in the loops behind it. The bounds of the
+ * loop are scalars, so either all warpgroups execute all three stagger ops, or none does. The pass does not stagger
+ * warpgroups that share rows, because a barrier aligns these in each iteration.
  *
  * The pass applies if both accumulators, the second dot's operand and the values of the arithmetic fit in a thread's
- * registers: those of its role, or those that let two CTAs share an SM. Needs: layouts. Leaves: dead ops. */
+ * registers. The limit is that of the thread's role; if the role has none, it is the number of registers with which
+ * two CTAs fit on an SM. Needs: layouts. Leaves: dead ops. */
 #include "ir/target/fragments.h"
 #include "ir/support/map.h"
 #include "ir/target/target.h"
@@ -62,7 +69,7 @@ struct rotation {
     struct block *body;
     struct op *effects[NEFFECTS];
     bool staggers;                /* each warpgroup starts behind the one before it */
-    struct op *operand;           /* the op that computes the second dot's first operand */
+    struct op *operand;           /* the op that computes operand a of the second dot */
     struct map late;              /* the ops of the late part, and the carried arguments that they use */
     VEC(struct value *) crossing; /* the values of the early part that the late part uses */
 };
@@ -121,7 +128,7 @@ static bool becomes_late(const struct rotation *r, const struct op *o)
            (o->code == OP_shared_stage || !uses_carried(r, o));
 }
 
-/* One step of marking ops as late; returns whether another step is needed. */
+/* Marks as late the ops and carried arguments that the marks so far make late. Returns whether there were any. */
 static bool spread(struct rotation *r)
 {
     bool more = false;
@@ -160,7 +167,8 @@ static bool waits_for(const struct op *wait, const struct op *dot)
            op_int(wait, ATTR_pending) == 0;
 }
 
-/* Does the early part use nothing of the late part, and does each part carry only values of its own? */
+/* Does the early part use nothing of the late part, and does each part compute the values that the loop yields for
+ * the part's own carried arguments? */
 static bool is_split(struct rotation *r)
 {
     const struct op *yield = r->body->last;
@@ -193,7 +201,8 @@ static bool has_registers(const struct rotation *r)
            (given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps)));
 }
 
-/* Does each register of the tile hold several elements? A tile of 32-bit elements would need a copy for each dot. */
+/* Is v a tile with several elements in each register? The dot of a tile with 32-bit elements would need a copy of the
+ * tile in other registers. */
 static bool is_packed_tile(const struct value *v)
 {
     return v->type->kind == TY_tile && type_elem_bytes(v->type) < 4;
@@ -246,10 +255,10 @@ static int first_copy(const struct rotation *r, int wait)
     return c.at;
 }
 
-/* The stages of the second dot's ring beyond those that it needs to avoid a deadlock of the producer. While the
- * producer copies for the first dot of the next iteration, the second dot of this iteration holds its stage. If
- * copies for the second dot come before those for the first, the second dot of the next iteration also holds a
- * stage. 0 without a producer. */
+/* Returns how many stages the second dot's ring has beyond those without which the producer would deadlock. While
+ * the producer copies for the first dot of the next iteration, the second dot of this iteration holds its stage. If
+ * the producer copies for the second dot before it copies for the first, the second dot of the next iteration also
+ * holds a stage. Returns 0 if there is no producer, or if both dots wait for the same copies. */
 static int spare_stages(const struct rotation *r)
 {
     int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);
@@ -307,7 +316,7 @@ static void build_stagger(const struct rotation *r, struct builder *b, enum opco
         build_op(b, code, 0, NULL, 0, NULL, 0);
 }
 
-/* Builds the early part of the first iteration at b; the loop then starts with the second iteration. */
+/* Builds the early part of the first iteration at b, and makes the loop start with the second iteration. */
 static void build_first(struct rotation *r, struct builder *b, struct value **crossing)
 {
     struct op *loop = r->loop;
@@ -345,7 +354,7 @@ static void take_over(struct rotation *r, int ncarried)
                 op_set_opnd(o, i, value_mapped(&handed, op_opnd(o, i)));
 }
 
-/* Makes each warp release a stage of this barrier's ring by itself. */
+/* Makes each warp, instead of one warp of each warpgroup, arrive at this mbarrier to release a stage. */
 static void release_by_warps(struct rotation *r, const struct value *bar)
 {
     for (const struct use *u = bar->uses; u; u = u->next) {
@@ -358,12 +367,12 @@ static void release_by_warps(struct rotation *r, const struct value *bar)
     }
 }
 
-/* Starts the second dot directly behind the first one, and waits for it at the end of the body, in front of the
- * write of the next operand. In front of that wait the pass also repeats the test of the second dot's mbarrier,
- * whose phase is complete. The test is a branch, and ptxas does not move the wait in front of a branch. (Another
- * kind of branch also works, but was slower: 527 instead of 624 TFLOP/s for 128 x 128, D = 128.) No warp may test
- * the mbarrier after the next phase is complete, so each warp releases the stage itself, instead of one warp for
- * its warpgroup. */
+/* Starts the second dot directly behind the first one, and places the wait for the second dot at the end of the
+ * body, in front of the write of the next operand. ptxas would move this wait up, but moves no wait across a branch.
+ * So a second mbar_wait for the second dot's mbarrier, which contains a branch, stands in front of the wait. Its phase
+ * is already complete. (Another kind of branch also works, but was slower: 527 instead of 624 TFLOP/s for 128 x 128,
+ * D = 128.) The repeated mbar_wait would hang if the mbarrier had completed the next phase too. Therefore each warp
+ * releases the stage itself, behind its own mbar_wait, instead of one warp for its whole warpgroup. */
 static void reorder(struct rotation *r)
 {
     struct op **e = r->effects, *yield = r->body->last;
@@ -386,7 +395,7 @@ static void reorder(struct rotation *r)
     op_set_int(e[FIRST_DONE], ATTR_pending, 1);
 }
 
-/* Makes the second dot's wait also take that dot's operand and return it. */
+/* Makes operand a of the second dot an operand and a result of that dot's wait. */
 static void keep_operand(struct rotation *r)
 {
     struct op *old = r->effects[SECOND_DONE];
@@ -473,8 +482,8 @@ static void rotate(struct rotation *r)
 
 static bool visit(struct block *b, bool is_staggered);
 
-/* Visits the regions of o. Only one region of an `if` runs, so staggering in one does not stagger the other;
- * regions of other ops run one after the other. */
+/* Visits the regions of o. Only one region of an `if` runs, so staggering in one does not stagger the other. The
+ * regions of another op count as one behind the other. */
 static bool visit_regions(struct op *o, bool is_staggered)
 {
     bool any = is_staggered;
@@ -483,7 +492,7 @@ static bool visit_regions(struct op *o, bool is_staggered)
     return any;
 }
 
-/* Returns whether warpgroups are staggered behind b. */
+/* Rewrites the loops of b. Returns whether warpgroups are staggered behind b. */
 static bool visit(struct block *b, bool is_staggered)
 {
     for (struct op *next, *o = b->first; o; o = next) {

@@ -9,24 +9,24 @@
  *         ...                                          ..., %p + 1
  *       }                                            }
  *       %e = dot_wait %r                      =>     %e = dot_wait %r
- *                                                    for %p = %next to 2 { piece %p }        the loop over K was too short
+ *                                                    for %p = %next to 2 { piece %p }   the loop over K was too short
  *       %a, %b = ... %e ...                          %a, %b = ... %e ...
  *       bulk_wait pending=1 read=1                   yield %a, %b, %j, -1
  *       %s = to_shared %a, %stage0                 }
- *       tensor_put %s, %j                          for %p = %due to 2 { piece %p }           of the last program
+ *       tensor_put %s, %j                          for %p = %due to 2 { piece %p }      of the last program
  *       bulk_wait pending=1 read=1
- *       %s = to_shared %b, %stage1                 piece 0:  %s = to_shared %x0, %stage0      piece 1:  ... %x1, %stage1
- *       tensor_put %s, %j + 64                               bulk_wait read=1                          ...
- *     }                                                      tensor_put %s, %i                         ... %i + 64
+ *       %s = to_shared %b, %stage1                 piece 0:  %s = to_shared %x0, %stage0   piece 1:  ... %x1, %stage1
+ *       tensor_put %s, %j + 64                               bulk_wait read=1                       ...
+ *     }                                                      tensor_put %s, %i                      ... %i + 64
  *
  * Tensor cores idle between the last dot of one tile and the first dot of the next, so little work should stand
- * there. The pass leaves only the rounding of the accumulator at that place. The rounded tile stays in registers,
- * two elements in each. The iterations of the next program store it piece by piece while their dots run; the first
- * iteration stores no piece.
+ * there. The pass leaves only the rounding of the accumulator at that place. The rounded tile stays in registers.
+ * The iterations of the next program store this tile piece by piece while their dots run; the first iteration stores
+ * no piece.
  *
  * Pieces alternate between two stages of a buffer. Before a piece is copied to memory, its threads wait until the
  * copy of the previous piece has read the other stage, and pass a barrier. This barrier also tells all threads that
- * the next piece may overwrite that stage, so each piece needs one barrier only. Needs: layouts, roles, and tiles
+ * the next piece may overwrite the other stage, so each piece needs one barrier only. Needs: layouts, roles, and tiles
  * that warpgroups store in pieces independently of each other. The accumulator, the rounded tile and addresses must
  * fit into a thread's registers. */
 #include "opt/memory/memory.h"
@@ -42,7 +42,7 @@ struct piece {
 
 struct epilogue {
     struct arena *arena;
-    struct op *tiles, *loop; /* over programs; over K */
+    struct op *tiles, *loop; /* the loop over programs; the loop over K */
     int ndots;
     VEC(struct piece) pieces;
     VEC(struct value *) carried; /* the pieces, then their coordinates in memory */
@@ -70,7 +70,8 @@ static bool find_loops(struct epilogue *d, const struct op *roles)
            d->ndots == 1;
 }
 
-/* Checks that behind the loop over K only pieces have effects on memory, and that no effect follows them. */
+/* Finds the pieces behind the loop over K. Returns false if there are fewer than two, if other ops there write
+ * memory, or if an op between or behind the pieces has a side effect. */
 static bool find_pieces(struct epilogue *d)
 {
     struct piece p = {0};
@@ -207,8 +208,8 @@ static void build_one_of(struct builder *b, const struct epilogue *d, struct val
     }
 }
 
-/* Builds a loop that stores the pieces from number `from` on; -1 means that the first iteration, which stores none,
- * has not run. */
+/* Builds a loop that stores the pieces from number `from` on. `from` is -1 if the loop over K has run no iteration,
+ * because its first iteration only counts from -1 to 0. */
 static void build_rest(struct builder *b, const struct epilogue *d, struct value *const *now,
                        struct value *from)
 {
@@ -220,7 +221,7 @@ static void build_rest(struct builder *b, const struct epilogue *d, struct value
     build_yield(&in, 0, NULL);
 }
 
-/* Returns a builder whose ops run only where c is true. */
+/* Returns a builder whose ops run only if c is true. */
 static struct builder build_where(struct builder *b, struct value *c)
 {
     struct op *perhaps = build_if(b, c, 0, NULL);
@@ -233,8 +234,8 @@ static struct builder build_where(struct builder *b, struct value *c)
     return in[0];
 }
 
-/* Makes the loop over K store one piece in each iteration, from number `due` on; returns the number of the next
- * piece. */
+/* Makes the loop over K store one piece in each iteration but the first, from number `due` on. Returns the number of
+ * the first piece that is left behind the loop. */
 static struct value *store_in_iterations(struct epilogue *d, struct value *const *now, struct value *due)
 {
     struct op *loop = loop_carry(d->loop, NULL, 1, &due);
@@ -258,8 +259,8 @@ static struct value *store_in_iterations(struct epilogue *d, struct value *const
     return &loop->results[loop->nresults - 1];
 }
 
-/* The place of the remaining pieces: behind the loop over K, its wait and the arrivals after it, and in front of the
- * ops that take registers. */
+/* Returns the op in front of which the remaining pieces are stored: behind the loop over K, its wait and the arrivals
+ * after that, but before the ops that round the accumulator take registers. */
 static struct op *place_of_rest(const struct epilogue *d)
 {
     struct op *o = d->loop->next, *at = o;

@@ -17,21 +17,21 @@
  *                                                                yield ..., %q.2, (%stage + 1) mod 3
  *                                                              async_wait
  *
- * A load becomes an asynchronous copy if all of these hold: only dots use its tile (directly, through `convert`,
- * `to_shared` and casts, or, while shared memory has space, through other arithmetic); the loop does not write the
- * memory that it reads; one copy has at least 4 bytes; and pure ops compute its addresses and mask from the loop's
- * counter and carried values. The pass clones these pure ops, to compute addresses and masks stages - 1 iterations
- * ahead. If a transposition stands between the load and the dot, the pass first transposes the load's addresses
- * instead. Masks disable copies past the last iteration. Let n be the distance from the counter to the loop's end,
- * which is positive inside the loop: the i-th iteration after the current one exists if n > i * |step|, compared as
- * unsigned numbers.
+ * A load of a loop with dots becomes an asynchronous copy if all of these hold: only dots use its tile, directly or
+ * through `convert`, `to_shared` and casts, or shared memory has space for the ring of a tile with other uses;
+ * masked elements are 0 or undefined; the loop does not write the memory that the load reads; one copy has at least
+ * 4 bytes; and pure ops compute the load's addresses and mask from the loop's counter and carried values. The pass
+ * clones these pure ops, to compute addresses and masks stages - 1 iterations ahead. If a transposition stands
+ * between the load and the dot, the pass transposes the load's addresses instead of the tile. Masks disable copies
+ * past the last iteration. Let n be the distance from the counter to the loop's end, which is positive inside the
+ * loop: the i-th iteration after the current one exists if n > i * |step|, compared as unsigned numbers.
  *
- * If the pass copies both operands of one dot, and this dot takes several MMA instructions along K, the pass splits
- * the dot into one dot for each of these steps. Operands of the next step are then loaded from shared memory while
- * the current step multiplies. The wait for the next iteration's copies stands in front of the last step, so that
- * the instructions of this step hide the latency of the barrier. In the sketch, %a.0 is the first step's part of %a,
- * %stage the number of the current stage, %n the number of the next stage, and %n.0 the first step's part of the
- * next iteration's %a.
+ * If the pass copies only the two operands of one dot, and this dot takes several MMA instructions along K, the pass
+ * splits the dot into steps: one dot of one instruction's extent along K each. Operands of the next step are then
+ * loaded from shared memory while the current step multiplies. The wait for the next iteration's copies stands in
+ * front of the last step, so that the instructions of this step hide the latency of the barrier. In the sketch, %a.0
+ * is the first step's part of %a, %stage the number of the current stage, %n the number of the next stage, and %n.0
+ * the first step's part of the next iteration's %a.
  *
  *     for ... carry(..., %a.0, %b.0)
  *       %a.1 = shared_load %ring[%stage] at=[0,16] ...
@@ -45,7 +45,7 @@
  * One barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the copies of
  * all threads visible to all threads. It also ensures that all threads have read the previous iteration's stage
  * before the next copies overwrite it. The loop carries the number of the stage; a comparison and a select wrap it
- * to 0. The pass leaves carried values that only the load needed to dce. */
+ * to 0. The pass dce later removes the carried values that only the load used. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
@@ -85,9 +85,10 @@ struct pipeline {
     bool writes;      /* the loop writes memory, so only loads that invariant_loads marked are copied ahead */
     bool fenced;      /* ops of the asynchronous proxy (wgmma) read the ring */
     bool loads_ahead; /* the slice contains loads (rotate_loads.c) */
-    struct value *live; /* the mask of these loads (i1): whether the iteration that needs them exists */
-    bool has_producer;  /* a producer warp copies operands of the loop's dots */
-    struct op *dot;     /* the dot that is split into steps; NULL: none */
+    /* the mask of the loads in the slice (i1): does the iteration that uses their values exist? */
+    struct value *live;
+    bool has_producer;         /* a producer warp copies operands of the loop's dots */
+    struct op *dot;            /* the dot that is split into steps; NULL: none */
     struct staged *operand[2]; /* the loads of its operands */
     int step_k;                /* the extent of one step along K */
 };
@@ -95,8 +96,8 @@ struct pipeline {
 /* -- which loads -- */
 
 /* The ops that may stand between a load and a dot's operand. BY_CASTS: casts and layout conversions. BY_ARITHMETIC:
- * also arithmetic with other tiles, and shape ops. OTHERS: the tile need not reach a dot, but its latency delays
- * each iteration of a loop with dots, so it is copied too. */
+ * also arithmetic with other tiles, and shape ops. OTHERS: any ops, and the tile need not reach a dot: the load's
+ * latency delays each iteration anyway. */
 enum way { BY_CASTS, BY_ARITHMETIC, OTHERS, WAYS };
 
 static bool passes_on(const struct op *o, enum way way)
@@ -119,9 +120,10 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
     return v->uses != NULL;
 }
 
-/* Do the load's users compute operands of dots, through ops that `way` permits? Sets *target to the value whose
- * type decides how the ring is laid out: the buffer that wgmma reads, if there is one; otherwise the value to which
- * all users convert the tile, if they do; otherwise the loaded tile. */
+/* Do the load's users compute operands of dots, through ops that `way` permits? With OTHERS, every use counts except
+ * one by the loop's yield. Sets *target to the value whose type decides how the ring is laid out: the buffer that
+ * wgmma reads, if there is one; otherwise the converted tile, if all users are conversions; otherwise the loaded
+ * tile. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
@@ -176,7 +178,7 @@ static bool is_known(const struct pipeline *p, const struct op *load)
     return false;
 }
 
-/* Can the load become an asynchronous copy? Fills x. */
+/* Can the load become an asynchronous copy? If so, fills x. */
 static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct staged *x)
 {
     enum { LEAST_BYTES = 4 };
@@ -343,8 +345,8 @@ static void look_at_copies(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_async_copy;
 }
 
-/* Finds out what the body contains. Returns false if the loop has no dot, or if it, or a loop inside it, already
- * has asynchronous copies: async_wait counts groups of copies, and would count theirs too. */
+/* Finds out what the body contains. Returns false if the loop has no dot, or if the loop, or a loop inside it,
+ * already has asynchronous copies: the waits that the pass builds would count the groups of those copies too. */
 static bool look_at_body(struct pipeline *p)
 {
     bool has_dot = false, has_copies = false;
@@ -426,7 +428,7 @@ static struct value *load_step(struct pipeline *p, struct builder *b, struct val
 
 struct bytes {
     const struct pipeline *p;
-    const struct staged *more; /* in addition to p->loads */
+    const struct staged *more; /* a load to copy in addition to p->loads */
 };
 
 /* Does o read the result of a load that is copied ahead? Such an op will read the ring, and needs no buffer of its
@@ -447,9 +449,9 @@ static int64_t bytes_of(const struct op *o, void *ctx)
     return 0;
 }
 
-/* Has shared memory space for the ring of x? Rings may take half of it, so that two CTAs fit on an SM. They may
- * take nearly all of it if two CTAs do not fit anyway, if a producer warp copies operands of dots, or if the ring
- * is small. */
+/* Does the ring of x fit into shared memory, together with all other buffers? All of them may take half of shared
+ * memory, so that two CTAs fit on an SM. They may take nearly all of it if two CTAs do not fit even without this ring,
+ * if a producer warp copies operands of dots, or if this ring is small. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {
     const struct params *params = p->s->module->params;
@@ -514,7 +516,8 @@ static struct value *exists(struct pipeline *p, struct builder *b, struct value 
     return any ? build_binary(b, OP_and, any, more) : more;
 }
 
-/* The value of v in the iteration that `map` describes; computed at b unless `map` contains it. */
+/* Returns the value of v in the iteration that `map` describes. If `map` does not contain this value, builds the ops
+ * that compute it. */
 static struct value *compute(struct pipeline *p, struct builder *b, struct map *map, struct value *v)
 {
     if (!v || value_mapped(map, v) != v || value_is_outside(v, p->loop))
@@ -590,7 +593,7 @@ static void build_prologue(struct pipeline *p, struct value **now)
     }
 }
 
-/* x == edge ? other : x + by */
+/* Builds x == edge ? other : x + by. */
 static struct value *step_cyclic(struct builder *b, struct value *x, int edge, int other, int by)
 {
     struct value *at_edge = build_cmp(b, PRED_eq, x, number(b, x->type, edge));
@@ -598,7 +601,8 @@ static struct value *step_cyclic(struct builder *b, struct value *x, int edge, i
     return build_select(b, at_edge, number(b, x->type, other), next);
 }
 
-/* Builds, in the loop, the copies of the iteration stages - 1 ahead, into the stage before the one that is read. */
+/* Builds, in the loop, the copies of the iteration stages - 1 ahead. They fill the stage that the previous iteration
+ * has read. */
 static void copy_ahead(struct pipeline *p, struct builder *b, struct value *stage, struct value **now)
 {
     int n = p->nstages - 1;
@@ -654,8 +658,8 @@ static void share_ring(struct staged *x, struct value *stage, struct value *v, c
     }
 }
 
-/* Replaces uses of the load by loads from the ring: each conversion becomes a load in the layout to which it
- * converts; all other users share one load in the tile's own layout. */
+/* Replaces uses of the load by loads from the ring: each conversion becomes a load in the conversion's layout; all
+ * other users share one load in the tile's own layout. */
 static void read_ring(struct staged *x, struct value *stage)
 {
     static const int same[RANK_MAX] = {0, 1, 2, 3, 4};
@@ -706,8 +710,8 @@ static struct value *build_step(struct pipeline *p, struct builder *b, struct va
     return op_result(o);
 }
 
-/* Replaces the dot by its steps. On entry, `parts` holds the first step's operands of this iteration; on return,
- * those of the next iteration. */
+/* Replaces the dot by its steps. On entry, `parts` holds the first step's operands of this iteration; on return, the
+ * first step's operands of the next iteration. */
 static void rewrite_steps(struct pipeline *p, struct value *stage, struct value **now, struct value **parts)
 {
     struct builder b = build_before(p->dot);
@@ -739,8 +743,8 @@ static void rewrite_steps(struct pipeline *p, struct value *stage, struct value 
 
 /* -- the rewrite -- */
 
-/* Rewrites the loop. The new loop also carries the values from which it computes addresses ahead, the number of the
- * stage, and, if the dot is split, the operands of its first step. */
+/* Rewrites the loop. The new loop also carries the values from which it computes the addresses of copies, the number
+ * of the stage, and, if the dot is split, the operands of the first step. */
 static void rewrite(struct pipeline *p)
 {
     struct module *m = p->s->module;

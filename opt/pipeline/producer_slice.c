@@ -3,10 +3,10 @@
  *
  * The slice contains the coordinates of copies, the bounds of the loops around them, and the conditions of early
  * returns, with all their operands. All of these are scalars. The producer may load a scalar from memory itself if
- * the program cannot write that memory before the load (can_load_twice). In front of the first dot this holds
- * because the consumers write nothing until the producer is ready, and the producer is ready only behind its last
- * such load. In a loop of dots it holds because the consumers wait for tiles that the producer copies after the
- * load. */
+ * no write precedes the load in program order, and if the consumers execute the writes behind the load only after
+ * the producer has executed the load (can_load_twice). In front of the first dot, the consumers write nothing until
+ * the producer is ready, and the producer is ready only behind its last such load. In a loop of dots, the consumers
+ * wait for tiles that the producer copies after the load. */
 #include "opt/analysis/analysis.h"
 #include "opt/pipeline/pipeline.h"
 #include "opt/pipeline/producer_slice.h"
@@ -19,9 +19,6 @@ bool is_over_programs(const struct op *o)
     return lo && lo->def && lo->def->code == OP_cta_id;
 }
 
-/* -- which loads the producer can do -- */
-
-/* Are all loops around o, up to the function's body, counted loops (`for`)? */
 bool stands_in_loops(const struct op *o)
 {
     for (const struct op *p = o->block->parent; p; p = p->block->parent)
@@ -40,11 +37,12 @@ bool slice_has(struct map *m, const void *key)
 
 struct look {
     const struct op *load;
-    bool passed;  /* whether the walk has come to the load */
-    bool written; /* whether memory is written before the load, or in a loop around it */
-    bool dot;     /* whether a dot stands before the load */
+    bool passed;  /* the walk has reached the load */
+    bool written; /* an op in front of the load, or in a loop around it, writes memory */
+    bool dot;     /* a dot stands in front of the load, or in a loop around it */
 };
 
+/* Does a loop that contains a, other than the loop over programs, also contain b? */
 static bool is_around_both(const struct op *a, const struct op *b)
 {
     for (const struct op *o = a->block->parent; o && o->code != OP_warps; o = o->block->parent)
@@ -100,7 +98,7 @@ static bool need_bounds(struct map *m, const struct op *loop)
 }
 
 /* Adds v and all values on which it depends. Returns false if one of them is a tile, is loaded from memory that may
- * change, or comes from a loop other than `for`. */
+ * change, or comes from an `if` or from a loop other than `for`. */
 static bool need(struct map *m, const struct value *v)
 {
     if (slice_has(m, v))
@@ -129,7 +127,6 @@ static void note_return(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_return;
 }
 
-/* Does o contain a return? The program then returns in both roles. */
 bool is_exit(const struct op *o)
 {
     bool found = false;
@@ -138,7 +135,6 @@ bool is_exit(const struct op *o)
     return found;
 }
 
-/* Adds the conditions of early returns. */
 bool slice_add_exits(struct map *m, const struct block *b)
 {
     for (const struct op *o = b->first; o; o = o->next) {
@@ -151,7 +147,7 @@ bool slice_add_exits(struct map *m, const struct block *b)
     return true;
 }
 
-/* Adds the coordinates of a copy that stands where o does, and the bounds of the loops around o. */
+/* Adds the coordinates of a copy that will stand in the place of o, and the bounds of the loops around o. */
 static bool add_place(struct map *m, const struct op *o, struct value *const *coords, int ncoords)
 {
     for (int i = 0; i < ncoords; i++)

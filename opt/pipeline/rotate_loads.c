@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rotate_loads.c: moves a loop's loads of scalars to the iteration before the one that uses them.
+/* rotate_loads.c: moves loads of a loop to the iteration before the one that uses them.
  *
  *     for %k = %lo to %hi step %s {                  %first = load %p + %lo, %lo < %hi
  *       %g = load %p + %k                            for %k = %lo to %hi step %s carry(%g = %first) {
@@ -8,11 +8,11 @@
  *                                                      yield %next
  *                                                    }
  *
- * Tiles are copied to shared memory ahead of time (pipeline_loops.c). This pass loads a scalar, or an index tile
- * with few elements per thread, ahead into registers. If the address of a copy depends on such a value (the number
- * of a page or of an expert), pipeline_loops.c loads the value as many iterations ahead as the copy runs. The
- * rewrite is legal if pure ops compute the address from the loop's counter and carried values, and the loop does not
- * write the memory that is loaded. */
+ * Two passes use this rewrite. load_ahead.c moves loads of any tile. pipeline_loops.c copies large tiles to shared
+ * memory instead, and moves only loads of scalars and of tiles of indices with few registers per thread. If the
+ * address of a copy depends on such a value (the number of a page or of an expert), pipeline_loops.c loads the value
+ * one iteration before it starts the copy. The rewrite is legal if pure ops compute the load's address and mask from
+ * the loop's counter and carried values, and the loop does not write the memory that is loaded. */
 #include "opt/pipeline/rotate_loads.h"
 
 #include "opt/passes.h"
@@ -26,14 +26,14 @@ struct rotation {
     struct module *m;
     struct op *loop;
     struct block *body;
-    int64_t step; /* 0: the step is no constant, and positive */
+    int64_t step; /* 0: the step is not a constant, but is positive */
     bool any_tile;
     struct op *loads[LOADS_MOST];
     int n;
 };
 
-/* Can v be computed from values that are known when an iteration starts? `next`: asks for the next iteration's v
- * instead of this iteration's. */
+/* Can pure ops compute v from values that are known when an iteration starts? `next`: asks for the value that v has
+ * in the next iteration. */
 static bool is_known(const struct rotation *r, const struct value *v, bool next, int depth)
 {
     if (!v || value_is_outside(v, r->loop))
@@ -49,6 +49,7 @@ static bool is_known(const struct rotation *r, const struct value *v, bool next,
     return true;
 }
 
+/* Does the address of a load depend on v, through at most `depth` ops? */
 static bool says_where(const struct value *v, int64_t depth)
 {
     for (const struct use *u = v->uses; u; u = u->next)
@@ -59,8 +60,8 @@ static bool says_where(const struct value *v, int64_t depth)
     return false;
 }
 
-/* Is v a scalar, or an integer tile of few registers on which the address of another load depends? Pipelines
- * copy other tiles to shared memory. */
+/* Is v a scalar, or a tile of integers in few registers on which the address of another load depends? With any_tile,
+ * every tile qualifies. */
 static bool is_small(const struct rotation *r, const struct value *v)
 {
     const struct params *params = r->m->params;
@@ -95,8 +96,8 @@ struct value *load_mask(struct builder *b, struct value *mask, struct value *liv
     return mask ? build_binary(b, OP_and, mask, live) : live;
 }
 
-/* Computes v with the loop's arguments replaced by their values in `map`. An argument without an entry becomes the
- * value that the iteration described by `now` yields for it; if `now` is NULL, it stays the argument. */
+/* Computes v with the arguments of the loop's body replaced by their values in `map`. An argument without an entry
+ * is replaced by the value that the iteration described by `now` yields for it, or, if `now` is NULL, is kept. */
 static struct value *compute(const struct rotation *r, struct builder *b, struct map *map, struct map *now,
                              struct value *v)
 {

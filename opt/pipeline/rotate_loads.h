@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* rotate_loads.h: loads what an iteration reads in the iteration before. */
+/* rotate_loads.h: moves loads of a loop to the iteration before the one that uses them. */
 #ifndef NESO_OPT_PIPELINE_ROTATE_LOADS_H
 #define NESO_OPT_PIPELINE_ROTATE_LOADS_H
 
 #include "ir/ir.h"
 
-/* Returns the loop, which counts by `step` (0: it is no constant, and positive), or the loop that replaces it.
- * `writes`: the loop writes memory, so only loads marked as invariant may move. `any_tile`: tiles of any size move, not
- * only scalars and small indices. */
+/* Moves loads of the loop one iteration ahead. Returns the loop, or the loop that replaces it. `step`: the loop's
+ * step; 0: the step is not a constant, but is positive. `writes`: the loop writes memory, so only loads marked as
+ * invariant may move. `any_tile`: loads of all tiles may move; otherwise only those of scalars and of small tiles of
+ * indices. */
 struct op *rotate_loads(struct op *loop, int64_t step, bool writes, bool any_tile);
-/* Is the load's address known an iteration ahead? */
+/* Could rotate_loads move this load if the loop around it wrote no memory? */
 bool can_rotate_load(const struct op *load);
-/* The mask of a load with addresses like *ptr: `mask` (may be NULL) if `live` is true, and false for all elements
- * otherwise. */
+/* Builds the mask of a load whose addresses have type *ptr: `mask` if the scalar `live` is true, and false for all
+ * elements otherwise. `mask` may be NULL. */
 struct value *load_mask(struct builder *b, struct value *mask, struct value *live, const struct type *ptr);
 
 #endif

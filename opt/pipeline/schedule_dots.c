@@ -12,23 +12,28 @@
  *     %dp.1 = dot_wait %dp                        %ds = mul %p, %dp.1
  *     %ds = mul %p, %dp.1                         %dv.1, %p.1 = dot_wait %dv, %p
  *
- * This is list scheduling of whole ops. A segment is a run of ops of one block without loops, branches with effects,
- * and ops that other programs or the host can observe. The pass places the dots of a segment one by one: next comes
- * the first dot that depends on no wait that is not placed yet, or, if there is none, the next dot in program order.
- * In front of a dot the pass places the ops that the dot needs: first those that need no result of a dot in flight,
- * then the others, each wait directly in front of the first op that needs it. Behind a dot it places stores and
- * copies that no later dot needs: they execute while the dot runs. Each wait leaves as many groups pending as dots
- * have started after the dot for which it waits. If an operand is in registers, it becomes an operand and a result
- * of its dot's wait, so that these registers keep their values until the dot has ended.
- * Segments stay as they are if they have one dot (experts and products with scales of blocks
- * were 3 to 25 percent slower with more under it: copies start later, and values live longer), if ptxas would insert a
- * wait in front of arithmetic on registers that a wgmma of the iteration before has written (C7517), or if more values
- * than a thread's registers would be live at once. A dot that would need too many, with the accumulators and operands
- * that live longer because of it, starts where the program has it.
+ * This is list scheduling of whole ops. A segment is a run of ops of one block; loops, branches with effects,
+ * volatile loads, atomics and some other ops end it (WALL). The pass places the dots of a segment one by one: next
+ * comes the first dot that depends on no wait that is not placed yet, or, if there is none, the next dot in program
+ * order. In front of a dot the pass places the ops that the dot needs: first those that need no result of a dot in
+ * flight, then the others, each wait directly in front of the first op that needs it. Behind a dot it places stores
+ * and copies that no later dot needs: they execute while the dot runs. Each wait leaves as many groups pending as
+ * dots have started after the dot for which it waits. If operand a of a dot is in registers, it becomes an operand
+ * and a result of that dot's wait, so that these registers keep their values until the dot has ended.
  *
- * The function `keeps_order` says which two ops with side effects must keep their order. Waits for mbarriers keep their
- * order with each other and with arrivals, so a producer cannot deadlock. Needs: layouts; all passes that turn loads
- * into copies have run. Leaves: valid SSA. */
+ * The pass leaves a segment as it is in three cases:
+ * - The segment has only one dot. More ops behind that dot made mixtures of experts and matrix products with scales
+ *   of blocks 3 to 25 percent slower, because copies then start later and values live longer.
+ * - ptxas would insert a wait in front of arithmetic on registers that a wgmma of the previous iteration has written
+ *   (C7517).
+ * - The live values would need more registers than a thread may use.
+ *
+ * A dot that starts early makes accumulators and operands live longer. If these would need too many registers, the
+ * dot starts behind all ops that precede it in the program.
+ *
+ * The function `keeps_order` says which two ops with side effects must keep their order. Waits for mbarriers keep
+ * their order with each other and with arrivals, so a producer cannot deadlock. Needs: layouts; all passes that turn
+ * loads into copies have run. Leaves: valid SSA. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "ir/target/wgmma.h"
@@ -45,7 +50,7 @@ enum effect {
     AWAITS_DOT,
     READS_GLOBAL,
     WRITES_GLOBAL,
-    IN_SHARED, /* threads access a buffer */
+    IN_SHARED, /* threads access a buffer in shared memory */
     COPIES,    /* cp.async, the waits for it, fences and barriers */
     PUTS,      /* bulk stores, and the waits for them */
     AWAITS_PHASE,
@@ -56,18 +61,20 @@ enum effect {
 struct node {
     struct op *op;
     enum effect effect;
-    VEC(int) before;       /* the nodes that must precede this one */
-    VEC(int) makes, reads; /* of the segment's tiles in registers */
-    bool done;
-    bool wanted;  /* the next dot depends on it */
-    bool blocked; /* it depends on a wait for a dot that is not done */
+    VEC(int) before; /* the nodes that must precede this one */
+    /* the values in registers that the op defines, and those that it reads, as indices of segment.held */
+    VEC(int) makes, reads;
+    bool done;    /* the node is placed */
+    bool wanted;  /* a dot that mark_wanted selects depends on the node */
+    bool blocked; /* the node is, or depends on, a wait for a dot that is not placed */
 };
 
 /* A value in registers. */
 struct held {
     int regs;
-    int readers,
-        to_come; /* nodes that read it, and those of them not placed; code behind the segment counts as one */
+    /* readers: the nodes that read the value. Code behind the segment that reads it counts as more readers, which
+     * are never placed. to_come: the readers that are not placed. */
+    int readers, to_come;
 };
 
 struct segment {
@@ -78,7 +85,8 @@ struct segment {
     VEC(struct held) held;
     VEC(int) order;
     int ndots, most_regs;
-    int live, peak; /* registers: behind the last node placed, the most so far */
+    /* live: the registers that are live behind the last node placed; peak: the largest value of `live` so far */
+    int live, peak;
 };
 
 /* -- effects -- */
@@ -118,7 +126,7 @@ static bool writes_shared(const struct op *o)
     return o->code == OP_to_shared || op_has(o, WRITES);
 }
 
-/* The buffer that operand i of o lies in; NULL: none. */
+/* The shared_alloc of the buffer that operand i of o refers to; NULL: the operand refers to no buffer. */
 static const struct op *buffer_at(const struct op *o, int i)
 {
     const struct value *v = op_opnd(o, i);
@@ -136,9 +144,8 @@ static bool share_buffer(const struct op *a, const struct op *b)
 
 struct filling {
     const struct op *bar, *reader;
-    bool fills,
-        known; /* fills: a copy that completes the barrier fills a buffer of the reader; known: there is a copy that
-                * completes the barrier */
+    /* known: a copy completes the mbarrier; fills: such a copy fills a buffer that the reader reads */
+    bool fills, known;
 };
 
 static void note_filling(struct op *o, void *ctx)
@@ -151,7 +158,7 @@ static void note_filling(struct op *o, void *ctx)
         x->fills |= buffer_at(x->reader, i) == buffer_at(o, 0);
 }
 
-/* Does the reader need the phase for which `wait` waits? */
+/* May the reader read a buffer whose copy completes the phase for which `wait` waits? */
 static bool needs_phase(const struct op *wait, const struct op *reader)
 {
     struct filling x = {.bar = buffer_at(wait, 0), .reader = reader};
@@ -166,7 +173,7 @@ static bool may_change(const struct op *load)
     return !op_int(load, ATTR_invariant);
 }
 
-/* Must a, which precedes b, stay in front of it, though b uses no result of a? */
+/* Must a, which precedes b in the program, stay in front of b even if b uses no result of a? */
 static bool keeps_order(const struct node *a, const struct node *b)
 {
     switch (a->effect) {
@@ -204,8 +211,7 @@ static int number_of(const struct segment *s, const struct op *o)
     return at ? (int)(intptr_t)*at - 1 : -1;
 }
 
-/* Adds, to the nodes that must precede n, those whose results o, or an op inside its regions, uses. A branch
- * without effects uses values only inside its regions. */
+/* Adds the nodes whose results o, or an op inside its regions, uses to the nodes that must precede n. */
 static void note_uses(const struct segment *s, struct node *n, const struct op *o)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -231,7 +237,7 @@ static void add_node(struct segment *s, struct op *o, enum effect effect)
     s->ndots += effect == STARTS_DOT;
 }
 
-/* The wait for a dot, if the dot has no other user and the wait leaves nothing pending. */
+/* The wait for a dot, if the dot has no other user and the wait leaves no dot pending; otherwise NULL. */
 static struct op *wait_of(const struct op *dot)
 {
     const struct value *v = op_result(dot);
@@ -263,8 +269,8 @@ static int regs_of(const struct segment *s, const struct value *v)
     return tile_regs(v->type, s->func->num_warps, 0);
 }
 
-/* Does v occupy registers throughout the segment, in addition to accumulators? Tiles of addresses do not, because
- * they are computed where they are used. */
+/* Does the pass count the registers of v while v is live? It does not count tiles of integers and addresses, which
+ * are mostly computed where they are used. */
 static bool takes_registers(const struct value *v)
 {
     const struct op *o = v->def;
@@ -316,8 +322,9 @@ static void note_reader(struct segment *s, int held, int reader)
         VEC_PUSH(s->arena, &s->nodes.at[reader].reads, held);
 }
 
-/* Notes who reads v, which node `maker` makes (-1: it exists in front of the segment). A dot reads an operand in
- * registers until its wait. */
+/* Adds v to the held values and notes the nodes that read it. Node `maker` defines v (-1: an op in front of the
+ * segment does). The wait of a dot counts as the reader of the dot's operand a, because the dot reads the registers
+ * of that operand until then. */
 static void hold(struct segment *s, struct value *v, int maker, const struct map *behind)
 {
     const struct block *b = s->nodes.at[0].op->block;
@@ -342,7 +349,7 @@ static void hold(struct segment *s, struct value *v, int maker, const struct map
 }
 
 /* Finds the values that take registers somewhere in the segment. Values that live through loops around the segment
- * take theirs everywhere. */
+ * take registers everywhere in it. */
 static void find_held(struct segment *s)
 {
     struct op *last = s->nodes.at[s->nodes.n - 1].op;
@@ -368,8 +375,8 @@ static int64_t bytes_of(const struct op *o, void *ctx)
     return convert_is_shared(o) ? type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type) : 0;
 }
 
-/* The registers of a thread: those of its role, or those that leave room for a second CTA on the SM, if shared memory
- * has room for one. */
+/* The number of registers that a thread may use: the limit of its role, if there is one; otherwise, if shared memory
+ * has space for two CTAs, the number with which two CTAs fit on an SM; otherwise all that one CTA can have. */
 static int most_regs(const struct func *f)
 {
     const struct op *roles = func_roles(f);
@@ -380,8 +387,9 @@ static int most_regs(const struct func *f)
                  : func_regs(f, shares ? 2 * threads : threads, true) / REGS_UNIT * REGS_UNIT;
 }
 
-/* The most registers that may be live: a few too many cost less than tensor cores that wait for arithmetic, unless
- * other warpgroups of the CTA use these meanwhile; then ptxas's own registers must fit too. */
+/* The most registers that may be live. In a CTA of one warpgroup this exceeds the registers of a thread by a few:
+ * to spill these costs less than to let the tensor cores wait for arithmetic. In a CTA of several warpgroups, other
+ * warpgroups use the tensor cores meanwhile, so the limit leaves registers for ptxas's own values. */
 static int regs_allowed(const struct segment *s)
 {
     const struct func *f = s->func;
@@ -391,6 +399,7 @@ static int regs_allowed(const struct segment *s)
 
 /* -- the order -- */
 
+/* Places node i behind all nodes that must precede it. */
 static void place(struct segment *s, int i)
 {
     struct node *n = &s->nodes.at[i];
@@ -409,7 +418,7 @@ static void place(struct segment *s, int i)
     s->peak = s->live > s->peak ? s->live : s->peak;
 }
 
-/* Takes all nodes from place `n` of the order on out of it. */
+/* Removes all nodes but the first n from the order, and sets the peak back to `peak`. */
 static void unplace(struct segment *s, int n, int peak)
 {
     for (; s->order.n > n; s->order.n--) {
@@ -425,7 +434,7 @@ static void unplace(struct segment *s, int n, int peak)
     s->peak = peak;
 }
 
-/* Marks the nodes that depend on a wait that is not done. */
+/* Marks the waits for dots that are not placed, and the nodes that depend on them. */
 static void mark_blocked(struct segment *s)
 {
     for (int i = 0; i < s->nodes.n; i++) {
@@ -478,8 +487,8 @@ static int accumulator_of(const struct segment *s, const struct node *dot)
     return o ? number_of(s, o) : -1;
 }
 
-/* Places the ops that the dot needs, and then the dot: first the ops that depend on no wait for a dot, then the
- * others, and last the op that computes the accumulator. */
+/* Places the ops that the dot needs, and then the dot: first the ops that are not blocked, then the blocked ones, and
+ * last the op that computes the accumulator. A wait is placed directly in front of the first op that depends on it. */
 static void start_dot(struct segment *s, int dot)
 {
     const int acc = accumulator_of(s, &s->nodes.at[dot]);
@@ -493,7 +502,7 @@ static void start_dot(struct segment *s, int dot)
     place(s, dot);
 }
 
-/* Places the ops with effects that no remaining dot needs and that depend on no wait for a dot. */
+/* Places the ops with effects that no remaining dot needs and that are not blocked. */
 static void place_under_dot(struct segment *s)
 {
     mark_blocked(s);
@@ -505,7 +514,7 @@ static void place_under_dot(struct segment *s)
     }
 }
 
-/* Does o compute with registers that a dot of the iteration before has written? */
+/* Does o, which is no dot, read registers that a dot of the previous iteration has written? */
 static bool reads_carried_sum(const struct op *o)
 {
     const struct op *end = block_terminator(o->block);
@@ -521,7 +530,7 @@ static bool reads_carried_sum(const struct op *o)
     return false;
 }
 
-/* Places all that precedes the first dot to come. Returns the dot. */
+/* Places all nodes that precede, in program order, the first dot that is not placed. Returns that dot. */
 static int place_before_first_dot(struct segment *s)
 {
     int i = 0;
@@ -530,7 +539,8 @@ static int place_before_first_dot(struct segment *s)
     return i;
 }
 
-/* Where a dot would start so early that more than `room` registers are live, the ops that it overtakes come first. */
+/* Finds an order that starts dots early. If more than `room` registers would then be live, starts the next dot in
+ * program order instead, behind all ops that precede it. */
 static void find_order_in(struct segment *s, int room)
 {
     for (int dot; (dot = next_dot(s)) >= 0;) {
@@ -548,7 +558,7 @@ static void find_order_in(struct segment *s, int room)
                 place(s, i);
 }
 
-/* Would an op that computes with such registers stand between the start of a dot and the wait for it? */
+/* Would an op that reads_carried_sum finds stand between the start of a dot and the wait for that dot? */
 static bool reads_sum_under_dot(const struct segment *s)
 {
     int in_flight = 0;
@@ -579,7 +589,7 @@ static void set_pending(struct segment *s)
     }
 }
 
-/* Does a dot whose wait comes behind `wait` read the operand too? */
+/* Does a dot whose wait stands behind `wait` read a too? */
 static bool is_read_longer(const struct value *a, const struct op *wait)
 {
     for (const struct use *u = a->uses; u; u = u->next)
@@ -589,8 +599,8 @@ static bool is_read_longer(const struct value *a, const struct op *wait)
     return false;
 }
 
-/* Makes the dot's register operand an operand and a result of the dot's wait, so that its registers keep their
- * values until then. */
+/* Makes operand a of the dot, if it is in registers, an operand and a result of the dot's wait, so that these
+ * registers keep their values until then. */
 static void keep_operand(struct op *dot)
 {
     struct value *a = op_opnd(dot, DOT_a), *sum = op_result(dot);
@@ -633,8 +643,9 @@ static void rewrite(struct segment *s)
     }
 }
 
-/* Finds an order for which registers suffice. Dots that start early may leave too little for what follows: then fewer
- * start early. Returns false: there is none. */
+/* Finds an order for which the allowed registers suffice. Dots that start early may leave too few registers for the
+ * ops behind them; the function then tries again with a lower limit for early dots, so that fewer dots start early.
+ * Returns false if it finds no such order. */
 static bool find_order(struct segment *s)
 {
     enum { PARTS = 8 };

@@ -6,13 +6,13 @@
  *       %a = tensor_load %x, %k map=0            warps { ready
  *       %s = to_shared %a                =>        for ... carry(%stage = 0, %phase = 0) {       the consumers
  *       %d = wgmma %s, ...                           mbar_wait %full[%stage], %phase
- *       %w = dot_wait %d                             %d = wgmma %buf[%stage], ...
+ *       %w = dot_wait %d                         %d = wgmma %buf[%stage], ...
  *       yield %w                                     %w = dot_wait %d
  *     }                                              mbar_arrive %empty[%stage]
  *                                                    yield %w, next stage, its phase
  *                                                  }
  *                                                } { mbar_init; ready
- *                                                  for ... carry(%stage = 0, %phase = 1) {       the producer: one thread
+ *                                                  for ... carry(%stage = 0, %phase = 1) {   the producer: one thread
  *                                                    mbar_wait %empty[%stage], %phase
  *                                                    mbar_expect %full[%stage] bytes=...
  *                                                    tensor_copy %buf[%stage] %full[%stage], %x, %k map=0
@@ -20,15 +20,15 @@
  *                                                  }
  *                                                }
  *
- * A batch is the set of tiles that one block loads for one dot. Its ring has as many stages as the innermost loop
- * around it asks for, or one stage outside of loops. %stage is the number of the current stage. Batches of
- * consecutive loops share a ring if their buffers have the same types (the two loops of causal attention, with and
- * without a mask): both roles use its stages in program order. All loops around a batch carry the stage number and
- * the phase of its ring, so the ring continues where it stopped when an inner loop starts again, or when the next
- * loop starts. A phase is a parity: a wait for parity 1 passes at a new mbarrier, so the producer's first iteration
- * finds all stages empty. The producer initialises the mbarriers itself and does not wait for the consumers: its
- * first copies start 600 cycles earlier than behind a barrier of all threads (a matrix product of size 1024 takes
- * 16,000 cycles).
+ * A batch is the set of tiles that one block loads for one dot. The batch's ring has as many stages as the innermost
+ * loop around the batch asks for, or as many as fit into shared memory; outside of loops, it has one stage. %stage is
+ * the number of the current stage. Batches whose loops are not nested share a ring if their buffers have the same
+ * types (for example the two loops of causal attention, with and without a mask); both roles use the ring's stages in
+ * program order. All loops around a batch carry the stage number and the phase of its ring, so the ring continues
+ * where it stopped when an inner loop starts again, or when the next loop starts. A phase is a parity: a wait for
+ * parity 1 passes at a new mbarrier, so the producer's first iteration finds all stages empty. The producer
+ * initializes the mbarriers itself and does not wait for the consumers: its first copies start 600 cycles earlier than
+ * behind a barrier of all threads (a matrix product of size 1024 takes 16,000 cycles).
  *
  * If the loop does nothing with the dot's accumulator but carry it, one dot stays in flight while the next one
  * starts: the wait leaves one dot pending, the consumers release the stage of the previous iteration, and a wait for
@@ -56,7 +56,7 @@
 struct take {
     struct op *load, *put;
     const struct type *type; /* the buffer's, with one stage */
-    struct op *first;        /* the first reader in the block, other than transpositions */
+    struct op *first;        /* the first reader in the block, other than transpositions and conversions */
     struct value *buf;
     int dim[RANK_MAX];   /* buffer dimension i is the tile's dimension dim[i] */
     int order[RANK_MAX]; /* dimension i of the loaded tile is the buffer's dimension order[i] */
@@ -67,16 +67,16 @@ struct batch {
     struct block *block; /* the block of its takes */
     VEC(struct take) takes;
     int ring;    /* the number of its ring; batches that share a ring have takes of equal number and types */
-    int ncopied; /* while the producer is built: how many of its takes have been copied in this iteration */
-    struct op *wait;           /* the wait of the dot that stays in flight around the loop */
+    int ncopied; /* while the producer is built: the number of takes whose copies are built */
+    struct op *wait; /* the wait for the dot that stays in flight from one iteration to the next, or NULL */
     VEC(struct value *) views; /* the views of the stages in this iteration */
 };
 
 struct ring {
     int first;         /* the first batch, whose buffers the others use */
-    int stages, bytes; /* bytes: of a stage */
+    int stages, bytes; /* the number of stages; the bytes of one stage */
     struct value *full, *empty;
-    struct value *stage, *phase; /* the current ones, while a role is built */
+    struct value *stage, *phase; /* while a role is built: the number of the current stage and its phase */
 };
 
 struct specialize {
@@ -84,10 +84,11 @@ struct specialize {
     struct arena *arena;
     VEC(struct batch) batches;
     VEC(struct ring) rings;
-    struct map needed;       /* the values of the producer's slice */
-    struct map copy;         /* from the program's values to the producer's */
-    const struct op *begins; /* the op behind which both roles are ready; NULL: from the start */
-    bool is_ready;           /* whether the role is ready, while the producer is built */
+    struct map needed; /* the values of the producer's slice */
+    struct map copy;   /* from the program's values to the producer's */
+    /* the op behind which both roles are ready; NULL: they are ready from the start */
+    const struct op *begins;
+    bool is_ready; /* while the producer is built: `ready` is already built */
 };
 
 struct op *func_roles(const struct func *f)
@@ -100,7 +101,7 @@ struct op *func_roles(const struct func *f)
 
 /* -- the rings -- */
 
-/* Orders two ops of one block. */
+/* Does a, an op of the same block as b, stand in front of b, or is it b? */
 static bool is_before(const struct op *a, const struct op *b)
 {
     while (a && a != b)
@@ -196,8 +197,8 @@ static void note_take(struct op *o, void *ctx)
     VEC_PUSH(w->arena, &g->takes, t);
 }
 
-/* Can batch k use the ring of batch i, which stands before it? Both must have the same types, and neither may be
- * inside a loop of the other's block: one would hold a stage while the other waits for one, a deadlock. */
+/* Can batch k use the ring of batch i, which stands in front of batch k? Both must have the same types, and neither
+ * may stand inside the other's block: one batch would hold a stage while the other waits for one, a deadlock. */
 static bool can_share(const struct specialize *w, int i, int k)
 {
     const struct batch *a = &w->batches.at[i], *b = &w->batches.at[k];
@@ -250,7 +251,8 @@ static bool enters_a_loop(const struct op *o)
     return false;
 }
 
-/* The bytes of the ring that pipeline_loops.c will make for a short vector that a loop loads beside its dots. */
+/* The bytes of the ring that pipeline_loops.c will make for a small tile that a loop loads beside its dots. Larger
+ * tiles count as 0. */
 static int64_t vector_bytes(const struct specialize *w, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -260,9 +262,9 @@ static int64_t vector_bytes(const struct specialize *w, const struct op *load)
                : 0;
 }
 
-/* The bytes of shared memory that o needs while the rings are live. A buffer inside a loop is live together with
- * the rings, because the loop's next iteration uses them again. Any other buffer behind the last use of the rings
- * may share their bytes and counts as 0. */
+/* The bytes of shared memory that o needs while the rings are live. A buffer that a loop contains or uses is live
+ * together with the rings, because the loop's next iteration uses the rings again. Any other buffer counts as 0,
+ * because it can share the bytes of the rings behind their last use. */
 static int64_t other_bytes_of(const struct op *o, void *ctx)
 {
     const struct specialize *w = ctx;
@@ -278,7 +280,7 @@ static int64_t other_bytes_of(const struct op *o, void *ctx)
                                         : 0;
 }
 
-/* Gives each ring the stages that the loop asks for, or as many as shared memory has room for. */
+/* Gives each ring as many stages as loops ask for, or as many as fit into shared memory. */
 static void choose_stages(struct specialize *w)
 {
     const int64_t room = w->func->target->smem_bytes -
@@ -403,8 +405,8 @@ static bool is_around(const struct specialize *w, const struct op *loop, int rin
     return false;
 }
 
-/* The last op of the outermost block that both roles execute before they are ready, or NULL: a load from memory
- * that the program may write later. */
+/* The last load in the function's outermost block whose value the producer needs; NULL: there is none. Because the
+ * program may write the loaded memory later, both roles are ready only behind this load. */
 static const struct op *last_load(struct specialize *w)
 {
     const struct op *last = NULL;
@@ -429,8 +431,9 @@ static void begin_role(struct specialize *w, struct builder *b, int phase)
     }
 }
 
-/* A loop carries two values for each ring: its stage number and its phase. append() adds the current ones to the
- * values that enter or leave a loop; accept() makes the loop's values the current ones. */
+/* A loop carries two values for each ring that batches inside it use: the number and the phase of the ring's current
+ * stage. append() adds the current values to those that enter or leave a loop; accept() makes the loop's arguments or
+ * results the current values. */
 static int append(struct specialize *w, const bool *inside, struct value **x, int n)
 {
     for (int i = 0; i < w->rings.n; i++)
@@ -492,7 +495,7 @@ static void yield_rings(struct specialize *w, struct block *body, int nkept, str
 
 /* -- the consumers -- */
 
-/* The last op in the batch's block that reads its buffers: a load from one, or the wait for a dot that reads one. */
+/* The last op in the batch's block that reads a buffer of the batch, or that waits for a dot that reads one. */
 static struct op *last_user(struct specialize *w, const struct batch *g)
 {
     struct op *last = NULL;
@@ -526,7 +529,8 @@ static struct value *stage_before(struct builder *b, const struct ring *r, struc
     return build_select(b, is_last, build_const_i32(b, r->stages - 1), less);
 }
 
-/* The wait of the block's only dot, if the loop does nothing with the dot's accumulator but carry it. */
+/* The wait for the block's only dot, if that dot can stay in flight: the loop does nothing with its accumulator but
+ * carry it, the ring has several stages, and no reader loads a tile of the batch into registers. Otherwise NULL. */
 static struct op *wait_of_carried_dot(const struct batch *g, const struct ring *r)
 {
     struct op *dot = NULL, *end = block_terminator(g->block);
@@ -550,8 +554,8 @@ static struct op *wait_of_carried_dot(const struct batch *g, const struct ring *
 }
 
 /* Leaves one dot in flight while the next one starts; the stage of a dot is released behind the wait for that dot,
- * one iteration later. If the loop computes an operand, this operand has only one buffer. The wait for the previous
- * dot then stands in front of the store to this buffer, and all other ops of the iteration overlap that dot. */
+ * one iteration later. An operand that the loop computes has only one buffer: the wait for the previous dot then
+ * stands in front of the store to this buffer, and the ops in front of the wait overlap the previous dot. */
 static void leave_one_in_flight(struct batch *g, struct ring *r)
 {
     struct op *loop = g->block->parent, *end = block_terminator(g->block), *wait = g->wait, *put = NULL;
@@ -576,7 +580,7 @@ static void leave_one_in_flight(struct batch *g, struct ring *r)
     advance(&b, r);
 }
 
-/* Does another batch, or another iteration, wait for a stage behind the loop? */
+/* Is the ring used again behind the loop, by a later batch or in the next iteration of a loop around it? */
 static bool goes_on(const struct specialize *w, const struct batch *g, const struct op *loop)
 {
     const struct batch *last = g;
@@ -667,7 +671,7 @@ static void read_stage(struct specialize *w, struct batch *g, struct take *t, st
     }
 }
 
-/* Waits for the stage in front of its first reader, and releases it behind the last. */
+/* Builds the wait for the stage in front of the stage's first reader, and the release behind its last reader. */
 static void use_ring(struct specialize *w, struct batch *g)
 {
     struct ring *r = &w->rings.at[g->ring];
@@ -762,8 +766,8 @@ static struct value *copy_of(struct specialize *w, struct value *v)
     return at && *at ? *at : v;
 }
 
-/* Copies a tile. The first load of a ring's stage waits until the stage is empty, and announces the bytes of all its
- * copies. */
+/* Builds the copy of a tile into the ring's current stage. In front of the first copy into a stage, builds a wait
+ * until the stage is empty, and the announcement of the bytes of all its copies. */
 static void copy_take(struct specialize *w, struct builder *b, struct batch *g, const struct take *t)
 {
     struct ring *r = &w->rings.at[g->ring];
@@ -829,7 +833,7 @@ static const struct take *take_of(struct specialize *w, const struct op *load, s
     return NULL;
 }
 
-/* Copies an early return and the ops on which it depends. */
+/* Copies an `if` that contains a return to the producer. */
 static void produce_exit(struct specialize *w, struct builder *b, struct op *old)
 {
     struct op *either = build_if(b, copy_of(w, op_opnd(old, 0)), 0, NULL);
@@ -872,7 +876,7 @@ static void produce_block(struct specialize *w, struct builder *b, struct block 
 
 /* -- the pass -- */
 
-/* Builds `ready` in front of each early return in block b, up to the op `end`. */
+/* Builds `ready` at the start of each region that ends in an early return, for the ops of b in front of `end`. */
 static void make_ready_to_return(struct block *b, const struct op *end)
 {
     for (struct op *o = b->first; o != end; o = o->next)
