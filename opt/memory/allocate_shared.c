@@ -16,8 +16,8 @@
 
 #include "ir/target/target.h"
 
-/* A swizzle depends on address bits, so a buffer must be aligned to the period of its pattern: 1024 bytes at most,
- * and no more than the buffer's size. */
+/* A swizzle depends on address bits, so a buffer must be aligned to the period of its swizzle: at most 1024 bytes, and
+ * at most the buffer's size. */
 enum { ALIGN_BYTES = 128, SWIZZLE_BYTES = 1024 };
 
 struct buffer {
@@ -31,7 +31,7 @@ struct placement {
     struct func *func;
     VEC(struct buffer) buffers;
     struct map position; /* from an op to its position in the walk, + 1 */
-    struct map end;      /* from a loop to the position of its last inner op, + 1 */
+    struct map end;      /* from an op to the position of the last op inside it, or else to its own, + 1 */
     int next;
 };
 
@@ -80,7 +80,7 @@ static const struct op *loop_entered(const struct op *user, const struct op *all
     return found;
 }
 
-/* The `warps` op that has o in one of its roles; NULL: none. */
+/* The `warps` op around o; NULL: none. */
 static const struct op *roles_around(const struct op *o)
 {
     for (; o && o->code != OP_warps; o = o->block->parent)
@@ -95,7 +95,7 @@ static void live_at(struct buffer *b, int first, int last)
 }
 
 /* Extends the live range of b to the wait for the copy or dot that `reader` starts. This is the first wait that
- * leaves fewer copies or dots pending than have started since `reader`. */
+ * leaves no more copies or dots pending than have started after `reader`. */
 static void live_until_wait(struct placement *p, struct buffer *b, const struct op *reader)
 {
     enum opcode wait = reader->code == OP_wgmma ? OP_dot_wait : OP_bulk_wait;
@@ -122,8 +122,8 @@ static void extend_lifetime(struct placement *p, struct buffer *b, const struct 
         bool is_filled_by_producer =
             u->user->code == OP_mbar_init || (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v);
         if (is_filled_by_producer && roles_around(u->user)) {
-            /* the producer starts together with the consumers, and fills no buffer after the consumers' last use of
-             * it */
+            /* the producer starts together with the consumers, and fills a buffer only before the consumers' last use
+             * of this buffer */
             int start = lookup(&p->position, roles_around(u->user));
             b->first = start < b->first ? start : b->first;
             continue;
@@ -149,7 +149,7 @@ static bool live_together(const struct buffer *a, const struct buffer *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* Rounds n up to an offset at which a buffer of so many bytes may start. */
+/* Rounds n up to an offset at which a buffer of `bytes` bytes may start. */
 static int64_t round_up(int64_t n, int64_t bytes)
 {
     int64_t align = ALIGN_BYTES;
@@ -158,7 +158,8 @@ static int64_t round_up(int64_t n, int64_t bytes)
     return (n + align - 1) / align * align;
 }
 
-/* The lowest offset at which b overlaps none of the n placed buffers that are live together with it. */
+/* The lowest offset at which b overlaps none of the n placed buffers. With `overlap`, b may overlap those that are not
+ * live together with b. */
 static int64_t first_fit(const struct buffer *placed, int n, const struct buffer *b, bool overlap)
 {
     int64_t at = 0;
@@ -183,7 +184,7 @@ static bool has_dot(const struct block *b)
     return false;
 }
 
-/* A stable sort, so equal inputs give equal offsets. */
+/* Sorts the buffers by decreasing size. The sort is stable, so equal inputs give equal offsets. */
 static void sort_by_size(struct buffer *b, int n)
 {
     for (int i = 1; i < n; i++)
@@ -206,7 +207,7 @@ static int64_t fit(struct placement *p, bool overlap)
     return top;
 }
 
-/* Makes the buffers of a loop of dots live throughout the loop. */
+/* Makes each buffer that is allocated in a loop with dots live throughout that loop. */
 static void keep_apart(struct placement *p)
 {
     for (int i = 0; i < p->buffers.n; i++) {
@@ -218,7 +219,8 @@ static void keep_apart(struct placement *p)
 }
 
 /* Makes the buffers of each loop with dots disjoint if the same number of CTAs still fits on an SM: buffers that
- * share bytes would need barriers in each iteration. `compact`: the bytes in use with sharing. */
+ * share bytes would need barriers in each iteration. `compact`: the bytes in use if they share bytes. Returns the
+ * bytes in use. */
 static int64_t fit_apart(struct placement *p, int64_t compact)
 {
     const struct target *t = p->func->target;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* eviction_hints.c: marks the loads that read a row for the last time, so that the caches evict its lines first.
+/* eviction_hints.c: marks the loads that read a row for the last time, so that the caches evict the row's lines first.
  *
  *     for .. { %x = load (X + row + cols) }           for .. { %x = load (X + row + cols) }
  *     for .. { %x = load (X + row + cols) }    =>     for .. { %x = load (X + row + cols) evict=first }
@@ -7,9 +7,10 @@
  *
  * Programs may read a row several times, and all programs read some common data. The L1 cache of an SM may be too
  * small for both. A row is a tile whose address depends on the program and on the loop. The pass marks a load of a
- * row if no later op accesses memory through the same parameter. It does not mark a row that the kernel reads only
- * once: on an H200, DRAM delivers lines marked evict-first more slowly. Only whole vectors count, because another
- * instruction still reads the rest of a partially read line. Needs: vector widths. */
+ * row if no later op accesses memory through the same parameter. The pass does not mark the load of a row that the
+ * kernel reads only once: on an H200, DRAM delivers lines marked evict-first more slowly. It marks only loads of
+ * vectors of 16 bytes, because other loads read a line by several instructions, and the first of these would already
+ * mark the line. Needs: vector widths. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 
@@ -22,6 +23,7 @@ struct visit {
     bool unknown;
 };
 
+/* Does the address depend on a program id and on the number of an iteration? */
 static bool moves(const struct affine_table *t, const struct poly *p)
 {
     bool hangs = false, counts = false;

@@ -5,46 +5,45 @@
  *     %y = shared_load %a           =>       barrier
  *                                            %y = shared_load %a
  *
- * The pass walks in program order, with a list of the accesses since the last barrier. If an access overlaps one in
- * the list, and at least one of the two writes, the pass inserts a barrier in front of the access and removes from
- * the list the accesses that this barrier orders. The walk through a loop's body starts with the accesses in front
- * of the loop and those that are left at the end of the body, so each iteration is ordered after the previous one.
- * Needs: offsets of buffers.
+ * The pass walks through the ops in program order and keeps a list of the accesses since the last barrier. If an
+ * access overlaps one in the list, and at least one of the two writes, the pass inserts a barrier in front of the
+ * access and removes from the list the accesses that this barrier orders. The walk through a loop's body starts with
+ * the accesses in front of the loop and those that are left at the end of the body, so each iteration is ordered
+ * after the previous one. Needs: offsets of buffers.
  *
- * If a barrier in front of a loop, which executes once, saves a barrier inside the loop, the pass inserts it there:
+ * A barrier in front of a loop executes only once. If such a barrier makes one inside the loop unnecessary, the pass
+ * inserts it:
  *
  *     shared_store %a, %x                    shared_store %a, %x
  *     for ... {                     =>       barrier
  *       %d = wgmma %a, ...                   for ... {
  *                                              %d = wgmma %a, ...        warpgroups need not synchronize
  *
- * An async_copy does not write at its place in the program, but at some time before it ends. An async_wait makes the
- * end of a copy visible to the waiting thread, and the barrier after the async_wait makes it visible to the other
- * threads. Until then the copy is in flight, and barriers do not order it. The pass that started the copy ensures
- * that no other op accesses these bytes meanwhile. So no barrier is needed between a dot that reads one stage of a
- * ring and a copy that fills another stage. The same holds for the bytes that a wgmma reads, until its dot_wait.
+ * An async_copy does not write at its place in the program, but at some time before the copy ends. An async_wait
+ * makes the bytes of a copy visible to the waiting thread, and the barrier after the async_wait makes them visible
+ * to the other threads. Until then the copy is in flight, and barriers do not order it. The pass that built the
+ * async_copy ensures that no other op accesses these bytes meanwhile. So no barrier is needed between a dot that
+ * reads one stage of a ring and a copy that fills another stage. The same holds for the bytes that a wgmma reads,
+ * until its dot_wait.
  *
  * Two accesses to a ring do not conflict if their stage numbers always differ. If arithmetic computes one stage
- * number from the other, the pass evaluates it for every possible value. */
+ * number from the other, the pass evaluates this arithmetic for every value that the other can have. */
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 
 #include "ir/target/wgmma.h"
 
-/* A range of bytes that was read or written since the last barrier. */
+/* A range of bytes that an op has read or written since the last barrier. */
 struct access {
     int64_t start, end;
     bool writes;
-    enum {
-        ENDED,
-        COPY,
-        DOT,
-        PUT
-    } in_flight;    /* the kind of op in flight; ENDED after a wait that covers it */
-    bool landed;    /* a wait since the last barrier may have covered it, so a barrier can order it */
+    /* the kind of op, if it is in flight; ENDED: the access has ended, or a wait covers all ops of the kind */
+    enum { ENDED, COPY, DOT, PUT } in_flight;
+    /* the access is in flight, but a wait since the last barrier may cover it, so a barrier can order it */
+    bool landed;
     bool by_groups; /* each warpgroup accesses its own part */
-    const struct value
-        *stage; /* the stage's number, as an SSA value that is valid at the current place; NULL: any stage */
+    /* the stage's number, as an SSA value that is valid where the walk is; NULL: any stage */
+    const struct value *stage;
     int nstages;
 };
 
@@ -53,8 +52,8 @@ typedef VEC(struct access) accesses;
 /* Which threads take part in a barrier: none (no barrier is needed), those of one warpgroup, or all. */
 enum meeting { NOBODY, GROUP, ALL };
 
-/* A cached result of a walk through a loop that inserts nothing: the accesses before and after the loop, and the
- * barriers that it would insert. */
+/* The cached result of a walk that passed a loop and inserted nothing: the accesses before and after the loop, and the
+ * barriers that an inserting walk would insert. */
 struct known {
     accesses before, after;
     int nbarriers;
@@ -67,7 +66,7 @@ struct walker {
     struct map *known; /* the cached results for each loop; an inserted barrier empties the cache */
     bool insert;   /* false: the walk inserts nothing, and only finds the accesses that it leaves unordered */
     int nbarriers; /* the number of barriers that the walk would insert */
-    enum meeting largest;   /* the largest kind of these barriers */
+    enum meeting largest;   /* the kind of the largest of these barriers */
     const struct op *first; /* the op in front of which the first of these barriers belongs */
 };
 
@@ -122,7 +121,7 @@ static bool evaluate(const struct value *v, const struct value *known, int64_t i
                        o->attrs, o->nattrs, 1, result, opnds);
 }
 
-/* Can a's stage number be computed from b's, and does it differ from b's for each value of b's? */
+/* Can a's stage number be computed from b's, and does it differ from b's for each value that b's can have? */
 static bool follows_apart(const struct access *a, const struct access *b)
 {
     int64_t only, k;
@@ -188,8 +187,8 @@ static void forget(accesses *list, enum meeting m)
     list->n = n;
 }
 
-/* Notes that some or all of the copies or dots for which `wait` waits have ended. A thread waits for its own stores
- * only: stores of groups of warps need a wait that names the group. */
+/* Notes that some or all of the copies or dots for which `wait` waits have ended. A thread waits only for the bulk
+ * stores that it has started itself, so a bulk_wait with `group` covers the stores with `group`, and no others. */
 static void land(accesses *list, const struct op *wait)
 {
     int kind = wait->code == OP_async_wait ? COPY : wait->code == OP_bulk_wait ? PUT : DOT;
@@ -238,6 +237,7 @@ static void tally(struct walker *w, int nbarriers, enum meeting largest)
     w->largest = largest > w->largest ? largest : w->largest;
 }
 
+/* Notes that a barrier of kind m stands in front of o. If w->insert is set, inserts it. */
 static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since)
 {
     forget(since, m);
@@ -258,7 +258,8 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
 
 static void walk(struct walker *w, struct block *b, accesses *since);
 
-/* The accesses that are not yet ordered at the end of a region. The walk inserts no barriers. */
+/* The accesses that are not yet ordered at the end of a region, if those in `before` are not ordered at its start.
+ * Inserts no barriers. */
 static accesses outcome(struct walker *w, struct block *b, const accesses *before)
 {
     struct walker look = {.arena = w->arena, .known = w->known};
@@ -289,7 +290,7 @@ static void walk_regions(struct walker *w, struct op *o, accesses *now)
         walk(w, o->regions[i], now);
 }
 
-/* Counts the barriers that an iteration would get. */
+/* Walks an iteration of the loop o without inserting barriers, and returns the walker, which has counted them. */
 static struct walker barriers_in(struct walker *w, struct op *o, const accesses *since)
 {
     struct walker look = {.arena = w->arena, .known = w->known};
@@ -307,8 +308,7 @@ static bool has_loop(const struct op *o)
     return false;
 }
 
-/* Inserts a barrier in front of a loop if that saves one inside it. In nested loops only the innermost are
- * considered. */
+/* Inserts a barrier in front of an innermost loop if that makes a barrier inside the loop unnecessary. */
 static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
 {
     accesses rest = {0};
@@ -323,8 +323,8 @@ static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
         meet(w, o, inside.largest, since);
 }
 
-/* Walks the regions of a loop. At run time they execute alternately, any number of times. A `for` may execute no
- * iteration, and exits after its body. A `while` exits after its condition, which executes at least once. */
+/* Walks the regions of a loop, which execute alternately, any number of times. A `for` may execute no iteration, and
+ * exits after its body. A `while` exits after its condition, which executes at least once. */
 static void walk_rounds(struct walker *w, struct op *o, accesses *since)
 {
     diag_hurry(o->block->func->module->diag, o->loc);

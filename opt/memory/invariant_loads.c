@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* invariant_loads.c: marks a load in a loop with dots as invariant if no store of the loop writes the memory that it
- * reads.
+/* invariant_loads.c: marks a load in a loop with dots as invariant if no store of the loop writes the memory that the
+ * load reads.
  *
  *     for %k ... {                                       guard: New and W are apart
  *       %w = load %W + ...                               for %k ... {
@@ -8,10 +8,10 @@
  *       store %New + ..., %d                               %d = dot %w, ...
  *     }                                                    store %New + ..., %d
  *
- * pipeline_loops.c may then copy such tiles several iterations ahead, across the stores. Different parameters may
- * point to the same array, so the pass adds guards: at launch, each guard compares the address range of the load
- * with that of a store (alias.c). If ranges overlap, the launch uses the fallback kernel, which is compiled without
- * this pass. Loads in loops without stores need no mark. Needs: traced ops. */
+ * pipeline_loops.c may then copy the tiles of marked loads several iterations ahead, across the stores. Different
+ * parameters may point to the same array, so the pass adds guards: at launch, each guard compares the address range of
+ * the load with that of a store (alias.c). If ranges overlap, the launch uses the fallback kernel, which is compiled
+ * without this pass. Loads in loops without stores need no mark. Needs: traced ops. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 

@@ -8,30 +8,31 @@
  * Between its loads and its stores a program has no memory request in flight, and the number of registers limits how
  * many other programs share the SM. A prefetch takes no registers, and one thread can prefetch a whole row. The
  * distance, n programs, is l2_prefetch_near_bytes or l2_prefetch_far_bytes divided by the size of a row
- * (ir/params.h). This is about as many bytes as the registers of an H200's SMs hold, so that the row is in L2 when
- * its program starts. Rows prefetched further ahead did not stay in L2. Where many programs share an SM, some of
- * them have requests in flight anyway, and the pass does nothing. If at run time a row fills less than three
- * quarters of its tile, the distance is a third larger. The last n programs prefetch nothing.
+ * (ir/params.h). At a much shorter distance, a row would not be in L2 yet when its program starts; rows prefetched
+ * further ahead did not stay in L2. Where many programs share an SM, some of them have requests in flight anyway, and
+ * the pass does nothing. If at run time a row fills at most three quarters of its tile, the distance is a third
+ * larger. The last n programs prefetch nothing.
  *
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
  *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
  *
- * A loop that reads its row tile by tile waits for each tile. So the program prefetches the start of the row in
- * front of the loop: l2_prefetch_loop_bytes, or one tile if that is more. If each iteration also contains a
- * reduction of the whole tile, each iteration prefetches the tile that lies at this distance behind its own tile. If
+ * A loop that reads its row tile by tile waits for each tile. So the program prefetches l2_prefetch_loop_bytes of the
+ * row in front of the loop. If each iteration also contains a reduction of the whole tile, the program prefetches at
+ * least one tile there, and each iteration prefetches the tile that lies at this distance behind its own tile. If
  * several loops read one row, the last loop finds the row in L2; if tiles are long, the program prefetches, in front
- * of this loop, the first tile of a later program's row.
+ * of the last loop, the first tile of a later program's row.
  *
- * A tile is a row if its elements are contiguous, the address of its start depends on the program and not on memory,
- * and it ends at a bound or with the tile. If a loop reads the row, the start must be computed in front of the loop
- * (licm.c does that). Needs: vector widths, for alignment. */
+ * A tile is a row if its elements are contiguous, if the address of its start depends on the program id of axis 0 but
+ * not on other program ids, loops or memory, and if its mask is absent or compares columns with a bound. If a loop
+ * reads the row, the start must be computed in front of the loop (licm.c does that). Needs: vector widths, for
+ * alignment. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
 enum { VECTOR_BYTES = 16 };
 
 struct row {
-    struct value *start, *cols, *bound; /* bound NULL: the whole tile */
+    struct value *start, *cols, *bound; /* columns below `bound` exist; NULL: all `elems` columns do */
     int64_t elems;
     int elem_bytes;
 };
@@ -47,7 +48,7 @@ static struct op *def_as(const struct value *v, enum opcode code)
     return v && v->def && v->def->code == code ? v->def : NULL;
 }
 
-/* Does the load read a row: address start + cols, mask cols < bound? Fills r. */
+/* Does the load read a row: address start + cols, mask cols < bound? If so, fills r. */
 static bool row_of(const struct op *load, struct row *r)
 {
     if (load->code != OP_load || op_int(load, ATTR_volatile))
@@ -99,7 +100,8 @@ static struct value *later(struct prefetcher *a, struct builder *b, struct value
     return differs ? op_result(op_clone(b, v->def, &map)) : v;
 }
 
-/* Prefetches `most` elements, or fewer if the row is shorter; none if `exists` is false. */
+/* Builds a prefetch of `most` elements, or fewer if the row is shorter, or of none if `exists` is false (NULL: true).
+ */
 static void prefetch(struct builder *b, const struct row *r, struct value *start, int64_t most,
                      struct value *exists)
 {
@@ -114,8 +116,8 @@ static void prefetch(struct builder *b, const struct row *r, struct value *start
 /* The prefetch distance in bytes of rows; 0: no prefetch. A program has no request in flight during its reductions.
  * The longer its rows, the fewer other programs share the SM and have requests in flight meanwhile; the wider its
  * elements, the more bytes each of these programs has requested. A program that stores no row ends as soon as its
- * row has arrived, and its successor loads at once: there, prefetches made sums, variances and argmax of rows 1 to
- * 9 percent slower. */
+ * row has arrived, and the next program on the SM loads at once: prefetches made such kernels (sums, variances and
+ * argmax of rows) 1 to 9 percent slower. */
 static int64_t bytes_ahead(const struct func *f, const struct type *tile)
 {
     int reductions = 0;
@@ -148,7 +150,7 @@ static struct value *programs_ahead(struct builder *b, const struct row *r, int6
     return build_select(b, is_short, further, ahead);
 }
 
-/* Has the row the same length in every program? */
+/* Does the row have the same length in every program? */
 static bool is_as_long(const struct row *r)
 {
     return !r->bound || !value_depends_on(r->bound, false);
@@ -193,7 +195,7 @@ static bool follows(const struct op *loop, const struct row *r)
     return false;
 }
 
-/* Does each iteration reduce a tile at least as large as the row's tile? It then waits for the tile. */
+/* Does each iteration reduce a tile at least as large as the row's tile? The iteration then waits for the tile. */
 static bool waits(const struct op *loop, const struct row *r)
 {
     for (const struct op *o = loop->regions[0]->first; o; o = o->next)
@@ -202,8 +204,8 @@ static bool waits(const struct op *loop, const struct row *r)
     return false;
 }
 
-/* Prefetches the tile that starts `far` elements behind this iteration's tile, as far as the row goes. The prefetch
- * stands in front of the load; behind it, the prefetch would be issued only after the tile has arrived. */
+/* Prefetches the tile that starts `far` elements behind this iteration's tile, up to the end of the row. The prefetch
+ * stands in front of the load; behind the load, it would be issued only after the load's tile has arrived. */
 static void prefetch_further(struct op *loop, struct op *load, const struct row *r, int64_t far)
 {
     struct builder b = build_before(load);
@@ -214,11 +216,12 @@ static void prefetch_further(struct op *loop, struct op *load, const struct row 
     prefetch(&b, &rest, build_addptr(&b, r->start, at), r->elems, NULL);
 }
 
-/* The first loop that reads a row prefetches it. */
+/* Prefetches, in front of the first loop that reads a row, the start of the row. If each iteration waits for its tile,
+ * also prefetches in each iteration a later tile. */
 static void prefetch_own(struct prefetcher *a, struct op *loop, struct op *load, const struct row *r)
 {
     struct builder b = build_before(loop);
-    b.loc = load->loc; /* reports show the load for which the prefetch is */
+    b.loc = load->loc; /* reports show the prefetch at the line of the load */
     int64_t first = a->func->module->params->l2_prefetch_loop_bytes / r->elem_bytes,
             far = first > r->elems ? first : r->elems;
     bool each = waits(loop, r);
@@ -239,7 +242,7 @@ static bool is_read_behind(const struct op *loop, const struct value *start)
     return false;
 }
 
-/* The last of several loops over a row prefetches the first tile of a later program's row. */
+/* Prefetches, in front of the last of several loops over a row, the first tile of a later program's row. */
 static void prefetch_first_tile(struct prefetcher *a, struct op *loop, struct op *load, struct row *r)
 {
     const struct params *params = a->func->module->params;

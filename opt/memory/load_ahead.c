@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* load_ahead.c: loads the tiles that an iteration of a loop reads in the iteration before, into registers.
+/* load_ahead.c: makes each iteration of a loop load, into registers, the tiles that the next iteration uses.
  *
  *     for %t = 0 to %n step 1 carry(%y = %a) {       guard: X and Y are apart
  *       %x = load %X + %t ...                        %first = load %X + 0 ..., 0 < %n
@@ -10,16 +10,17 @@
  *                                                      yield %z, %next
  *                                                    }
  *
- * An iteration whose results the next one needs (a recurrence, a state that is updated, a sum or a maximum over warps)
- * waits for its loads, and its loads for the iteration before: the latency of memory counts once an iteration, however
- * short the arithmetic is. Loaded ahead, the tiles arrive while the arithmetic runs. If an iteration is short and reads
- * little, the loop is unrolled first, so that the loads of several iterations are in flight together. Loops with much
- * arithmetic stay if many CTAs share an SM: some of them load while others compute.
+ * In a loop that carries a state (a recurrence, or a sum or a maximum over warps), each iteration waits for its own
+ * loads and for the previous iteration. So each iteration takes at least the latency of memory, however short its
+ * arithmetic is. Tiles that are loaded an iteration ahead arrive while the arithmetic runs. If an iteration is short
+ * and reads little, the pass unrolls the loop first, so that the loads of several iterations are in flight together.
+ * Loops with much arithmetic stay as they are if many CTAs share an SM: some of them load while others compute.
  *
- * The addresses must follow from the loop's counter (rotate_loads.c). A store of the loop may not write what is loaded:
- * guards make the launch compare the ranges (alias.c), and other launches take the fallback, which is compiled without
- * this pass. Loops with barriers, atomics or loops in them stay, and so do kernels with dots, whose tiles
- * pipeline_loops.c copies ahead. Needs: traced ops, after single_trip_loops. */
+ * Pure ops must compute the addresses from the loop's counter and carried values (rotate_loads.c). The stores of the
+ * loop must not write the memory that is loaded: guards make the launch compare the ranges (alias.c), and a launch in
+ * which ranges overlap uses the fallback kernel, which is compiled without this pass. The pass leaves loops that
+ * contain loops, atomics or volatile loads as they are, and kernels with dots, whose tiles pipeline_loops.c copies
+ * ahead. Needs: traced ops, after single_trip_loops. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 #include "opt/pipeline/rotate_loads.h"
@@ -29,12 +30,15 @@
 
 enum { LANES = 32, WHOLE = 100, REGISTER_BITS = 32, COSTLY_SLOTS = 8, OTHER_REGS = 20 };
 
+/* What the body of a loop contains. */
 struct contents {
-    bool writes, waits, other; /* waits: threads wait for other threads, in a reduction or a scan */
-    int slots;                 /* a thread's instructions on elements, roughly */
-    int float_slots;           /* those of them that are no index arithmetic */
-    int regs;                  /* of a thread, for the largest tile of an iteration */
-    int64_t bytes;             /* that an iteration loads */
+    /* writes: the body contains a store; waits: threads wait for other threads, in a reduction or a scan; other: the
+     * body contains an op that excludes the rewrite */
+    bool writes, waits, other;
+    int slots;       /* a thread's instructions in elementwise ops, roughly */
+    int float_slots; /* the part of `slots` that computes with floats */
+    int regs;        /* a thread's registers for the largest tile of floats */
+    int64_t bytes;   /* the bytes of the tiles that an iteration loads */
 };
 
 static void look(struct op *o, void *ctx)
@@ -55,8 +59,8 @@ static void look(struct op *o, void *ctx)
     c->bytes += o->code == OP_load ? type_elems(t) * type_elem_bytes(t) : 0;
 }
 
-/* Marks the loads that may move past the loop's stores, and returns the registers of a thread that they take: of tiles
- * at most `most`, and scalars always move. */
+/* Marks as invariant the loads that may move to the previous iteration. Tiles move only while all marked loads take at
+ * most `most` registers of a thread; scalars always move. Returns the registers that the marked loads take. */
 static int mark(struct affine_table *t, struct op *loop, bool writes, int most)
 {
     int regs = 0;
@@ -79,8 +83,9 @@ static int mark(struct affine_table *t, struct op *loop, bool writes, int most)
     return regs;
 }
 
-/* The iterations whose loads are in flight together. Arithmetic of so many instructions takes as long as loads do; a
- * loop whose iterations wait for other threads takes that long in any case. */
+/* The number of iterations that the unrolled loop combines, so that their loads are in flight together. The number
+ * grows until the arithmetic takes as long as loads do (load_ahead_slots), while the tiles fit into `most` registers.
+ * It is 1 if threads wait for other threads, because an iteration then takes as long as loads do anyway. */
 static int factor_of(const struct op *loop, const struct contents *c, int regs, int most)
 {
     const struct params *params = op_params(loop);
@@ -91,10 +96,11 @@ static int factor_of(const struct op *loop, const struct contents *c, int regs, 
     return n;
 }
 
-/* Do other CTAs on the SM compute while one waits for its loads? Only if an iteration's arithmetic is long, and if so many
- * CTAs fit, by the registers of the tiles that live through an iteration, that they have enough bytes in flight. Then
- * registers for tiles that arrive early cost more, in CTAs, than they gain. Where threads wait for each other, a CTA's
- * warps load at the same time, and it takes one CTA and as many bytes more. */
+/* Do other CTAs on the SM compute while one CTA waits for its loads? They do if an iteration's arithmetic is long,
+ * and if enough CTAs, with enough bytes in flight, fit on the SM; the registers of the tiles that live through an
+ * iteration limit their number. Loading ahead would then cost more, because its registers leave space for fewer CTAs.
+ * Where threads wait for each other, all warps of a CTA load at the same time, so one more CTA and twice the bytes
+ * are necessary. */
 static bool others_compute(const struct func *f, const struct op *loop, const struct contents *c)
 {
     const struct params *p = op_params(loop);
@@ -109,7 +115,7 @@ static bool others_compute(const struct func *f, const struct op *loop, const st
            bytes >= p->load_ahead_bytes * (c->waits ? 2 : 1);
 }
 
-/* Does the loop run one iteration at most, for certain? */
+/* Do constant bounds show that the loop runs at most one iteration? */
 static bool runs_once(const struct op *loop, int64_t step)
 {
     int64_t lo, hi;
@@ -117,7 +123,7 @@ static bool runs_once(const struct op *loop, int64_t step)
            (step > 0 ? hi - lo <= step : lo - hi <= -step);
 }
 
-/* The loop's step; 0: it is no constant. */
+/* The loop's step; 0: the step is not a constant. */
 static int64_t step_of(const struct op *loop)
 {
     int64_t step;

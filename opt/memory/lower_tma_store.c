@@ -10,9 +10,9 @@
  *     }                                              }
  *                                                    bulk_wait read=1
  *
- * The kernel waits for a copy only before it writes to the copy's buffer again. Consecutive stores alternate between
- * two buffers. If each warpgroup has rows of its own, it stores these rows without a barrier with the other
- * warpgroups, so one warpgroup can store while another runs dots.
+ * The kernel waits for a copy only before it writes to the copy's buffer again, and behind the loop. An even number of
+ * consecutive stores alternates between two stages of the buffer. If a CTA has two warpgroups, each with rows of its
+ * own, each warpgroup stores its rows without a barrier with the other, so one can store while the other runs dots.
  *
  * This file also sets the box of each tensor map, which depends on the layout of the buffer that the map's copies
  * fill or read. */
@@ -51,7 +51,7 @@ static void fit_map(struct op *o, const struct type *buf, const int *order, cons
     for (int i = 0; i < buf->rank; i++)
         m.box[m.rank - buf->rank + i] = b->shape[order[i]];
     if (others.n > 0 &&
-        !tensor_map_equal(&m, &f->maps.at[others.number])) { /* other copies use another box */
+        !tensor_map_equal(&m, &f->maps.at[others.number])) { /* other ops need the map's old box */
         others.number = map_add(f, &m);
         op_set_int(o, ATTR_map, others.number);
     }
@@ -71,10 +71,10 @@ void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int 
 
 static const int in_order[RANK_MAX] = {0, 1, 2, 3, 4};
 
-/* The stores of a block that share a buffer. */
+/* All tensor_stores of the function, in program order. */
 struct stores {
     struct func *func;
-    VEC(struct op *) ops; /* of all blocks, in order */
+    VEC(struct op *) ops;
 };
 
 static void find_store(struct op *o, void *ctx)
@@ -102,8 +102,8 @@ static struct op *outermost_loop(const struct op *o)
     return loop;
 }
 
-/* The number of rows of one warpgroup, if each of two warpgroups has rows of its own and they need no common
- * barrier; 0 otherwise. */
+/* The number of consecutive rows of one warpgroup, if the CTA has two warpgroups, each with rows of its own; these
+ * need no common barrier. Otherwise 0. */
 static int rows_of_group(const struct op *store)
 {
     enum { GROUP_BIT = 2, GROUPS = 2 };
@@ -150,8 +150,8 @@ static void lower_store(struct op *o, struct value *stage, int group_rows)
     op_erase(o);
 }
 
-/* Lowers n consecutive stores of one block. Each store first waits until the previous copy from its buffer has read
- * the buffer. */
+/* Lowers n consecutive stores of one block. In front of each store, the kernel waits until the previous copy from the
+ * same stage of the buffer has read that stage. */
 static void lower_stores(struct op *const *ops, int n)
 {
     struct op *loop = outermost_loop(ops[0]), *last = ops[n - 1]->next;

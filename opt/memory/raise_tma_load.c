@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* raise_tma_load.c: turns loads of tiles into copies by tensor maps.
  *
- *     %p = addptr %As, %offsets                      map #m0 = f16 base=[%A] extents=[%M, %K] strides=[%sm 2 *, 2] box=[128 64]
+ *     %p = addptr %As, %offsets                      map #m0 = f16 base=[%A] extents=[%M, %K] strides=[%sm 2 *, 2]
+ *                                                              box=[128 64]
  *     for %k ... carry(%q = %p) {
  *       %m = (128 pid + i0 < M) & (64 %k + i1 < K)
  *       %a = load %q, %m               =>              %a = tensor_load %start0, %start1 map=0
@@ -30,7 +31,7 @@ struct candidate {
     struct value *starts[MAP_RANK_MAX];
     struct tensor_map map;
     struct guards guards;
-    const char *why; /* why it stays a load; NULL: it becomes a copy */
+    const char *why; /* the reason why the load stays a load; NULL: it becomes a copy */
 };
 
 struct raising {
@@ -41,7 +42,8 @@ struct raising {
 
 /* -- does it pay? -- */
 
-/* Does wgmma read v or a transposition of it? Other ops of the block may also read v; they load it into registers. */
+/* Does wgmma read v or a transposition of v? Other ops of the block may read v too (they will load it from shared
+ * memory into registers), but an op of another block may not. */
 static bool wgmma_reads(const struct value *v, const struct block *b)
 {
     bool any = false;
@@ -55,7 +57,7 @@ static bool wgmma_reads(const struct value *v, const struct block *b)
     return any;
 }
 
-/* Only loads of wgmma's operands gain from TMA, because wgmma reads them from shared memory anyway. */
+/* Only loads of wgmma's operands gain from TMA, because wgmma reads its operands from shared memory anyway. */
 static bool may_pay(const struct op *load)
 {
     return wgmma_reads(op_result(load), load->block);
@@ -89,6 +91,8 @@ struct spread {
     struct map seen;      /* from a value to the bit mask of its dimensions that have been visited */
 };
 
+/* Do the indices of v along `dim` stay separate in everything that is computed from v, up to stores whose masks
+ * exclude the wrapped rows? */
 static bool stays_apart(struct spread *x, const struct value *v, int dim);
 
 static bool stays_apart_in_dot(struct spread *x, const struct op *o, int i, int dim)
@@ -287,7 +291,7 @@ static void visit(struct op *o, void *ctx)
     VEC_PUSH(r->f->module->scratch, &r->loads, c);
 }
 
-/* Is the load an operand of one dot and nothing else? */
+/* Is a dot the only reader of the load, directly or through transpositions? */
 static bool is_only_operand(const struct op *load)
 {
     const struct value *v = op_result(load);
@@ -296,8 +300,8 @@ static bool is_only_operand(const struct op *load)
     return value_nuses(v) == 1 && may_pay(load);
 }
 
-/* Of the loads of one block that are only operands of dots, either all become copies or none does, because one
- * pipeline serves a loop. */
+/* If a load that only a dot reads stays a load, all loads of its block stay loads, because one pipeline serves a
+ * loop. */
 static void keep_together(struct raising *r)
 {
     for (int i = 0; i < r->loads.n; i++)

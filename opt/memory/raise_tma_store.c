@@ -27,13 +27,13 @@ struct putting {
 struct following {
     struct affine_table *t;
     const struct op *store;
-    const struct access *a; /* of the store */
-    bool passed;
+    const struct access *a; /* the store's access */
+    bool passed;            /* the walk has passed the store */
     const char *why;
 };
 
-/* Are two boxes of one array disjoint? They are if, along one dimension, their distance is at least the size of the
- * first box. */
+/* Are two boxes disjoint parts of one array? They are if, along one dimension, the distance of their starts is at
+ * least the size of the box that starts first. */
 static bool are_apart(const struct affine_table *t, const struct access *a, const struct type *tile_a,
                       const struct access *b, const struct type *tile_b)
 {
@@ -54,7 +54,7 @@ static bool are_apart(const struct affine_table *t, const struct access *a, cons
     return apart > 0;
 }
 
-/* May the store o write bytes that this store writes? This matters for earlier stores too, because copies are not
+/* May the store o write bytes that x->store writes? An o in front of x->store matters too, because copies are not
  * ordered with the stores of threads. */
 static bool may_touch(struct following *x, const struct op *o)
 {
@@ -90,8 +90,8 @@ static void visit_follower(struct op *o, void *ctx)
 
 /* -- does it pay, and is it legal? -- */
 
-/* Adds a guard that the row ends at a multiple of 16 bytes. On an H200, a copy of 32-bit elements with an odd bound
- * wrote one element too many. */
+/* Does the row end at a multiple of 16 bytes, for certain or under guards that this function adds? On an H200, a copy
+ * of 32-bit elements with an odd bound wrote one element too many. */
 static bool ends_aligned(struct putting *x, const struct access_dim *d, struct guards *g)
 {
     int64_t bytes;
@@ -103,8 +103,8 @@ static bool ends_aligned(struct putting *x, const struct access_dim *d, struct g
     return true;
 }
 
-/* If the mask bounds an index from below, adds a guard that the box does not start below this bound. On an H200,
- * loads may start below it, but stores are illegal there. */
+/* Does the box start at or above 0 along each dimension that the mask bounds from below, for certain or under guards
+ * that this function adds? On an H200, a load may start below 0, but a store there is illegal. */
 static bool begins_inside(struct putting *x, struct access *a)
 {
     for (int d = 0; d < a->ndims; d++)
@@ -132,8 +132,8 @@ static const char *find_doubt(struct putting *x, const struct op *store, struct 
 
 enum { ROWS_PER_WARP = 16 };
 
-/* The number of parts, by columns, in which a tile is stored: more than one if the tile needs more shared memory
- * than raise_tma_store_staged_bytes. The parts go through two buffers. */
+/* The number of parts, each of consecutive columns, in which a tile is stored: more than one if the tile needs more
+ * shared memory than raise_tma_store_staged_bytes. The parts go through two stages of a buffer. */
 static int parts_of(const struct func *f, const struct type *t)
 {
     const struct params *params = f->module->params;
@@ -154,7 +154,7 @@ static void build_tensor_store(struct builder *b, struct value *const *opnds, in
     op_set_int(build_op(b, OP_tensor_store, n, opnds, 0, NULL, 0), ATTR_map, map);
 }
 
-/* opnds: the tile, and its coordinates in memory, the column last. */
+/* Builds the stores of the parts. opnds: the tile, and its coordinates in memory, the column last. */
 static void store_parts(struct builder *b, struct value **opnds, int n, int map, int parts)
 {
     if (parts == 1) {
@@ -197,7 +197,7 @@ static void rewrite(struct putting *x, struct op *o, const struct access *a, con
     op_erase(o);
 }
 
-/* Rewrites the store and returns NULL, or returns the reason why it cannot. */
+/* Rewrites the store and returns NULL, or returns the reason why the store stays a store. */
 static const char *put(struct putting *x, struct op *o)
 {
     struct access a;

@@ -7,7 +7,8 @@
  *     for { ... %q ... }              | 8 KB again, not 16
  *
  * A buffer is live from the op that makes it to the last op of its block that reads it or that contains a reader.
- * The result is a lower bound of what allocate_shared.c needs, which exceeds it only by fragmentation. */
+ * The result is an estimate: allocate_shared.c may need more bytes, because it aligns buffers, leaves gaps, and keeps
+ * a buffer until the wait for the dot or copy that reads it. */
 #include "opt/memory/memory.h"
 
 static const struct op *ancestor_in(const struct block *b, const struct op *o)
@@ -25,7 +26,8 @@ static int place_of(const struct block *b, const struct op *o)
     return n;
 }
 
-/* The position in b of the last op that reads a buffer or a view of it, but at least `last`. */
+/* The position in b of the last op that reads the buffer or a view of it, or that contains such an op; at least
+ * `last`. */
 static int last_place(const struct block *b, const struct value *buf, int last)
 {
     for (const struct use *u = buf->uses; u; u = u->next) {

@@ -3,7 +3,7 @@
  * rows.
  *
  *     start 130 pid + 64 trips(%k), elements of 2 bytes        no: the kernel keeps its loads
- *     start pid * %n, nothing known of %n                      guard: 0 - (2 n rem 16)^2, at least 0 if 8 divides n
+ *     start pid * %n, nothing known of %n                      guard: 0 - (2 n rem 16)^2 >= 0, true if 8 divides n
  *
  * Along the outer dimensions, loads accept all coordinates, and stores all that are not negative
  * (raise_tma_store.c). Along the innermost dimension a box must start at a multiple of 16 bytes: on an H200 the
@@ -15,7 +15,7 @@
 
 enum { LOG_ALIGN = 4 };
 
-/* A power of two that divides the value of the term. */
+/* A number that divides the value of the term. */
 static int64_t divisor_of(struct affine_table *t, const struct term *x)
 {
     int64_t n = x->factor;
@@ -29,7 +29,8 @@ static int64_t divisor_of(struct affine_table *t, const struct term *x)
     return n;
 }
 
-/* Adds a guard that p bytes are a multiple of 16: that the square of the remainder is 0. */
+/* Adds a guard that p * bytes is a multiple of 16. The launch checks that an expression is at least 0; this one is 0
+ * minus the square of the remainder. */
 static bool guard(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g)
 {
     struct arena *arena = t->f->module->arena;
@@ -51,7 +52,7 @@ static bool guard(struct affine_table *t, const struct poly *p, int64_t bytes, s
     return good;
 }
 
-/* The uniform factors of the term. */
+/* The product of the term's uniform factors. */
 static struct poly uniform_part(const struct affine_table *t, const struct term *x)
 {
     struct poly p = {.n = 1, .at = {{.factor = x->factor}}};
