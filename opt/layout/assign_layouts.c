@@ -6,17 +6,18 @@
  *     %x = load %p : tile<512xf32>                        %p = addptr %s, %o : tile<512xptr<f32>,#l0>
  *                                                         %x = load %p : tile<512xf32,#l0>
  *
- * A *cheap* tile is computed from ranges and scalars without memory accesses: it gets the layout that its user
- * needs, and is rematerialized for each additional layout. All other tiles belong to equivalence classes; the tiles
- * of a class share a layout. The operands and results of an elementwise op are in one class, and so are a
- * loop-carried (or yielded) value and the values that it gets. A loaded or stored tile joins the class of its users
- * too, unless another dimension is contiguous in memory: then the access has a layout of its own, and its tile is
- * converted.
+ * A *cheap* tile is computed from ranges and scalars without memory accesses. It gets the layout that its user needs,
+ * and is rematerialized for each additional layout. All other tiles belong to equivalence classes; the tiles of a
+ * class share a layout. The operands and results of an elementwise op are in one class, and so are a loop-carried (or
+ * yielded) value and the values that it takes. A loaded or stored tile joins the class of its users too, unless their
+ * accesses are contiguous along another dimension in memory: then the access has a layout of its own, and the pass
+ * converts its tile.
  *
- * The pass assigns layouts to classes in the order of their tile sizes, largest first. The layout of a class with
- * accesses coalesces these, with the widest vectors that alignment allows. If a reduction or shape op links a class
- * to one that has a layout, the class gets the layout with which the op moves no data. If a user needs a value in
- * another layout, the pass inserts a `convert`. */
+ * Classes of dots and scans first get the layout that the dot or scan requires. Then the pass assigns layouts to
+ * classes in the order of their tile sizes, largest first. The layout of a class with accesses coalesces these
+ * accesses, with the widest vectors that alignment allows. If a reduction or shape op links a class to one that has a
+ * layout, the class gets the layout with which the op moves no data, unless the accesses of the class would coalesce
+ * too badly in that layout. If a user needs a value in another layout, the pass inserts a `convert`. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/pipeline/pipeline.h"
@@ -24,35 +25,37 @@
 
 enum { SEGMENT_BYTES = 128 };
 
-/* A class of values that share a layout (union-find). A class that joined another class points to it. */
+/* A class of values that share a layout (union-find). A class that has joined another class points to that class. */
 struct class
 {
     struct class *joined;
     const struct type *type; /* the type of one of its values; only its shape is used */
     const char *name;        /* the name of the first value, for explanations */
     const struct layout *layout;
-    const struct layout *anchor; /* the layout that a dot requires, or NULL */
+    const struct layout *anchor; /* the layout that a dot or scan requires, or NULL */
     int fast_dim;     /* the dimension along which its accesses are contiguous in memory; -1: any */
-    uint32_t reduced; /* a mask of the dimensions along which reductions reduce */
+    uint32_t reduced; /* the dimensions along which reductions reduce tiles of the class, as a mask */
     int nvalues;
     const struct op *access; /* one of the loads and stores of its values; NULL: there is none */
     /* the access that determined the layout, or the op that links the class to the one whose layout it took */
     const struct op *reason;
 };
 
-/* What the pass knows about one tile. */
+/* A tile in one layout; a list. */
 struct copy {
     const struct layout *layout;
     struct value *value;
     struct copy *next;
 };
+
+/* What the pass knows about one tile. */
 struct note {
     struct class *class; /* the tile's class; NULL: the tile is cheap */
     struct copy *copies; /* the tile in other layouts (for a cheap tile: in all its layouts) */
 };
 
-/* An op whose tile operands need a common layout that no result determines: a store, reduction or assertion. Loads
- * and atomics are sites too, in the class of their result. */
+/* An op whose tile operands need a common layout that no result determines: a store, reduction, histogram or
+ * assertion. Loads and atomics are sites too; their class is that of their result. */
 struct site {
     struct op *op;
     struct class *class;
@@ -75,7 +78,7 @@ struct assign {
     VEC(struct class *) classes;
     VEC(struct site *) sites;
     VEC(struct link) links;
-    VEC(struct op *) stores; /* stores in loops, which join classes when those are complete */
+    VEC(struct op *) stores; /* stores in loops and branches, which join classes after all other ops */
     struct map site_of;      /* op to its site */
     bool rows_first;         /* do warps split dots by rows first? */
     struct pair_reductions pairs;
@@ -83,7 +86,7 @@ struct assign {
 
 /* -- classes -- */
 
-/* The representative of a class. Compresses the path, because a class may have thousands of tiles. */
+/* Returns the representative of a class. Compresses the path, because a class may have thousands of tiles. */
 static struct class *find(struct class *c)
 {
     for (struct class *next; (next = c->joined); c = next)
@@ -116,8 +119,8 @@ static void unite(struct class *a, struct class *b)
     a->fast_dim = a->fast_dim < 0 ? b->fast_dim : a->fast_dim;
 }
 
-/* Joins two classes, unless their accesses are contiguous along different dimensions, or one class has accesses and
- * the other a dot's layout. */
+/* Joins two classes, unless their accesses are contiguous along different dimensions, or one class has contiguous
+ * accesses and the other the layout of a dot or scan. */
 static void join(struct class *a, struct class *b)
 {
     a = find(a);
@@ -152,7 +155,7 @@ static void add_note(struct assign *a, struct value *v, bool cheap)
 
 /* -- which tiles are cheap -- */
 
-/* Does the result's layout determine the operands' layouts? */
+/* Does the result's layout determine the layouts of the operands (layout_before)? */
 static bool maps_elements(const struct op *o)
 {
     return op_has(o, ELEMENTWISE) || is_shape_change(o) || o->code == OP_hint || o->code == OP_asm ||
@@ -174,7 +177,7 @@ static bool can_recompute(const struct op *o)
 /* -- collecting classes, sites and links -- */
 
 /* Joins the classes of a value and of the region argument or result that receives it: both must share a layout, even
- * if their accesses prefer different layouts. */
+ * if their accesses are contiguous along different dimensions. */
 static void unite_values(struct value *x, struct value *y)
 {
     if (class_of(x) && class_of(y))
@@ -210,7 +213,7 @@ static struct site *add_site(struct assign *a, struct op *o, struct class *c)
     return s;
 }
 
-/* Adds every tile operand of o to the class. */
+/* Joins the classes of o's tile operands with class c, except those of loads whose readers choose the layout. */
 static void join_operands(struct op *o, struct class *c)
 {
     for (int i = 0; i < o->nopnds; i++)
@@ -284,8 +287,8 @@ static void add_shape_change(struct assign *a, struct op *o)
             VEC_PUSH(a->arena, &a->links, ((struct link){o, class_of(op_opnd(o, i)), to}));
 }
 
-/* Joins the class of each operand of terminator or loop `by`, from operand `first` on, with the class of the value
- * (region argument or result) that receives it. */
+/* Joins the class of each of the n operands of terminator or loop `by` that start at operand `first` with the class of
+ * the value (region argument or result) that receives this operand. */
 static void carry(const struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)
@@ -370,7 +373,8 @@ static void gather_block(struct assign *a, struct block *b)
     const struct op *loop = b->parent && b->parent->code == OP_for ? b->parent : NULL;
     for (int i = 0; i < b->args.n; i++)
         add_note(a, b->args.at[i], false);
-    /* A tile that is loaded an iteration ahead is carried: its users see that it is a load's, as they see it of others. */
+    /* A tile that load_ahead.c loads an iteration ahead is carried by the loop. The users of the carried tile join the
+     * class of the load, as they would join that of any other load. */
     for (int i = 1; loop && i < b->args.n; i++)
         if (is_load(op_opnd(loop, i + 2)) && is_load(op_opnd(b->last, i - 1)))
             unite_values(b->args.at[i], op_opnd(loop, i + 2));
@@ -378,7 +382,8 @@ static void gather_block(struct assign *a, struct block *b)
         gather_op(a, o);
 }
 
-/* Transpositions move nothing: the class at the other end takes a dot's layout too, transposed. */
+/* A transposition moves no data if its operand and its result have corresponding layouts. So if a dot determines the
+ * layout of one of them, this function gives the corresponding layout to the class of the other. */
 static void anchor_transposed(struct assign *a)
 {
     for (bool changed = true; changed;) {
@@ -422,8 +427,8 @@ static int accessed_bytes(const struct op *access)
     return type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
 }
 
-/* The access that determines the class's order of dimensions: the first that is contiguous along the class's fast
- * dimension, or else any. */
+/* The access that determines the class's order of dimensions: the first one that is contiguous along the class's
+ * fast_dim, or else the first access. NULL: the class has no access. */
 static struct site *leader_of(const struct assign *a, struct class *c)
 {
     struct site *any = NULL;
@@ -438,10 +443,11 @@ static struct site *leader_of(const struct assign *a, struct class *c)
     return any;
 }
 
-/* The number of consecutive elements in each thread: the widest vector that the alignment of some access allows, but at
- * most 16 bytes of the widest stored type and assign_layouts_run_bytes of the widest loaded one. So a store of a narrow
- * type is a whole vector, and two loads of the wide type serve it: what one of them leaves of a sector, the other finds
- * in L1. Two stores would write each sector in two halves. */
+/* The number of consecutive elements in each thread: the widest vector that the alignment of some access allows, but
+ * at most 16 bytes of the widest stored type and assign_layouts_run_bytes of the widest loaded type. If a kernel
+ * loads a wide type and stores a narrow one, the store of a thread is then one whole vector, and its load takes two
+ * instructions; the second load finds in L1 the bytes of a sector that the first has not read. Two stores, in
+ * contrast, would write each sector in two halves. */
 static int vector_of(const struct assign *a, struct class *c, int fast_dim)
 {
     enum { VECTOR_BYTES = 16 };
@@ -467,8 +473,8 @@ static const struct layout *widened(struct assign *a, const struct op *o, const 
 
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason);
 
-/* The layout that a class without accesses inherits: the layout of the largest tile that is loaded by vector loads
- * and from which shape ops compute the class's tile. NULL: there is none. */
+/* The layout that a class without accesses inherits: the layout of the largest tile from which shape ops compute the
+ * class's tile and that vector loads load. NULL: there is none. */
 static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
 {
     const struct layout *best = NULL;
@@ -510,8 +516,8 @@ static const struct layout *own_layout(struct assign *a, struct class *c, const 
     return blocked(a, c, order, 1);
 }
 
-/* The number of consecutive elements along `dim` that the lowest register bits and then the lane bits of a warp
- * hold. */
+/* The number of consecutive elements along `dim` that one warp holds in its lowest register bits and then in its lane
+ * bits. */
 static int run_of_warp(const struct layout *l, int dim)
 {
     int run = layout_vector(l, dim, 1 << COORD_BITS_MAX), low = 0;
@@ -522,7 +528,8 @@ static int run_of_warp(const struct layout *l, int dim)
     return run;
 }
 
-/* Do the class's accesses coalesce in layout `l` as well as in their own best layout? */
+/* Do the class's accesses coalesce in layout l as well as in the class's own best layout, at least up to segments of
+ * SEGMENT_BYTES? */
 static bool serves_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     if (c->fast_dim < 0)
@@ -544,15 +551,15 @@ static int instructions_in(struct assign *a, struct class *c, const struct layou
     return regs / layout_vector(l, c->fast_dim, vector_of(a, c, c->fast_dim));
 }
 
-/* Does the access run once for a whole loop, because it loads what the first iteration reads? */
+/* Is the loop that carries the loaded tile its only user? The load then runs once, for the first iteration. */
 static bool is_before_loop(const struct op *o)
 {
     const struct use *u = o->nresults ? op_result(o)->uses : NULL;
     return u && !u->next && u->user->code == OP_for;
 }
 
-/* Do the accesses of a smaller tile need so many instructions in layout l that conversions to and from the layout that
- * suits them would cost less? */
+/* Would the class's accesses need so many instructions in layout l that it costs less to give the class its own best
+ * layout and to convert its tiles from and to l? */
 static bool scatters_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     const struct params *p = a->m->params;
@@ -570,8 +577,9 @@ static bool scatters_accesses(struct assign *a, struct class *c, const struct la
            conversions * p->lower_layout_conversion_shared_slots;
 }
 
-/* Gives class `to` the layout l if its tiles are smaller than those of `from` and l does not scatter its accesses, or if
- * they are equally large and its accesses coalesce in l as well. */
+/* Gives class `to` the layout l if the accesses of `to` permit that. If the tiles of `to` are smaller than those of
+ * `from`, l must not scatter these accesses (scatters_accesses); otherwise they must coalesce in l as well as in their
+ * own best layout. */
 static bool follow(struct assign *a, struct class *to, const struct class *from, const struct layout *l,
                    const struct op *reason)
 {
@@ -599,8 +607,8 @@ static void spread(struct assign *a)
     }
 }
 
-/* The class without a layout that has the largest tile. Among equally large ones a class with accesses comes first:
- * classes without accesses can take over its layout, but its accesses may not coalesce in a layout of theirs. */
+/* The class with the largest tile among the classes without a layout. Among equally large ones, a class with accesses
+ * comes first: the other classes can take over its layout, but its accesses may not coalesce in a layout of theirs. */
 static struct class *largest_undecided(const struct assign *a)
 {
     struct class *best = NULL;
@@ -660,7 +668,7 @@ static void add_copy(struct assign *a, struct note *n, const struct layout *l, s
     n->copies = c;
 }
 
-/* The op of v's block that is `user` or contains it. */
+/* The op of v's block that is or contains `user`. */
 static struct op *user_in_block(const struct value *v, struct op *user)
 {
     while (user->block != v->block)
@@ -694,7 +702,8 @@ static void demand_operands(struct assign *a, struct op *o, const struct layout 
             op_set_opnd(o, i, demand(a, op_opnd(o, i), l, o));
 }
 
-/* A cheap tile in layout l: for the first layout the tile itself, for others a copy of the op that computes it. */
+/* Returns the cheap tile v in layout l. The first layout becomes that of v itself; for each other layout, the function
+ * copies the op that computes v. */
 static struct value *recomputed(struct assign *a, struct value *v, const struct layout *l)
 {
     struct note *n = v->scratch;
@@ -754,7 +763,8 @@ static void convert_result(struct assign *a, struct builder *b, struct value *r,
     op_set_opnd(x->def, 0, r);
 }
 
-/* Operand i of a dot: in registers, or, for wgmma, in a buffer in shared memory (to_shared). */
+/* Returns operand i of a dot as the dot's instruction reads it: in registers, or, for wgmma, in a buffer in shared
+ * memory (to_shared). */
 static struct value *dot_operand(struct assign *a, struct op *o, int i, const struct layout *acc)
 {
     struct value *v = op_opnd(o, i);
@@ -827,7 +837,8 @@ static void rewrite_gather(struct assign *a, struct op *o)
     op_set_opnd(o, 1, demand(a, op_opnd(o, 1), class_of(op_result(o))->layout, o));
 }
 
-/* If a split has two scalar results, every thread must hold both elements of its operand in registers. */
+/* Converts the operand of a split. If the results are scalars, every thread must hold both elements of the operand in
+ * registers; for scalars, plain_layout gives such a layout. */
 static void rewrite_split(struct assign *a, struct op *o)
 {
     const struct value *half = &o->results[0];
@@ -917,9 +928,9 @@ void opt_assign_layouts(struct func *f)
     a.rows_first = dots_are_chained(f);
     count_pair_reductions(&a.pairs, f);
     gather_block(&a, f->body);
-    /* A tile that a loop carries may be a dot's result, which the class shows at the end of the loop. Then the store
-     * keeps a layout of its own, as behind a dot. */
     anchor_transposed(&a);
+    /* A stored tile that a loop carries may be a dot's result, which its class shows only after the walk through the
+     * whole loop. Then the store keeps a layout of its own, like a store of a dot's result itself. */
     for (int i = 0; i < a.stores.n; i++)
         add_access(&a, a.stores.at[i]);
     if (a.m->diag->nerrors)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* blocked_layout.c: the layout that coalesces accesses along an order of dimensions. It assigns a tile's coordinate bits to
- * registers, lanes and warps; in each dimension, the lowest bits first:
+/* blocked_layout.c: computes the layout that coalesces accesses along an order of dimensions. The computation assigns
+ * a tile's coordinate bits to registers, lanes and warps; in each dimension, the lowest bits first:
  *
  *     64 x 32, order 1 0, n = 4, 4 warps     columns  4 in a thread's registers, 8 in lanes
  *                                            rows     4 in lanes, 4 in warps, 4 in registers */

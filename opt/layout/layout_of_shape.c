@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* layout_of_shape.c: derives the layout of a shape op's result from its operand's, and the reverse, such that no element moves.
+/* layout_of_shape.c: derives the layout of a shape op's result from the layout of its operand, and the reverse, so
+ * that no element moves.
  *
- *     %y = trans %x order=[1 0]      #x = reg[(0,1)] lane[(1,0) (2,0)]      =>      #y = reg[(1,0)] lane[(0,1) (0,2)] */
+ *     %y = trans %x order=[1 0]      #x = reg[(0,1)] lane[(1,0) (2,0)]    =>    #y = reg[(1,0)] lane[(0,1) (0,2)] */
 #include "opt/layout/layouts.h"
 
 bool is_shape_change(const struct op *o)
@@ -17,8 +18,9 @@ bool is_shape_change(const struct op *o)
     }
 }
 
-/* l with the bit of its last dimension, of size 2, in registers: a lane or warp bit that held it swaps with a register
- * bit. Otherwise twice as many threads would hold each half, and a tile joined of halves would double its registers. */
+/* Returns l with the coordinate bit of the last dimension, which has size 2, in registers: if a lane or warp bit
+ * numbers this dimension, the function swaps it with a register bit. Without the swap, twice as many threads would
+ * hold each half of the tile, and a join of the halves would take twice as many registers. */
 static struct layout parts_in_a_register(const struct layout *l)
 {
     struct layout out = *l;

@@ -2,9 +2,9 @@
 /* layouts.h: the passes of this folder choose the layout of each tile, that is, which thread and register holds
  * which element, and lower the ops that move data between threads. In reading order: legalize_dot.c (instructions
  * and warps for dots), swap_dot_operands.c (a part of legalize_dot), modulo_contiguity.c (hints for axis_info.c),
- * assign_layouts.c, layout_of_shape.c, blocked_layout.c and
- * pair_reductions.c (parts of assign_layouts), lower_scan.c, lower_reduce.c,
- * lower_layout_conversion.c, vectorize.c. Below are the functions that they share. */
+ * assign_layouts.c, layout_of_shape.c, blocked_layout.c and pair_reductions.c (parts of assign_layouts), lower_scan.c,
+ * lower_reduce.c, lower_layout_conversion.c, vectorize.c. Below are the functions that several of these files, or
+ * passes of other folders, call. */
 #ifndef NESO_OPT_LAYOUT_LAYOUTS_H
 #define NESO_OPT_LAYOUT_LAYOUTS_H
 
@@ -17,8 +17,8 @@ struct pair_reductions {
     int crossings[COORD_BITS_MAX + 1][COORD_BITS_MAX];
 };
 void count_pair_reductions(struct pair_reductions *p, struct func *f);
-/* Swaps coordinate bits between warps and registers if fewer pairwise reductions then cross warps. The lowest
- * `vector` register bits stay, because they number the elements of a vector access. */
+/* Swaps coordinate bits between warps and registers if fewer pairwise reductions then combine elements of different
+ * warps. The lowest `vector` register bits stay, because they number the elements of a vector access. */
 void keep_pairs_in_warps(struct layout *l, const struct pair_reductions *p, int vector);
 
 /* -- layout_of_shape.c -- */
@@ -29,14 +29,15 @@ const struct layout *layout_before(const struct op *o, const struct layout *l);
 const struct layout *layout_after(const struct op *o, const struct layout *l);
 
 /* -- blocked_layout.c -- */
-/* Computes the layout that coalesces along `order`: n elements of the fastest dimension in each thread, then lanes, then
- * warps, then additional registers for the remaining elements. Dimensions of the mask `reduced` get warps last, because a
- * reduction inside a warp needs no shared memory. Returns the number of register bits of those n elements. */
+/* Computes the layout that coalesces along `order`, a list of dimensions from the most contiguous one on: n elements
+ * of the first dimension in each thread, then lanes, then warps, then additional registers for the remaining
+ * elements. The dimensions of the mask `reduced` get warps last, because a reduction inside a warp needs no shared
+ * memory. Returns the number of register bits that number those n elements (fewer if the tile is small). */
 int blocked_layout(struct layout *l, const struct type *t, const int *order, int n, int num_warps,
                    uint32_t reduced);
 
-/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l: the new coordinate bits
- * go to threads that hold replicas, then to new registers. */
+/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. Lane, warp and
+ * register bits that number replicas in l number the new elements first; new register bits number the rest. */
 void layout_widen(struct layout *out, const struct type *x, const struct type *r, const struct layout *l);
 
 /* -- lower_scan.c: the layout that a scan requires -- */
@@ -45,33 +46,35 @@ const struct layout *scan_layout(const struct op *o);
 /* -- lower_reduce.c: builds the region of a reduction or scan as a copy of another's -- */
 void region_copy(struct op *to, const struct op *from);
 
-/* -- swap_dot_operands.c: rewrites the loop of a dot; true if another dot replaced it -- */
+/* -- swap_dot_operands.c -- */
+/* Replaces the dot by one with swapped operands, or with an f32 accumulator, if that is better. `chains` is what
+ * dot_chains_swapped has returned for the dot. Returns whether the operands are swapped. */
 bool dot_swap_operands(struct op *dot, bool chains);
-/* Would dots of a loop read each other's results from registers if the operands of all of them, and of this one, were
- * swapped? `chains` is the answer. */
+/* Is the dot part of a chain of dots in a loop that would read each other's results from registers if the operands of
+ * all of them were swapped? */
 bool dot_chains_swapped(struct op *dot);
 
 /* -- lower_layout_conversion.c -- */
 bool convert_is_shared(const struct op *o); /* is o a convert that goes through shared memory? */
-/* Computes the layout of the shared buffer through which x is converted to y: the one with the fewest bank
- * conflicts; among equals, one that ldmatrix can load. */
+/* Computes the layout of the shared buffer through which x is converted to y: the one with which the store and the
+ * load take the fewest wavefronts; among equals, one that ldmatrix can load or stmatrix can store. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes);
 /* Loads the tile from a buffer as type t. */
 struct value *buffer_load(struct builder *b, struct value *buf, const struct type *t);
 
-/* -- legalize_dot.c: queries about dots for assign_layouts -- */
+/* -- legalize_dot.c: queries about dots -- */
 
-/* Can wgmma compute the dot? (If not, wgmma_for gives the reason.) */
+/* Can wgmma compute the dot? */
 bool dot_is_wgmma(const struct op *dot);
-/* Has the dot an operand of 8-bit floats, although no engine of the target multiplies such operands? */
+/* Does the dot have an operand of 8-bit floats, although no instruction of the target multiplies such operands? */
 bool dot_is_narrow(const struct op *dot);
-/* Does an operand of some dot depend on another dot's result? */
+/* Does operand a or b of some dot depend on another dot's result in the same iteration? */
 bool dots_are_chained(struct func *f);
 /* The layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
 /* The type of the buffer in shared memory from which wgmma reads operand i, whose layout in registers is x; NULL:
- * wgmma reads it from registers. It reads registers if the operand was computed in registers in nearly the layout
- * that wgmma needs. */
+ * wgmma reads the operand from registers. It does so for operand a if this operand is computed from another dot's
+ * result and needs no shared memory to get the layout that wgmma requires. */
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x);
 /* The layout of operand i in registers, for the accumulator's layout acc. */
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);

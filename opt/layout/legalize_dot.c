@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* legalize_dot.c: which instructions compute a dot, and which types and layouts must its operands have for them?
+/* legalize_dot.c: decides which instructions compute a dot, and which types and layouts its operands must have.
  *
  *     %d = dot %a, %b, %acc : tile<32x64xf32>    a, b fp8    =>     %a.1 = fext %a, %b.1 = fext %b : f16
  *                                                                   %d = dot %a.1, %b.1, %acc
  *
  * Warpgroups (wgmma, ir/target/wgmma.c) multiply f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more.
- * Operand b is then in shared memory, and so is a unless it was computed in registers. mma.sync, which a single warp
- * executes, multiplies tiles of at least 16 x 8, and fp8 only on some targets; on others the pass extends fp8 to
- * f16, which is exact. All other dots, mainly exact f32 and f64, use fused multiply-adds: each thread computes its
- * elements of the accumulator.
+ * Operand b is then in shared memory, and so is operand a, unless it is computed from another dot's result. mma.sync,
+ * which a single warp executes, multiplies tiles of at least 16 x 8, and fp8 only on some targets; on others the pass
+ * extends fp8 to f16, which is exact. All other dots, mainly exact f32 and f64, use fused multiply-adds: each thread
+ * computes its elements of the accumulator.
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
@@ -16,12 +16,13 @@
  * which a dot adds is unspecified. Without fp_fusion the addition stays separate, because the kernel then requires
  * two roundings.
  *
- * The kernel gets more warps than the user requested if a thread's part of an accumulator exceeds its registers, or
- * if the accumulators of two chained dots together exceed half of them. No result depends on the number of warps.
+ * The kernel gets more warps than the user requested if a thread's part of an accumulator exceeds the thread's
+ * registers, or if the accumulators of two chained dots together exceed half of the registers. No result depends on
+ * the number of warps.
  *
- * If one dot's result is another's operand, warps partition only the rows of the dots: then each warp computes the
- * operand of its part of the second dot from its own part of the first accumulator, and reductions along rows stay
- * in a warp as well. */
+ * If an operand of one dot is computed from another dot's result, warps partition only the rows of the dots. Then each
+ * warp computes its part of that operand from its own part of the first dot's accumulator, and reductions along rows
+ * stay in a warp as well. */
 #include "ir/target/wgmma.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
@@ -160,7 +161,7 @@ static void accumulate(struct op *o, void *ctx)
 {
     (void)ctx;
     if (o->code == OP_add && type_is_float(op_result(o)->type) && !o->block->func->fp_fusion)
-        return; /* the dot would round differently with the other summand as its accumulator */
+        return; /* with the other summand as its accumulator, the dot would not round the product separately */
     for (int i = 0; o->code == OP_add && i < 2; i++) {
         struct value *d = op_opnd(o, i), *x = op_opnd(o, 1 - i);
         if (!d->def || d->def->code != OP_dot || !is_zero(op_opnd(d->def, DOT_acc)) || value_nuses(d) != 1 ||
@@ -180,15 +181,15 @@ static void accumulate(struct op *o, void *ctx)
     }
 }
 
-/* The number of registers of a thread that hold the dot's accumulator. */
+/* The number of a thread's registers that hold the dot's accumulator. */
 static int acc_regs(const struct op *dot)
 {
     return tile_regs(op_result(dot)->type, dot->block->func->num_warps, 0);
 }
 
-/* Would the dot benefit from more warps? It would if its accumulator takes too many registers, or if the
- * accumulators of this dot and of the preceding one take more than half of the registers and twice the warps could
- * partition the rows of both. The other half of the registers is for the values between the two dots. */
+/* Would the dot benefit from more warps? It would if its accumulator takes too many registers, or if it is chained to
+ * a preceding dot, the accumulators of both take more than half of the registers, and twice as many warps could
+ * partition this dot's rows. The other half of the registers is for the values between the two dots. */
 static bool wants_warps(const struct op *dot)
 {
     enum { WARP_ROWS = 16 };
@@ -216,7 +217,7 @@ static void add_warps(struct op *o, void *ctx)
 
 struct forms {
     struct func *func;
-    struct map chained; /* dots that chain if their operands are swapped */
+    struct map chained; /* the dots for which dot_chains_swapped holds */
 };
 
 static void note_chained(struct op *o, void *ctx)

@@ -5,13 +5,14 @@
  *                                                       shared_store %buf, %x vec=4
  *                                                       %y = shared_load %buf vec=4 : tile<64x64xf32,#b>
  *
- * The pass stores the tiles of consecutive conversions first and then loads them all, so that a single barrier
+ * The pass first stores the tiles of all consecutive conversions and then loads them all, so that a single barrier
  * suffices. If the buffers take too much shared memory (stepdown.c), the pass splits a tile into halves and converts
- * them one after the other through the same bytes. #s is a swizzled layout with which neither stores nor loads have
- * bank conflicts, if such a layout exists (layout_shared_for). A conversion inside a thread or a warp stays a
- * `convert`, which codegen implements by moves or shuffles. Predicates are stored as bytes, pointers as integers. An
- * operand of wgmma (to_shared) is stored in the layout of its buffer's type, unless an earlier pass has already
- * stored it. Needs: layouts on all tiles. Leaves: shared buffers without offsets, accesses without barriers. */
+ * the halves one after the other through the same bytes. #s is a swizzled layout with which neither stores nor loads
+ * have bank conflicts, if such a layout exists (layout_shared_for). A conversion inside a thread or a warp stays a
+ * `convert`, which codegen implements by moves or shuffles. Predicates are stored as bytes, pointers as integers. The
+ * tile of a to_shared, for wgmma or a bulk copy, is stored in the layout of the buffer's type. The pass also lowers
+ * gathers and histograms, and results of atomics that several warps need, to accesses of shared memory. Needs: layouts
+ * on all tiles. Leaves: shared buffers without offsets, accesses without barriers. */
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -58,7 +59,7 @@ static bool is_dot_operand(const struct value *y)
     return false;
 }
 
-/* The number of wavefronts that a store from layout `from` and a load in layout `to` take. */
+/* The number of wavefronts that a store from layout `from` and a load in layout `to` take together. */
 static int wavefronts(const struct layout *shared, const struct layout *from, const struct layout *to,
                       int elem_bytes)
 {
@@ -147,7 +148,8 @@ static int64_t conversion_bytes(const struct op *o)
     return type_elems(t) * type_elem_bytes(t);
 }
 
-/* The op after the run of independent conversions that starts with `first`. */
+/* The op behind the run of independent conversions that starts with `first` and whose buffers together take at most
+ * bytes_most(first) bytes. */
 static struct op *end_of_run(const struct op *first)
 {
     int64_t bytes = conversion_bytes(first), most = bytes_most(first);
@@ -165,7 +167,8 @@ static struct op *end_of_run(const struct op *first)
 
 /* -- conversions in halves -- */
 
-/* Does exactly one register bit, and no lane or warp bit, determine this bit of the coordinate? */
+/* Can register bits, alone or combined, change only this bit of the coordinate, and does no lane or warp bit change
+ * it? */
 static bool is_in_registers(const struct layout *l, int bit)
 {
     struct span registers = {0};
@@ -178,8 +181,8 @@ static bool is_in_registers(const struct layout *l, int bit)
     return span_has(&registers, UINT32_C(1) << bit);
 }
 
-/* How a tile is cut into halves: it is reshaped to `shape`; then dimension `dim`, of size 2, is moved to the end and
- * split. */
+/* How a tile is cut into halves: the tile is reshaped to `shape`; then dimension `dim`, of size 2, is moved to the end
+ * and split. */
 struct cut {
     int rank, dim, shape[RANK_MAX], order[RANK_MAX], inverse[RANK_MAX];
 };
@@ -221,7 +224,7 @@ static bool find_cut(struct cut *c, const struct layout *from, const struct layo
     return false;
 }
 
-/* Computes the layout of the tile as pairs, and the layout of its halves. */
+/* Computes the layout of the tile that is reshaped and transposed for the split, and the layout of each half. */
 static void cut_layout(struct module *m, const struct cut *c, const struct layout *l,
                        const struct layout **pairs, const struct layout **half)
 {
@@ -261,8 +264,9 @@ static struct op *convert_in_halves(struct op *o)
     return seen->def;
 }
 
-/* Finds an intermediate layout such that the conversions from `from` to it and from it to `to` can both be cut: one
- * register bit is that of `from`, another that of `to`. False: there is none. */
+/* Finds an intermediate layout such that two conversions can both be cut: from t's layout to the intermediate one, and
+ * from the intermediate one to `to`. Half of the intermediate layout's register bits are register bits of t's layout,
+ * the others are register bits of `to`. Returns false if there is no such layout. */
 static bool find_third(struct layout *out, const struct type *t, const struct layout *to)
 {
     const struct layout *from = t->layout;
@@ -306,7 +310,8 @@ static struct op *convert_over_third(struct op *o)
 
 /* -- operands of wgmma -- */
 
-/* Stores a run of wgmma operands to buffers; the tensor cores read them after the next barrier. */
+/* Stores a run of tiles to the buffers from which asynchronous units (wgmma, bulk copies) read them, and builds a
+ * fence behind the last store. */
 static void store_operands(struct op *first, const struct op *end)
 {
     struct builder b = build_before(first);
@@ -401,7 +406,7 @@ static void expand_histogram(struct op *o)
     op_erase(o);
 }
 
-/* -- results of atomics, which one thread has and other warps that hold replicas need -- */
+/* -- results of atomics: one thread gets each result, and threads of other warps that hold replicas need it -- */
 
 static void share_result(struct op *o)
 {
@@ -421,7 +426,8 @@ static bool is_shared_result(const struct op *o)
            type_is_tile(op_result(o)->type) && layout_free_bits(op_result(o)->type->layout, IN_warp);
 }
 
-/* Cuts a conversion whose buffer would be too large; returns the first of the ops that replace it. */
+/* Cuts the conversion o while its buffer would be too large. Returns the first of the ops that replace o, or else
+ * o. */
 static struct op *cut(struct op *o)
 {
     for (struct op *first = o; first && convert_is_shared(o) && conversion_bytes(o) > bytes_most(o);) {

@@ -11,10 +11,10 @@
  *                                            %s = reduce %all axis=0 {...}                        inside each thread
  *
  * The shape ops move no data: they turn the axis bits that warps hold into a separate dimension. A thread holds up
- * to four partial results in registers (one vector load); if there are more, they are distributed over lanes that
- * otherwise would hold replicas. The layout of the other dimensions does not change. If a warp bit changes several
- * bits of the axis, the operands are converted to a layout in which each warp bit changes one. Needs: layouts.
- * Leaves: reductions inside warps only. */
+ * to four partial results in registers (lower_reduce_parts_log2); if there are more, they are distributed over lanes
+ * that otherwise would hold replicas. The layout of the other dimensions does not change. If the layout does not allow
+ * this split (can_split), the pass first converts the operands to a plain blocked layout. Needs: layouts. Leaves:
+ * reductions inside warps only. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
@@ -36,7 +36,8 @@ static struct axis_bits bits_of_axis(const struct layout *l, int axis)
     return a;
 }
 
-/* Does each warp bit change at most one bit of the axis? Only then can the axis be split. */
+/* Does each warp bit change at most one bit of the axis, and does no other bit of the layout change that axis bit?
+ * Only then can the axis be split. */
 static bool can_split(const struct layout *l, const struct axis_bits *a)
 {
     uint32_t taken = 0, axis = (1u << a->n) - 1;
@@ -63,7 +64,8 @@ static int count_bits(uint32_t x)
 
 /* -- splitting the axis into the part inside a warp and the warps' part -- */
 
-/* Splits the axis bits into maximal groups of adjacent bits that are all warp bits or all not, highest bit first. */
+/* Splits the axis bits into maximal groups of adjacent bits that are all held by warps or all not, highest bits first.
+ * Sets size[i] to the number of elements that group i numbers. Returns the number of groups. */
 static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
 {
     int n = 0;
@@ -96,7 +98,7 @@ static struct value *reshaped(struct builder *b, struct value *x, int rank, cons
     return same ? x : build_reshape(b, x, rank, shape);
 }
 
-/* Transposes the n dimensions from `axis` on, so that the dimensions of warp bits come last. */
+/* Transposes the n dimensions from `axis` on, so that those that warps hold come last. */
 static struct value *warps_last(struct builder *b, struct value *x, int axis, int n, const bool *is_warps)
 {
     int order[RANK_MAX], at = axis;
@@ -125,10 +127,10 @@ static struct value *split_axis(struct builder *b, struct value *x, int axis, co
     return reshaped(b, x, rank, shape);
 }
 
-/* -- the layout in which each thread has all partial results -- */
+/* -- the layout in which each warp has all partial results -- */
 
-/* Layout l with the bits of dimension `axis` moved from warps to registers (the first own_bits bits) and to lanes
- * that hold replicas (the others). */
+/* Returns layout l with the bits of dimension `axis` moved from warps to registers and lanes: the first own_bits bits
+ * to registers, and the others to lanes that hold replicas, or to registers if there are too few such lanes. */
 static struct layout gathered(const struct layout *l, int axis, const int *shape, int own_bits)
 {
     struct axis_bits a = bits_of_axis(l, axis);

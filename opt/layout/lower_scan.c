@@ -71,8 +71,8 @@ const struct layout *scan_layout(const struct op *o)
     for (int i = 0; i < all; i++)
         if (i < low || i >= low + n)
             others.bit[others.n++] = i;
-    /* Consecutive elements in memory go to lanes. If the axis is contiguous in memory, each thread gets a few
-     * consecutive elements. */
+    /* The innermost coordinate bits, which mostly number consecutive elements in memory, go to lanes. If the axis is
+     * the innermost dimension, each thread first gets a few consecutive elements. */
     bool fast = low == 0 || others.n == 0;
     int most = f->module->params->lower_scan_own_log2;
     int own = fast ? least(most, all - LANE_BITS - warps > 0 ? all - LANE_BITS - warps : 0) : n;
@@ -95,12 +95,14 @@ const struct layout *scan_layout(const struct op *o)
     return layout_intern(f->module, &l);
 }
 
-/* The numbers of axis bits in registers, lanes and warps; share_of returns false if the bits are not in that order,
- * or if a register, lane or warp bit changes several coordinate bits. */
+/* The numbers of axis bits in registers, lanes and warps. */
 struct axis_share {
     int n[IN_offset];
 };
 
+/* Computes *x. Returns false if the axis bits are not in the order registers, lanes, warps, if a bit of the layout
+ * that changes an axis bit changes other coordinate bits too, or if two bits of the layout change the same coordinate
+ * bit. */
 static bool share_of(const struct layout *l, int axis, struct axis_share *x)
 {
     int low = axis_low(l, axis), next = low;
@@ -127,9 +129,8 @@ struct split {
     struct builder b;
     struct op *scan;
     struct module *m;
-    int n,
-        /* n: the number of operands; axis: the dimension of the warps' part, which the rest of the axis follows */
-        axis;
+    /* n: the number of operands; axis: the dimension that numbers the warps; the next one is the rest of the axis */
+    int n, axis;
     bool reverse;
     struct axis_share share;
 };
@@ -186,7 +187,7 @@ static struct value *index_is(struct builder *b, struct value *index, int64_t i)
     return build_cmp(b, PRED_eq, index, build_const_int(b, index->type, i));
 }
 
-/* Moves dimension `dim` after all others. */
+/* Moves dimension `dim` behind all others. */
 static struct value *moved_last(struct builder *b, struct value *x, int dim)
 {
     int order[RANK_MAX], rank = x->type->rank;
@@ -248,8 +249,8 @@ static struct value *bits_as(struct builder *b, struct value *x, const struct ty
     return type_elem(x->type) == elem ? x : build_cast(b, OP_bitcast, x, elem);
 }
 
-/* Broadcasts elements from the last lane along `dim` to all lanes: an OR reduction, to which other lanes contribute
- * zeros. */
+/* Broadcasts elements from the last lane along `dim`, in the order of the scan, to all lanes: builds an OR reduction,
+ * to which the other lanes contribute zeros. */
 static struct value *from_lane(struct split *s, struct value *x, int dim)
 {
     const struct type *elem = type_elem(x->type), *bits = bits_type(s->m, elem);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pair_reductions.c: along which coordinate bits of a tile do pairwise reductions combine elements? Warps should not
- * hold these bits.
+/* pair_reductions.c: counts, for each coordinate bit of a tile, the pairwise reductions that combine elements along
+ * this bit, and gives warps the bits with the fewest such reductions.
  *
  *     %pairs = reshape %x : tile<4x2x128xi32>      of the 1024 elements of %x, those whose coordinates
  *     %xor = reduce %pairs axis=1 {...}            differ in bit 7 are combined: one crossing of bit 7

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* swap_dot_operands.c: transposes a loop-carried accumulator, or changes its type, as the dot's instructions
- * require.
+/* swap_dot_operands.c: swaps the operands of a dot, so that wgmma can compute the dot or read an operand from
+ * registers, and gives the dot an f32 accumulator instead of an f16 one.
  *
  *     %s = for ... carry(%x = %c) : 16x128 {                      %s.1 = for ... carry(%x = trans %c) : 128x16 {
  *       %d = dot %a, %b, %x                               =>        %d = dot (trans %b), (trans %a), %x
@@ -9,13 +9,14 @@
  *                                                                 %s = trans %s.1
  *
  * The transposed product equals the product of the transposed operands in reverse order. The pass swaps the operands
- * of a dot that has too few rows for a warpgroup, but enough columns. Transposing moves no data: it reinterprets the
- * same registers or buffer with another layout. The pass swaps only if both operands are loaded, because tensor maps
- * can then load them for wgmma; a computed operand has the layout that its own ops need.
+ * of a dot that has too few rows for a warpgroup, but enough columns. A transposition moves no data: it reinterprets
+ * the same registers or buffer with another layout. The pass swaps only if both operands are loaded, because tensor
+ * maps can then load them for wgmma; a computed operand has the layout that its own ops need.
  *
- * wgmma reads only its first operand from registers. So the pass also swaps the operands of dots whose first operand
- * is loaded, and whose second follows from results of such dots, in the iteration before or in this one: then these
- * operands stay in registers, where they otherwise go through shared memory, with a fence and a barrier.
+ * wgmma reads only its first operand from registers. So the pass also swaps the operands of chains of dots: the first
+ * operand of each dot is loaded, and the second is computed from the result of another dot of the chain, in the same
+ * or the previous iteration. The computed operands then stay in registers. Without the swap, they would go through
+ * shared memory, with a fence and a barrier.
  *
  *     for ... carry(%s) : 128x64 {                                for ... carry(%s) {
  *       %x = dot %w, (trunc %s), 0                                  %x = dot (trans (trunc %s)), (trans %w), 0
@@ -24,8 +25,8 @@
  *     }                                                             yield (trans %s.1)
  *                                                                 }
  *
- * The loop carries an f16 accumulator as f32, which is rounded once, after the loop: no instruction with an f16
- * accumulator is faster. */
+ * An f16 accumulator becomes an f32 one, which is rounded only once, behind the loop that carries it: no instruction
+ * with an f16 accumulator is faster. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
@@ -79,7 +80,8 @@ static struct op *build_dot(struct builder *b, const struct op *like, const stru
     return o;
 }
 
-/* After the loop, converts the result back to the form that its users expect. */
+/* Replaces dot o, whose accumulator the loop carries, by a dot of form f. Converts the initial accumulator to this
+ * form in front of the loop, and the result back behind the loop. */
 static void change_around(struct op *o, struct op *loop, const struct form *f)
 {
     struct value *acc = op_opnd(o, DOT_acc), *last = &loop->results[acc->index - 1];
@@ -101,6 +103,7 @@ static void change_around(struct op *o, struct op *loop, const struct form *f)
     op_erase(o);
 }
 
+/* Replaces dot o by a dot of form f, and converts the accumulator to this form and the result back. */
 static void change(struct op *o, const struct form *f)
 {
     const struct type *elem = type_elem(op_result(o)->type);
@@ -131,8 +134,8 @@ static bool fits_swapped(struct op *o, const struct form *f)
     return fits;
 }
 
-/* Could the dot read its second operand from registers if its operands were swapped? A program that transposes the
- * result itself has chosen which operand is the first. */
+/* Could wgmma read the dot's second operand from registers if the operands were swapped? Not if the program transposes
+ * the result itself: it has then chosen which operand is the first. */
 static bool could_chain(struct op *o)
 {
     for (const struct use *u = op_result(o)->uses; u; u = u->next)

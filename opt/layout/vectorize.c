@@ -4,10 +4,12 @@
  *     %x = load %p, %m : tile<512xf32,#l>      =>      %x = load %p, %m vec=4 tail=1
  *
  * A vector is as wide as the addresses allow (consecutive and aligned: axis_info.c) and as the layout allows
- * (consecutive elements in consecutive registers), and has 16 bytes at most. Where the elements of a vector may have
- * different mask values, the access gets a `tail`; where memory holds the mask, the vector ends with equal mask values. A comparison, mostly of a mask, gets the number of neighbouring
- * registers that hold equal values, so that one instruction and one predicate serve them all. Needs: final layouts.
- * Leaves: nothing else changed. */
+ * (consecutive elements in consecutive registers), and has 16 bytes at most. If the elements of a vector may have
+ * different mask values, the access gets a `tail`: code that accesses the elements of a partly masked vector one by
+ * one. If the mask is computed from a loaded tile, vectors are narrow enough that all their elements have the same
+ * mask value instead. A comparison, mostly of a mask, gets the number of neighbouring registers that hold equal
+ * values, so that one instruction and one predicate serve them all. Needs: final layouts. Leaves: nothing else
+ * changed. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
@@ -55,7 +57,8 @@ static void visit_cmp(const struct axis_table *axes, struct op *o)
     op_set_int(o, ATTR_same, same);
 }
 
-/* Sums of neighbours whose old values nobody reads, as one instruction, where the target has it and the mask is the same for all. */
+/* Sets the vector width of an atomic addition to f32 elements whose old values nobody reads, if the target has such an
+ * instruction. All elements of a vector must have the same mask value. */
 static void visit_atomic(const struct axis_table *axes, struct op *o)
 {
     const struct type *t = op_result(o)->type;
@@ -69,8 +72,8 @@ static void visit_atomic(const struct axis_table *axes, struct op *o)
         op_set_int(o, ATTR_vec, width);
 }
 
-/* Is a mask computed from a tile that memory holds? Then most vectors are masked in part, and each would be accessed twice. The masks
- * of a row's end, from indices and scalars, are in part true for one vector at most. */
+/* Is the mask computed from a loaded tile? Then most vectors are partly masked, and would take two accesses. A mask
+ * for the end of a row, computed from indices and scalars, is true for a part of at most one vector. */
 static bool is_from_memory(const struct value *v, int *budget)
 {
     const struct op *o = type_is_tile(v->type) ? v->def : NULL;

@@ -18,13 +18,13 @@
  *                                                              async_wait
  *
  * A load of a loop with dots becomes an asynchronous copy if all of these hold: only dots use its tile, directly or
- * through `convert`, `to_shared` and casts, or shared memory has space for the ring of a tile with other uses;
- * masked elements are 0 or undefined; the loop does not write the memory that the load reads; one copy has at least
- * 4 bytes; and pure ops compute the load's addresses and mask from the loop's counter and carried values. The pass
- * clones these pure ops, to compute addresses and masks stages - 1 iterations ahead. If a transposition stands
- * between the load and the dot, the pass transposes the load's addresses instead of the tile. Masks disable copies
- * past the last iteration. Let n be the distance from the counter to the loop's end, which is positive inside the
- * loop: the i-th iteration after the current one exists if n > i * |step|, compared as unsigned numbers.
+ * through `convert`, `to_shared` and casts, or shared memory has space for the ring of a tile with other uses; masked
+ * elements are 0; the loop does not write the memory that the load reads; one copy has at least 4 bytes; and pure ops
+ * compute the load's addresses and mask from the loop's counter and carried values. The pass clones these pure ops,
+ * to compute addresses and masks stages - 1 iterations ahead. If a transposition stands between the load and the dot,
+ * the pass transposes the load's addresses instead of the tile. Masks disable copies past the last iteration. Let n
+ * be the distance from the counter to the loop's end, which is positive inside the loop: the i-th iteration after the
+ * current one exists if n > i * |step|, compared as unsigned numbers.
  *
  * If the pass copies only the two operands of one dot, and this dot takes several MMA instructions along K, the pass
  * splits the dot into steps: one dot of one instruction's extent along K each. Operands of the next step are then
