@@ -5,8 +5,8 @@
  *     %b = add %y, %x     =>     (uses of %b become %a)
  *
  * The pass walks regions in order with a scoped hash table, which holds the ops that dominate the current op. A load
- * is available until the next op that may write, so the load's entry records the number of writes before it. The
- * pass does not replace ops with regions. Needs: valid SSA. Leaves: no new dead ops. */
+ * can replace another only if no op between them may write, so the load's entry records the number of writes before
+ * the load. The pass does not replace ops with regions. Needs: valid SSA. Leaves: no new dead ops. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -135,8 +135,8 @@ static void replace(struct op *o, struct op *with)
 
 static void visit_block(struct cse *c, struct block *b);
 
-/* A later iteration of a loop runs after the writes of an earlier one, so the body's writes count before its first
- * op. The second region of an `if` also counts the writes of the first region. */
+/* A later iteration of a loop runs after the writes of an earlier one, so a body that writes counts as one write in
+ * front of the body's first op. In the second region of an `if`, the writes of the first region count too. */
 static void visit_regions(struct cse *c, struct op *o)
 {
     bool writes = op_may_write(o);

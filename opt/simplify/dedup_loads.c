@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* dedup_loads.c: if neighbouring elements of a tile load the same address, loads it once and broadcasts the result.
+/* dedup_loads.c: if neighbouring elements of a tile are loaded from the same address, loads only one of them and
+ * broadcasts the result.
  *
  *     %i = range start=0 end=64                       %r = range start=0 end=8
  *     %w = div %i, 8                                  %i = mul %r, 8
@@ -8,12 +9,12 @@
  *                                                     %t = load %p : tile<8xi32>
  *                                                     %q = reshape (broadcast (expand_dims %t)) : tile<64xi32>
  *
- * Eight packed weights share a word, and a group of weights shares a scale: neighbours along a dimension then load
- * the same address under the same mask (axis_info.c gives the length of such runs). The pass loads the first element
- * of each run, which saves copies, registers and index arithmetic. It copies the pure ops that compute the address
- * from ranges and scalars, and applies the copies to the first elements only; if the address depends on other
- * values, the load stays unchanged. For a loop-carried pointer, the loop carries a second pointer, to the first
- * elements. Leaves: unused originals, for dce. */
+ * For example, eight packed weights share a word, and a group of weights shares a scale: neighbours along a dimension
+ * are then loaded from the same address under the same mask (axis_info.c gives the length of such runs). The pass
+ * loads the first element of each run, which saves copies, registers and index arithmetic. The pass clones the pure
+ * ops that compute the address from ranges and scalars; the clones compute it for the first elements only. If the
+ * address depends on other values, the load stays unchanged. If a loop carries the pointers, the pass makes it carry
+ * the pointers of the first elements too. Leaves: the original ops without uses, for dce. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -37,6 +38,7 @@ static const struct type *thin_type(const struct dedup *t, const struct type *x)
     return type_with_shape(t->m, x, x->rank, shape);
 }
 
+/* Builds the values of the range at the first elements of its runs. */
 static struct value *every(struct dedup *t, const struct op *range)
 {
     const struct type *type = op_result(range)->type;
@@ -87,7 +89,7 @@ static void start(struct dedup *t, struct value *v, struct value *first)
         *map_at_ptr(&t->copy, v) = first;
 }
 
-/* If the load's pointer is loop-carried, makes the loop also carry the pointers of the first elements. */
+/* If a loop carries the load's pointers, makes the loop also carry the pointers of the first elements of runs. */
 static void carry(struct dedup *t, const struct op *load)
 {
     struct value *v = op_opnd(load, 0);
@@ -115,7 +117,8 @@ static void carry(struct dedup *t, const struct op *load)
     t->axes = axis_analyse(body->func);
 }
 
-/* The exponent of the length of the runs that have equal addresses and masks. */
+/* The exponent of the length of the runs along `dim` in which all elements have equal addresses, masks and
+ * defaults. */
 static int run_of(const struct dedup *t, const struct op *load, int dim)
 {
     int run = COORD_BITS_MAX;

@@ -20,10 +20,10 @@
  *   - An elementwise op of splats becomes the splat of a scalar op.
  *   - A comparison that the operands' bounds decide (value_range.h) becomes a constant, and a mask that is constant
  *     for all elements disappears.
- *   - A comparison of widened elements with a constant becomes a comparison of the narrow elements, if their bounds
- *     permit.
+ *   - A comparison of sign-extended elements with a scalar becomes a comparison of the narrow elements, if these are
+ *     not negative.
  *   - An `if` with a constant condition becomes the region that it selects, and a `for` without iterations becomes
- *     its initial values.
+ *     its initial values. A sum over x + 0 becomes the sum over x, plus 0.
  *
  * One walk in program order visits operands before their uses, and also visits the ops that a rule builds. The walk
  * terminates, because each rule decreases the following tuple of counts in lexicographic order: ops in regions that
@@ -95,7 +95,8 @@ static bool depends_on_machine(const struct op *o)
            o->code != OP_rint;
 }
 
-/* Replaces every NaN by the canonical NaN, because the sign of other NaNs depends on the machine. */
+/* Replaces a NaN that an op computes by the canonical NaN, because the sign of other NaNs depends on the machine. Ops
+ * that only move bits or change the sign (neg, abs, select, bitcast) keep the bits of a NaN. */
 static uint64_t canonical_nan(const struct op *o, uint64_t bits)
 {
     enum dtype t = dtype_of(op_result(o));
@@ -126,7 +127,7 @@ static struct value *compute(struct builder *b, const struct op *o)
 enum constant { ZERO, ONE, ONES, SMALLEST, LARGEST, PLUS_ZERO, MINUS_ZERO, ONE_POINT_ZERO };
 enum gives { GIVES_x, GIVES_y, GIVES_zero };
 
-/* Identities of x op y with a constant y. The first five constants are integers, the others floats. */
+/* Identities of x op y with a constant y. The first five members of enum constant are integers, the others floats. */
 static const struct identity {
     enum opcode code;
     enum constant y;
@@ -377,7 +378,8 @@ static int order_of(enum pred p, struct bounds x, struct bounds y)
     }
 }
 
-/* Decides a cmp of x with itself, with the largest unsigned number, or of values whose bounds suffice. */
+/* Decides a comparison of x with itself, an unsigned comparison of x with 0, or a comparison of two values whose
+ * bounds suffice. Returns NULL if the result is unknown. */
 static struct value *known_comparison(struct builder *b, const struct op *o)
 {
     struct value *x = op_opnd(o, 0), *y = op_opnd(o, 1);
@@ -393,8 +395,9 @@ static struct value *known_comparison(struct builder *b, const struct op *o)
     return holds < 0 ? NULL : build_const_int(b, t, holds);
 }
 
-/* Rewrites a comparison of widened, nonnegative elements with a constant as a comparison of the narrow elements. A
- * constant above all elements is replaced by their upper bound + 1, which gives the same results. */
+/* Rewrites a comparison (eq or ne) of sign-extended, nonnegative elements with the splat of a scalar as a comparison
+ * of the narrow elements. A scalar that is negative or above all elements is replaced by the elements' upper bound +
+ * 1, which gives the same results. */
 static struct value *narrow_comparison(struct builder *b, const struct op *o)
 {
     const struct op *widened = def_if(op_opnd(o, 0), OP_sext), *splat = def_if(op_opnd(o, 1), OP_splat);
@@ -408,7 +411,8 @@ static struct value *narrow_comparison(struct builder *b, const struct op *o)
                      build_splat(b, number, x->type->rank, x->type->shape));
 }
 
-/* Simplifies the comparison of an i1, or of a widened i1, with 0. */
+/* Simplifies a comparison of integers: decides it if possible, narrows it, or, if it compares an i1 or a widened i1
+ * with 0, replaces it by the i1 or the negated i1. */
 static struct value *comparison(struct builder *b, const struct op *o)
 {
     if (o->code != OP_cmp || type_is_float(op_opnd(o, 0)->type))
@@ -467,7 +471,7 @@ static struct value *keep_zero(struct builder *b, const struct op *o)
 
 /* -- casts -- */
 
-/* Converts x to a type of another width: by the extension `code`, by trunc, or not at all. */
+/* Converts x to elements of type elem: by the extension `code`, by trunc, or, if the widths are equal, not at all. */
 static struct value *resize(struct builder *b, enum opcode code, struct value *x, const struct type *elem)
 {
     int from = width_of(x), to = type_elem_bits(elem);
@@ -557,7 +561,7 @@ static struct value *trans_of_trans(struct builder *b, const struct op *o)
     return !moves ? x : inner ? build_trans(b, x, both) : NULL;
 }
 
-/* Folds splats of constants, and shape ops of uniform tiles. */
+/* Folds splats of constants, shape ops of uniform tiles, and shape ops that change nothing or follow one another. */
 static struct value *shape(struct builder *b, const struct op *o)
 {
     uint64_t bits;
@@ -698,7 +702,8 @@ static bool settle_mask(struct op *o)
     return true;
 }
 
-/* Applies the rules to o. A new value that replaces o's result takes over its name. */
+/* Applies the rules to o, and returns whether one has replaced or changed it. A new value that replaces o's result
+ * takes over the result's name. */
 static bool rewrite(struct op *o)
 {
     if (inline_if(o) || drop_empty_loop(o) || take_zero_out(o) || settle_mask(o))

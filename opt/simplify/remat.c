@@ -8,12 +8,12 @@
  *                                                    %y = mul %x.1, %r
  *
  * A value that is used before and after the reduction of a row is live during the reduction. If a few cheap ops
- * compute it from 16-bit floats, keeping only the 16-bit floats live takes half the registers, so more programs fit
- * on an SM and hide the latency of memory. `opaque` keeps ptxas from merging the two computations. Rematerialization
- * costs instructions, so the pass changes nothing if the programs that fit on an SM without it already have enough
- * bytes in flight, nor if no more programs would fit. A program loads nothing during a reduction, so the number of
- * bytes that must be in flight grows with the number of reductions. Reductions of small tiles do not count. Needs:
- * layouts. Leaves: the same values. */
+ * compute this value from 16-bit floats, only the 16-bit floats need to stay live. They take half the registers, so
+ * more programs fit on an SM and hide the latency of memory. `opaque` keeps ptxas from merging the two computations.
+ * Rematerialization costs instructions, so the pass changes nothing if the programs that fit on an SM without
+ * rematerialization already have enough bytes in flight, or if no more programs would fit with it. A program loads
+ * nothing during a reduction, so the number of bytes that must be in flight grows with the number of reductions.
+ * Reductions of small tiles do not count. Needs: layouts. Leaves: the same values. */
 #include "opt/passes.h"
 
 enum { NARROW_BITS = 16, WIDE_BITS = 32, BYTE_BITS = 8 };
@@ -45,7 +45,7 @@ static void set_part(struct remat *a, const struct op *o, int part)
 
 /* -- which values can be rematerialized -- */
 
-/* An exponential counts as cheap if all registers of the CTA together can hold the tile at most once. */
+/* An exponential counts as cheap if its tile takes more than one part in remat_exp_part of a thread's registers. */
 static bool is_cheap(const struct remat *a, const struct op *o)
 {
     switch (o->code) {
@@ -66,7 +66,7 @@ static bool is_cheap(const struct remat *a, const struct op *o)
     }
 }
 
-/* Is v available at no cost: does it take few registers, or is it live anyway? */
+/* Is v available at no cost, because it takes few registers, or because it is defined outside of the block? */
 static bool is_at_hand(const struct remat *a, const struct value *v)
 {
     if (!v->def || v->def->block != a->block || v->def->code == OP_splat || v->def->code == OP_const)
@@ -84,7 +84,8 @@ static const struct value *narrow_root(const struct value *v)
     return v;
 }
 
-/* Do a few cheap ops compute v from a single tile of 16-bit floats? Sets *from, initially NULL, to this tile. */
+/* Do at most *ops cheap ops compute v from a single tile of 16-bit floats? Sets *from, initially NULL, to this tile,
+ * and subtracts the number of these ops from *ops. */
 static bool follows(const struct remat *a, const struct value *v, const struct value **from, int *ops)
 {
     if (is_at_hand(a, v))
@@ -174,10 +175,12 @@ static bool is_kept_over(const struct remat *a, const struct value *v, int part)
     return false;
 }
 
-/* What each thread keeps live across the end of a part. */
+/* What each thread keeps live across the end of a part. bits: all values; row_bits: the 16-bit floats from which some
+ * of these values can be rematerialized; least_bits: these 16-bit floats, and the values that cannot be
+ * rematerialized. */
 struct kept {
-    int bits, row_bits; /* the values, and the 16-bit floats that are enough for some of them */
-    int least_bits;     /* the values, if those are rematerialized from the 16-bit floats */
+    int bits, row_bits;
+    int least_bits;
 };
 
 static struct kept kept_over(const struct remat *a, int part)
@@ -196,7 +199,7 @@ static struct kept kept_over(const struct remat *a, int part)
     return k;
 }
 
-/* The programs that fit on an SM if a thread keeps so many bits. */
+/* The number of programs that fit on an SM if each thread keeps `bits` bits of values live. */
 static int programs_keeping(const struct remat *a, int bits)
 {
     const struct target *t = a->func->target;
@@ -206,8 +209,8 @@ static int programs_keeping(const struct remat *a, int bits)
     return target_ctas(t, 32 * a->func->num_warps, regs, 0);
 }
 
-/* At the end of each part: are enough bytes of rows in flight with the programs that fit, or do no more fit if values are
- * rematerialized? */
+/* Does rematerialization help at the end of no part? At the end of a part it helps if the programs that fit on an SM
+ * do not have enough bytes of rows in flight, and if more programs fit with rematerialization. */
 static bool has_room(const struct remat *a, int nparts)
 {
     for (int part = 0; part < nparts - 1; part++) {

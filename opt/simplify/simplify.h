@@ -2,7 +2,7 @@
 /* simplify.h: the passes of this folder remove ops or replace them by cheaper ones, without changing results. In
  * reading order: fold.c (constants and identities), cse.c, licm.c, dce.c, sink.c; unroll.c, single_trip_loops.c and
  * dedup_loads.c, which rewrite loops and loads of traced functions; remat.c, which runs on scheduled functions.
- * Below are the functions that other passes share. */
+ * Below are the functions that passes of other folders call too. */
 #ifndef NESO_OPT_SIMPLIFY_SIMPLIFY_H
 #define NESO_OPT_SIMPLIFY_SIMPLIFY_H
 
@@ -12,17 +12,19 @@
 bool attrs_equal(const struct op *a, const struct op *b);
 
 /* -- dce.c -- */
-bool op_is_dead(const struct op *o); /* true if o has neither a use nor a side effect */
+bool op_is_dead(const struct op *o); /* does o have neither a use nor a side effect? */
 /* Builds a new `for` before `old` and moves the body of `old` into it; the caller erases `old`. The new loop carries
- * the values of `old` for which `keep` is true (NULL: all), and the values `more`, whose yielded values the caller
- * adds (loop_yield). */
+ * the values of `old` for which `keep` is true (NULL: all), and further values, which start as `more`; the caller adds
+ * what the body yields for them (loop_yield). */
 struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value *const *more);
-void loop_yield(struct op *loop, int nmore, struct value *const *more);
-/* builds an i1 at b: does the loop run at least one iteration? */
+void loop_yield(struct op *loop, int nmore, struct value *const *more); /* appends `more` to the yielded values */
+/* Builds an i1 at b: does the loop run at least one iteration? */
 struct value *loop_runs(struct builder *b, const struct op *loop);
 
-/* -- unroll.c: builds the loop whose iterations are `factor` of the loop's, and returns it; `loop` then runs the
- * iterations that remain, or is erased. A loop of fewer iterations stays, and is returned. -- */
+/* -- unroll.c -- */
+/* Builds, in front of `loop`, a loop each of whose iterations runs `factor` iterations of `loop`, and returns the new
+ * loop; `loop` then runs the iterations that remain, or is erased if none remain. If constant bounds show that `loop`
+ * runs fewer than `factor` iterations, returns `loop` unchanged. */
 struct op *loop_unroll(struct op *loop, int64_t factor);
 
 #endif

@@ -20,7 +20,8 @@
  * far as registers allow. All loads are then in flight together, instead of starting after each reduction.
  *
  * The pass does not change kernels with dots: copies by tensor maps, which have guards of their own, gain more
- * there. Needs: traced ops after cse, so that equal bounds are one value. Leaves: the ops of the first iterations,
+ * there. Nor does it change kernels during which other programs may change memory (atomics, volatile loads, inline
+ * assembly). Needs: traced ops after cse, so that equal bounds are one value. Leaves: the ops of the first iterations,
  * for fold. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
@@ -51,7 +52,8 @@ static bool is_among(const struct single_trip *x, const struct op *loop)
     return loop && is_single_trip(x->t, loop);
 }
 
-/* The value of v after the single iteration of its loop. */
+/* Returns the value that v equals if each of the loops runs a single iteration: follows carried values to their
+ * initial values, and results of loops to the values that the bodies yield. */
 static const struct value *origin(const struct single_trip *x, const struct value *v)
 {
     for (;;) {
@@ -97,8 +99,8 @@ static bool is_i32(const struct value *v)
     return type_elem_bits(v->type) == 32;
 }
 
-/* Adds a guard that p - q + more >= 0, unless the condition is known to be true; false: it is known to be false, or
- * the launcher cannot compute it. */
+/* Adds a guard that p - q + more >= 0, unless this is known to be true. Returns false if it is known to be false, or
+ * if the launcher cannot compute it. */
 static bool guard_least(struct single_trip *x, const struct poly *p, const struct poly *q, int64_t more)
 {
     struct poly d, c = poly_int(more);
@@ -118,7 +120,8 @@ static bool guard_i32(struct single_trip *x, const struct poly *p)
     return guard_least(x, p, &none, -(int64_t)INT32_MIN) && guard_least(x, &none, p, INT32_MAX);
 }
 
-/* Adds guards that the launcher computes the same value of v as the kernel. */
+/* Adds guards which ensure that the launcher computes the same value of v as the kernel. Returns false if no guards
+ * can ensure that. */
 static bool guard_exact(struct single_trip *x, const struct value *v)
 {
     const struct op *o = v->def;
@@ -144,8 +147,8 @@ static bool guard_exact(struct single_trip *x, const struct value *v)
     }
 }
 
-/* Adds guards that lo < hi <= lo + step, and that the counter does not overflow. The guard that fails most often is
- * hi <= lo + step, for rows longer than a block. */
+/* Adds guards that lo < hi <= lo + step, and that the counter does not overflow. The first guard is hi <= lo + step,
+ * which fails most often: for rows longer than a block. */
 static bool guard_single_trip(struct single_trip *x, const struct op *loop)
 {
     const struct value *from = op_opnd(loop, 0), *to = op_opnd(loop, 1);
@@ -202,7 +205,7 @@ static void add_load(struct single_trip *x, struct op *load)
 
 /* -- registers -- */
 
-/* `percent` percent of a thread's registers. */
+/* The number of registers that are `percent` percent of a thread's registers. */
 static int registers_most(const struct func *f, int percent)
 {
     return func_regs(f, LANES * f->num_warps, false) * percent / 100;
@@ -255,7 +258,7 @@ static void merge(struct single_trip *x, struct merged *m)
     op_erase(m->load);
 }
 
-/* Can v be computed directly after `last`? */
+/* Is v available directly after `last`, or can it be computed there by moving pure ops? */
 static bool is_early(struct single_trip *x, const struct value *v, const struct op *last)
 {
     const struct op *o = v ? v->def : NULL;
@@ -269,7 +272,7 @@ static bool is_early(struct single_trip *x, const struct value *v, const struct 
     return true;
 }
 
-/* Moves o and its operands directly after `last`, and returns the last op moved. */
+/* Moves o, and the ops that compute its operands, directly after `last`. Returns o. */
 static struct op *move_early(struct op *o, struct op *last)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -282,7 +285,7 @@ static struct op *move_early(struct op *o, struct op *last)
     return o;
 }
 
-/* A nested return, or an assert, may end the program, so later loads must not move before it. */
+/* A nested return or an assert may end the program, so loads behind it must not move in front of it. */
 static void find_end(struct op *o, void *ctx)
 {
     *(bool *)ctx |= (o->code == OP_return && o->block->parent) || o->code == OP_assert;
@@ -329,7 +332,8 @@ static void rewrite(struct single_trip *x)
 
 /* -- the decision -- */
 
-/* Rewrites the loops and returns NULL, or returns the reason why it cannot. */
+/* Finds the loads of the loops and adds the guards. Returns NULL if the loops can be replaced, and otherwise the
+ * reason why not. */
 static const char *why_not(struct single_trip *x)
 {
     if (x->nloops < 2)
@@ -350,7 +354,8 @@ static bool same_bounds(const struct op *a, const struct op *b)
     return op_opnd(a, 0) == op_opnd(b, 0) && op_opnd(a, 1) == op_opnd(b, 1) && op_opnd(a, 2) == op_opnd(b, 2);
 }
 
-/* Handles the i-th loop together with the later loops of the same bounds, which it removes from the list. */
+/* Handles the i-th loop together with the later loops that have the same bounds, and removes all of them from the
+ * list. */
 static void visit(struct func *f, struct op **all, int i, int n)
 {
     struct single_trip *x = NEW(f->module->scratch, struct single_trip);

@@ -3,16 +3,17 @@
  * the value.
  *
  *     %c = addptr %p, %o : tile<128x128xptr<f32>>        for %i = ... {
- *     for %i = ... {                                =>     ... 64 registers more than before ...
+ *     for %i = ... {                                =>     ... (64 more registers are free) ...
  *       ...                                              }
  *     }                                                  %c = addptr %p, %o
  *     store %c, %x                                       store %c, %x
  *
  * A pure op moves directly before its first user if a loop is between them, and if keeping its operands live through
  * the loop takes no more registers than keeping its results live. The pass walks from the end of the block to its
- * start, so that users move first. Ops do not move past a loop that waits for other programs (a lock): the other
- * programs may wait for the code after that loop. If a dot is still in flight after the loop, scalars move before
- * the wait for this dot, so that they are computed while the dot runs. Needs: layouts. */
+ * start, so that users move before the ops that compute their operands. Ops do not move past a loop that waits for
+ * other programs (a lock): the other programs may wait for the code after that loop. If a dot is still in flight after
+ * the loop, scalars move before the wait for this dot, so that threads compute them while the dot runs. Needs:
+ * layouts. */
 #include "ir/target/fragments.h"
 #include "opt/passes.h"
 
@@ -45,7 +46,7 @@ static int regs_of(const struct value *v)
     return tile_regs(v->type, v->block->func->num_warps, REGISTER_BITS);
 }
 
-/* The op of block b that is u's user or contains it. */
+/* The op of block b that is or contains u's user. */
 static struct op *user_in(const struct use *u, const struct block *b)
 {
     struct op *o = u->user;
@@ -77,7 +78,8 @@ static struct op *first_user(const struct sink *s, const struct op *o)
     return first;
 }
 
-/* Is v live throughout the loop with body b, because v is defined outside of the loop or is its counter? */
+/* Is b the body of a loop throughout which v is live, because v is defined outside of the loop or is the loop's
+ * counter? */
 static bool lives_in_loop(const struct value *v, const struct block *b)
 {
     const struct op *loop = b->parent;
@@ -145,8 +147,8 @@ static bool waits_for_others(struct op *loop)
     return waits;
 }
 
-/* May an op stand between the dot and this wait for it? The registers of an operand must keep their values until then,
- * which they do if the wait takes the operand. */
+/* May an op move in front of this wait for a dot? The registers of the dot's operand a must keep their values until
+ * the wait; they do if the wait has that operand too, or if the dot reads it from shared memory. */
 static bool keeps_operand(const struct op *wait)
 {
     const struct op *dot = op_opnd(wait, 0)->def;
@@ -189,7 +191,7 @@ static bool goes_along(const struct sink *s, const struct op *o)
     return map_get_ptr(&s->along, o) && *map_get_ptr(&s->along, o);
 }
 
-/* Is o a scalar whose users are all after the next loop, or scalars that move there? */
+/* Is o a scalar each of whose users is behind the next loop, or is itself a scalar that will move there? */
 static bool is_wanted_behind(const struct sink *s, const struct op *o)
 {
     bool wanted = can_move(o) && !type_is_tile(op_result(o)->type) && op_result(o)->uses;
@@ -200,6 +202,7 @@ static bool is_wanted_behind(const struct sink *s, const struct op *o)
     return wanted;
 }
 
+/* Does o's result take at least as many registers as those operands of o that would be kept live for it? */
 static bool pays_along(const struct sink *s, const struct op *o)
 {
     int regs = 0;
@@ -211,8 +214,8 @@ static bool pays_along(const struct sink *s, const struct op *o)
     return regs <= regs_of(op_result(o));
 }
 
-/* Moves whole expressions of scalars. No single op of `a % b - a / b` would move, because it has more operands than
- * results, but the whole expression does not increase the number of live values if a and b are live anyway. */
+/* Moves whole expressions of scalars. No single op of `a % b - a / b` would move, because each has more operands than
+ * results; but to move the whole expression keeps no more values live if a and b are live anyway. */
 static void sink_numbers(struct sink *s, struct block *b)
 {
     for (struct op *o = b->last; o; o = o->prev)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unroll.c: unrolls a loop by the factor for which the program asks (tl.range's loop_unroll_factor).
+/* unroll.c: unrolls a loop by the factor for which the program asks (tl.range's loop_unroll_factor). load_ahead.c also
+ * unrolls loops, by factors of its own.
  *
  *                                                  %n = ((%lo < %hi ? (%hi - %lo - 1) / 2 + 1 : 0) / 2) * 2
  *     for %i = %lo to %hi step 2 unroll=2          %mid = %lo + 2 %n
@@ -11,14 +12,14 @@
  *                                                  for %i = %mid to %hi step 2 stages=1 carry(%s = %r) { ... }
  *
  * The iterations and their memory accesses keep their order. The remaining iterations, fewer than the factor, run in
- * a copy of the original loop, without a pipeline. The pass omits the copy if constant bounds show that no
- * iterations remain. The pass runs early, so later passes treat the unrolled loop like any other: a stage of its
- * pipeline holds the tiles of one unrolled iteration. Needs: traced ops. Leaves: arithmetic for fold. */
+ * the original loop, without a pipeline. The pass erases the original loop if constant bounds show that no iterations
+ * remain. The pass runs early, so later passes treat the unrolled loop like any other: a stage of its pipeline holds
+ * the tiles of one unrolled iteration. Needs: traced ops. Leaves: arithmetic for fold. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
-/* Computes the number of original iterations that the unrolled loop runs and the number that remain; false: the
- * bounds are not constant. */
+/* Computes the number of original iterations that the unrolled loop runs and the number that remain. Returns false if
+ * the bounds or the step are not constant. */
 static bool known_rounds(const struct op *loop, int64_t factor, int64_t *rounds, int64_t *left)
 {
     int64_t lo, hi, step;
@@ -34,8 +35,8 @@ static bool known_rounds(const struct op *loop, int64_t factor, int64_t *rounds,
     return true;
 }
 
-/* Builds the upper bound of the unrolled loop, with unsigned arithmetic, because hi - lo may exceed the signed
- * type. */
+/* Builds the value at which the unrolled loop ends and the original loop continues. Computes the number of iterations
+ * with unsigned arithmetic, because hi - lo may exceed the signed type. */
 static struct value *build_middle(struct builder *b, const struct op *loop, int64_t factor)
 {
     struct value *lo = op_opnd(loop, 0), *hi = op_opnd(loop, 1), *step = op_opnd(loop, 2);
