@@ -373,8 +373,8 @@ static void gather_block(struct assign *a, struct block *b)
     const struct op *loop = b->parent && b->parent->code == OP_for ? b->parent : NULL;
     for (int i = 0; i < b->args.n; i++)
         add_note(a, b->args.at[i], false);
-    /* A tile that load_ahead.c loads an iteration ahead is carried by the loop. The users of the carried tile join the
-     * class of the load, as they would join that of any other load. */
+    /* The loop carries a tile that load_ahead.c loads an iteration ahead. The users of the carried tile join the class
+     * of the load, as users of other loads do. */
     for (int i = 1; loop && i < b->args.n; i++)
         if (is_load(op_opnd(loop, i + 2)) && is_load(op_opnd(b->last, i - 1)))
             unite_values(b->args.at[i], op_opnd(loop, i + 2));

@@ -8,9 +8,9 @@
  * Programs may read a row several times, and all programs read some common data. The L1 cache of an SM may be too
  * small for both. A row is a tile whose address depends on the program and on the loop. The pass marks a load of a
  * row if no later op accesses memory through the same parameter. The pass does not mark the load of a row that the
- * kernel reads only once: on an H200, DRAM delivers lines marked evict-first more slowly. It marks only loads of
- * vectors of 16 bytes, because other loads read a line by several instructions, and the first of these would already
- * mark the line. Needs: vector widths. */
+ * kernel reads only once: on an H200, DRAM delivers lines marked evict-first more slowly. The pass marks only loads of
+ * vectors of 16 bytes: narrower loads read a line with several instructions, the first of which would already mark
+ * the line. Needs: vector widths. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 

@@ -237,7 +237,7 @@ static void tally(struct walker *w, int nbarriers, enum meeting largest)
     w->largest = largest > w->largest ? largest : w->largest;
 }
 
-/* Notes that a barrier of kind m stands in front of o. If w->insert is set, inserts it. */
+/* Notes that a barrier of kind m stands in front of o. If w->insert is set, inserts this barrier. */
 static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since)
 {
     forget(since, m);

@@ -100,8 +100,8 @@ static struct value *later(struct prefetcher *a, struct builder *b, struct value
     return differs ? op_result(op_clone(b, v->def, &map)) : v;
 }
 
-/* Builds a prefetch of `most` elements, or fewer if the row is shorter, or of none if `exists` is false (NULL: true).
- */
+/* Builds a prefetch of `most` elements, or fewer if the row is shorter. If `exists` is not NULL, the op prefetches
+ * nothing where `exists` is false. */
 static void prefetch(struct builder *b, const struct row *r, struct value *start, int64_t most,
                      struct value *exists)
 {

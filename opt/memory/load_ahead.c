@@ -98,9 +98,9 @@ static int factor_of(const struct op *loop, const struct contents *c, int regs, 
 
 /* Do other CTAs on the SM compute while one CTA waits for its loads? They do if an iteration's arithmetic is long,
  * and if enough CTAs, with enough bytes in flight, fit on the SM; the registers of the tiles that live through an
- * iteration limit their number. Loading ahead would then cost more, because its registers leave space for fewer CTAs.
- * Where threads wait for each other, all warps of a CTA load at the same time, so one more CTA and twice the bytes
- * are necessary. */
+ * iteration limit their number. Then the registers of tiles that are loaded ahead cost more than they gain, because
+ * they leave space for fewer CTAs. Where threads wait for each other, all warps of a CTA load at the same time, so
+ * one more CTA and twice the bytes are necessary. */
 static bool others_compute(const struct func *f, const struct op *loop, const struct contents *c)
 {
     const struct params *p = op_params(loop);

@@ -369,8 +369,8 @@ static void release_by_warps(struct rotation *r, const struct value *bar)
 
 /* Starts the second dot directly behind the first one, and places the wait for the second dot at the end of the
  * body, in front of the write of the next operand. ptxas would move this wait up, but moves no wait across a branch.
- * So a second mbar_wait for the second dot's mbarrier, which contains a branch, stands in front of the wait. Its phase
- * is already complete. (Another kind of branch also works, but was slower: 527 instead of 624 TFLOP/s for 128 x 128,
+ * So the pass builds a branch in front of the wait: it repeats the mbar_wait for the second dot's operand, whose phase
+ * is complete by then. (Another kind of branch also works, but was slower: 527 instead of 624 TFLOP/s for 128 x 128,
  * D = 128.) The repeated mbar_wait would hang if the mbarrier had completed the next phase too. Therefore each warp
  * releases the stage itself, behind its own mbar_wait, instead of one warp for its whole warpgroup. */
 static void reorder(struct rotation *r)

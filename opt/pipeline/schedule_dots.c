@@ -22,8 +22,8 @@
  * and a result of that dot's wait, so that these registers keep their values until the dot has ended.
  *
  * The pass leaves a segment as it is in three cases:
- * - The segment has only one dot. More ops behind that dot made mixtures of experts and matrix products with scales
- *   of blocks 3 to 25 percent slower, because copies then start later and values live longer.
+ * - The segment has only one dot. Moving more ops behind that dot made mixtures of experts and matrix products with
+ *   block scales 3 to 25 percent slower, because copies then start later and values live longer.
  * - ptxas would insert a wait in front of arithmetic on registers that a wgmma of the previous iteration has written
  *   (C7517).
  * - The live values would need more registers than a thread may use.
@@ -72,8 +72,8 @@ struct node {
 /* A value in registers. */
 struct held {
     int regs;
-    /* readers: the nodes that read the value. Code behind the segment that reads it counts as more readers, which
-     * are never placed. to_come: the readers that are not placed. */
+    /* readers: the nodes that read the value, and its uses behind the segment, which are never placed; to_come: the
+     * readers that are not placed */
     int readers, to_come;
 };
 
@@ -387,9 +387,10 @@ static int most_regs(const struct func *f)
                  : func_regs(f, shares ? 2 * threads : threads, true) / REGS_UNIT * REGS_UNIT;
 }
 
-/* The most registers that may be live. In a CTA of one warpgroup this exceeds the registers of a thread by a few:
- * to spill these costs less than to let the tensor cores wait for arithmetic. In a CTA of several warpgroups, other
- * warpgroups use the tensor cores meanwhile, so the limit leaves registers for ptxas's own values. */
+/* The largest number of registers that may be live. In a CTA of one warpgroup, this number exceeds the registers of a
+ * thread by a few: spills of so few registers cost less than tensor cores that wait for arithmetic. In a CTA of
+ * several warpgroups, other warpgroups use the tensor cores meanwhile, so the number leaves registers for ptxas's own
+ * values. */
 static int regs_allowed(const struct segment *s)
 {
     const struct func *f = s->func;
@@ -589,7 +590,7 @@ static void set_pending(struct segment *s)
     }
 }
 
-/* Does a dot whose wait stands behind `wait` read a too? */
+/* Does another dot, whose wait stands behind `wait`, read the value `a` too? */
 static bool is_read_longer(const struct value *a, const struct op *wait)
 {
     for (const struct use *u = a->uses; u; u = u->next)

@@ -4,9 +4,9 @@
  *
  *     for ... {                                  %bar, %buf = ...
  *       %a = tensor_load %x, %k map=0            warps { ready
- *       %s = to_shared %a                =>        for ... carry(%stage = 0, %phase = 0) {       the consumers
+ *       %s = to_shared %a                =>        for ... carry(%stage = 0, %phase = 0) {   the consumers
  *       %d = wgmma %s, ...                           mbar_wait %full[%stage], %phase
- *       %w = dot_wait %d                         %d = wgmma %buf[%stage], ...
+ *       %w = dot_wait %d                             %d = wgmma %buf[%stage], ...
  *       yield %w                                     %w = dot_wait %d
  *     }                                              mbar_arrive %empty[%stage]
  *                                                    yield %w, next stage, its phase
@@ -833,7 +833,7 @@ static const struct take *take_of(struct specialize *w, const struct op *load, s
     return NULL;
 }
 
-/* Copies an `if` that contains a return to the producer. */
+/* Builds, in the producer's role, a copy of an `if` that contains a return. */
 static void produce_exit(struct specialize *w, struct builder *b, struct op *old)
 {
     struct op *either = build_if(b, copy_of(w, op_opnd(old, 0)), 0, NULL);
@@ -876,7 +876,8 @@ static void produce_block(struct specialize *w, struct builder *b, struct block 
 
 /* -- the pass -- */
 
-/* Builds `ready` at the start of each region that ends in an early return, for the ops of b in front of `end`. */
+/* Builds `ready` at the start of each region that ends in an early return and belongs to an op of b in front of
+ * `end`. */
 static void make_ready_to_return(struct block *b, const struct op *end)
 {
     for (struct op *o = b->first; o != end; o = o->next)

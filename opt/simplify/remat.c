@@ -45,7 +45,8 @@ static void set_part(struct remat *a, const struct op *o, int part)
 
 /* -- which values can be rematerialized -- */
 
-/* An exponential counts as cheap if its tile takes more than one part in remat_exp_part of a thread's registers. */
+/* An exponential counts as cheap only if its tile, kept live, would take more than one part in remat_exp_part of a
+ * thread's registers. */
 static bool is_cheap(const struct remat *a, const struct op *o)
 {
     switch (o->code) {

@@ -215,7 +215,7 @@ static bool pays_along(const struct sink *s, const struct op *o)
 }
 
 /* Moves whole expressions of scalars. No single op of `a % b - a / b` would move, because each has more operands than
- * results; but to move the whole expression keeps no more values live if a and b are live anyway. */
+ * results. But moving the whole expression keeps no more values live if a and b are live anyway. */
 static void sink_numbers(struct sink *s, struct block *b)
 {
     for (struct op *o = b->last; o; o = o->prev)
