@@ -222,11 +222,11 @@ PARAM(l2_prefetch_loop_bytes, 32768, 16, 1048576, "bytes",
       "the part of a row that is prefetched before the loop that reads it",
       "layer norms with loops take 0.95 to 1.007 of the time, 0.985 in the mean")
 PARAM(l2_prefetch_short_elems, 2048, 1, 1048576, "elements",
-      "a row whose reductions times elements times element bytes is smaller is not prefetched",
+      "a row is not prefetched if its reductions times elements, divided by the bytes of an element, are fewer",
       "shorter rows gained at no distance; RMS norm of 8192 0.966 of a copy became 0.995, softmax of 8192 0.973 "
       "became 0.994")
 PARAM(l2_prefetch_long_elems, 8192, 1, 1048576, "elements",
-      "a row whose product is larger is prefetched over the long distance",
+      "a row with as many or more, counted likewise, is prefetched over the long distance",
       "where many programs share an SM it cost up to 9 percent (softmax of 4096 and 8192 columns)")
 PARAM(l2_prefetch_filled_percent, 75, 0, 100, "percent of a tile",
       "a row that fills a smaller part of its tile is prefetched over a longer distance",
