@@ -14,10 +14,11 @@
  * computed. The branches also make ptxas place each computation directly before its store; without branches, ptxas
  * interleaves the computations of all stores.
  *
- * The instructions are pure, in the store's block, and only the store uses their results. They move down to the
- * store, so no instruction in between may change a register that they read. Threads of a warp may diverge at the
- * branch, and reconverge after the store. The pass runs after scheduling, and only if the kernel has registers to
- * spare. It skips kernels with warp roles, because their asynchronous instructions need converged warps. */
+ * The instructions are pure and in the store's block, and only the store and each other use their results. They move
+ * down to the store, so no instruction in between may change a register that they read. Threads of a warp may
+ * diverge at the branch, and reconverge after the store. The pass runs after scheduling, and only if the kernel has
+ * registers to spare. It skips kernels with warp roles, because their asynchronous instructions need converged
+ * warps. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -25,12 +26,12 @@
 enum { NOWHERE = -1 };
 
 struct moved_reg {
-    /* numbers of uses and definitions in the kernel; a definition that may keep the old value (a guarded one) also
-     * counts as a use */
+    /* how often the kernel uses and defines the register; a definition that may keep the old value (it is guarded or
+     * TIED) also counts as a use */
     int uses, ndefs;
     int inside; /* uses by instructions that move to the current store */
-    /* Numbers of stores. store: the store for which `inside` counts. change: the last store with an instruction in
-     * front that defines the register and does not move to this store. */
+    /* Both are numbers of stores. store: the store to which `inside` refers. change: the last store that has an
+     * instruction in front that defines the register and does not move to that store. */
     int store, change;
 };
 
@@ -75,7 +76,7 @@ static void take_inside(struct branch_over *s, const struct insn *in, int store)
         use_inside(s, in->guard, store);
 }
 
-/* Is there an instruction between here and the store that does not move and that changes the register? */
+/* Does an instruction that stays between here and the store change the register? */
 static bool changes(const struct branch_over *s, int reg, int store)
 {
     return s->regs[reg].ndefs > 1 && s->regs[reg].change == store;

@@ -42,8 +42,8 @@ static struct mir *select_and_schedule(struct func *f, const struct codegen_opti
     return m;
 }
 
-/* Reports parameters that are larger than any GPU allows, and more shared memory than the target has; ptxas would
- * reject both with a less helpful message. */
+/* Reports an error if the parameters take more bytes than any GPU allows, or if the kernel needs more shared memory
+ * than the target has; ptxas would reject both with a less helpful message. */
 static void check_limits(const struct func *f, const struct ptx_info *info)
 {
     enum { PARAMS_MOST_BYTES = 4352 };

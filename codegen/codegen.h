@@ -4,8 +4,8 @@
  * The files of codegen/ in reading order: mir.h (machine IR and the stages), insns.h (PTX instructions as
  * data), select/ (tile ops to instructions), peephole.c with simplify.c and fuse.c (fewer instructions),
  * remat.c (rematerialization), schedule.c (order within blocks), branch_over_masked.c (branches around masked
- * stores), liveness.c, pressure.c (register reports), regalloc.c (register names), emit.c (PTX text),
- * codegen.c (the driver). */
+ * stores), liveness.c, pressure.c (register reports), regalloc.c (register names), resources.c (registers per
+ * thread, CTAs per SM), emit.c (PTX text), codegen.c (the driver). */
 #ifndef NESO_CODEGEN_CODEGEN_H
 #define NESO_CODEGEN_CODEGEN_H
 
@@ -22,15 +22,15 @@ struct ptx_param {
 struct ptx_info {
     int num_threads;
     int shared_bytes;
-    /* for a persistent kernel, the number of CTAs that are launched on each SM; the grid's three sizes follow the
-     * kernel's parameters as u32, then the tensor maps; 0: each CTA runs one program */
+    /* 0: each CTA runs one program. Otherwise the kernel is persistent: this many CTAs are launched on each SM, and
+     * the three sizes of the grid (u32) follow the kernel's parameters, before the tensor maps. */
     int persistent;
     bool stores_by_maps; /* TMA stores use some of the tensor maps */
-    int packs;         /* a CTA of n warps runs n programs along axis 0, for n up to this; 0: one program */
+    int packs;         /* if not 0: a CTA of n warps, n up to this, runs n programs along axis 0, one a warp */
     /* CTAs are launched as clusters of two if axis 0 (of a persistent kernel: the whole grid) is a multiple of this;
      * 0: never */
     int pair_multiple;
-    int ptx_version;   /* the lowest PTX version that has all used instructions: 80 is 8.0 */
+    int ptx_version;   /* the lowest PTX version with the target and all used instructions: 80 is 8.0 */
     int live_regs;     /* the maximum number of 32-bit registers live at once, as counted before ptxas */
     struct loc peak;   /* the source line with the most live registers */
     VEC(struct ptx_param) params;
@@ -47,7 +47,8 @@ struct codegen_options {
     bool emit_mir;          /* print machine IR instead of PTX */
     const char *skip;       /* names of stages to leave out: peephole, schedule, branch_over_masked, coalesce; NULL: none */
     struct text *registers; /* receives a report of the live registers at each place; NULL: no report */
-    /* Receives for each source line the maximum number of registers live in it; NULL: no report. */
+    /* Is called for each source line with the maximum number of registers live at the line's instructions; NULL: no
+     * report. */
     void (*line_registers)(void *ctx, int line, int registers);
     void *ctx;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* emit.c: prints machine IR as PTX text. No other file spells PTX: mnemonics come from insns.h, register names from
- * the allocation. The .version is the lowest that has the target and all used instructions. */
+ * the allocation. The .version directive gives the lowest PTX version that supports the target and all instructions
+ * of the kernel. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -109,7 +110,7 @@ static void put_opnd(const struct emitter *e, struct opnd x)
     }
 }
 
-/* n operands, separated by commas. */
+/* Prints n operands, separated by commas. */
 static void put_list(const struct emitter *e, const struct opnd *x, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -118,7 +119,7 @@ static void put_list(const struct emitter *e, const struct opnd *x, int n)
     }
 }
 
-/* Prints the operands that one word of an instruction's row in insns.h describes; returns their number. */
+/* Prints the operands that word `w` of the instruction's row in insns.h describes; returns how many it printed. */
 static int put_word(const struct emitter *e, const struct insn *in, const struct insn_word *w,
                     const struct opnd *x)
 {
@@ -138,15 +139,16 @@ static int put_word(const struct emitter *e, const struct insn *in, const struct
     return n;
 }
 
-/* Prints the operands that the words of the instruction's row describe; optional ones may be missing. Further
- * operands are registers that the instruction reads without naming them. */
+/* Prints the operands that the words of the instruction's row describe; optional operands may be missing. If there
+ * are more operands than words, the others do not print: they are registers that must stay unchanged until this
+ * instruction (a wgmma.wait_group). */
 static void put_opnds(const struct emitter *e, const struct insn *in)
 {
     struct insn_word w;
     const char *next = insn_info[in->form.code].operands;
     for (int i = 0, words = 0; i < in->nopnds && (next = insn_word(next, &w)); words++) {
         text_str(e->out, words == 0 ? "\t" : ", ");
-        /* the operand is a 64-bit descriptor or a vector of registers */
+        /* a word with an alternative describes a 64-bit descriptor; the alternative, a vector of registers */
         if (w.other && in->opnds[i].cls != CLASS_b64)
             insn_word(w.other, &w);
         if (w.kind == WORD_nothing)
@@ -169,8 +171,8 @@ static void put_loc(const struct emitter *e, const struct insn *in)
     text_char(e->out, '\n');
 }
 
-/* Prints a call. PTX requires a declaration of the called function before the call, which lists results and
- * arguments. */
+/* Prints a call with its results and arguments. put_texts prints the declaration of the called function that PTX
+ * requires. */
 static void put_call(const struct emitter *e, const struct insn *in)
 {
     text_str(e->out, "call (");
@@ -314,7 +316,7 @@ static int version_of(const struct mir *m)
     return version;
 }
 
-/* Prints the last component of a path, without the characters that a PTX string cannot contain. */
+/* Prints the last component of a path; '_' replaces each character that a PTX string cannot contain. */
 static void put_base_name(struct text *out, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -372,8 +374,8 @@ const char *ptx_param_name(const void *info, int64_t i)
     return ((const struct ptx_info *)info)->params.at[i].name;
 }
 
-/* Prints the guards as comments: somebody who launches this PTX without neso would notice a missing tensor map, but
- * not arguments that violate a guard. */
+/* Prints the guards as comments, unless the kernel has tensor maps: somebody who launches this PTX without neso
+ * notices a missing tensor map, but not an argument that violates a guard. */
 static void put_guards(const struct emitter *e, const struct ptx_info *info)
 {
     for (int i = 0; i < info->nguards && !info->nmaps; i++) {

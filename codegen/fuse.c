@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse.c: which two instructions can become one? The result of the first must have no other use.
+/* fuse.c: which two instructions can become one? The second must be the only use of the first one's result.
  *
- *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         floats: fma, if the kernel allows it; also shifts
+ *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         also if t is a shift; floats: fma
  *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
  *     setp q, x < y; not d, q          =>     setp d, x >= y         integers
  *     ld x; add t, x, y; selp d, t, x, p  =>  ld d; @p add d, d, y
  *
- * Multiplications and divisions by powers of two that are not fused become shifts. */
+ * Floats become an fma only if the kernel allows it. Integer multiplications by powers of two that are not fused
+ * become shifts; so do unsigned divisions, and unsigned remainders become an `and`. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -46,8 +47,8 @@ static void drop_use(struct peep *p, struct opnd x)
         p->regs.at[x.n].nuses--;
 }
 
-/* Computes x * y + z in one instruction, if the addition is the only use of x * y. The use counts of x and y stay
- * the same, because the new instruction reads them in place of the multiplication. */
+/* Computes x * y + z in one instruction, if the addition is the only use of x * y. The new instruction adds
+ * a use of x and of y; when peephole.c removes the dead multiplication, it subtracts a use of each. */
 static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in, struct opnd product,
                          struct opnd z)
 {
@@ -70,7 +71,7 @@ static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in
     } else {
         mul = p->m->func->fp_fusion ? only_for(p, b, product, INSN_mul) : NULL;
         bool nearest = (form.mods[0] == MOD_none || form.mods[0] == MOD_rn) &&
-                       !form.mods[1]; /* without .ftz, which only libdevice uses */
+                       !form.mods[1]; /* no .ftz, which only libdevice uses */
         if (!mul || !nearest || mul->form.type != form.type ||
             memcmp(mul->form.mods, form.mods, sizeof form.mods))
             return false;
@@ -177,7 +178,8 @@ static int log2_exact(int64_t x)
     return is_power_of_two(x) ? log2_floor(x) : -1;
 }
 
-/* Turns multiplications that were not fused, and unsigned divisions, by powers of two into shifts. */
+/* If the second operand is a power of two: turns a multiplication that was not fused, or an unsigned division, into
+ * a shift, and an unsigned remainder into an `and`. */
 static void cheapen(struct insn *in)
 {
     struct opnd *y = &in->opnds[2];

@@ -14,10 +14,11 @@
  *                  #n       a constant                                 as the number says
  *                  &a       also an address constant: a            _        an unused result (no operand)
  *                           variable, a parameter             _|d      an unused result and a predicate
- *                  {x}      a vector in braces, as long as the instruction says; {x4}: always 4
+ *                  {x}      a vector in braces, of nvec (struct insn) elements; {x4}: of 4
  *                  a|{%a4}  either                            x?       may be absent
- *              A colon precedes an operand's type where it is not the instruction's: a PTYPE; wide (twice its
- *              bits), from (its second type), piece (of its bits, an equal part for each of a vector)
+ *              An operand's type follows after a colon if it differs from the instruction's type: a PTYPE, wide (with
+ *              twice the bits of the instruction's type), from (the instruction's second type), or piece (the
+ *              instruction's bits divided by the number of elements of the vector)
  *   result     class of the register `d`: own (of the instruction's type), wide (twice its bits), pred, or none
  *   traits     those of ir.h's tile ops: PURE (depends on its operands only), COMMUTES (a and b), READS, WRITES
  *              (memory), EFFECT (is not moved), TERMINATOR (leaves the block), and WARP (all lanes of the warp
@@ -30,7 +31,8 @@
  *              of an address), copies, computes (exactly, if it fits), shifts, widens (32 bits to 64), converts (a cvt that
  *              may widen)
  *   undefined  how the emulator follows undefined bits: whole (an undefined bit of an operand makes the whole result
- *              undefined; halves of packed types are separate), bits (it makes the same bit of the result undefined), and
+ *              undefined; halves of packed types are separate), bits (an undefined bit makes the same bit of the
+ *              result undefined), and
  *              one word for each kind of instruction whose second operand can mask bits of the first */
 
 #ifdef CLASS
@@ -275,7 +277,8 @@ INSN(bulk_wait,      "cp.async.bulk.wait_group",          "#n:u32",             
 INSN(bulk_wait_read, "cp.async.bulk.wait_group.read",     "#n:u32",                  none, ALL, 80, none, waits, none, whole, "wait until all but n groups have read their source")
 INSN(map_prefetch,   "prefetch.tensormap",                "[t]",                     none, ALL, 80, none, copies, none, whole, "prefetch the tensor map at t")
 
-/* -- wgmma: d = a b + d or, without p, a b; s 1 or -1; t: transposed. `#` is the number of columns -- */
+/* -- wgmma: d = a b + d if p is true, else d = a b; s: the factor (1 or -1) of an operand; t: is an operand
+ * transposed? `#` is the number of columns -- */
 #define WGMMA(k, types) "wgmma.mma_async.sync.aligned.m64n#k" k "." types
 #define WGMMA_OPERANDS "{d:b32} a:u64|{%a4:b32} b:u64 p:pred #s:u32? #s:u32? #t:u32? #t:u32?"
 INSN(wgmma_f32_f16,       WGMMA("16", "f32.f16.f16"),    WGMMA_OPERANDS, none, ALL|WARP|TIED, 80, wgmma, tensor, none, whole, "64 rows of f16")

@@ -150,7 +150,7 @@ int insn_word_opnds(const struct insn_word *w, int nvec)
     return n ? n : 1;
 }
 
-/* The kind of operand k. A vector has as many elements as the row says or, if the row does not say, nvec. */
+/* The kind of operand k. A vector has nvec elements if the row does not give their number. */
 static enum word_kind kind_of(const char *row, int k, int nvec)
 {
     struct insn_word w;

@@ -3,18 +3,20 @@
  *
  *     select       tile ops       -> instructions, one register element at a time, not optimized
  *     peephole     fewer instructions: CSE, fusion, constants moved into addresses, dead code removed
+ *     remat        cheap values recomputed for each tile op that uses them, if registers are short
  *     schedule     list scheduling within each block
  *     branch_over_masked   a branch around the instructions that only a masked store needs
  *     regalloc     virtual registers -> fewer registers, named by class
+ *     resources    the number of CTAs that must fit on an SM
  *     emit         machine IR -> PTX text
  *
  * Most registers have one definition. Registers with several definitions are variables (values that loops carry or
  * branches yield), and destinations of guarded loads, to which the load's `other` value is assigned first. A guarded
- * instruction may leave its results unchanged, so it counts as a use of them, unless it is marked `fresh`. A TIED
- * instruction always reads its results.
+ * instruction may leave its results unchanged, and a TIED instruction reads them, so both count as uses of their
+ * results, unless they are marked `fresh`.
  *
  * Every block comes after its dominators in the order of blocks. A block falls through to the next one unless it
- * ends in an unguarded jump. */
+ * ends in an unguarded jump or return. */
 #ifndef NESO_CODEGEN_MIR_H
 #define NESO_CODEGEN_MIR_H
 
@@ -290,7 +292,7 @@ struct liveness {
     struct live_range *ranges;   /* the live range of each virtual register */
     int peak_regs;             /* the maximum number of 32-bit registers live at once */
     struct loc peak;
-    int peak_halves; /* the maximum as ptxas counts it, in 16-bit halves of registers */
+    int peak_halves; /* the maximum number of live 16-bit halves of registers, as ptxas counts them */
     int peak_preds;
     bool unpacks; /* does the kernel unpack registers into two 16-bit halves? */
 };
@@ -317,12 +319,13 @@ enum ptxas_kernel {
 int ptxas_regs(const struct mir *m, const struct liveness *live, enum ptxas_kernel kernel);
 /* The number of CTAs that fit on an SM if each thread has `regs` registers. */
 int resources_ctas(const struct mir *m, int regs);
-/* The number of CTAs among whose roles setmaxnreg divides an SM's registers; 0: it does not. */
+/* The number of CTAs that fit on an SM with the registers that setmaxnreg gives to the warp roles; 0: the kernel has
+ * no setmaxnreg. */
 int resources_ctas_of_roles(const struct func *f);
-/* Does the kernel have exactly one reduction of a whole tile, and no loop? */
+/* Does the kernel have exactly one reduction of a whole tile, and neither loops nor branches? */
 bool reduces_once(const struct mir *m);
-/* Sets m->ctas and info->persistent, and removes setmaxnreg if several CTAs share an SM. Runs after register
- * allocation. */
+/* Sets m->ctas and info->persistent, and removes setmaxnreg if more CTAs share an SM than
+ * resources_ctas_of_roles. Runs after register allocation. */
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info);
 
 /* -- branch_over_masked.c: returns whether anything changed -- */

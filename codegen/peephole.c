@@ -35,7 +35,7 @@ static void fold_address(const struct peep *p, struct opnd *at)
     }
 }
 
-/* Simplifies the guard. Returns false if it is always false, so that the instruction never executes. */
+/* Simplifies the guard. Returns false if the guard is always false: the instruction never executes. */
 static bool resolve_guard(const struct peep *p, struct insn *in)
 {
     while (in->guard >= 0) {
@@ -136,8 +136,8 @@ static void grow_table(struct peep *p)
     }
 }
 
-/* Replaces the instruction's results by those of an equal instruction in a dominating block; returns false if there
- * is none. */
+/* Replaces the instruction's results by those of an earlier equal instruction in this block or in a dominating block
+ * (a WARP instruction: in this block only); returns false if there is none. */
 static bool shared_before(struct peep *p, struct insn *in)
 {
     if (2 * p->table_used >= p->table_size)
@@ -360,7 +360,7 @@ static void sweep(struct peep *p)
     }
 }
 
-/* Counts the definitions of each register and records where they are. */
+/* Counts the definitions of each register, and finds whether it is stable and which of its bits may be 1. */
 static void count_defs(struct peep *p)
 {
     struct mir *m = p->m;

@@ -8,13 +8,14 @@
 
 struct reg_info {
     struct opnd alias;   /* the operand that replaces the register; OPND_none: it is not replaced */
-    /* the register's only definition, already rewritten; NULL: it has several, or the walk has not reached it yet */
+    /* the register's only definition, already rewritten; NULL: the register has several, its definition is guarded,
+     * or the walk has not reached the definition yet */
     struct insn *def;
     uint64_t bits;       /* the bits of the register that may be 1 */
     int block;           /* index of the block that contains def */
     int ndefs, nuses;
-    /* every use reads the same value: the register has one definition, or one followed directly by guarded
-     * definitions */
+    /* every use reads the same value: the register has one definition, or an unguarded one followed by guarded ones
+     * in the same block (a load's `other`, then the load) */
     bool stable;
 };
 
@@ -57,8 +58,8 @@ struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code);
 /* -- simplify.c -- */
 bool insn_is_integer(const struct insn *in);
 uint64_t peep_result_bits(const struct peep *p, const struct insn *in); /* the bits of the result that may be 1 */
-/* The bits of a register that may be 1 after this instruction, if the instruction sets the register to a constant or
- * increments it by a constant; else all bits. */
+/* If the instruction sets a register to a constant or increments it by a constant: the bits of the register that this
+ * instruction may change to 1; else all bits. */
 uint64_t peep_step_bits(const struct insn *in);
 /* Simplifies the instruction, or replaces its result; returns true if the instruction is no longer needed. */
 bool peep_simplify(struct peep *p, struct insn *in);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pressure.c: how many registers are live at which line, for --explain=registers, and which live ranges
- * follow the machine IR?
+/* pressure.c: reports how many registers are live at which line (--explain=registers), and prints the live range of
+ * each register after the machine IR.
  *
  *     registers: 207 live at most, of 255: at 308:16; no spills expected
  *     registers:   there %acc 128, %shared_load.1 36, %offs_a.9 16, %offs_b.9 16, 11 more

@@ -27,7 +27,7 @@ struct tuple {
     bool is_sum;
     int n, *regs;
     bool begun; /* true once one of its registers has a number */
-    int model;  /* the tuple that previously had the number of that register; -1: none */
+    int model;  /* the tuple that had that register's number before; -1: none */
 };
 
 struct allocator {
@@ -237,7 +237,9 @@ static bool is_of_sum(const struct allocator *a, int reg)
     return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
 }
 
-/* May reg get the free number n? A tuple's register may reuse a number of another tuple only at the same index. */
+/* May reg get number n, which is free? Of a tuple, this is asked for the registers that wanted_number gives no free
+ * number. An operand's tuple may take over the numbers of an older tuple of operands of the same size, index by
+ * index; an accumulator takes no number that another tuple had. */
 static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
                      int reg)
 {
@@ -280,8 +282,9 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
  *  - it silently generates wrong code if a register of an accumulator holds another value earlier or later: it
  *    merges distinct shuffles into one, or computes a wrong sum where it spills (ptxas 13.0, driver 580;
  *    tests/programs/sums_apart.py). So accumulators share their numbers with no other values, and with each other only
- *    if one starts with the value of the other: where a product of the accumulator follows each of two dots into the
- *    same tuple, ptxas keeps the first product only. Register operands may share their numbers. */
+ *    if one starts with the value of the other: if two dots write the same
+ * tuple, and a multiplication of the accumulator follows each dot, ptxas keeps only the first multiplication.
+ * Register operands may share their numbers. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};

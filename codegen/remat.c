@@ -3,8 +3,8 @@
  *
  *     %m = n < size; store p, x, %m; store q, y, %m  =>  ...; store p, x, %m; %m2 = n < size; store q, y, %m2
  *
- * Tiles of addresses and masks that two accesses share would otherwise stay live from one to the other, in a
- * register or more for each element. The first op uses the original instructions. For every other op, the pass
+ * Tiles of addresses and masks that two accesses share would otherwise stay live from one to the other, in at
+ * least one register for each element. The first op uses the original instructions. For every other op, the pass
  * copies the instructions in the op's block that compute its operands (so that nothing moves into a loop).
  *
  * Copies for an operand of a wgmma are inserted before the wgmma.fence, because the fence orders earlier writes to

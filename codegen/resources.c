@@ -3,8 +3,8 @@
  *
  *     func_regs_most     the most registers that a thread can have
  *     ptxas_regs         an estimate of the registers per thread that ptxas will use, from the live registers
- *     resources_ctas     the number of CTAs that fit on an SM with so many registers per thread
- *     resources_ctas_of_roles   the number of CTAs among whose roles setmaxnreg divides an SM's registers
+ *     resources_ctas     the number of CTAs that fit on an SM with a number of registers per thread
+ *     resources_ctas_of_roles   the number of CTAs that fit with the registers of their roles (setmaxnreg)
  *     resources_choose   chooses .minnctapersm, and removes setmaxnreg where several CTAs share an SM
  *
  * schedule.c calls the first three functions to choose .maxnreg, because .maxnreg also determines the order of
@@ -19,7 +19,7 @@ int func_regs_most(const struct func *f)
 
 /* -- what ptxas needs -- */
 
-/* Does the kernel have exactly one reduction of a whole tile, and no loop? Such a kernel needs all loaded values
+/* Such a kernel needs all loaded values
  * right after the reduction. With several reductions, one reduction hides the latency of the loads for the next. */
 bool reduces_once(const struct mir *m)
 {
@@ -45,10 +45,10 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
-/* Estimates the registers of a kernel that reduces rows. If the kernel unpacks 16-bit halves, ptxas needs fewer
- * registers than are counted. If the kernel's loads are unguarded, the estimate is higher, because ptxas moves such
- * loads down to their uses when registers are short. For branches, and for rows of 32-bit elements, ptxas needs additional
- * registers. */
+/* Estimates the registers of a kernel that reduces rows. ptxas needs more registers than are
+ * counted if the kernel has loops or branches, or unpacks no 16-bit halves; otherwise it needs fewer. If a kernel
+ * with one reduction has unguarded loads, the estimate is higher again, because ptxas moves such loads down to their
+ * uses when registers are short. */
 static int regs_of_rows(const struct mir *m, const struct liveness *live)
 {
     const struct params *p = m->func->module->params;
@@ -95,8 +95,8 @@ int resources_ctas_of_roles(const struct func *f)
     return all ? f->target->regs_sm / all : 0;
 }
 
-/* The number of CTAs of a kernel with dots that fit on an SM by registers. ptxas compiles two chained dots with fewer
- * registers than are counted, unless setmaxnreg divides the registers among roles. */
+/* The number of CTAs of a kernel with dots for which an SM has enough registers. ptxas compiles two chained dots
+ * with fewer registers than are counted, unless setmaxnreg divides the registers among roles. */
 static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_wgmma)
 {
     const struct params *p = m->func->module->params;
@@ -151,8 +151,8 @@ static void drop_setmaxnreg(struct mir *m)
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     m->ctas = choose_ctas(m, live, info);
-    /* If more CTAs share an SM than the roles' limits allow for, a CTA has too few registers for setmaxnreg, and enough
-     * registers without it. */
+    /* If more CTAs share an SM than setmaxnreg's numbers of registers allow, a CTA has too few registers for
+     * setmaxnreg, but enough without it. */
     if (m->ctas > 1 && m->ctas > resources_ctas_of_roles(m->func))
         drop_setmaxnreg(m);
 }

@@ -404,7 +404,7 @@ static void schedule_block(struct scheduler *s, struct mblock *b)
     s->ready[0].nodes.n = s->ready[1].nodes.n = s->ranked.nodes.n = 0;
 }
 
-/* -- the kernel -- */
+/* -- registers that several blocks use -- */
 
 static void note_block(struct scheduler *s, int reg, int block)
 {
@@ -535,8 +535,8 @@ static bool is_global_load(const struct insn *in)
            in->op->code == OP_load;
 }
 
-/* The most registers of a block's loads from global memory that wait for their data at once, in this order; a first read of one ends
- * the wait of all that were loaded before it. */
+/* The maximum number of registers that wait for loads from global memory at the same time, in this order of the
+ * block. The first read of a register that waits ends the wait of all registers loaded before that read. */
 static int most_in_flight(const struct mir *m, const struct mblock *b)
 {
     int *load_of = NEW_ARRAY(m->arena, m->regs.n + 1, int), flying = 0, most = 0, arrived = 0;
@@ -556,7 +556,7 @@ static int most_in_flight(const struct mir *m, const struct mblock *b)
     return most;
 }
 
-/* Of the loops that load: the fewest registers that an iteration has in flight; 0 if no loop loads. */
+/* The minimum of most_in_flight over the blocks in loops that load from global memory; 0 if there are none. */
 static int in_flight_in_loops(const struct mir *m)
 {
     int least = 0;
@@ -567,15 +567,16 @@ static int in_flight_in_loops(const struct mir *m)
     return least;
 }
 
-/* The .maxnreg with which n programs fit on an SM; 0: none is necessary. */
+/* The .maxnreg with which n CTAs fit on an SM; 0: none is necessary. */
 static int regs_for(const struct mir *m, int n)
 {
     int most = target_regs(m->func->target, m->nthreads * n) / REGS_UNIT * REGS_UNIT;
     return most < m->func->target->regs_thread ? most : 0;
 }
 
-/* Where a loop loads, more programs pay only if they together have as much in flight as the `was` programs that fit with the order
- * `urgent`. Tries n, half as many more than `was`, and so on. */
+/* If a loop loads from global memory, more CTAs on an SM pay only if their loads in flight fill, in total, at least
+ * as many registers as those of the `was` CTAs that fit with the order `urgent`. Tries n CTAs, then repeatedly
+ * halves the difference to `was`, and chooses the order with the most registers in flight. */
 static struct liveness *make_room_in_loops(struct mir *m, struct insn **const *before, struct insn ***urgent,
                                            bool keeps_pipelines, int was, int n)
 {
@@ -594,9 +595,10 @@ static struct liveness *make_room_in_loops(struct mir *m, struct insn **const *b
     return liveness_of(m);
 }
 
-/* While a program reduces, it has no loads in flight, so other programs on the SM must hide the latency of memory. If an order
- * for few registers lets many more programs fit on an SM, this function chooses an order for that many, and sets .maxnreg.
- * ptxas then moves loads up as far as registers allow; without .maxnreg it uses more registers, or fewer and spills. */
+/* While a CTA reduces, it has no loads in flight, so other CTAs on the SM must hide the latency of memory. If an
+ * order for few registers lets many more CTAs fit on an SM, this function chooses an order for that many, and sets
+ * .maxnreg. ptxas then moves loads up as far as registers allow; without .maxnreg it uses more registers, or fewer
+ * and spills. */
 static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
                                   bool keeps_pipelines)
 {
@@ -632,8 +634,8 @@ static bool carries_much(const struct mir *m)
     return false;
 }
 
-/* Does the kernel reduce more than two elements into one? Sorts exchange elements by reductions of two: they keep a
- * whole tile live, and hide the latency of a shuffle behind the instructions of other elements. */
+/* Does the kernel reduce more than two elements into one? Sorts exchange elements by reductions of two elements: a
+ * sort keeps a whole tile live, and the instructions of other elements hide the latency of a shuffle. */
 static bool reduces_rows(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)

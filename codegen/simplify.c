@@ -68,7 +68,7 @@ static uint64_t param_bits(const struct peep *p, int index)
     return low ? ~(low - 1) : UINT64_MAX;
 }
 
-/* A mask from bit 0 to the highest bit that may be 1. */
+/* A mask of the lowest bit that is set in `bits` and all bits above it. */
 static uint64_t from_lowest(uint64_t bits)
 {
     return bits ? ~((bits & (0 - bits)) - 1) : 0;
@@ -264,7 +264,8 @@ static bool simplify_wide(struct peep *p, struct insn *in)
     return widen_apart(p, in, x[2].i, &x[2], 1) && simplify_add(p, in);
 }
 
-/* An integer from a float that was rounded to an integer: rounds at once. */
+/* If one cvt rounds a float to an integral float and a second converts that to an integer, the second rounds the
+ * first one's operand itself. */
 static void round_once(const struct peep *p, struct insn *in)
 {
     const struct insn *before = in->form.mods[0] == MOD_rzi ? peep_def(p, in->opnds[1], INSN_cvt) : NULL;
@@ -272,7 +273,7 @@ static void round_once(const struct peep *p, struct insn *in)
         !is_stable(p, before->opnds[1]))
         return;
     if (before->form.mods[0] !=
-        MOD_rni) /* toward an infinity it matters whether the first flushes subnormal numbers */
+        MOD_rni) /* rounding to infinity depends on whether the first cvt flushes subnormal numbers */
         return;
     in->form.mods[0] = MOD_rni;
     in->opnds[1] = before->opnds[1];
@@ -543,7 +544,7 @@ static const struct insn *one_fp8(const struct peep *p, struct opnd x)
     return is_one ? cvt : NULL;
 }
 
-/* cvt.e4m3x2 a, 0, x; ... d, 0, w; pack t, {a, b}; pack u, {c, d}; prmt z, t, u, 0x6420
+/* cvt.e4m3x2 a, 0, x; the same of b, y; c, v; d, w; pack t, {a, b}; pack u, {c, d}; prmt z, t, u, 0x6420
  *
  *      =>    cvt.e4m3x2 e, y, x; cvt.e4m3x2 f, w, v; pack z, {e, f} */
 static void simplify_prmt(struct peep *p, struct insn *in)

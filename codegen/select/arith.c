@@ -163,8 +163,8 @@ static struct opnd remainder_of(struct select *s, enum ptype type, const struct 
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_mul_lo, type), quotient, x[1]));
 }
 
-/* Signed division of 32 or 64 bits by 2^k as shifts that round toward zero. Given a div, ptxas sometimes generates a
- * full division. */
+/* Quotient or remainder of an integer of 32 or 64 bits by 2^k, by shifts and masks; quotients round toward zero.
+ * Given a div, ptxas sometimes generates a full division. */
 static struct opnd by_power(struct select *s, const struct op *o, enum ptype type, const struct opnd *x,
                             int k)
 {
@@ -223,8 +223,8 @@ static bool has_other_half(const struct op *o)
     return false;
 }
 
-/* Both halves of a product by one instruction, of which the peephole keeps one for the two ops. (ptxas does not merge them, and
- * each would take as long.) */
+/* Computes both halves of a product by one mul.wide; the peephole merges the mul.wides of the two ops. ptxas would
+ * not merge a mul.lo with a mul.hi, and each takes as long as a mul.wide. */
 static struct opnd half_of_product(struct select *s, const struct op *o, const struct opnd *y)
 {
     struct opnd halves[3] = {mir_reg(s->m, CLASS_b32), mir_reg(s->m, CLASS_b32)};
@@ -276,7 +276,7 @@ static struct opnd through_f32(struct select *s, const struct op *o, enum dtype 
     return narrow_from_f32(s, dt, f(s, o, DT_f32, wide), ROUND_rn);
 }
 
-/* PTX has no minimum of f64 that propagates NaN. */
+/* PTX has no minimum or maximum of f64 that propagates NaN. */
 static struct opnd minmax_f64_nan(struct select *s, enum insn_code code, const struct opnd *x)
 {
     struct opnd least = emit2(s, form0(code, PT_f64), x[0], x[1]);

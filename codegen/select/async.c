@@ -3,7 +3,8 @@
  *
  *     mbar_wait %bar, %parity      =>      L: mbarrier.try_wait.parity... %p1, [%r1], %r2;  @!%p1 bra L;
  *
- *     warps warps=[8 4] {..} {..}  =>      @tid < 256 bra L;  @tid != 256 ret;  (code of the second role)  ret;
+ *     warps warps=[8 4] {..} {..}  =>      @tid < 256 bra L;  @leader != 256 ret;  elect;  (code of the second role)
+ *      ret;
  *                                       L: (code of the first role)  ret;
  *
  *     stagger_wait                 =>      @second bar.sync 4, 256;  @second bar.arrive 5, 256;
@@ -92,7 +93,7 @@ static struct opnd distance_to_peer(struct select *s)
     return emit2(s, form0(INSN_sub, PT_s32), emit2(s, form0(INSN_mapa, PT_u32), smem, peer), smem);
 }
 
-/* One lane of each warp arrives; if a dot's wait has synchronized the warps of a group, one lane of the group. */
+/* One lane of each warp arrives or, if a dot's wait has synchronized the warps of a group, one lane of each group. */
 static void select_mbar_arrive(struct select *s, const struct op *o)
 {
     uint32_t others = 32 * (uint32_t)op_int(o, ATTR_group) - 1;
@@ -279,7 +280,7 @@ static void set_registers(struct select *s, const struct op *o, int role)
     emit_insn(s, form0(role == 0 ? INSN_setmaxnreg_inc : INSN_setmaxnreg_dec, PT_u32), 0, 1, &n);
 }
 
-/* One fence covers all barriers that the producer initialized. */
+/* One fence covers all mbarriers that the producer initialized. */
 static void end_making(struct select *s)
 {
     set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), s->elected);
@@ -313,7 +314,7 @@ static void select_cluster_arrive(struct select *s)
 {
     if (s->elected.kind == OPND_reg) {
         end_making(s);
-        go_alone(s); /* threads must arrive before they exit */
+        go_alone(s); /* the barrier does not wait for the threads that exit here */
     }
     emit_insn(s, form1(INSN_cluster_arrive, PT_none, MOD_relaxed), 0, 0, NULL);
 }

@@ -6,12 +6,13 @@
  *
  * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of floats,
  * so their bits are compared as integers: for positive floats the order is the same, for negative floats it is
- * reversed. 16-bit floats, and operations that a target lacks, use a compare-and-swap loop. */
+ * reversed. Maxima and minima of 16-bit floats, and sums of bf16 on targets that lack the instruction, use a
+ * compare-and-swap loop. */
 #include "codegen/select/select.h"
 
 static const struct row {
     uint8_t mod;
-    uint8_t kind; /* the PTX type as which the value is read */
+    uint8_t kind; /* enum reading: how the instruction reads the value */
 } rmw_rows[RMW_count] = {
     [RMW_add] = {MOD_add, READ_unsigned},  [RMW_maxs] = {MOD_max, READ_signed},
     [RMW_maxu] = {MOD_max, READ_unsigned}, [RMW_mins] = {MOD_min, READ_signed},
@@ -21,7 +22,7 @@ static const struct row {
     [RMW_fmax] = {MOD_max, READ_signed},   [RMW_fmin] = {MOD_min, READ_signed},
 };
 
-/* An op, and the memory order of its instructions; fences around them may do the rest of the op's. */
+/* An op, and the memory order of its instructions: weaker than the op's order if fences around them do the rest. */
 struct atomic {
     const struct op *op;
     enum sem sem;
@@ -246,7 +247,7 @@ static struct opnd atomic_elem(struct select *s, const struct atomic *a, enum dt
     return is_only_stored(op_result(o)) ? old : from_owner(s, dt, l, old);
 }
 
-/* Adds `vec` neighbours at once; nobody reads the old values. */
+/* Adds `vec` neighbouring elements at once; the old values have no uses. */
 static void atomic_vector(struct select *s, const struct atomic *a, int vec, int k, struct opnd guard)
 {
     enum { VECTOR_MOST = 4 };
@@ -275,7 +276,8 @@ static bool is_last_access(const struct op *o)
     return true;
 }
 
-/* Nothing follows that an acquire could order, if nobody asks for the old value either. */
+/* The op's memory order; without acquire, if no access follows that an acquire could order and the old value has no
+ * uses. */
 static enum sem needed_order(const struct op *o)
 {
     enum sem sem = (enum sem)op_int(o, ATTR_sem);
@@ -301,7 +303,7 @@ void select_atomic(struct select *s, const struct op *o)
     struct atomic a = {.op = o, .sem = needed_order(o)};
     bool acquires = a.sem == SEM_acq_rel || a.sem == SEM_acquire,
          releases = a.sem == SEM_acq_rel || a.sem == SEM_release;
-    /* one fence for all instead of one each; `red` cannot acquire */
+    /* one fence for all instructions instead of one each; a vector needs one, because `red` cannot acquire */
     bool is_fenced =
         tile_nregs(r->type) > (vec << __builtin_popcount((unsigned)free_bits)) || (vec > 1 && acquires);
     if (is_fenced) {

@@ -55,8 +55,8 @@ static struct opnd narrow_int(struct select *s, enum dtype from, enum dtype to, 
 
 /* -- casts to f32 and from f32 -- */
 
-/* Places the bits of an e4m3 float into an f16's exponent and mantissa, which gives a value too small by 2^8, and
- * scales it. Replaces e4m3's only NaN separately. */
+/* Places the bits of an e4m3 float into an f16's exponent and mantissa, which gives 2^-8 times its value, and
+ * multiplies by 2^8. Replaces e4m3's only NaN separately. */
 static struct opnd f8e4_to_f16_by_hand(struct select *s, struct opnd x)
 {
     enum { MAGNITUDE = 0x7f, TO_SIGN = 8, TO_MANTISSA = 7, F16_256 = 0x5c00 };
@@ -101,7 +101,8 @@ struct opnd widen_to_f32(struct select *s, enum dtype from, struct opnd x)
     return pair[0];
 }
 
-/* |x| rounded toward zero to f16; if `odd`, sets the last bit of an inexact result (rounding to odd). */
+/* Rounds x, which is not negative, toward zero to f16; if `odd`, sets the last bit of an inexact result (rounding to
+ * odd). */
 static struct opnd to_f16_odd(struct select *s, struct opnd x, bool odd)
 {
     struct opnd h = emit1(s, form_cvt(PT_f16, PT_f32, MOD_rz), x);
@@ -243,8 +244,8 @@ static struct opnd int_to_float(struct select *s, const struct op *o, enum dtype
     return step == to ? x : narrow_from_f32(s, to, x, ROUND_rn);
 }
 
-/* Converts to an integer with saturation; results narrower than 16 bits are the low bits of a result saturated to 16
- * bits. */
+/* Converts to an integer with saturation. An i8 is the low bits of a result saturated to 16 bits, an i1 the low bit
+ * of one saturated to 32 bits. */
 static struct opnd float_to_int(struct select *s, enum dtype from, enum dtype to, struct opnd x,
                                 bool with_sign)
 {

@@ -182,8 +182,8 @@ struct buffer buffer_of(struct select *s, const struct op *o, const struct layou
     return b;
 }
 
-/* The register's part of the offset is XORed to the thread's part in bits that both can set; its other bits are
- * added as a constant. */
+/* In the bits that the thread's part of the offset can set, the register's part is XORed with it; the other bits of
+ * the register's part are added as a constant. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
     uint32_t part = (uint32_t)place_apply(&b->map, (uint64_t)reg) * (uint32_t)b->elem_bytes;
@@ -374,8 +374,8 @@ static void select_shared_load(struct select *s, const struct op *o)
 
 /* -- opaque values -- */
 
-/* Adds a zero that neither ptxas nor the peephole recognizes as zero; a pair of 16-bit elements takes one
- * addition. */
+/* Adds to each pair of 16-bit elements a zero that neither ptxas nor the peephole recognizes as zero; other elements
+ * stay as they are. */
 static void select_opaque(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);

@@ -26,8 +26,8 @@ struct spot matrix_spot(const struct matrix *acc, int reg);
 /* Packs elements into 32-bit registers, which the instructions read as untyped bits; the elements of a word are in
  * consecutive registers of the layout. */
 void matrix_pack(struct select *s, struct matrix *a, const struct fragment *g);
-/* Appends to the instruction's operands the registers of operand `role` for the matrix whose first element is at a
- * position. */
+/* Writes to `out` the registers of operand `role` for the instruction whose first element is at position `at`;
+ * returns how many. */
 int matrix_words(struct select *s, const struct fragment *g, const struct matrix *a, enum dot_role role,
                  struct spot at, struct opnd *out);
 enum insn_code insn_named(const char *name);

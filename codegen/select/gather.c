@@ -4,7 +4,7 @@
  *     shared_gather    the element at index i of the axis; the other coordinates are those of the result's element
  *     shared_count     adds 1 at index x: a histogram's bins
  *
- * The elements of these buffers are in order of their coordinates. */
+ * These buffers hold their elements in row-major order. */
 #include "codegen/select/select.h"
 
 static struct opnd buffer_start(struct select *s, const struct value *buf, struct opnd offset, int64_t more)

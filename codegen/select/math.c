@@ -101,7 +101,8 @@ static struct opnd exp_f32(struct select *s, const struct op *o, struct opnd x)
 
 /* -- logarithms: x = 2^e m with m from 2/3 to 4/3, f = m - 1; log(1 + f) = f - f^2/2 + f^3 P(f) -- */
 
-/* Is v a normal positive number, infinity or NaN: a maximum with a positive constant, or a sum of such and powers? */
+/* Is v surely a positive normal number, infinity or NaN? It is if v is such a constant, a maximum with such a number,
+ * or the sum of such a number and a power or another such number. */
 static bool is_normal(const struct value *v, int steps)
 {
     const struct op *o = v->def;
@@ -223,7 +224,7 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
         emit1(s, form_cvt(PT_u32, PT_u64, MOD_none), emit2(s, form0(INSN_shr, PT_u64), rounded, b32(62)));
     struct opnd rest = emit2(s, form0(INSN_shl, PT_b64), turn[0], b32(2));
     struct opnd scale =
-        opnd_int(CLASS_f64, (int64_t)double_to_bits(DT_f64, 0x1.921fb54442d18p-64)); /* pi/2 */
+        opnd_int(CLASS_f64, (int64_t)double_to_bits(DT_f64, 0x1.921fb54442d18p-64)); /* pi/2 * 2^-64 */
     rest = emit2(s, form1(INSN_mul, PT_f64, MOD_rn), emit1(s, form_cvt(PT_f64, PT_s64, MOD_rn), rest), scale);
     struct opnd r = emit1(s, form_cvt(PT_f32, PT_f64, MOD_rn), rest);
     struct opnd negative = emit2(s, form1(INSN_setp, PT_s32, MOD_lt), bits, b32(0));
@@ -236,8 +237,8 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
     return t;
 }
 
-/* Branches to the reduction of large arguments only where needed: few arguments are large, and it takes three times
- * as long. */
+/* Branches to the reduction of large arguments only where needed: few arguments are large, and their reduction takes
+ * three times as long. */
 static struct quarter reduce_quarter(struct select *s, struct opnd x)
 {
     struct quarter near = reduce_near(s, x);
@@ -278,7 +279,7 @@ static struct opnd sin_f32(struct select *s, struct opnd x, bool cosine)
                   : select_f32(s, emit2(s, form1(INSN_setp, PT_f32, MOD_eq), x, f32(0)), x, v);
 }
 
-/* -- error function: x + x P(x^2) for |x| < 1; otherwise 1 - 2^Q(|x|), where Q approximates up to 4 -- */
+/* -- error function: x + x P(x^2) for |x| < 1; otherwise 1 - 2^Q(min(|x|, 4)) -- */
 
 static struct opnd erf_f32(struct select *s, struct opnd x)
 {
@@ -298,7 +299,7 @@ static struct opnd erf_f32(struct select *s, struct opnd x)
     return select_f32(s, emit2(s, form1(INSN_setp, PT_f32, MOD_ge), a, f32(1)), far, near);
 }
 
-/* -- f64: e^r and 2^r by Taylor's series on |r| up to ln 2 / 2, whose next term is 4e-18 of the whole;
+/* -- f64: e^x and 2^x from Taylor's series of e^r for |r| up to ln 2 / 2; the first omitted term is 4e-18 of the sum;
  * the logarithm of 1 + f as f - s (f - R), with s = f / (2 + f) and R = s^2 (2/3 + s^2 (2/5 + ...)), on
  * f from -0.3 to 0.42 -- */
 
@@ -328,7 +329,7 @@ static struct opnd polynomial_f64(struct select *s, int n, const double *c, stru
     return sum;
 }
 
-/* 2^n as a float, for an exponent in 32 bits. */
+/* 2^n as an f64; n has 32 bits. */
 static struct opnd power_of_2(struct select *s, struct opnd n)
 {
     enum { BIAS = 1023, MANTISSA = 52 };
@@ -336,8 +337,9 @@ static struct opnd power_of_2(struct select *s, struct opnd n)
     return emit_bits(s, CLASS_f64, emit2(s, form0(INSN_shl, PT_b64), n, b32(MANTISSA)));
 }
 
-/* e^x or, if of_2, 2^x. Clamps x to +-760 (2^x: +-1100), where the result is infinite or 0 already. Multiplies by
- * the power of 2 in two steps, half of the exponent each, so that a subnormal result is rounded once. */
+/* e^x or, if of_2, 2^x. Beyond +-760 (2^x: +-1100) the result is 0 or infinity, which the last
+ * instructions select. Multiplies by the power of 2 in two steps, half of the exponent each, so that a subnormal
+ * result is rounded once. */
 static struct opnd exp_f64(struct select *s, struct opnd x, bool of_2)
 {
     static const double taylor[] = {0x1.0000000000000p+0,  0x1.0000000000000p+0,  0x1.0000000000000p-1,

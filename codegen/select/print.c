@@ -4,8 +4,8 @@
  *     print %x text=" x: "     =>     st.local.u32 [args], pid; ...; st.local.f64 [args+24], x
  *                                     call ($r), vprintf, (format, args);       for each of the thread's elements
  *
- * Every thread that owns an element prints it. The format string contains the parts that are known at compile time:
- * the text, and the width of indices. */
+ * Every thread that holds an element prints it, also if other threads hold the same element. The format string
+ * contains the parts that are known at compile time: the text, and the width of indices. */
 #include "codegen/select/select.h"
 
 #include <string.h>

@@ -87,7 +87,7 @@ static int gather(struct select *s, const struct reduction *r, uint32_t coord, s
     return found;
 }
 
-/* Is there one operand and, looking through changes of shape, is it a product without other uses? */
+/* Does the op sum a single operand of floats that is, behind changes of shape, a product without other uses? */
 static bool sums_products(const struct reduction *r)
 {
     const struct op *add = r->region->first;
@@ -196,14 +196,15 @@ static void reduce_lanes(struct select *s, const struct reduction *r, struct opn
 
 /* -- lanes that share results -- */
 
-/* `count` results, n values each, of which `steps` lane bits halve the number that a lane holds. */
+/* `count` results of n values each, which lanes share: each of `steps` lane bits halves the number of results that a
+ * lane holds. */
 struct sharing {
     const struct reduction *r;
     struct opnd *values;
     int count, steps;
 };
 
-/* How many lane bits to share over; 0: none. */
+/* The number of lane bits over which lanes share the results; 0: lanes do not share results. */
 static int sharing_steps(const struct select *s, const struct reduction *r, int count)
 {
     enum { PERCENT = 100 };
@@ -224,7 +225,8 @@ static struct opnd either(struct select *s, struct opnd condition, struct opnd x
                  condition);
 }
 
-/* A pair of results becomes one, which is the second in lanes whose bit is 1. */
+/* Combines one result of a pair: the second in lanes whose bit is 1, the first in the others. Sends the thread's
+ * value of the other result to the lane that combines it. */
 static void combine_either(struct select *s, const struct reduction *r, int bit, struct opnd *first,
                            const struct opnd *second)
 {
@@ -237,7 +239,7 @@ static void combine_either(struct select *s, const struct reduction *r, int bit,
     select_combine(s, r->op, first, other);
 }
 
-/* The reverse: both results, of which a lane holds one. */
+/* The reverse of combine_either: sends the result that the lane holds, and receives the other result of the pair. */
 static void send_either(struct select *s, const struct reduction *r, int bit, struct opnd *first,
                         struct opnd *second)
 {
@@ -279,7 +281,7 @@ static void reduce_shared(struct select *s, const struct sharing *h)
 
 /* -- the op -- */
 
-/* The values of the result in register `reg` that the lanes then combine. */
+/* Computes the thread's own values of the result in register `reg`; lanes combine them afterwards. */
 static void reduce_in_thread(struct select *s, const struct reduction *r, const struct layout *to, int reg,
                              struct opnd *result)
 {

@@ -23,8 +23,8 @@ struct select {
     struct ptx_info *info;
     struct mblock *b;     /* new instructions are appended here */
     const struct op *op;  /* the op that is being selected */
-    struct opnd thread;   /* the thread's number in the program: %tid.x */
-    struct opnd leader;   /* the number of the warp's first thread, uniform in the warp */
+    struct opnd thread;   /* %tid.x; the lane's number if each warp runs a program of its own */
+    struct opnd leader;   /* the number of the warp's first thread: ptxas knows that it is uniform */
     /* in a warp role: byte distance from this CTA's shared memory to that of the pair's other CTA */
     struct opnd to_peer;
     int role;             /* 0: all threads execute this; else the number of the role, from 1 */
@@ -84,7 +84,7 @@ int layout_threads(const struct layout *l, uint32_t *basis);
 /* A predicate: is this thread the owner of the elements of layout `l` that it holds? Kind OPND_none if every
  * thread is. */
 struct opnd emit_is_owner(struct select *s, const struct layout *l);
-/* either may be OPND_none, which means true */
+/* x and y; either may be OPND_none, which means true */
 struct opnd pred_and(struct select *s, struct opnd x, struct opnd y);
 
 struct opnd thread_bit(struct select *s, int bit); /* a predicate: a bit of the thread's number */
@@ -95,14 +95,14 @@ struct opnd *tile_of(struct select *s, const struct value *v); /* the registers 
 struct opnd *tile_new(struct select *s, struct value *v);      /* new registers for v, which the caller sets */
 const struct layout *tile_layout(const struct select *s, const struct type *t, struct layout *scalar);
 enum dtype elem_dtype(const struct type *t); /* i64 for pointers */
-double const_f32(const struct value *v);     /* the value of an f32 constant; NaN if v is none */
+double const_f32(const struct value *v);     /* v's value if it is an f32 constant, else NaN */
 #define FAR_FROM_TINY 0x1p-100 /* adding a subnormal to a number of at least this size does not change it */
 bool is_lost_where_tiny(const struct value *v); /* may a subnormal v be flushed to 0, because no use of v depends on it? */
 
 enum ptype dtype_ptype(enum dtype dt, enum reading r); /* for floats: the float type, or untyped bits */
 enum reg_class dtype_class(enum dtype dt);
 
-/* reads a special register; `number` selects the axis, for registers that exist for each axis */
+/* Reads the special register `number` (enum special). */
 struct opnd emit_special(struct select *s, int number);
 
 /* Selects the ops of a region into the current block and returns the region's terminator; the caller has set the

@@ -68,7 +68,8 @@ static struct opnd emit_warp_number(struct select *s, enum special threads)
     return emit2(s, form0(INSN_shr, PT_u32), emit_special(s, (int)threads), opnd_int(CLASS_b32, 5));
 }
 
-/* Computes the program id if each warp of the CTA runs a program of its own. */
+/* Computes the program id, or the number of programs, along axis 0 if each warp of a CTA runs a program of its own.
+ * */
 static void select_packed(struct select *s, const struct op *o)
 {
     bool counts = o->code == OP_num_programs;
@@ -86,8 +87,8 @@ static void select_program_id(struct select *s, const struct op *o)
         select_special(s, o, SPECIAL_ctaid_x);
 }
 
-/* The number of programs along an axis. If CTAs run several programs, the grid's sizes are passed after the
- * parameters. */
+/* The number of programs along an axis. A persistent kernel gets the grid's sizes as parameters, after its
+ * own. */
 static void select_num_programs(struct select *s, const struct op *o)
 {
     if (!s->f->persistent) {

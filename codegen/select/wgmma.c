@@ -168,8 +168,9 @@ static struct matrix keep_words(struct select *s, const struct op *dot, struct m
     return words;
 }
 
-/* Columns of an instruction: all of a warpgroup's, or as many as a thread has registers for. ptxas compares with the
- * registers that a thread has if all threads of the CTAs on an SM share them equally, also where setmaxnreg gives it more. */
+/* The number of columns of an instruction: all of the warpgroup's, or as many as a thread has registers for. For
+ * ptxas, a thread has the registers of an SM divided by the number of threads of its CTAs, even where setmaxnreg
+ * gives the thread more. */
 static int columns_of(struct select *s, const struct op *o, int columns, bool a_in_regs)
 {
     enum { COLUMNS_LEAST = 8 };
