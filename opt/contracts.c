@@ -201,7 +201,8 @@ struct check {
     const pass_list *list;
     uint32_t provided; /* properties that some pass of the list provides */
     uint32_t now;      /* properties that hold before the pass that is being checked */
-    /* those properties of `now` that are assumed initially, unless the ops of f contradict them */
+    /* the properties of `now` that are only assumed, since the start; is_met searches f for ops that contradict them
+     * */
     uint32_t assumed;
 };
 

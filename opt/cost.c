@@ -2,8 +2,8 @@
 /* cost.c: the cost model that passes share (cost.h). The target row of the GPU gives the hardware's facts
  * (ir/target/target.h), and ir/params.h gives the thresholds.
  *
- * The question whether two CTAs fit on an SM is asked before layouts and buffers exist. So the answer is an estimate
- * from the rings, operands and accumulators that the kernel will have. Consecutive loops share a ring where they load tiles of
+ * Passes ask whether two CTAs fit on an SM before layouts and buffers exist. So the answer is an estimate from the
+ * rings, operands and accumulators that the kernel will have. Consecutive loops share a ring if they load tiles of
  * the same types, and they share the registers of accumulators. */
 #include "opt/cost.h"
 #include "opt/analysis/analysis.h"
@@ -16,7 +16,7 @@ struct room {
     const struct func *func;
     VEC(const struct op *) loads;
     int64_t ring_bytes;
-    int64_t early_bytes; /* of those, tiles that only dots in front of the loops read */
+    int64_t early_bytes; /* the part of ring_bytes for tiles that only ops outside of loops read */
 };
 
 /* Do both loads read tiles of the same elements and extents, in one order or the other? Such tiles may lie alike in
@@ -29,7 +29,7 @@ static bool are_alike(const struct op *a, const struct op *b)
     return x == y || (x->rank == 2 && x->shape[0] == y->shape[1] && x->shape[1] == y->shape[0]);
 }
 
-/* The number of loads in o's block, up to o and with o, that load tiles like o's. */
+/* The number of loads in o's block, up to and including o, whose tiles are like o's. */
 static int place_among_alike(const struct op *o)
 {
     int n = 0;
@@ -50,7 +50,7 @@ static bool shares_ring(const struct room *r, const struct op *o)
     return false;
 }
 
-/* Do only ops of its own block, outside of loops, read the tile? */
+/* Do only ops of the block that defines the tile read it (not ops of loops in this block)? */
 static bool is_read_early(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -82,7 +82,7 @@ static void take(struct op *o, void *ctx)
 struct needs {
     int64_t sums; /* the registers of a thread that dots' results take */
     int64_t
-        regs; /* its registers for accumulators, other tiles that the loop carries, and operands that it computes */
+        regs; /* a thread's registers for accumulators, other carried tiles, and operands that the loop computes */
     int64_t bytes; /* operands that stay in shared memory, and the rings of tiles that threads copy */
     bool idles;    /* tensor cores wait for arithmetic: between dots, on an operand or on a dot's result */
 };
@@ -107,8 +107,8 @@ static int64_t regs_of(const struct value *v)
     return tile_regs(v->type, v->block->func->num_warps, REGISTER_BITS);
 }
 
-/* Is v computed from a matrix of floats that the loop loads? A tile that follows from a dot's result or from a carried one
- * takes its registers. */
+/* Is v computed from a matrix of floats that the loop loads? A tile that is computed from a dot's result or from a
+ * carried tile reuses the registers of that tile. */
 static bool comes_of_load(const struct value *v, int depth)
 {
     const struct op *o = v->def;
@@ -168,7 +168,7 @@ static struct needs needs_of_loop(const struct op *loop)
     return ndots ? n : (struct needs){0};
 }
 
-/* The most that any loop of the block needs. */
+/* The maximum of what each loop of the block needs, together with the loops inside of it. */
 static struct needs needs_of(const struct block *b)
 {
     struct needs most = {0};
@@ -190,7 +190,8 @@ static struct needs needs_of(const struct block *b)
 
 enum { PRODUCER_WARPS = 1, PERMILLE = 1000, THREADS_WARPGROUP = 32 * WGMMA_WARPS };
 
-/* The accumulators that two CTAs may have, if each thread has as many registers. */
+/* The registers of a thread that accumulators may take if two CTAs share an SM and all threads have the same number
+ * of registers. */
 static int64_t equal_share(const struct func *f)
 {
     int regs = target_regs(f->target, 2 * 32 * (f->num_warps + PRODUCER_WARPS));
@@ -202,9 +203,10 @@ static bool fit_by_memory(const struct func *f, int64_t bytes)
     return target_ctas(f->target, 0, 0, bytes + f->module->params->persistent_grid_barrier_bytes) >= 2;
 }
 
-/* Do two CTAs of one consumer warpgroup fit if setmaxnreg gives it most registers, and only then? That pays where tensor
- * cores wait for arithmetic; otherwise one CTA does better with all registers (overlap_epilogue.c). The bytes of tiles
- * that are read early serve a loop's other buffers later. */
+/* Do two CTAs with one consumer warpgroup each fit on an SM only if setmaxnreg gives most registers to the consumers?
+ * Two CTAs pay if tensor cores wait for arithmetic; otherwise one CTA with all registers is faster
+ * (overlap_epilogue.c). The shared memory of tiles that are read before the loops later holds other buffers of the
+ * loops. */
 static bool divides(const struct func *f, const struct room *r)
 {
     const struct needs n = needs_of(f->body);

@@ -9,10 +9,11 @@
  * dots while the other stores its tile or begins its next program. Such a kernel needs no overlap between programs
  * of one CTA (persistent_grid.c), and a CTA must not take all registers of an SM (warp_specialize.c). */
 bool cost_two_ctas_fit(struct func *f);
-/* Where setmaxnreg divides an SM's registers among the roles of its CTAs: the number of these CTAs; 0 where each thread
- * has as many registers as it needs. */
+/* The number of CTAs on an SM, if setmaxnreg should divide the SM's registers among the roles of these CTAs; 0: all
+ * threads keep the same number of registers. */
 int cost_ctas_of_roles(struct func *f);
-/* Computes the limits that setmaxnreg then sets: regs[0] for a thread of a consumer, regs[1] for one of the producer. */
+/* Computes the registers that setmaxnreg gives to a thread if `ctas` CTAs share an SM: regs[0] to a thread of a
+ * consumer, regs[1] to one of the producer. */
 void cost_role_regs(const struct func *f, int ctas, int regs[2]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* passes.c: in which order do passes run, and what does the driver do around each? It checks the order
- * (contracts.c), verifies the function after each pass, prints and re-parses it, writes dumps and times, and frees
- * scratch memory. */
+ * (contracts.c), writes dumps and times, and frees scratch memory; in debug builds, and under --verify-each, it also
+ * verifies, prints and re-parses the function after each pass. */
 #include "opt/passes.h"
 
 #include <string.h>

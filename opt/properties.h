@@ -8,8 +8,9 @@
  *              it, if that pass runs at all
  *
  * `find` is the function of contracts.c that finds an op which contradicts the property; `nothing`: no op can
- * contradict it. The driver checks the order of the passes by this table before it runs them. After each pass the
- * verifier searches for ops that contradict the properties that the function claims. */
+ * contradict it. The driver checks the order of the passes by this table before it runs them. In debug builds, and
+ * under --verify-each, the verifier searches after each pass for ops that contradict the properties that the function
+ * claims. */
 #ifdef PROPERTY
 PROPERTY(traced, degree, nothing, "no tile has a layout")
 PROPERTY(laid_out, degree, nothing, "every tile has a layout, and conversions between layouts are ops")

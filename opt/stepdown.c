@@ -4,7 +4,7 @@
  * Passes choose buffers before the total size is known: allocate_shared computes it. If the total is too large,
  * stepdown runs all passes again, with less shared memory, on a copy that it made of the function before the first
  * pass. The first runs use fewer pipeline stages. Later runs also give up further optimisations, one after the
- * other, each with as many stages as fit: layout conversions in one piece (they are split into smaller ones), TMA
+ * other, and use as many stages as then fit: layout conversions in one piece (they are split into smaller ones), TMA
  * stores through shared memory, TMA loads (whose buffers are live during the whole loop), and dots that read shared
  * memory. Without the last two a kernel may have no pipeline at all. */
 #include "opt/passes.h"
@@ -59,8 +59,8 @@ static void count(struct op *o, void *ctx)
         }
 }
 
-/* A kernel without dots uses shared memory only for conversions. If its tiles also exceed the registers by far, the
- * compiler rejects it at once. */
+/* A kernel without dots uses shared memory only to convert its tiles, so small tiles always fit. If a tile exceeds
+ * the registers by far, stepdown is not tried, and the compiler rejects the kernel at once. */
 bool stepdown_is_needed(const struct func *f)
 {
     enum { REG_BYTES = 4 };
@@ -100,7 +100,7 @@ static int64_t conversion_bytes(const struct stepdown *d, const struct level *l)
                                        : params->stepdown_conversion_bytes_least;
 }
 
-/* Runs the passes once; explanations and dumps are written only if options->write is set. */
+/* Runs the passes once; this writes explanations and dumps only if d->now has a callback for them. */
 static void run(struct stepdown *d, const struct level *l, int stages)
 {
     struct func *f = d->func;

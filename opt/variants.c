@@ -38,7 +38,7 @@ static void find_cause(struct op *o, void *ctx)
 }
 
 /* A traced function can get tensor maps only if it has dots, and guards only if it has dots, several loops over
- * one row, or a loop that stores. */
+ * one row, or a loop with a store. */
 bool variants_are_possible(const struct func *f, const struct target *target)
 {
     enum { LOOPS_OVER_A_ROW = 2 };

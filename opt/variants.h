@@ -6,7 +6,7 @@
  *
  *     exists    the traits of a kernel (t, a struct launch_traits) for which the variant differs from the kernel
  *     without   the passes without which the variant is compiled
- *     where     the launches for which the variant is; "": those for which the kernel is not correct */
+ *     where     the launches that use the variant; "": those for which the kernel is not correct */
 #ifdef VARIANT
 VARIANT(one_program_each, t->is_persistent || t->goes_in_pairs, "persistent_grid,cluster_multicast",
         "programs <= multiprocessors",

@@ -41,7 +41,7 @@ static bool may_guard(const struct op *o, int i)
     }
 }
 
-/* A counter whose step is no constant counts up. */
+/* Only a counter whose step is not constant is an atom (affine.c); this function assumes that it counts up. */
 static bool is_nonnegative_counter(struct affine_table *t, const struct value *v)
 {
     const struct op *loop = v->def || v->index ? NULL : v->block->parent;
@@ -349,7 +349,8 @@ static bool subtract_starts(struct finder *x)
     return true;
 }
 
-/* Moves the part of `factor` (the atom's coefficient) that the stride of dimension d divides into the start of d. */
+/* If the stride of dimension d divides a part of `factor` (the atom's coefficient), moves this part from the factor
+ * to the start of d. */
 static bool divide(struct finder *x, int d, int atom, struct poly *factor)
 {
     struct access_dim *dim = &x->a->dims[d];
@@ -409,8 +410,9 @@ static bool check_starts(struct finder *x)
     return true;
 }
 
-/* Counts the trips of a loop from its last iteration where the address falls: `n - 1 - trips` is the number of trips
- * still to come, which begins at 0. Only for loops that count by 1 between uniform bounds. */
+/* If the address decreases from iteration to iteration of a loop that counts by 1 between uniform bounds: replaces
+ * `trips` in the address by n - 1 - `trips`, so that the atom now means the number of trips still to come. That
+ * number has the same values, 0 to n - 1, but a positive coefficient. */
 static bool count_from_last(struct finder *x)
 {
     for (int i = 0; i < x->rest.n; i++) {

@@ -157,7 +157,7 @@ int map_add(struct func *f, const struct tensor_map *m);
 /* -- alias.c -- */
 
 bool base_expr(struct affine_table *t, const struct access *a, struct expr *out);
-/* sets *out to the dimension's extent, computed from its bounds */
+/* Sets *out to the dimension's extent, computed from its bounds. */
 bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out);
 
 /* Conditions on a launch, each an expression that must be at least 0, in addition to the conditions for encoding its
@@ -167,7 +167,7 @@ struct guards {
     struct expr at[GUARDS_OF_ACCESS_MOST];
     int n;
 };
-/* an empty expression for the caller to fill; NULL: there are too many guards */
+/* Adds an empty expression, which the caller fills; NULL: there are too many guards. */
 struct expr *guard_new(struct guards *g);
 void guards_add(struct func *f, const struct guards *g); /* adds guards that f does not have yet */
 /* Turns the conditions that access_of found into guards; false: the launcher cannot compute one of them. */
@@ -186,8 +186,8 @@ bool may_be_written(struct affine_table *t, const struct op *from, const struct 
  * guards under which no iteration does. */
 bool may_be_written_in_loop(struct affine_table *t, const struct op *load, struct guards *g);
 
-/* -- tma_alignment.c: is p * bytes a multiple of 16? Adds a guard if only the launch can tell; false: it may not be
- * a multiple -- */
+/* -- tma_alignment.c: is p * bytes a multiple of 16? Adds a guard if only the launch can tell; false: neither is
+ * known -- */
 bool guard_aligned(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g);
 
 #endif

@@ -100,7 +100,8 @@ static bool largest_value(struct affine_table *t, const struct value *v, int dep
     }
 }
 
-/* The number of the last iteration of a loop whose counter starts at 0 or more and has a constant positive step. */
+/* An upper bound of the number (from 0) of a loop's last iteration. The loop's step must be constant and positive,
+ * and its counter must start at a uniform value or at a value of at least 0. */
 static bool last_trip(struct affine_table *t, const struct op *loop, int depth, struct guards *g,
                       struct expr *out)
 {

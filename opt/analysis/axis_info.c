@@ -14,8 +14,8 @@
  * division. `log_adjacent` is the length of runs under the assumption that no index overflows; only decisions that do
  * not affect correctness use it.
  *
- * A forward dataflow analysis. A loop-carried value starts with the facts of its initial value; the analysis repeats
- * the loop's body and meets these facts with those of the yielded value until a fixpoint. */
+ * This is a forward dataflow analysis. A loop-carried value starts with the facts of its initial value; the analysis
+ * repeats the loop's body and meets these facts with those of the yielded value until a fixpoint. */
 #include "opt/analysis/value_range.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -151,7 +151,7 @@ static bool same(const struct axis *x, const struct axis *y, const struct type *
 }
 
 /* -- transfer functions (rules), one dimension at a time; x and y are operands; r initially knows only runs of equal
- * values -- */
+ * values; the functions return the lengths of runs as exponents of powers of two -- */
 
 /* The length of runs of x over which y is constant. */
 static int run_beside_constant(const struct view *x, const struct view *y, int d)

@@ -12,12 +12,13 @@ struct slice {
     bool (*accepts)(const struct op *dot);
     int left; /* the number of ops that the search may still visit */
     int nargs;
-    const struct value *args[4]; /* the arguments of loops that the search is behind */
+    const struct value *args[4]; /* the carried values behind which the search has looked */
 };
 
 static const struct op *find(struct slice *s, const struct value *v);
 
-/* Looks behind what a loop's iteration passes to the next, once. */
+/* Continues the search at the value that an iteration yields for the carried value `arg`; does so once for each
+ * carried value. */
 static const struct op *find_carried(struct slice *s, const struct value *arg)
 {
     const struct op *loop = arg->block->parent;

@@ -76,7 +76,8 @@ static bool arithmetic(enum opcode code, struct bounds x, struct bounds y, struc
 
 static struct bounds look(const struct value *v, int *budget);
 
-/* The bounds of a loop's counter: from lo to the last value below hi, which is exact if lo is constant. */
+/* The bounds of a loop's counter. The upper bound is the counter's last value if lo is a constant of at least 0;
+ * otherwise it is hi - 1. */
 static bool counter(const struct op *loop, int *budget, struct bounds *r)
 {
     int64_t step;

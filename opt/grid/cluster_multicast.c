@@ -340,8 +340,8 @@ static void note_users(struct pairing *p, const struct value *v, enum opcode cod
     }
 }
 
-/* Changes the `empty` barriers, for which the producer waits before it fills a stage: they count the warps of both
- * programs. */
+/* Changes the `empty` barriers, on which the producer waits before it fills a stage, so that they count the warps of
+ * both programs. */
 static void count_both(struct op *o, void *ctx)
 {
     struct pairing *p = ctx;
@@ -415,7 +415,7 @@ static struct value *after_loops(const struct pairing *p, const struct op *wait,
     return v;
 }
 
-/* Builds waits until both programs have released every stage of the ring for which `wait` waits. */
+/* Builds waits until both programs have released all stages of the ring; `wait` is a wait for one of its stages. */
 static void wait_for_all_stages(const struct pairing *p, struct builder *b, const struct op *wait)
 {
     struct value *stage, *x[2];
@@ -440,10 +440,11 @@ static void wait_for_all_stages(const struct pairing *p, struct builder *b, cons
     build_yield(&in, 2, x);
 }
 
-/* Keeps a CTA from exiting before the partner's last arrival at its barriers, because its shared memory must stay
- * valid until then. The cluster barrier does not ensure that: a remote arrival may be queued behind bulk stores, and
- * on an H200 it was later than a relaxed arrival at the cluster barrier (an arrival with release semantics would
- * wait for all stores). Copies to shared memory are complete by then, because the consumers have waited for them. */
+/* Keeps a CTA from exiting before the partner's last arrival at the CTA's barriers, because the CTA's shared memory
+ * must stay valid until then. The cluster barrier does not ensure that: a remote arrival may be queued behind bulk
+ * stores, and on an H200 it was later than a relaxed arrival at the cluster barrier (an arrival with release
+ * semantics would wait for all stores). Copies to shared memory are complete by then, because the consumers have
+ * waited for them. */
 static void stay_for_arrivals(struct pairing *p)
 {
     struct block *role = p->roles->regions[1];

@@ -3,17 +3,17 @@
  *
  *     kernel @softmax(..) warps=1      =>      kernel @softmax(..) warps=1 packs=4
  *
- * A GPU starts about one CTA per nanosecond: to start 4,096 CTAs takes as long as to copy their 4,096 rows of 1 KB.
+ * A GPU starts about one CTA per nanosecond: starting 4,096 CTAs takes as long as copying their 4,096 rows of 1 KB.
  * With four programs in a CTA, the start takes a quarter of that time. The launch chooses the number of programs in
  * a CTA, and the kernel computes its program id as %ctaid * (%ntid / 32) + %tid / 32. With 32 threads a CTA runs one
  * program. The launch does not pack programs of a small grid, in which every program can have a warp scheduler to
  * itself.
  *
  * Packing is legal if the lanes of a program communicate only by shuffles: the programs of a CTA would share
- * barriers and shared memory. Needs: final barriers and shared memory. */
+ * barriers and shared memory. So the pass runs after the passes that place barriers and shared buffers. */
 #include "opt/passes.h"
 
-/* Prints and assertions would report the thread's number within its CTA instead of its program. */
+/* Prints and assertions would report the CTA's number as the program's (codegen/select/print.c). */
 static void look_at(struct op *o, void *ctx)
 {
     bool *forbidden = ctx;

@@ -14,11 +14,12 @@
  * grid as a parameter.
  *
  * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels with
- * atomics, volatile loads, or loops that may wait for another program, and kernels that may return early. It applies
- * only to loops that load their tiles through tensor maps. It does not apply if two CTAs fit on an SM, because then
- * one CTA stores while the other runs dots. Nor does it apply if the number of iterations depends on the program,
- * because the GPU's scheduling of CTAs then balances the load better. In that case, if programs with higher numbers
- * along axis 0 run longer, the pass reverses the numbers, so that the longest programs start first:
+ * atomics, volatile loads, prints, assertions, inline assembly with effects, or loops that may wait for another
+ * program, and kernels that may return early. It applies only to loops that load their tiles through tensor maps. It
+ * does not apply if two CTAs fit on an SM, because then one CTA stores while the other runs dots. Nor does it apply
+ * if the number of iterations depends on the program, because the GPU's scheduling of CTAs then balances the load
+ * better. In that case, if programs with higher numbers along axis 0 run longer, the pass reverses the numbers, so
+ * that the longest programs start first:
  *
  *     %m = program_id axis=0                 %p = program_id axis=0; %m = num_programs axis=0 - 1 - %p
  *     for %i = 0 to (%m + 1) * 128    =>     for %i = 0 to (%m + 1) * 128 */
