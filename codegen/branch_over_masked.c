@@ -14,11 +14,11 @@
  * computed. The branches also make ptxas place each computation directly before its store; without branches, ptxas
  * interleaves the computations of all stores.
  *
- * The instructions are pure and in the store's block, and only the store and each other use their results. They move
- * down to the store, so no instruction in between may change a register that they read. Threads of a warp may
- * diverge at the branch, and reconverge after the store. The pass runs after scheduling, and only if the kernel has
- * registers to spare. It skips kernels with warp roles, because their asynchronous instructions need converged
- * warps. */
+ * The instructions are pure and in the store's block; the store needs their results, and no instruction that stays in
+ * place uses them. They move down to the store, so no instruction in between may change a register that they read.
+ * Threads of a warp may diverge at the branch, and reconverge after the store. The pass runs after scheduling, and
+ * only if the kernel has registers to spare. It skips kernels with warp roles, because their asynchronous
+ * instructions need converged warps. */
 #include "codegen/mir.h"
 
 #include <string.h>

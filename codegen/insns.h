@@ -12,8 +12,8 @@
  *                  a        a register or a constant          [p:s]    an address in space s
  *                  %a       a register                        [t{x}]   a tensor map's address and as many coordinates
  *                  #n       a constant                                 as the number says
- *                  &a       also an address constant: a            _        an unused result (no operand)
- *                           variable, a parameter             _|d      an unused result and a predicate
+ *                  &a       a, or the address of a        _        an unused result (no operand)
+ *                           variable or parameter         _|d      an unused result and a predicate
  *                  {x}      a vector in braces, of nvec (struct insn) elements; {x4}: of 4
  *                  a|{%a4}  either                            x?       may be absent
  *              An operand's type follows after a colon if it differs from the instruction's type: a PTYPE, wide (with

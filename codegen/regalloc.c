@@ -237,9 +237,9 @@ static bool is_of_sum(const struct allocator *a, int reg)
     return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
 }
 
-/* May reg get number n, which is free? Of a tuple, this is asked for the registers that wanted_number gives no free
- * number. An operand's tuple may take over the numbers of an older tuple of operands of the same size, index by
- * index; an accumulator takes no number that another tuple had. */
+/* May reg get number n, which is free? Numbers of accumulators are for accumulators only, and an accumulator takes no
+ * number that another tuple had. The first register of an operand's tuple may take the number that a register of an
+ * older tuple of the same size had at the same index; wanted_number then gives the other registers their numbers. */
 static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
                      int reg)
 {
@@ -282,9 +282,9 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
  *  - it silently generates wrong code if a register of an accumulator holds another value earlier or later: it
  *    merges distinct shuffles into one, or computes a wrong sum where it spills (ptxas 13.0, driver 580;
  *    tests/programs/sums_apart.py). So accumulators share their numbers with no other values, and with each other only
- *    if one starts with the value of the other: if two dots write the same
- * tuple, and a multiplication of the accumulator follows each dot, ptxas keeps only the first multiplication.
- * Register operands may share their numbers. */
+ *    if one starts with the value of the other. (If two dots wrote the same tuple, and a multiplication of the
+ *    accumulator followed each dot, ptxas would keep only the first multiplication.) Register operands may share
+ *    their numbers. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};

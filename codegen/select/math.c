@@ -56,7 +56,7 @@ double const_f32(const struct value *v)
     return is_const ? bits_to_double(DT_f32, bits) : (double)NAN;
 }
 
-/* If o computes factor * v + c with constants, sets `factor` and returns c; otherwise returns NaN. */
+/* If o computes factor * v + c, c - v or v - c with constants, sets `factor` and returns c; otherwise returns NaN. */
 static double added_to(const struct op *o, const struct value *v, double *factor)
 {
     bool is_second = op_opnd(o, 0) != v;

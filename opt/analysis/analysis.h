@@ -33,8 +33,8 @@ const struct axis *axis_of(const struct axis_table *t, const struct value *v);
 /* The largest vector width along dimension `dim` that the addresses of a load, store or atomic allow: the elements
  * of a vector are consecutive and aligned, and have at most 16 bytes. */
 int axis_access(const struct axis_table *t, const struct op *access, int dim);
-/* The length of the aligned runs along `dim` in which all elements have the same mask value; without a mask, the
- * whole dimension. */
+/* The length of the aligned runs along `dim` in which all elements have the same mask value; without a mask, at
+ * least the whole dimension. */
 int axis_mask(const struct axis_table *t, const struct op *access, int dim);
 
 /* -- alias.c -- */

@@ -521,7 +521,8 @@ static void set(struct axis_table *t, const struct value *v, struct axis a)
 
 static void analyse_block(struct axis_table *t, const struct block *b);
 
-/* Meets the facts of v with those of `other`. Returns whether the facts of v changed. */
+/* Meets the facts of v with those of `other`; after axis_info_rounds rounds, drops all facts of v instead. Returns
+ * whether the facts of v changed. */
 static bool weaken(struct axis_table *t, const struct value *v, const struct value *other, int round)
 {
     struct view x = view_of(t, v), y = view_of(t, other);
