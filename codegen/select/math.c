@@ -69,8 +69,8 @@ static double added_to(const struct op *o, const struct value *v, double *factor
     }
 }
 
-/* Is every use of v, after at most `steps` negations and multiplications by constants, an addition to a constant so large
- * that a v of at most `tiny` does not change the sum? */
+/* Is every use of v, after at most `steps` negations and multiplications by constants, an addition to a constant so
+ * large that a v of at most `tiny` does not change the sum? */
 static bool is_lost(const struct value *v, double tiny, int steps)
 {
     for (const struct use *u = v->uses; u; u = u->next) {

@@ -8,8 +8,9 @@
  * Afterwards all lanes along the axis hold the result. Registers and lanes that only hold replicas are skipped.
  * Combinations of i32 use the GPU's warp-wide instruction (redux) if it has one for them.
  *
- * If a thread holds many results, lanes share them, which takes fewer shuffles: a lane combines one result of a pair and
- * sends its value of the other; in the end the lanes send each other the results. Lane 0 has a0, b0, and lane 1 has a1, b1:
+ * If a thread holds many results, lanes share them, which takes fewer shuffles: a lane combines one result of a pair
+ * and sends its value of the other result; in the end the lanes send each other the results. For example, lane 0 has
+ * a0 and b0, and lane 1 has a1 and b1:
  *
  *     lane 0    sends b0, combines a = a0 + a1    sends a, receives b
  *     lane 1    sends a1, combines b = b1 + b0    sends b, receives a */
