@@ -42,6 +42,28 @@ subprocess.run([sys.executable, "-c", "import neso, triton; print(neso.is_instal
 END
 expect "a child" "$(python3 -m neso --device emulator parent.py)" "True emulator"
 expect "neso.install()" "$(NESO_DEVICE=emulator python3 -c "import neso; neso.install(); import runpy; runpy.run_path('parent.py')")" "True emulator"
+cat >helped.py <<'END'
+import triton
+import triton.language as tl
+
+SCALE: tl.constexpr = tl.constexpr(3)
+
+@triton.jit
+def scaled(x):
+    return x * SCALE
+
+@triton.jit
+def add(x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, scaled(tl.load(x + i)) + n)
+
+for block in 64, 128:
+    add.warmup(triton.MockTensor(tl.int32), 5, block, grid=(1,))
+END
+python3 -m neso --record launches.txt --device emulator helped.py >out.txt 2>&1 || fail "a record: $(tail -n 3 out.txt)"
+{ "$NESO" bundle launches.txt -o kernels.neso && "$NESO" bundle --verify kernels.neso launches.txt; } >out.txt 2>&1 || fail "its bundle: $(cat out.txt)"
+expect "a kernel of the bundle" "$("$NESO" compile kernels.neso::add --signature "*i32:16, i32, 128" 2>&1 | grep -c '\.entry add')" 1
+expect "--record without a file" "$(python3 -m neso --record 2>&1)" "neso: --record needs a file"
 expect "no program" "$(python3 -m neso 2>&1)" "neso: expected a program or -m MODULE; \`python -m neso --help\` says more"
 expect "no such program" "$(python3 -m neso nothing.py 2>&1)" "neso: there is no file 'nothing.py'"
 expect "an unknown option" "$(python3 -m neso --wrong program.py 2>&1)" "neso: unknown option '--wrong'; \`python -m neso --help\` lists them"

@@ -4,7 +4,7 @@ import os
 import runpy
 import sys
 
-from . import door
+from . import door, recording
 
 HELP = """python -m neso [run] [OPTION...] PROGRAM.py [ARG...]    run a program with neso in place of Triton
 python -m neso [run] [OPTION...] -m MODULE [ARG...]     the same for a module: -m pytest tests
@@ -13,12 +13,16 @@ python -m neso [run] [OPTION...] -m MODULE [ARG...]     the same for a module: -
   --check         run every launch by the original Triton too, and compare what they write; exit status 1 where they differ
   --paranoid      before a kernel's first launch, compare its PTX in the emulator with the interpreter, on this launch's and on drawn inputs:
                   a difference is a warning that names the pass, and launches run code without that pass
+  --record FILE   write a record of each kernel that is compiled, for `neso bundle FILE`; the kernels' sources are kept in FILE.sources
   --help          this text
 
-Environment: NESO_DEVICE is --device; NESO_PARANOID=1 (or verbose) is --paranoid; NESO_TRITON=1 does all this for every Python program, where neso is installed by pip;
+Environment: NESO_DEVICE is --device; NESO_PARANOID=1 (or verbose) is --paranoid; NESO_RECORD is --record, and appends; NESO_TRITON=1 does all this for every Python program, where neso is installed by pip;
 NESO_FALLBACK=triton runs kernels that neso refuses by the original Triton, and says at the end which; NESO_PTXAS=off never runs ptxas, NESO_PTXAS=always
 runs it for torch.compile on the main thread too, and TRITON_PTXAS_PATH is its path; NESO_LIBRARY is libneso.so, where it does not lie in the package; NESO_CACHE=off keeps nothing of what was compiled.
 """
+
+
+VALUES = {"--device": "a name: cuda, interpreter, emulator or best", "--record": "a file"}
 
 
 def fail(text):
@@ -39,11 +43,15 @@ def options(args):
         if word == "--paranoid":
             os.environ["NESO_PARANOID"] = "1"
             continue
-        if word != "--device":
+        if word not in VALUES:
             fail(f"unknown option '{word}'; `python -m neso --help` lists them")
         if not value and not args:
-            fail("--device needs a name: cuda, interpreter, emulator or best")
-        os.environ["NESO_DEVICE"] = value or args.pop(0)
+            fail(f"{word} needs {VALUES[word]}")
+        value = value or args.pop(0)
+        if word == "--record":
+            recording.start(value)
+        else:
+            os.environ["NESO_DEVICE"] = value
     return args
 
 

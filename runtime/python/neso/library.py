@@ -16,7 +16,7 @@ import threading
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
 _Write = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
-TEXTS = {"ast": 1, "ir": 2, "opt": 3, "mir": 4, "ptx": 5, "json": 6, "explain": 7}
+TEXTS = {"ast": 1, "ir": 2, "opt": 3, "mir": 4, "ptx": 5, "json": 6, "explain": 7, "record": 8}
 
 
 class _ContextOptions(ctypes.Structure):

@@ -119,13 +119,17 @@ class Recipe:
 
     def build(self, context, target, until=0, skip=None):
         """Compiles and returns neso's kernel. `until` is the last text to make; `skip` names passes to skip."""
-        from neso import library
+        from neso import library, recording
+        from neso.source import digest
         texts = dict(self.texts)
         main = texts.pop(self.main)
         with context.lock:
             try:
                 module = context.source(self.file, main, texts)
-                return module.kernel(self.kernel, self.signature, load=False, **dict(self.options, until=until, target=target, skip=skip))
+                kernel = module.kernel(self.kernel, self.signature, load=False, **dict(self.options, until=until, target=target, skip=skip))
+                if recording.is_on() and not until:
+                    recording.keep(kernel, self.file, self.main, self.texts, digest(*sum(sorted(self.texts.items()), ())))
+                return kernel
             except library.NesoError as e:
                 error, words = error_of(e, self.kernel), words_of_triton(str(e))
                 raise error from (ValueError(words) if words else None)
