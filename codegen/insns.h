@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* insns.h: the instructions of PTX as data: register classes, types, modifiers (the words between dots),
- * instructions. It is included with one of CLASS, PTYPE, MOD or INSN defined; see mir.h. Selection, liveness,
- * emission and help read the same rows. An instruction prints as its mnemonic, its modifiers (in the order of struct
+ * instructions. It is included with one of CLASS, PTYPE, MOD or INSN defined; see mir.h. All stages of
+ * codegen, the emulator and `neso help insns` read these rows. An instruction prints as its mnemonic, its modifiers (in the order of struct
  * insn's mods) and its types, separated by dots.
  *
  *   INSN(name, mnemonic, operands, result, traits, ptx, latency, counts, overflow, undefined, meaning)

@@ -151,8 +151,8 @@ NESO_API neso_status neso_module_from_bundle(neso_context *context, neso_module 
  * lives until the next call on the context. */
 NESO_API neso_status neso_bundle_join(neso_context *context, const char *const *texts, const size_t *lengths,
                                       size_t count, const char **text, size_t *length);
-/* Compares the context's bundle with a record: NESO_INVALID, and a message for each kernel or choice that the
- * bundle lacks. */
+/* Compares the context's bundle with a record. Returns NESO_INVALID if the bundle lacks a kernel or choice of the
+ * record, with a message for each, and also if the context has no bundle or the record is malformed. */
 NESO_API neso_status neso_bundle_check(neso_context *context, const char *record, size_t length);
 
 /* -- errors -- */

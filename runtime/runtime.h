@@ -92,7 +92,7 @@ struct neso_kernel {
     bool whole_file; /* this stands for all kernels of an IR file: the caller named none, and wants no PTX */
     struct spec spec;
     struct neso_compile_options options; /* the options, with copied strings */
-    bool keeps_plan; /* plan_keep stores the text for variants also if there is no device */
+    bool keeps_plan; /* plan_keep sets fallback_source, from which variants are compiled, even without a device */
     struct params thresholds; /* the values of options.params */
     struct module *ir;  /* IR module of the latest build */
     struct func *traced; /* the traced IR, for a device that executes it; else NULL */

@@ -71,8 +71,8 @@ struct opnd choose_elem(struct select *s, enum dtype dt, struct opnd c, struct o
 }
 
 /* Permutes registers x[0..n) so that the thread finds at i what was at i ^ (XOR of step[b] over the thread's bits b
- * that are set): each set bit swaps all registers in pairs. Registers without a value (OPND_none) are swapped
- * without instructions. */
+ * that are set): each set bit swaps all registers in pairs. Registers without a value (OPND_none) pair only
+ * with each other, and stay as they are. */
 static void exchange(struct select *s, int n, struct opnd *x, int nbits, const uint32_t *step)
 {
     enum dtype dt = elem_dtype(op_result(s->op)->type);
@@ -88,7 +88,7 @@ static void exchange(struct select *s, int n, struct opnd *x, int nbits, const u
     }
 }
 
-/* Is the source lane of this round of shuffles the lane itself XOR a constant? */
+/* Is the source lane, in every round of shuffles, the lane itself XOR a constant of the round? */
 static bool is_own_lane(const struct shuffle *g)
 {
     for (int b = 0; b < g->nthread; b++)
@@ -318,7 +318,7 @@ static void select_matrix_load(struct select *s, const struct op *o, const struc
     struct word_shape a = word_shape(elem_dtype(r->type), 1 << x->word_bits);
     struct form f = matrix_form(INSN_ldmatrix, x);
     struct opnd *tile = tile_new(s, r);
-    /* in a register's number, the bits of the matrix's number are above those of the word */
+    /* in a register's number, the bits that number an instruction's matrices are above those of an element in its word */
     int step = x->nmatrices << x->word_bits;
     for (int k = 0; k < tile_nregs(r->type); k += step) {
         struct opnd words[MATRICES_MOST + 1];

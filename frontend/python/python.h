@@ -129,8 +129,8 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
 typedef VEC(struct loc) loc_list;
 void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *items, struct args *out);
 struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struct loc at);
-/* Returns the name in this scope and its parents that is most similar to `name`, for a note; NULL if none is
- * similar. */
+/* Returns the name that is most similar to `name` among those of this scope, of its parents and of the builtins, for a
+ * note; NULL if none is similar. */
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name);
 
 /* -- kernel.c -- */

@@ -21,8 +21,8 @@ struct fact {
     uint32_t undefined;    /* dimensions along which some elements may be undefined and others not */
     const struct op *load; /* the load that left elements undefined; NULL if all are defined */
     bool
-        /* The value varies and is computed from defined values, so a condition on it may select the defined
-         * elements. */
+        /* A value that varies and is defined everywhere went into this one, so a condition on it may select the
+         * defined elements. */
         is_index;
     bool is_direct;  /* a loaded value, perhaps with another type or shape */
     bool is_true;    /* a mask that is true everywhere */

@@ -24,7 +24,7 @@
  *     the place to register 0 too. Let W be all places whose source is lane 0, and K the kernel of M: C intersects W
  *     only in K.
  * So C is the sum of K and a common complement of U + K and W. C exists unless W is larger than U + K, that is,
- * unless one lane holds more elements that other lanes need than there are rounds in which to read them. If
+ * unless one lane holds more different elements of the result than there are rounds: it offers one in each. If
  * A replicates an element, M picks the source lane that differs from the destination lane in the fewest bits.
  *
  * The cost estimate counts issue slots of a warp. Shuffles cost one slot a round, plus selects if the register

@@ -3,8 +3,8 @@
  * bank conflicts, and counts the wavefronts of an access.
  *
  * Shared memory has 32 banks of 4 bytes: word w is in bank w mod 32. A warp's access is split into phases: all
- * lanes at once for up to 4 bytes a lane, 16 lanes for 8 bytes, 8 lanes for 16. The number of wavefronts of a
- * phase is the number of different words that it accesses in one bank, in the bank with the most such words.
+ * lanes at once for up to 4 bytes a lane, 16 lanes for 8 bytes, 8 lanes for 16. A phase takes as many
+ * wavefronts as it accesses different words in the bank where it accesses the most.
  * Layouts are linear, so all banks that a phase accesses have the same number of words. Let S be the span of
  * the word addresses (of all lanes of the phase, and of all words of a lane's vector): the phase accesses
  * 2^rank(S) words in 2^rank(S mod 32) banks. The number of wavefronts therefore depends only on S, not on the
@@ -15,8 +15,8 @@
  *
  *     offset bits    [ V: vector ][ bank: the rest of 128 bytes ][ R: which row of 128 bytes ]
  *
- * V consists of the register vectors that A and B have in common, and of further ones of A or B if they cause
- * no conflicts. R may intersect the span S of A's phase, and that of B's phase, only in zero: then no two words
+ * V consists of the register vectors that A and B have in common, and of as many further ones of A, or of B,
+ * as give the fewest wavefronts in total. R may intersect the span S of A's phase, and that of B's phase, only in zero: then no two words
  * of a phase differ only in the row, so they are in different banks. Two subspaces of equal dimension always
  * have such a common complement: let the vectors a_i and b_i extend a basis of their intersection to bases of
  * A's and of B's span. The vectors a_i ^ b_i, and vectors outside both spans, form R. For a transposition,
@@ -149,8 +149,8 @@ static void add_vector_bits(struct vector_bits *v, const struct layout *l, const
 
 /* Gives the span of a phase's words that R may intersect only in zero. The bits of `ignored` number elements of
  * one word or vector, so their vectors are left out. The bits of `elsewhere` belong to the vector of the other
- * layout: a word address with one of these bits is already in another bank. The result is therefore the part of
- * the span without these bits, which are eliminated first. */
+ * layout: two words that differ in such a bit are in different banks anyway. So the result is the subspace of the span
+ * in which these bits are zero; they are eliminated first to find it. */
 static void phase_span(struct basis *out, const struct layout *l, int nlanes, uint32_t ignored,
                        uint32_t elsewhere, int most)
 {

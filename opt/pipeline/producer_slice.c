@@ -98,7 +98,7 @@ static bool need_bounds(struct map *m, const struct op *loop)
 }
 
 /* Adds v and all values on which it depends. Returns false if one of them is a tile, is loaded from memory that may
- * change, or comes from an `if` or from a loop other than `for`. */
+ * change, is the result of an atomic, or comes from an `if` or from a loop other than `for`. */
 static bool need(struct map *m, const struct value *v)
 {
     if (slice_has(m, v))

@@ -12,7 +12,8 @@ bool stands_in_loops(const struct op *o);
 bool is_exit(const struct op *o);
 bool slice_has(struct map *slice, const void *value);
 /* Both functions add values, and all values on which these depend, to the slice. They return false if one of the
- * values is a tile, is loaded from memory that may change, or comes from an `if` or from a loop other than `for`. */
+ * values is a tile, is loaded from memory that may change, is the result of an atomic, or comes from an `if` or from a
+ * loop other than `for`. */
 bool slice_add_place(struct map *slice, const struct op *load); /* the coordinates of a load, and the loops' bounds */
 /* The conditions of early returns in b. Returns false also if a loop contains a return. */
 bool slice_add_exits(struct map *slice, const struct block *b);

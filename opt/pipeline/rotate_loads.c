@@ -97,7 +97,8 @@ struct value *load_mask(struct builder *b, struct value *mask, struct value *liv
 }
 
 /* Computes v with the arguments of the loop's body replaced by their values in `map`. An argument without an entry
- * is replaced by the value that the iteration described by `now` yields for it, or, if `now` is NULL, is kept. */
+ * gets the value that an iteration yields for it whose own arguments have their values in `now`; if `now` is NULL, it is
+ * kept. */
 static struct value *compute(const struct rotation *r, struct builder *b, struct map *map, struct map *now,
                              struct value *v)
 {

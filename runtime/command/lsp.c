@@ -397,7 +397,7 @@ static void compile(const struct server *s, struct document *d)
 
 /* -- hover -- */
 
-/* A name under the cursor, with the dots in front: "tl.load". */
+/* The name under the cursor, with the names before its dots: "tl.load". */
 struct word {
     char dotted[128];
     const char *name;         /* behind the last dot */

@@ -22,4 +22,22 @@ for file in "$NESO_ROOT"/tests/numerics/sound/*.py; do
         [ ! -s err ] || say "$(basename "$file") under --trace $kind: $(head -n 1 err)"
     done
 done
+
+# A scan from the end combines the elements from i on: one of these explains element i.
+cat >reverse.py <<'END'
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def sums(X, Y):
+    i = tl.arange(0, 8)
+    x = tl.load(X + i) * 1e30
+    tl.store(Y + i, tl.cumsum(x, 0, reverse=True))
+
+x = torch.tensor([3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3e8, 3e8], dtype=torch.float32)
+sums[(1,)](x, torch.zeros(8))
+END
+"$NESO" run --device interpreter --trace nan reverse.py >out 2>err
+grep -q '300000000\|3e+08' err || say "a reverse scan's origin: $(cat err)"
 exit $status

@@ -11,8 +11,8 @@
  *
  * Sectors are the 32-byte units that a warp accesses; global_sectors_least is the number of sectors that its
  * distinct bytes would fill. A wavefront is one access to the 32 banks of shared memory, which are 4 bytes wide. An
- * access of 8 or 16 bytes per lane is split into 2 or 4 parts (1 or 2 if words do not conflict: an H200 takes at
- * least two wavefronts for 16 bytes per lane). Each part takes as many wavefronts as it has distinct words in the
+ * access of 8 or 16 bytes per lane is split into 2 or 4 parts (1 or 2 if all lanes together access at most one word of
+ * each bank: an H200 takes at least two wavefronts for 16 bytes per lane). Each part takes as many wavefronts as it has distinct words in the
  * bank with the most words. */
 #include "runtime/devices/emulator/machine.h"
 #include "ir/target/target.h"
@@ -28,8 +28,8 @@
     X(threads, "threads of a program instance")                                                              \
     X(shared_bytes, "shared memory of a program instance")                                                   \
     X(live_registers, "maximum of the 32-bit registers live in a thread of the PTX")                         \
-    X(occupancy_percent,                                                                                     \
-      "threads that a multiprocessor can hold at once, estimated from the previous three")                   \
+    X(occupancy_percent, "threads of the kernel that a multiprocessor holds at once, in percent of its "     \
+                         "maximum: an estimate from the previous three")                                     \
     X(instructions, "instructions that warps executed")                                                      \
     X(lane_instructions, "instructions, counted once for each active lane")                                  \
     X(integer, "instructions on integers and bits, comparisons")                                             \

@@ -54,7 +54,7 @@ struct emu_report {
 
 /* -- code -- */
 
-/* An operand of an instruction: 32 lanes. */
+/* An operand of an instruction: where its 32 values are, one for each lane. */
 struct emu_opnd {
     int reg;        /* the number of the register; -1: the operand is a constant */
     uint8_t cls;    /* enum reg_class */

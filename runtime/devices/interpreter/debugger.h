@@ -29,7 +29,8 @@ struct debugger {
     enum { STEP_none, STEP_into, STEP_over } step;
     int depth, step_pid[3]; /* the call depth and program id of the statement at which the step began */
     char last;              /* the command that an empty line repeats; 0: none */
-    int npoints, nset;      /* the number of breakpoints now, and the number that was ever set */
+    int npoints; /* breakpoints that exist now */
+    int nset;    /* breakpoints that were ever set: the number of the newest */
     struct point points[POINTS_MOST];
 };
 

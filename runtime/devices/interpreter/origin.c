@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* origin.c: where does a value come from? Follows one element of a result back to tensors, arguments or constants, with the
- * values that the frame has at that time.
+/* origin.c: where does a value come from? Follows one element of a result back to tensors, arguments or constants, and prints
+ * the values on the way as the interpreter holds them at that moment.
  *
- *     softmax.py:12   exp(90.5) is inf                                  of several operands, the one that explains the result:
- *                     line 11: 90.5 - 0 is 90.5                         what is not finite, a divisor that is 0, else the
- *                     line 9: index 3 of 'x', which is float32[8], is 90.5      largest */
+ *     softmax.py:12   exp(90.5) is inf
+ *                     line 11: 90.5 - 0 is 90.5
+ *                     line 9: index 3 of 'x', which is float32[8], is 90.5
+ *
+ * Of several operands it follows the one that explains the result: a divisor that is 0, else a NaN, else an infinity, else the
+ * operand of the largest magnitude. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>
@@ -15,7 +18,6 @@ struct path {
     struct frame *f;
     char *out;
     size_t room, used;
-    uint32_t line; /* of the last entry */
 };
 
 enum { STEPS_MOST = 24 };
@@ -84,7 +86,8 @@ static int64_t through_shape(const struct op *o, int64_t i)
     return at;
 }
 
-/* The element along the axis that explains a reduction most; for a scan, one of those up to i. */
+/* The element along the axis that explains a reduction most; for a scan, one of those that it has
+ * combined at i. */
 static int64_t through_reduce(const struct path *p, const struct op *o, int64_t i)
 {
     const struct type *t = op_opnd(o, 0)->type;
@@ -93,9 +96,10 @@ static int64_t through_reduce(const struct path *p, const struct op *o, int64_t 
     double most = -1;
     for (int d = axis + 1; d < t->rank; d++)
         inner *= t->shape[d];
-    int64_t last = o->code == OP_scan ? i / inner % along : along - 1;
-    int64_t outer = o->code == OP_scan ? i / inner / along : i / inner;
-    for (int64_t k = 0; k <= last; k++) {
+    bool is_scan = o->code == OP_scan, is_reverse = is_scan && op_int(o, ATTR_reverse);
+    int64_t here = i / inner % along, outer = is_scan ? i / inner / along : i / inner;
+    int64_t first = is_reverse ? here : 0, last = is_scan && !is_reverse ? here : along - 1;
+    for (int64_t k = first; k <= last; k++) {
         int64_t at = (outer * along + k) * inner + i % inner;
         double w = weight(as_number(p, op_opnd(o, 0), at));
         if (w > most || best < 0)
@@ -193,7 +197,7 @@ static bool is_silent(enum opcode code)
            code == OP_hint || code == OP_trans || code == OP_fext;
 }
 
-/* "0 / 0 is nan", "exp(90) is inf", "the largest of what `reduce` combines is inf" */
+/* "0 / 0 is nan", "exp(90) is inf", "reduce gives inf" */
 static void describe(struct path *p, const struct value *v, int64_t i)
 {
     const struct op *o = v->def;
@@ -283,7 +287,7 @@ static void follow(struct path *p, const struct value *v, int64_t i)
             return;
         }
         if (o->code == OP_if || o->code == OP_for || o->code == OP_while) {
-            const struct op *end = block_terminator(o->regions[o->code == OP_while ? 0 : 0]);
+            const struct op *end = block_terminator(o->regions[0]);
             int index = v->index + (o->code == OP_while);
             v = end && index < end->nopnds ? op_opnd(end, index) : NULL;
             continue;
@@ -307,7 +311,6 @@ void interpreter_explain(struct frame *f, const struct step *s, int64_t i, char 
     if (f->width == 0 && type_is_tile(s->op->results[0].type))
         put(&p, head);
     if (s->op->code == OP_load) {
-        p.used = p.used ? p.used : 0;
         put_load(&p, &s->op->results[0], i);
         return;
     }
