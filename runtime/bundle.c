@@ -495,6 +495,18 @@ static bool read_code(struct arena *a, struct lines at, const char *name, const 
     return false;
 }
 
+/* The name in an entry of the code that k asks for: "kernel", or that of the variant for which k's options skip the passes.
+ * NULL: an entry has no code without these passes. */
+static const char *code_of(const struct neso_kernel *k)
+{
+    if (!k->options.skip)
+        return "kernel";
+    for (enum variant v = 0; v < VARIANT_count; v++)
+        if (strcmp(variant_info[v].without, k->options.skip) == 0)
+            return variant_info[v].name;
+    return NULL;
+}
+
 /* Gives k what its entry has. */
 static void take(struct neso_kernel *k, const struct bundle_entry *e)
 {
@@ -503,7 +515,7 @@ static void take(struct neso_kernel *k, const struct bundle_entry *e)
     int nslots;
     struct text ptx;
     if (!read_params(k, &at, &slots, &nslots) ||
-        !read_code(&k->arena, at, "kernel", slots, nslots, &ptx, &k->info)) {
+        !read_code(&k->arena, at, code_of(k), slots, nslots, &ptx, &k->info)) {
         diag_error(&k->module->diag, (struct loc){0}, ERR_bundle_entry, k->module->context->bundle.name,
                    k->name);
         return;
@@ -529,9 +541,11 @@ bool bundle_variant(const struct neso_kernel *k, enum variant which, struct aren
 static bool is_allowed(struct neso_kernel *k)
 {
     const struct device *d = k->device;
+    struct neso_compile_options others = k->options;
+    others.skip = NULL;
     if (d && !d->class->takes_ptx)
         diag_error(&k->module->diag, (struct loc){0}, ERR_bundle_device, d->text);
-    else if (!ptx_is_plain(k))
+    else if (!code_of(k) || !ptx_is_plain(&others))
         diag_error(&k->module->diag, (struct loc){0}, ERR_bundle_options, k->name);
     return k->module->diag.nerrors == 0;
 }

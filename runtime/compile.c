@@ -290,19 +290,16 @@ static void plan_variants(const struct neso_kernel *k, struct text *out)
  * `pairs`. If "grid" is "persistent" (`ctas_per_sm` CTAs on each SM), this condition holds for the number of programs
  * instead. If a guard fails or a tensor map cannot be encoded, the launcher uses the last variant, which has no guards
  * and no maps. */
-static void make_plan(struct neso_kernel *k, const struct func *f, struct text *out)
+static void make_plan(struct neso_kernel *k, const char *name, const struct target *target, struct text *out)
 {
-    text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", f->name, f->target->name);
+    text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", name, target->name);
     plan_constants(k, out);
     plan_params(k, out);
     text_str(out, "  \"variants\": [\n    {");
     plan_print(k, out);
-    text_printf(
-        out,
-        "\"grid\": \"%s\", \"ctas_per_sm\": %d, \"pairs\": %d, \"packs\": %d, \"warp_specialize\": %d, "
-        "\"threads\": %d, ",
-        k->info.persistent ? "persistent" : "logical", k->info.persistent, k->info.pair_multiple,
-        k->info.packs, f->num_warps, k->info.num_threads);
+    text_printf(out, "\"grid\": \"%s\", \"ctas_per_sm\": %d, \"pairs\": %d, \"packs\": %d, \"threads\": %d, ",
+                k->info.persistent ? "persistent" : "logical", k->info.persistent, k->info.pair_multiple,
+                k->info.packs, k->info.num_threads);
     text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}",
                 k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10);
     plan_variants(k, out);
@@ -403,8 +400,10 @@ static void make_portable(struct neso_kernel *k, neso_text which, struct text *o
 /* Beside a bundle nothing is compiled: which texts can be made? */
 static bool is_without_compiling(const struct neso_kernel *k, neso_text which)
 {
-    if (k->module->is_bundle || !k->module->context->bundle.text)
-        return !k->module->is_bundle;
+    if (k->module->is_bundle)
+        return which == NESO_TEXT_JSON;
+    if (!k->module->context->bundle.text)
+        return true;
     return which <= NESO_TEXT_IR || which == NESO_TEXT_PTX || which == NESO_TEXT_RECORD;
 }
 
@@ -424,6 +423,11 @@ void kernel_make(struct neso_kernel *k, neso_text which)
     }
     if (which == NESO_TEXT_EXPLAIN) {
         make_explanation(k);
+        return;
+    }
+    if (k->module->is_bundle) {
+        make_plan(k, k->name, k->spec.target, &out);
+        keep(k, which, &out);
         return;
     }
     if (which == NESO_TEXT_RECORD || which == NESO_TEXT_BUNDLE) {
@@ -453,7 +457,7 @@ void kernel_make(struct neso_kernel *k, neso_text which)
         make_ptx(k, f, &out, which == NESO_TEXT_MIR);
     if (which == NESO_TEXT_JSON && k->module->diag.nerrors == 0) {
         text_init(&out, &k->arena);
-        make_plan(k, f, &out);
+        make_plan(k, f->name, f->target, &out);
     }
     keep(k, which, &out);
 }

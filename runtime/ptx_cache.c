@@ -23,20 +23,15 @@
 /* -- the key of a kernel's PTX -- */
 
 /* Compilations with inspection options, or with another list of passes, are not cached. */
-static bool is_plain(const struct neso_compile_options *o)
+bool ptx_is_plain(const struct neso_compile_options *o)
 {
     return !o->passes && !o->skip && !o->stop_after && !o->print_after && !o->explain && !o->print_changed &&
            !o->verify_each && !o->time;
 }
 
-bool ptx_is_plain(const struct neso_kernel *k)
-{
-    return is_plain(&k->options);
-}
-
 bool ptx_cache_applies(const struct neso_kernel *k)
 {
-    return k->module->context->cache.folder && is_plain(&k->options);
+    return k->module->context->cache.folder && ptx_is_plain(&k->options);
 }
 
 void key_field(struct text *out, const char *name, const char *value)

@@ -201,8 +201,8 @@ int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules);
 /* -- ptx_cache.c: kernels in the cache (to be called inside guard) -- */
 
 enum { PTX_SOURCE_DIGITS = 40 };
-/* Is k compiled without options of inspection? Only such PTX is stored. */
-bool ptx_is_plain(const struct neso_kernel *k);
+/* Do the options ask for no inspection and no other list of passes? Only such PTX is stored. */
+bool ptx_is_plain(const struct neso_compile_options *o);
 /* Gives the digest of the traced IR, with source locations and file names; if `is_portable`, it does not depend
  * on which program has the kernel. */
 void ptx_source_digest(struct neso_kernel *k, const struct func *f, bool is_portable, char out[PTX_SOURCE_DIGITS + 1]);

@@ -275,6 +275,21 @@ static void put_filled(const struct embedding *e, const char *s)
     }
 }
 
+/* Writes n bytes as a line with a string. */
+static void put_literal(const struct embedding *e, const char *s, size_t n)
+{
+    fputs("\n    \"", e->to);
+    for (size_t i = 0; i < n; i++) {
+        static const char special[] = "\n\t\"\\", letters[] = "nt\"\\";
+        const char *found = strchr(special, s[i]);
+        if (found)
+            fprintf(e->to, "\\%c", letters[found - special]);
+        else
+            fputc(s[i], e->to);
+    }
+    fputc('"', e->to);
+}
+
 static int put_ptx(const struct embedding *e, int which)
 {
     const char *ptx;
@@ -282,10 +297,13 @@ static int put_ptx(const struct embedding *e, int which)
     neso_status status = neso_kernel_text(e->images[which].kernel, NESO_TEXT_PTX, &ptx, &n);
     if (status != NESO_OK)
         return report(e->given, e->ctx, status);
-    fprintf(e->to, "static const char ptx_%d[] = {", which);
-    for (size_t i = 0; i <= n; i++)
-        fprintf(e->to, "%s%d,", i % 32 ? "" : "\n    ", ptx[i]);
-    fputs("\n};\n\n", e->to);
+    fprintf(e->to, "static const char ptx_%d[] =", which);
+    for (const char *s = ptx, *end; *s; s = end) {
+        end = s + strcspn(s, "\n");
+        end += *end == '\n';
+        put_literal(e, s, (size_t)(end - s));
+    }
+    fputs(";\n\n", e->to);
     return GOOD;
 }
 
@@ -329,6 +347,8 @@ static int put_source(struct embedding *e)
 {
     fprintf(e->to, "/* %s.c: see %s.h. */\n#include \"%s.h\"\n\n", e->name, e->name, e->name);
     put_filled(e, driver);
+    /* C compilers need not take more than 4,095 characters, but GCC and clang do. */
+    fputs("#ifdef __GNUC__\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n#endif\n\n", e->to);
     for (int i = 0; i < e->nimages; i++)
         if (put_ptx(e, i))
             return BAD;
@@ -378,7 +398,7 @@ static int compile_one(struct embedding *e, neso_module *module, const char *ker
     neso_compile_options o = *options;
     struct image *image = &e->images[e->nimages];
     snprintf(all, sizeof all, "%s%s%s", o.skip ? o.skip : "", o.skip && *o.skip && *skip ? "," : "", skip);
-    o.skip = all;
+    o.skip = *all ? all : NULL;
     o.until = NESO_TEXT_PTX;
     if (e->nimages == VARIANTS_MOST)
         return complain("--emit c writes at most %d variants", VARIANTS_MOST);
@@ -409,6 +429,23 @@ static int compile_signature(struct embedding *e, neso_module *module, const cha
     return result;
 }
 
+/* Are two signatures, of which each ends at the end of its line, equal but for what their entries promise (":16", ":1")? Then
+ * they have the same constants. */
+static bool same_constants(const char *a, const char *b)
+{
+    while (*a && *a != '\n' && *b && *b != '\n') {
+        a += *a == ':' ? strcspn(a, ", \n") : 0;
+        b += *b == ':' ? strcspn(b, ", \n") : 0;
+        if (*a != *b)
+            return false;
+        a += *a != '\0';
+        b += *b != '\0';
+    }
+    a += *a == ':' ? strcspn(a, ", \n") : 0;
+    b += *b == ':' ? strcspn(b, ", \n") : 0;
+    return (*a == '\0' || *a == '\n') && (*b == '\0' || *b == '\n');
+}
+
 /* Each line of the list is a signature. */
 static int compile_all(struct embedding *e, neso_module *module, const char *kernel,
                        const neso_compile_options *options, char *list)
@@ -419,7 +456,13 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
         end = strchr(s, '\n');
         *end = '\0';
         o.signature = s;
-        result = compile_signature(e, module, kernel, &o);
+        if (!same_constants(s, options->signature && *options->signature ? options->signature : list))
+            result = options->signature && *options->signature
+                         ? GOOD
+                         : complain("%s has other constants in '%s' than in '%s': choose by --signature",
+                                    kernel, s, list);
+        else
+            result = compile_signature(e, module, kernel, &o);
     }
     e->nparams = result == GOOD ? (int)neso_kernel_param_count(e->images[0].kernel) : 0;
     return result;

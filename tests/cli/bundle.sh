@@ -49,6 +49,13 @@ replay maps "$programs/tensor_maps.py"
 replay dots "$programs/dot_warpgroups.py"
 grep -q '^choice twice$' tuned.neso && grep -q '^file helper.py$' tuned.record || say "the record: $(cat tuned.record)"
 
+# C from a bundle is the C from the source, with all variants of the plan.
+signature=$(sed -n 's/^signature //p' dots.record | head -n 1)
+for from in dots.neso "$programs/dot_warpgroups.py"; do
+    "$NESO" compile "$from::matmul" --signature "$signature" --emit c -o code 2>err && mv code.c "code.${from##*.}" || say "--emit c of $from: $(cat err)"
+done
+cmp -s code.neso code.py || say "C from a bundle: $(diff code.neso code.py | head -n 5)"
+
 expect() { # STATUS TEXT ARGUMENT...
     local status=$1 text=$2 found
     shift 2
