@@ -3,7 +3,7 @@
 
 Are the outputs and gradients those of eager PyTorch, what does the first call take, what does a step take? Runs under neso and under Triton
 alike; for first calls set TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR to empty folders. Networks at once on one GPU: steps are timed by
-one process at a time (GPU_LOCK names a file). `models.py` alone lists the names.
+one process at a time (GPU_LOCK names a file), in rounds, between which other processes get their turn. `models.py` alone lists the names.
 """
 import contextlib
 import fcntl
@@ -327,7 +327,7 @@ def gpu_alone():
         yield
         return
     open(f"{os.environ['GPU_LOCK']}.{os.getpid()}", "w").close()
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while len(glob.glob(os.environ["GPU_LOCK"] + ".*")) < int(os.environ.get("GPU_WAIT_FOR", "0")) and time.monotonic() < end:
         time.sleep(0.1)
     with open(os.environ["GPU_LOCK"], "w") as lock:
@@ -364,17 +364,22 @@ def difference(found, wanted):
     return max(errors) if len(errors) == len(wanted) and all(e == e for e in errors) else float("inf")
 
 
-def median_step(model, x, training, steps=20):
-    times = []
-    with gpu_alone():
-        torch.cuda.synchronize()
-        for _ in range(steps):
-            start = time.perf_counter()
-            step(model, x, training)
+def median_step(model, x, training, steps=20, rounds=5):
+    """The least median of a round: what else runs on the machine makes a round longer, never shorter."""
+    medians = []
+    for _ in range(rounds):
+        times = []
+        with gpu_alone():
             torch.cuda.synchronize()
-            times.append(time.perf_counter() - start)
+            for _ in range(steps):
+                start = time.perf_counter()
+                step(model, x, training)
+                torch.cuda.synchronize()
+                times.append(time.perf_counter() - start)
+        medians.append(statistics.median(times))
+        time.sleep(0.01)
     model.zero_grad(set_to_none=True)
-    return statistics.median(times)
+    return min(medians)
 
 
 def one(name, mode, training):
