@@ -146,6 +146,9 @@ struct spec_arg {
     int divisible;                /* 16 if the value is known to be a multiple of 16, else 1 */
     bool equals_one;              /* an int argument of value 1: a constant, not a run-time parameter */
 };
+/* Which checks a kernel has: none; its assertions and that + - * of integers do not overflow; its assertions. */
+enum debug { DEBUG_none, DEBUG_all, DEBUG_asserts };
+
 struct spec {
     int nargs;
     struct spec_arg *args;
@@ -157,7 +160,8 @@ struct spec {
     const char **meta_names;
     struct obj **meta_values;
     int num_warps, num_stages, num_ctas, maxnreg;
-    bool fp_fusion, debug;
+    bool fp_fusion;
+    enum debug debug;
     const struct target *target;
     bool interpreter; /* the kernel may call plain Python functions (op host_call) */
     bool stops;       /* make a site before each statement, at which a debugger may stop */

@@ -555,7 +555,9 @@ static bool spec_options(struct neso_kernel *k)
     s->num_ctas = 1;
     s->maxnreg = o->max_registers;
     s->fp_fusion = !o->no_fp_fusion;
-    s->debug = o->debug || (k->jit && k->jit->jit->debug);
+    s->debug = o->debug == DEBUG_asserts                    ? DEBUG_asserts
+               : o->debug || (k->jit && k->jit->jit->debug) ? DEBUG_all
+                                                            : DEBUG_none;
     s->interpreter = k->device && !k->device->class->takes_ptx;
     s->target = find_target(k);
     if (!is_power_of_two(s->num_warps) || s->num_warps > 32)
@@ -849,7 +851,7 @@ neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out)
                                   .num_stages = s->num_stages,
                                   .max_registers = s->maxnreg,
                                   .no_fp_fusion = !s->fp_fusion,
-                                  .debug = s->debug};
+                                  .debug = (int)s->debug};
     return status;
 }
 

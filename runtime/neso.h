@@ -270,7 +270,8 @@ typedef struct neso_compile_options {
     int num_stages;      /* 0 means 3 */
     int max_registers;   /* 0: no limit */
     int no_fp_fusion;    /* 1: a * b + c rounds twice */
-    /* 1: check the kernel's assertions (those of @triton.jit(debug=True) are always checked) */
+    /* 1: check the kernel's assertions (those of @triton.jit(debug=True) are always checked), and that sums,
+     * differences and products of integers do not overflow. 2: check its assertions only. */
     int debug;
     /* Compile up to this text. 0: as far as the device needs, and without a device up to NESO_TEXT_PTX. */
     neso_text until;

@@ -94,7 +94,7 @@ static void set_fp_fusion(struct call *c, int64_t value)
 
 static void set_debug(struct call *c, int64_t value)
 {
-    c->spec.debug = value != 0;
+    c->spec.debug = value ? DEBUG_all : DEBUG_none;
 }
 
 static const struct launch_option launch_options[] = {
@@ -656,14 +656,14 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
                            .num_stages = 3,
                            .num_ctas = 1,
                            .fp_fusion = true,
-                           .debug = jit->jit->debug,
+                           .debug = jit->jit->debug ? DEBUG_all : DEBUG_none,
                            .target = p->device->target ? p->device->target : any,
                            .interpreter = !p->device->class->takes_ptx,
                            .stops = p->options.break_at != NULL};
     if (how.like)
         take_options(&c.spec, how.like);
     bind(&c, args);
-    c.spec.debug |= p->debug;
+    c.spec.debug = p->debug ? DEBUG_all : c.spec.debug;
     specialize(&c);
     if (how.warmup) {
         struct neso_kernel *k = find_kernel(&c);

@@ -371,7 +371,8 @@ static void assert_no_overflow(struct eval *e, enum oper op, const struct obj *a
                                const struct lang_type *t, struct loc at)
 {
     bool checked = op == OPER_add || op == OPER_sub || op == OPER_mul;
-    if (!e->trace->spec->debug || !checked || !is_int_type(t) || bits_of(t) == 64 || e->trace->place.line)
+    if (e->trace->spec->debug != DEBUG_all || !checked || !is_int_type(t) || bits_of(t) == 64 ||
+        e->trace->place.line)
         return;
     struct builder *build = trace_builder(e, at);
     const struct type *i64 = lang_ir(build->func->module, lang_number(e, DT_i64, false));

@@ -95,6 +95,12 @@ def by_tuple(pair, more, out, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def tripled(out, x, LARGEST: tl.constexpr):
+    tl.device_assert(x < LARGEST, "too large")
+    tl.store(out, x * 3)
+
+
+@triton.jit
 def accumulate(out, n, BLOCK: tl.constexpr):
     tl.atomic_add(out, BLOCK)
 
@@ -340,6 +346,16 @@ class LaunchTest(unittest.TestCase):
         finally:
             sys.stdout = out
         self.assertIn("n is: 7", "".join(written))
+
+    def test_checks_of_a_debugged_kernel(self):
+        out = Tensor([0], INT)
+        with self.assertRaisesRegex(Exception, "int32 overflow detected for operation mul"):
+            tripled[(1,)](out, 1 << 30, LARGEST=1 << 31, debug=True)
+        tripled[(1,)](out, 1 << 30, LARGEST=1 << 31, debug=True, sanitize_overflow=False)
+        self.assertEqual(out.values[0], -1 << 30)
+        with self.assertRaisesRegex(Exception, "too large"):
+            tripled[(1,)](out, 1 << 30, LARGEST=5, debug=True, sanitize_overflow=False)
+        tripled[(1,)](out, 1 << 30, LARGEST=5)
 
     def test_options_that_neso_does_not_follow(self):
         x, y = Tensor(range(8)), Tensor([0] * 8)

@@ -73,6 +73,11 @@ class IRSource:
 BOOLS = {"u1": "i1", "*u1": "*i1", "*ku1": "*ki1"}
 
 
+def debug_of(options):
+    """Returns which checks a kernel has, in neso_compile_options's words: those of overflow can be left out, as Inductor does."""
+    return (1 if options.sanitize_overflow else 2) if options.debug else 0
+
+
 class Recipe:
     """The input of neso's library: the kernel's module and the modules that it imports, a signature, options. It can be pickled."""
 
@@ -86,7 +91,7 @@ class Recipe:
         self.signature = ", ".join(f"{p.name}={self._entry((i,), kinds[p.name], p.is_constexpr)}" for i, p in enumerate(fn.params)
                                    if (i,) in self.constants or p.name in src.signature)
         self.options = {"num_warps": options.num_warps, "num_stages": options.num_stages, "max_registers": options.maxnreg or 0,
-                        "no_fp_fusion": int(not options.enable_fp_fusion), "debug": int(bool(options.debug)),
+                        "no_fp_fusion": int(not options.enable_fp_fusion), "debug": debug_of(options),
                         "check": int(os.environ.get("NESO_PARANOID", "0") not in ("", "0"))}
         self.texts = self.sources.texts
         del self.constants, self.attrs, self.source, self.sources, self.written
