@@ -32,6 +32,7 @@ DECISION(raise_tma_store, store_by_map, 2, "a copy by a tensor map")
 DECISION(raise_tma_store, stays_a_store, 1, "stays a store: %s")
 DECISION(dedup_loads, neighbours_share, 0, "%v: %d neighbours along dimension %d are loaded once")
 DECISION(modulo_contiguity, contiguous, 0, "%v is contiguous within groups in spite of the modulo")
+DECISION(modulo_contiguity, equal_quotients, 0, "%v is equal within groups")
 DECISION(invariant_loads, may_be_written, 0, "%v is not loaded ahead: the loop may write to its addresses")
 DECISION(invariant_loads, marked_invariant, 0,
          "no store of the loop writes what %v reads; the launch compares addresses")

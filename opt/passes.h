@@ -41,7 +41,7 @@ PASS(raise_tma_load, P(traced) | P(one_program) | P(legal_dots), P(loads_raised)
 PASS(raise_tma_store, P(traced) | P(one_program) | P(legal_dots) | P(loads_raised), 0,
      P(canonical) | P(tidy) | P(tensor_stores_lowered), "turn stores of dots' results into copies by tensor maps")
 PASS(dedup_loads, P(traced), 0, P(canonical) | P(tidy), "load each address once where neighbouring elements of a tile share it")
-PASS(modulo_contiguity, P(traced), 0, 0, "mark indices taken modulo a size as contiguous within aligned groups")
+PASS(modulo_contiguity, P(traced), 0, 0, "mark quotients as equal and remainders as contiguous within aligned groups of indices")
 PASS(invariant_loads, P(traced) | P(one_program) | P(loads_raised), 0, 0,
      "mark loads of loops with dots that no store of the loop overwrites")
 PASS(load_ahead, P(traced) | P(one_program), 0, P(canonical) | P(tidy) | P(unique),

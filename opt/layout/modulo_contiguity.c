@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* modulo_contiguity.c: marks the remainder of indices modulo a bound as contiguous in runs whose length divides the
- * bound.
+/* modulo_contiguity.c: marks runs of indices that a division or its remainder preserves.
  *
  *     %o = 128 pid + (0 .. 128)
  *     %b = rems %o, %N             (16 divides N)     =>     %b = hint (rems %o, %N) contiguous=[16] divisible=[16]
+ *     %q = divs %o, %N                                =>     %q = hint (divs %o, %N) constant=[16]
  *
- * The remainders of a run that starts at a multiple of its length also form such a run, unless indices are negative.
- * axis_info.c cannot exclude negative indices, because an index may have overflowed. This pass assumes that indices
- * do not overflow, like affine.c. Needs: traced ops. Leaves: a hint after the remainder, for axis_info.c. */
+ * The remainders of a run that starts at a multiple of its length, which divides the divisor, also form such a run, and the
+ * quotients are equal, unless indices are negative. axis_info.c cannot exclude negative indices, because an index may have
+ * overflowed. This pass assumes that indices do not overflow, like affine.c. Needs: traced ops. Leaves: a hint after
+ * the op, for axis_info.c. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -15,9 +16,10 @@
 struct modulo_runs {
     struct affine_table *t;
     const struct axis_table *axes;
+    bool changed;
 };
 
-/* The exponent of the length of the runs along d that the remainder preserves. */
+/* The exponent of the length of the runs along d that the division preserves. */
 static int run_along(const struct modulo_runs *w, const struct op *o, int d)
 {
     const struct axis *x = axis_of(w->axes, op_opnd(o, 0)), *y = axis_of(w->axes, op_opnd(o, 1));
@@ -28,30 +30,53 @@ static int run_along(const struct modulo_runs *w, const struct op *o, int d)
     return run;
 }
 
+/* Finds the runs of a division's result along each dimension. Returns true if one is longer than known. */
+static bool find_runs(const struct modulo_runs *w, const struct op *o, int runs[RANK_MAX])
+{
+    const struct value *r = op_result(o);
+    const struct axis *known = axis_of(w->axes, r);
+    bool better = false, is_marked = r->uses && r->uses->user->code == OP_hint;
+    for (int d = 0; d < r->type->rank; d++) {
+        runs[d] = 1 << run_along(w, o, d);
+        better |= runs[d] > 1 << (o->code == OP_rems ? known->log_contiguous[d] : known->log_constant[d]);
+    }
+    return better && !is_marked;
+}
+
 static void visit(struct op *o, void *ctx)
 {
-    const struct modulo_runs *w = ctx;
-    int runs[RANK_MAX], rank = o->code == OP_rems ? op_result(o)->type->rank : 0;
-    bool better = false;
-    for (int d = 0; d < rank; d++) {
-        runs[d] = 1 << run_along(w, o, d);
-        better |= runs[d] > 1 << axis_of(w->axes, op_result(o))->log_contiguous[d];
-    }
-    const struct affine *index = better ? affine_of(w->t, op_opnd(o, 0)) : NULL;
+    struct modulo_runs *w = ctx;
+    int runs[RANK_MAX];
+    if ((o->code != OP_rems && o->code != OP_divs) || !find_runs(w, o, runs))
+        return;
+    const struct affine *index = affine_of(w->t, op_opnd(o, 0));
     if (!index || index->base >= 0 || !poly_is_nonnegative(w->t, &index->p, NULL))
         return;
     struct builder b = build_after(o);
     struct value *r = op_result(o);
+    int rank = r->type->rank;
     struct op *hint = build_op(&b, OP_hint, 1, &r, 1, &r->type, 0);
-    op_set_list(hint, ATTR_contiguous, rank, runs);
-    op_set_list(hint, ATTR_divisible, rank, runs);
+    if (o->code == OP_rems) {
+        op_set_list(hint, ATTR_contiguous, rank, runs);
+        op_set_list(hint, ATTR_divisible, rank, runs);
+    } else {
+        op_set_list(hint, ATTR_constant, rank, runs);
+    }
     value_replace(r, op_result(hint));
     op_set_opnd(hint, 0, r);
-    opt_explain(w->t->f, (struct explanation){DECISION_contiguous, .at = o, .values = {r}});
+    w->changed = true;
+    opt_explain(w->t->f,
+                (struct explanation){o->code == OP_rems ? DECISION_contiguous : DECISION_equal_quotients,
+                                     .at = o, .values = {r}});
 }
 
+/* A quotient or remainder may be divided again. */
 void opt_modulo_contiguity(struct func *f)
 {
-    struct modulo_runs w = {.t = affine_new(f), .axes = axis_analyse(f)};
-    func_walk(f, visit, &w);
+    enum { ROUNDS_MOST = 4 };
+    struct modulo_runs w = {.changed = true};
+    for (int i = 0; i < ROUNDS_MOST && w.changed; i++) {
+        w = (struct modulo_runs){.t = affine_new(f), .axes = axis_analyse(f)};
+        func_walk(f, visit, &w);
+    }
 }
