@@ -48,6 +48,12 @@ static struct value *every(struct dedup *t, const struct op *range)
     return build_binary(&t->b, OP_add, r, build_const_int(&t->b, r->type, start));
 }
 
+static struct value *kept(const struct dedup *t, struct value *v)
+{
+    void **at = map_get_ptr(&t->copy, v);
+    return at ? *at : v;
+}
+
 /* Builds the tile of the first elements of v's runs and enters it into the map; false: v depends on more than ranges
  * and scalars. */
 static bool keep_first(struct dedup *t, struct value *v)
@@ -62,7 +68,7 @@ static bool keep_first(struct dedup *t, struct value *v)
         return true;
     }
     bool expands = o->code == OP_expand_dims;
-    if (!is_pure(o) || !(op_has(o, ELEMENTWISE) || expands || o->code == OP_broadcast ||
+    if (!is_pure(o) || !(op_has(o, ELEMENTWISE) || expands || o->code == OP_broadcast || o->code == OP_hint ||
                          o->code == OP_splat || o->code == OP_const))
         return false;
     int dim = t->dim;
@@ -71,15 +77,13 @@ static bool keep_first(struct dedup *t, struct value *v)
         if (!keep_first(t, op_opnd(o, i)))
             return false;
     t->dim = dim;
+    if (o->code == OP_hint) {
+        *map_at_ptr(&t->copy, v) = kept(t, op_opnd(o, 0));
+        return true;
+    }
     struct value *r = op_result(op_clone(&t->b, o, &t->copy));
     value_set_type(r, thin_type(t, v->type));
     return true;
-}
-
-static struct value *kept(const struct dedup *t, struct value *v)
-{
-    void **at = map_get_ptr(&t->copy, v);
-    return at ? *at : v;
 }
 
 static void start(struct dedup *t, struct value *v, struct value *first)
