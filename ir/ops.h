@@ -90,7 +90,7 @@ OP(sub,   "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE,          same,  "x
 OP(mul,   "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, same,  "x * y")
 OP(neg,   "x",     "r", 0, 0,        arith, PURE|ELEMENTWISE,          same,  "-x: integers wrap, floats flip the sign")
 OP(abs,   "x",     "r", 0, 0,        arith, PURE|ELEMENTWISE,          same,  "|x|, signed; floats clear the sign")
-OP(divs,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COSTLY,   ints,  "signed quotient toward zero; y=0: all ones")
+OP(divs,  "x y",   "r", 0, A(same),  arith, PURE|ELEMENTWISE|COSTLY,   ints,  "signed quotient toward zero; y=0: all ones")
 OP(divu,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COSTLY,   ints,  "unsigned quotient; y=0: all ones")
 OP(rems,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COSTLY,   ints,  "signed remainder, sign of x; y=0: x")
 OP(remu,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COSTLY,   ints,  "unsigned remainder; y=0: x")

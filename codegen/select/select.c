@@ -220,7 +220,7 @@ static void select_elementwise(struct select *s, const struct op *o, select_elem
     for (int i = 0; i < o->nopnds; i++)
         tiles[i] = tile_of(s, op_opnd(o, i));
     struct opnd last[OPNDS_MOST], *result = tile_new(s, r);
-    int group = o->code == OP_cmp ? (int)op_int(o, ATTR_same) : 1;
+    int group = o->code == OP_cmp || o->code == OP_divs ? (int)op_int(o, ATTR_same) : 1;
     for (int k = 0; k < tile_nregs(r->type); k++) {
         if (k % group) {
             result[k] = result[k - 1];

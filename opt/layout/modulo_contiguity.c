@@ -43,14 +43,39 @@ static bool find_runs(const struct modulo_runs *w, const struct op *o, int runs[
     return better && !is_marked;
 }
 
+/* Is an index not negative, if neither it nor a part of it overflows? */
+static bool is_nonnegative(const struct modulo_runs *w, const struct value *v, int *budget)
+{
+    const struct affine *index = affine_of(w->t, v);
+    const struct op *o = v->def;
+    if (index ? index->base < 0 && poly_is_nonnegative(w->t, &index->p, NULL)
+              : axis_of(w->axes, v)->nonnegative)
+        return true;
+    if (!o || index || --*budget < 0)
+        return false;
+    switch (o->code) {
+    case OP_add:
+    case OP_mul: return is_nonnegative(w, op_opnd(o, 0), budget) && is_nonnegative(w, op_opnd(o, 1), budget);
+    case OP_divs:
+        return is_nonnegative(w, op_opnd(o, 0), budget) && axis_of(w->axes, op_opnd(o, 1))->nonnegative;
+    case OP_shl:
+    case OP_rems:
+    case OP_hint:
+    case OP_splat:
+    case OP_broadcast:
+    case OP_expand_dims: return is_nonnegative(w, op_opnd(o, 0), budget);
+    default: return false;
+    }
+}
+
 static void visit(struct op *o, void *ctx)
 {
     struct modulo_runs *w = ctx;
     int runs[RANK_MAX];
     if ((o->code != OP_rems && o->code != OP_divs) || !find_runs(w, o, runs))
         return;
-    const struct affine *index = affine_of(w->t, op_opnd(o, 0));
-    if (!index || index->base >= 0 || !poly_is_nonnegative(w->t, &index->p, NULL))
+    int budget = op_params(o)->depends_ops;
+    if (!is_nonnegative(w, op_opnd(o, 0), &budget))
         return;
     struct builder b = build_after(o);
     struct value *r = op_result(o);

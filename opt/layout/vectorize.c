@@ -7,9 +7,9 @@
  * (consecutive elements in consecutive registers), and has 16 bytes at most. If the elements of a vector may have
  * different mask values, the access gets a `tail`: code that accesses the elements of a partly masked vector one by
  * one. If the mask is computed from a loaded tile, vectors are narrow enough that all their elements have the same
- * mask value instead. A comparison, mostly of a mask, gets the number of neighbouring registers that hold equal
- * values, so that one instruction and one predicate serve them all. Needs: final layouts. Leaves: nothing else
- * changed. */
+ * mask value instead. A comparison, mostly of a mask, and a division get the number of neighbouring registers that
+ * hold equal values, so that one instruction and one register serve them all. Needs: final layouts. Leaves: nothing
+ * else changed. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
@@ -43,11 +43,13 @@ static const char *limit_of(const struct axis_table *axes, const struct op *o, i
     return "; a thread has no more neighbours";
 }
 
-/* Sets `same` of a comparison: the number of neighbouring registers with equal results. */
-static void visit_cmp(const struct axis_table *axes, struct op *o)
+/* Sets `same` of a comparison or division: the number of neighbouring registers with equal results. For a division,
+ * modulo_contiguity.c may have added a hint. */
+static void set_same(const struct axis_table *axes, struct op *o)
 {
     const struct value *r = op_result(o);
-    const struct axis *a = axis_of(axes, r);
+    const struct op *user = r->uses ? r->uses->user : NULL;
+    const struct axis *a = axis_of(axes, user && user->code == OP_hint ? op_result(user) : r);
     int same = 1;
     for (int d = 0; d < r->type->rank; d++) {
         int run = a->log_constant[d] < RUN_LOG_MOST ? a->log_constant[d] : RUN_LOG_MOST;
@@ -92,8 +94,8 @@ static void visit(struct op *o, void *ctx)
     const struct axis_table *axes = ctx;
     if (o->code == OP_atomic_rmw && type_is_tile(op_result(o)->type))
         visit_atomic(axes, o);
-    if (o->code == OP_cmp && type_is_tile(op_result(o)->type))
-        visit_cmp(axes, o);
+    if ((o->code == OP_cmp || o->code == OP_divs) && type_is_tile(op_result(o)->type))
+        set_same(axes, o);
     if ((o->code != OP_load && o->code != OP_store) || !type_is_tile(op_opnd(o, 0)->type))
         return;
     int dim, width = width_of(axes, o, &dim), mask = axis_mask(axes, o, dim),
