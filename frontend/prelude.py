@@ -563,27 +563,40 @@ def libdevice_llround(x):
     return libdevice_round(x).to(tl.int64)
 
 
-# Returns b^x for x = n log_b 2 + r, where log_b 2 = high + low: multiplies b^r by 2^n in two steps, of which
-# only the second may round. Adding and subtracting 1.5 times 2 to the number of mantissa bits rounds to an integer,
-# ties to even.
+# Returns b^x for x = n log_b 2 + r, where log_b 2 = high + low: multiplies b^r by 2^n. Adding and subtracting 1.5 times 2 to the
+# number of mantissa bits rounds to an integer, ties to even.
 @triton.jit
 def power(x, log2_b, high, low):
     if x.dtype == tl.float32:
-        big: tl.constexpr = 12582912.0
+        return power_f32(x, log2_b, high, low)
     else:
-        big: tl.constexpr = 6755399441055744.0
+        return power_f64(x, log2_b, high, low)
+
+
+# Beyond n = -126 and 127, r becomes large. Only the product rounds to a subnormal number. The low bits of the sum with 1.5 2^23 + 127 are
+# the exponent of 2^n.
+@triton.jit
+def power_f32(x, log2_b, high, low):
+    big: tl.constexpr = 12582912.0 + 127
+    sum = tl.minimum(tl.maximum(x * log2_b, -126.0), 127.0) + big
+    n = sum - big
+    r = tl.fma(-n, tl.full(x.shape, high, x.dtype), x)
+    r = tl.fma(-n, tl.full(x.shape, low, x.dtype), r)
+    return tl.exp2(r * log2_b) * (sum.to(tl.int32, bitcast=True) << 23).to(tl.float32, bitcast=True)
+
+
+# Multiplies by 2^n in two steps, of which only the second may round.
+@triton.jit
+def power_f64(x, log2_b, high, low):
+    big: tl.constexpr = 6755399441055744.0
     n = tl.minimum(tl.maximum(x * log2_b, -1100.0), 1100.0)
     n = (n + big) - big
     r = tl.fma(-n, tl.full(x.shape, high, x.dtype), x)
     r = tl.fma(-n, tl.full(x.shape, low, x.dtype), r)
     a = n.to(tl.int32) >> 1
     b = n.to(tl.int32) - a
-    if x.dtype == tl.float32:
-        a, b = tl.minimum(tl.maximum(a, -126), 127), tl.minimum(tl.maximum(b, -126), 127)
-        s, t = ((a + 127) << 23).to(tl.float32, bitcast=True), ((b + 127) << 23).to(tl.float32, bitcast=True)
-    else:
-        s = ((a + 1023).to(tl.int64) << 52).to(tl.float64, bitcast=True)
-        t = ((b + 1023).to(tl.int64) << 52).to(tl.float64, bitcast=True)
+    s = ((a + 1023).to(tl.int64) << 52).to(tl.float64, bitcast=True)
+    t = ((b + 1023).to(tl.int64) << 52).to(tl.float64, bitcast=True)
     y = tl.exp2(r * log2_b) * s * t
     return tl.where(tl.abs(x) < 800.0, y, tl.exp2(x * log2_b))
 
