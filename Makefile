@@ -28,7 +28,7 @@ FOLDERS  = $(sort $(dir $(wildcard $(foreach r,ir frontend opt codegen runtime,$
 COMMAND  = $(wildcard runtime/command/*.c runtime/manual/*.c)
 SOURCES  = $(filter-out $(COMMAND),$(sort $(wildcard $(FOLDERS:%=%*.c))))
 TEXTS    = $(patsubst %,$(BUILD)/%.c,frontend/prelude.py frontend/python/library.py runtime/host/modules.py)
-PAGE     = $(BUILD)/runtime/command/inspect.html
+PAGE     = $(patsubst %,$(BUILD)/runtime/command/%.o,inspect.html inspect.js inspect_text.js inspect_views.js)
 OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o) $(TEXTS:%.c=%.o) $(BUILD)/build_id.o
 LINK     = $(CC) $(SAN) $(LDFLAGS)
 
@@ -43,11 +43,11 @@ $(BUILD)/%.o: %.c Makefile
 $(BUILD)/%.o: $(BUILD)/%.c
 	$(CC) $(CFLAGS) $(OURS) -c $< -o $@
 
-# A text as an array: prelude.py is prelude_py[], ended by a 0. Comments become empty lines, but for the headings of sections.
+# A text as an array: prelude.py is prelude_py[], ended by a 0. Comments of Python become empty lines, but for the headings of sections.
 $(BUILD)/%.c: % Makefile
 	@mkdir -p $(@D)
 	{ echo 'extern const char $(subst .,_,$(*F))[]; const char $(subst .,_,$(*F))[] = {'; \
-	  sed '/^ *#/{/^# -- /!s/.*//;}' $< | od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/(char)0x\1, /g'; echo '0};'; } > $@
+	  $(if $(filter %.py,$<),sed '/^ *#/{/^# -- /!s/.*//;}',cat) $< | od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/(char)0x\1, /g'; echo '0};'; } > $@
 
 # Which compiler this is, for the keys of the cache: a digest of its source.
 $(BUILD)/build_id.c: $(SOURCES) $(wildcard $(FOLDERS:%=%*.h) $(FOLDERS:%=%*.py))
@@ -75,7 +75,7 @@ $(BUILD)/libneso.so: $(OBJECTS)
 	$(LINK) $(PACKED) -shared -Wl,--gc-sections -Wl,-soname,$(SONAME) -Wl,-z,defs $^ $(LDLIBS) -o $@
 	ln -sf libneso.so $(BUILD)/$(SONAME)
 
-$(BUILD)/neso: $(COMMAND:%.c=$(BUILD)/%.o) $(PAGE).o $(BUILD)/libneso.a
+$(BUILD)/neso: $(COMMAND:%.c=$(BUILD)/%.o) $(PAGE) $(BUILD)/libneso.a
 	$(LINK) $^ $(LDLIBS) -o $@
 
 include tests/rules.mk

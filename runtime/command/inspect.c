@@ -7,7 +7,7 @@
  *        |         with X:16, Y:16: 4 elements at once
  *        |       8 registers, 2 instructions
  *
- * The page is one file that contains the JSON and the code that shows it (inspect.html). */
+ * page.c makes the page, which contains the JSON. */
 #include "runtime/command/inspect.h"
 
 #include <errno.h>
@@ -140,16 +140,7 @@ static void put_report(const struct build *b, struct buffer *out)
     free(counts);
 }
 
-/* -- the page -- */
-
-static void put_page(const struct build *b, struct buffer *out)
-{
-    static const char mark[] = "@DATA@";
-    const char *at = strstr(inspect_html, mark);
-    put_bytes(out, inspect_html, (size_t)(at - inspect_html));
-    build_json(b, out);
-    put_string(out, at + strlen(mark));
-}
+/* -- output -- */
 
 static int write_out(const char *path, const struct buffer *text)
 {
@@ -166,8 +157,13 @@ static int show(const struct given *g, const struct build *b)
     const char *page = g->options[OPTION_html];
     int result = GOOD;
     if (page) {
-        put_page(b, &out);
+        struct buffer json = {0}, pages = {0};
+        build_json(b, &json);
+        put_page_data(&pages, NULL, json.s);
+        put_page(&out, pages.s);
         result = write_out(page, &out);
+        buffer_free(&json);
+        buffer_free(&pages);
         buffer_free(&out);
     }
     if (result == GOOD && (g->options[OPTION_as_json] || !page)) {

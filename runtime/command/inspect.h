@@ -143,7 +143,10 @@ const struct json *json_member(const struct json *j, const char *name);
 int inspect_file(const struct given *g, char *path, const neso_compile_options *options,
                  int (*use)(const struct given *g, const struct build *b, void *ctx), void *ctx);
 
-/* -- the page -- */
-extern const char inspect_html[];
+/* -- page.c: the page, one file that contains data and the code that shows it -- */
+/* Appends the page with its data, which is JSON; NULL: the place of the data stays marked by @DATA@. */
+void put_page(struct buffer *out, const char *data);
+/* Appends the data of a page: one build, or two of which the first is the base (NULL: none), as JSON. */
+void put_page_data(struct buffer *out, const char *base, const char *build);
 
 #endif

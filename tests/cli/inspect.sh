@@ -71,6 +71,21 @@ grep -q '^   25 |  *x = load(X + idx, mask=mask)$' announcement_add.txt || { say
 grep -q '^      |   legalize_dot: %acc.2 by wgmma' announcement_matmul.txt || { say "no decision"; cat announcement_matmul.txt; }
 grep -q '"name": "assign_layouts", "kind": "ir"' announcement_add.json || say "no stage after assign"
 
+# The page as a browser shows it, where there is one: all parts are filled, and no script fails.
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+shown() { # PAGE: the document after its scripts ran
+    nice "$browser" --headless=new --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" --window-size="${2:-1200},900" \
+        --virtual-time-budget=2000 --dump-dom "file://$PWD/$1" 2>/dev/null
+}
+grep -q '^#panes {' announcement_add.html || say "the page lacks its style"
+if [ -n "$browser" ]; then
+    shown announcement_matmul.html >dom
+    for text in '<h3>Parameters</h3>' '<td>is 1</td>' 'strides in bytes' 'addresses, temporaries' 'colour: warp' 'raise_tma_load</b> a copy by a tensor map'; do
+        grep -qF "$text" dom || say "the page does not show '$text'"
+    done
+    grep -oE '<body>.*' dom | grep -qF '(no value)' && say "the page shows '(no value)'"
+fi
+
 # Hints are true: with the promise, the decision is the one that the hint predicts.
 "$NESO" inspect "$add" --signature "*i32:16, *i32, *i32:16, i32" >hints || say "hints: exit $?"
 grep -A1 'vectorize: 1 element at once; memory is not known to be aligned' hints | grep -q 'with Y:16, N:16: 4 elements at once$' || { say "no hint"; cat hints; }
