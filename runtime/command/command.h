@@ -57,7 +57,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, record, bundle, cubin, sass or c") \
     X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF | BUNDLE, "write to FILE instead of standard output") \
     X(time,          0,    "time",          NULL,      COMPILE,       "print the time of each stage and pass") \
-    X(html,          0,    "html",          "FILE",    INSPECT,       "write a page that shows everything in one file") \
+    X(html,          0,    "html",          "FILE",    INSPECT | DIFF, "write a page that shows everything in one file; of diff, both builds side by side") \
     X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "write everything as JSON; runtime/command/inspect.schema.json describes it") \
     X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "the signature of the second build, if it differs") \
     X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "the same option for the second build") \

@@ -4,7 +4,7 @@
  *     neso diff add.py::add --signature "*i32, *i32, *i32, i32" --to-signature "*i32:16, *i32:16, *i32:16, i32:16"
  *     neso diff before.json after.json         (by neso inspect --json)
  *
- * A build that is not given as a saved file is compiled first; both are compared as JSON. Exit status: 0 the builds
+ * --html writes a page that shows both builds side by side. A build that is not given as a saved file is compiled first; both are compared as JSON. Exit status: 0 the builds
  * are the same, 1 they differ, 2 an error. */
 #include "runtime/command/inspect.h"
 
@@ -25,6 +25,7 @@ struct change {
 
 struct comparison {
     struct json *side[SIDES];
+    struct buffer text[SIDES]; /* the same as text */
     struct change *changes;
     size_t nchanges;
     struct buffer ptx; /* line by line, in diff's format */
@@ -35,11 +36,8 @@ struct comparison {
 
 static int take_build(const struct given *g, const struct build *b, void *out)
 {
-    struct buffer text = {0};
     (void)g;
-    build_json(b, &text);
-    *(struct json **)out = json_read(text.s);
-    buffer_free(&text);
+    build_json(b, out);
     return GOOD;
 }
 
@@ -59,7 +57,8 @@ static struct given given_for(const struct given *g, int side)
     return x;
 }
 
-static int read_side(const struct given *g, char *path, int side, struct json **out)
+/* Reads a side's JSON: that of a saved file, or of a compiled build. */
+static int read_text(const struct given *g, char *path, int side, struct buffer *out)
 {
     struct given x = given_for(g, side);
     neso_compile_options options;
@@ -69,9 +68,18 @@ static int read_side(const struct given *g, char *path, int side, struct json **
     char *text = read_file(path, &length);
     if (!text)
         return complain("cannot read %s: %s", path, strerror(errno));
-    *out = json_read(text);
+    put_string(out, text);
     free(text);
-    const struct json *format = json_member(*out, "format");
+    return GOOD;
+}
+
+static int read_side(const struct given *g, char *path, int side, struct comparison *c)
+{
+    int result = read_text(g, path, side, &c->text[side]);
+    if (result != GOOD)
+        return result;
+    c->side[side] = json_read(c->text[side].s);
+    const struct json *format = json_member(c->side[side], "format");
     if (format && format->string && strcmp(format->string, "neso-inspect-1") == 0)
         return GOOD;
     return complain("%s is not what neso inspect --json writes", path);
@@ -351,6 +359,18 @@ static void put_changes_json(const struct comparison *c, struct buffer *out)
     put_string(out, "}\n}\n");
 }
 
+/* Writes a page with both builds side by side. */
+static int write_page(const struct comparison *c, const char *path)
+{
+    struct buffer data = {0}, page = {0};
+    put_page_data(&data, c->text[FROM].s, c->text[TO].s);
+    put_page(&page, data.s);
+    int result = write_file(path, page.s, page.n);
+    buffer_free(&data);
+    buffer_free(&page);
+    return result;
+}
+
 static int show_comparison(const struct given *g, const struct comparison *c)
 {
     struct buffer out = {0};
@@ -360,6 +380,8 @@ static int show_comparison(const struct given *g, const struct comparison *c)
     else
         put_changes(c, g->options[OPTION_verbose] != NULL, &out);
     int result = path ? write_file(path, out.s, out.n) : GOOD;
+    if (result == GOOD && g->options[OPTION_html])
+        result = write_page(c, g->options[OPTION_html]);
     if (!path)
         fwrite(out.s, 1, out.n, stdout);
     buffer_free(&out);
@@ -373,7 +395,7 @@ int diff_command(const struct given *g)
     int result = GOOD;
     for (int side = FROM; side < SIDES && result == GOOD; side++) {
         put_string(&path[side], g->argv[side < g->argc ? side : 0]);
-        result = read_side(g, path[side].s, side, &c.side[side]);
+        result = read_side(g, path[side].s, side, &c);
     }
     if (result == GOOD) {
         compare(&c);
@@ -384,6 +406,7 @@ int diff_command(const struct given *g)
     free(c.changes);
     for (int side = FROM; side < SIDES; side++) {
         json_free(c.side[side]);
+        buffer_free(&c.text[side]);
         buffer_free(&path[side]);
     }
     buffer_free(&c.ptx);

@@ -26,7 +26,26 @@ void put_page(struct buffer *out, const char *data)
     put_string(out, rest);
 }
 
+/* Appends JSON that may come from elsewhere: no `<` may end the script that contains it. In JSON it occurs in strings only. */
+static void put_escaped(struct buffer *out, const char *json)
+{
+    for (size_t n; *json; json += n) {
+        n = strcspn(json, "<");
+        put_bytes(out, json, n);
+        if (json[n]) {
+            put_string(out, "\\u003c");
+            n++;
+        }
+    }
+}
+
 void put_page_data(struct buffer *out, const char *base, const char *build)
 {
-    put_format(out, "{\"builds\": [%s%s%s]}", base ? base : "", base ? ",\n" : "", build);
+    put_string(out, "{\"builds\": [");
+    if (base) {
+        put_escaped(out, base);
+        put_string(out, ",\n");
+    }
+    put_escaped(out, build);
+    put_string(out, "]}");
 }

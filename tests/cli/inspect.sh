@@ -83,7 +83,7 @@ if [ -n "$browser" ]; then
     for text in '<h3>Parameters</h3>' '<td>is 1</td>' 'strides in bytes' 'addresses, temporaries' 'colour: warp' 'raise_tma_load</b> a copy by a tensor map'; do
         grep -qF "$text" dom || say "the page does not show '$text'"
     done
-    grep -oE '<body>.*' dom | grep -qF '(no value)' && say "the page shows '(no value)'"
+    grep -qF '(no value)' dom && say "the page shows '(no value)'"
 fi
 
 # Hints are true: with the promise, the decision is the one that the hint predicts.
@@ -120,6 +120,15 @@ done
 "$NESO" diff "$add" --signature "$given" --to-num-warps 8 --json >changes.json; [ $? = 1 ] || say "diff --json: exit $?"
 grep -q '{"section": "resources", "name": "threads", "from": "128", "to": "256"}' changes.json || { say "diff --json"; cat changes.json; }
 if command -v python3 >/dev/null; then python3 -m json.tool changes.json >/dev/null || say "diff --json: no JSON"; fi
+"$NESO" diff "$add" --signature "$given" --to-num-warps 8 --html two.html -o two.txt; [ $? = 1 ] && [ "$(grep -c '</script>' two.html)" = 2 ] || say "diff --html"
+if [ -n "$browser" ]; then
+    shown two.html >dom
+    for text in 'class="was">128</span> <span class="changed">256<' 'class="l linked gone"' 'class="l linked come"' 'in the base' ' differences</span>'; do
+        grep -qF "$text" dom || say "the page of two builds does not show '$text'"
+    done
+    cp announcement_add.json evil.json && sed -i 's|"kernel": "add"|"kernel": "</script><i>add"|' evil.json
+    "$NESO" diff evil.json announcement_add.json --html evil.html >out; [ "$(grep -c '</script>' evil.html)" = 2 ] || say "saved JSON ends the script"
+fi
 for bad in '' '{' '[1' '{"a"}' '{"format": "neso-inspect-1"' '{"format": 1}' '"' '"\u12' '[]' '{"format": "neso-inspect-1", "decisions": 3}x'; do
     printf '%s' "$bad" >bad.json
     "$NESO" diff bad.json announcement_add.json >out 2>err; [ $? = 2 ] && grep -q 'bad.json is not what' err || say "bad JSON '$bad': $(cat err)"
