@@ -300,12 +300,11 @@ function showTwo() {
         if (all.length) sides[0].lines.scrollTop = all[++at % all.length].offsetTop - 60;
     };
     pick.onchange = fill;
-    sides[1].bar.append(el("span", {class: "end"}, pick, count, next, box));
     sides.forEach((s, i) => s.lines.addEventListener("scroll", () => {
         const other = sides[1 - i].lines;
         if (other.scrollTop !== s.lines.scrollTop) other.scrollTop = s.lines.scrollTop;
     }));
-    $("panes").append(...sides.map(s => el("div", {class: "pane"}, s.bar, s.lines)));
+    $("panes").append(el("div", {class: "bar"}, pick, count, next, box), ...sides.map(s => el("div", {class: "pane"}, s.bar, s.lines)));
     panes = sides;
     fill();
 }
