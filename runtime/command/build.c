@@ -306,8 +306,8 @@ static void take_params(struct build *b)
     }
 }
 
-bool build_make(struct build *b, const struct given *g, neso_context *ctx, neso_module *module,
-                const char *kernel, const neso_compile_options *options)
+neso_status build_make(struct build *b, neso_module *module, const char *kernel,
+                       const neso_compile_options *options)
 {
     struct listening l = {.build = b};
     neso_compile_options o = *options;
@@ -324,8 +324,8 @@ bool build_make(struct build *b, const struct given *g, neso_context *ctx, neso_
         o.user = &l;
         status = neso_kernel_compile(module, kernel, &o, &b->kernel_object);
     }
-    if (report(g, ctx, status))
-        return false;
+    if (status != NESO_OK)
+        return status;
     take_params(b);
     b->options = *options;
     b->kernel = neso_kernel_name(b->kernel_object);
@@ -339,11 +339,11 @@ bool build_make(struct build *b, const struct given *g, neso_context *ctx, neso_
            neso_kernel_text(b->kernel_object, NESO_TEXT_JSON, &b->plan, NULL) == NESO_OK &&
            neso_kernel_resources(b->kernel_object, &b->resources) == NESO_OK;
     if (!good)
-        return report(g, ctx, NESO_INVALID), false;
+        return NESO_INVALID;
     ptx_target(build_stage(b, "ptx")->text.s, b->target, sizeof b->target);
     b->limits.size = sizeof b->limits;
     neso_target_limits(b->target, &b->limits);
-    return true;
+    return NESO_OK;
 }
 
 void build_free(struct build *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* command.h: what the files of the command `neso` share: its options, one row each, and messages to the user.
  *
- * main.c reads the command line; compile.c, run.c, bench.c, inspect.c, diff.c, variants.c, bundle.c, embed.c, help.c, manual.c and
+ * main.c reads the command line; compile.c, run.c, bench.c, inspect.c, serve.c, diff.c, variants.c, bundle.c, embed.c, help.c, manual.c and
  * completion.c implement the commands. They use only neso.h and libc, so an embedder can do everything that the command
  * does. */
 #ifndef NESO_RUNTIME_COMMAND_H
@@ -58,6 +58,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF | BUNDLE, "write to FILE instead of standard output") \
     X(time,          0,    "time",          NULL,      COMPILE,       "print the time of each stage and pass") \
     X(html,          0,    "html",          "FILE",    INSPECT | DIFF, "write a page that shows everything in one file; of diff, both builds side by side") \
+    X(serve,         0,    "serve",         "[=PORT]", INSPECT,       "serve the page on this machine: it follows the file, and changes source, options and target; prints its address") \
     X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "write everything as JSON; runtime/command/inspect.schema.json describes it") \
     X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "the signature of the second build, if it differs") \
     X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "the same option for the second build") \

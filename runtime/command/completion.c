@@ -13,8 +13,7 @@
 
 /* -- the values of options -- */
 
-/* Adds the first word of each line of a help topic: the names in its table. */
-static void add_names(struct buffer *out, const char *topic, const char *end_of_name)
+void add_names(struct buffer *out, const char *topic, const char *end_of_name)
 {
     neso_context *ctx;
     const char *text = "";

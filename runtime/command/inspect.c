@@ -207,12 +207,12 @@ int inspect_file(const struct given *g, char *path, const neso_compile_options *
         const char *slash = strrchr(path, '/');
         snprintf(b.file, sizeof b.file, "%s", slash ? slash + 1 : path);
         put_bytes(&b.source, text, length);
-        bool good = build_make(&b, g, context, module, kernel, &chosen);
-        if (good) {
+        result = report(g, context, build_make(&b, module, kernel, &chosen)) ? BAD : GOOD;
+        if (result == GOOD) {
             build_hints(&b, module);
             build_assemble(&b);
+            result = use(g, &b, ctx);
         }
-        result = good ? use(g, &b, ctx) : BAD;
         build_free(&b);
         neso_module_release(module);
     }
@@ -228,8 +228,20 @@ static int show_build(const struct given *g, const struct build *b, void *ctx)
     return show(g, b);
 }
 
+/* --serve: the page asks for its builds. */
+static int serve_file(const struct given *g)
+{
+    char *path = g->argv[0], *colons = strstr(path, "::");
+    if (colons)
+        *colons = '\0';
+    struct live l = {g, path, colons ? colons + 2 : NULL};
+    return serve(&l, g->options[OPTION_serve]);
+}
+
 int inspect_command(const struct given *g)
 {
     neso_compile_options options;
+    if (g->options[OPTION_serve])
+        return serve_file(g);
     return read_options(g, &options) ? inspect_file(g, g->argv[0], &options, show_build, NULL) : BAD;
 }

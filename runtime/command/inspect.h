@@ -81,10 +81,9 @@ struct build {
 };
 
 /* -- build.c -- */
-/* Compiles and gathers everything; false: errors are reported. `module` and options must outlive the
- * build. */
-bool build_make(struct build *b, const struct given *g, neso_context *ctx, neso_module *module, const char *kernel,
-                const neso_compile_options *options);
+/* Compiles and gathers everything; of an error the module's context has the text. `module` and options must outlive
+ * the build. */
+neso_status build_make(struct build *b, neso_module *module, const char *kernel, const neso_compile_options *options);
 void build_free(struct build *b);
 struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n);
 const struct stage *build_stage(const struct build *b, const char *kind);
@@ -142,6 +141,30 @@ const struct json *json_member(const struct json *j, const char *name);
 /* Compiles FILE::KERNEL, which it splits at the colons, and calls `use` with the build. */
 int inspect_file(const struct given *g, char *path, const neso_compile_options *options,
                  int (*use)(const struct given *g, const struct build *b, void *ctx), void *ctx);
+
+/* -- completion.c -- */
+/* Adds the first word of each line of a help topic: the names in its table. */
+void add_names(struct buffer *out, const char *topic, const char *end_of_name);
+
+/* -- live.c: the builds that the page of `neso inspect --serve` asks for -- */
+struct live {
+    const struct given *given;
+    const char *path, *kernel; /* as given on the command line; kernel NULL: the first that is launched */
+};
+/* One request: the query of its address, and the source as edited in the page (NULL: that of the file). */
+struct wish {
+    const char *query, *source;
+};
+/* Appends {"build": ..., "ms": ..., "messages": ...}. */
+void live_build(const struct live *l, const struct wish *w, struct buffer *out);
+/* Appends the data of the page. */
+void live_page_data(const struct live *l, const struct wish *w, struct buffer *out);
+/* A number that changes when the file, or a Python file beside it, is saved. */
+unsigned long live_stamp(const struct live *l);
+
+/* -- serve.c -- */
+/* Serves the page until the process ends. */
+int serve(const struct live *l, const char *port);
 
 /* -- page.c: the page, one file that contains data and the code that shows it -- */
 /* Appends the page with its data, which is JSON; NULL: the place of the data stays marked by @DATA@. */

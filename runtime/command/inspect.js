@@ -106,7 +106,8 @@ function edit(button) {
     };
     button.textContent = "back to the file";
     mountEditor();
-    editor.focus();
+    editor.focus({preventScroll: true});
+    if (data) editor.scrollTop = 17 * Math.max(0, bodyOf(data, sourceOf(data)));
 }
 
 async function savePage() {
