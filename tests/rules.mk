@@ -33,7 +33,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/inner.a
 
 # A fuzz target over its corpus; and under the fuzzer: `make fuzz-parse && build/fuzz/fuzz_parse tests/fuzz/parse`.
 $(BUILD)/tests/fuzz_baseline $(BUILD)/fuzz_baseline: $(patsubst %,$(BUILD)/runtime/command/%.o,statistics bench_judge bench_pair \
-                              bench_report bench_rules bench_set)
+                              bench_figure bench_report bench_rules bench_set)
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/inner.a
 	@mkdir -p $(@D)
 	$(LINK) $^ $(LDLIBS) -o $@

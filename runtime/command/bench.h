@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.h: what the files of `neso bench` share: sets of measurements and costs, and verdicts on them. In
  * reading order: bench.c (the command), bench_cost.c (costs of PTX), bench_set.c (files), bench_pair.c,
- * bench_rules.c and bench_judge.c (verdicts), bench_report.c (output). */
+ * bench_rules.c and bench_judge.c (verdicts), bench_report.c and bench_figure.c (output). */
 #ifndef NESO_RUNTIME_COMMAND_BENCH_H
 #define NESO_RUNTIME_COMMAND_BENCH_H
 
@@ -137,7 +137,20 @@ void judge(struct judgement *j, const struct bench_set *candidate, const struct 
 int judgement_status(const struct judgement *j);
 void judgement_free(struct judgement *j);
 
+/* -- bench_figure.c -- */
+/* A cost that figure and Markdown show, with the words that they use. */
+struct figure_cost {
+    const char *name, *words;
+};
+const struct figure_cost *figure_costs(size_t *n);
+/* Files keep costs with nine digits: is this more than what that rounds? */
+bool cost_differs(double was, double now);
+/* The highest value of a cost, in the base too; 0: no kernel has it, or all have 0. */
+double figure_highest(const struct judgement *j, const char *name);
+void report_figure(const struct judgement *j, FILE *f);
+
 /* -- bench_report.c -- */
+void put_xml(FILE *f, const char *s);
 
 void report_table(const struct judgement *j, FILE *f);
 void report_annotations(const struct judgement *j, FILE *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_report.c: writes a judgement for people (table, Markdown, figure) and for programs (JSON, Google
+/* bench_report.c: writes a judgement for people (table, summary, Markdown) and for programs (JSON, Google
  * Benchmark's JSON, JUnit's XML, GitHub's annotations). Characters of names and notes that have a meaning in
  * a format are escaped. */
 #include "runtime/command/bench.h"
@@ -116,6 +116,97 @@ static void put_rows(const struct judgement *j, bool kernels, FILE *f)
             (kernels ? put_costs : put_time)(f, &j->rows[i], (int)width);
 }
 
+/* -- the summary: five lines -- */
+
+static bool row_cost_of_any(const struct judgement *j, const char *name)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (row_cost(j->rows[i].row, name))
+            return true;
+    return false;
+}
+
+static void put_measured(const struct judgement *j, FILE *f)
+{
+    size_t kernels = 0, counted = 0;
+    for (size_t i = 0; i < j->n; i++) {
+        kernels += j->rows[i].row->is_kernel;
+        counted += row_cost(j->rows[i].row, "run.instructions") != NULL;
+    }
+    fprintf(f, "measured: %zu kernel%s, ", kernels, kernels == 1 ? "" : "s");
+    if (j->n > kernels)
+        fprintf(f, "%zu timed call%s\n", j->n - kernels, j->n - kernels == 1 ? "" : "s");
+    else
+        fprintf(f, "costs without a GPU%s\n",
+                counted ? ", counts of the emulator" : " (--counts: also those of the emulator)");
+}
+
+/* The highest cost of that name, and whose it is. */
+static void put_highest(const struct judgement *j, const char *name, const char *words, FILE *f)
+{
+    const struct bench_row *most = NULL;
+    for (size_t i = 0; i < j->n; i++) {
+        const double *x = row_cost(j->rows[i].row, name), *y = most ? row_cost(most, name) : NULL;
+        if (x && (!y || *x > *y))
+            most = j->rows[i].row;
+    }
+    if (most && *row_cost(most, name) > 0)
+        fprintf(f, "%s %.9g (%s)", words, *row_cost(most, name), most->kernel ? most->kernel : most->name);
+    else
+        fprintf(f, "%s %s", words, most ? "0" : "unknown");
+}
+
+static void put_verdicts(const struct judgement *j, FILE *f)
+{
+    fprintf(f, "%s: %zu same, %zu faster, %zu slower, %zu undecided", j->candidate->gpu,
+            j->counts[VERDICT_same], j->counts[VERDICT_faster], j->counts[VERDICT_slower],
+            j->counts[VERDICT_undecided]);
+    if (j->nmissing)
+        fprintf(f, ", %zu missing%s", j->nmissing, j->allow_missing ? " (allowed)" : "");
+    fprintf(f, "%s\n", j->has_base ? "" : "; nothing to compare with");
+}
+
+/* The row that changed the most for the worse, or else for the better; NULL: none. */
+static const struct judged *find_largest(const struct judgement *j)
+{
+    static const enum verdict order[] = {VERDICT_slower, VERDICT_undecided, VERDICT_faster};
+    for (int k = 0; k < 3; k++) {
+        const struct judged *most = NULL;
+        for (size_t i = 0; i < j->n; i++)
+            if (j->rows[i].base && j->rows[i].verdict == order[k] &&
+                (!most || fabs(j->rows[i].times.change) > fabs(most->times.change)))
+                most = &j->rows[i];
+        if (most)
+            return most;
+    }
+    return NULL;
+}
+
+static void put_summary(const struct judgement *j, const char *bullet, FILE *f)
+{
+    const struct judged *x = find_largest(j);
+    size_t states[3] = {0};
+    fputs(bullet, f);
+    put_measured(j, f);
+    fprintf(f, "%shighest: ", bullet);
+    put_highest(j, row_cost_of_any(j, "registers") ? "registers" : "live_registers", "registers", f);
+    put_highest(j, "spill_bytes", ", bytes spilled", f);
+    put_highest(j, "shared_bytes", ", bytes of shared memory", f);
+    fprintf(f, "\n%s", bullet);
+    put_verdicts(j, f);
+    fprintf(f, "%slargest change: ", bullet);
+    if (x) {
+        fprintf(f, "%s %s: ", x->row->name, word_of(x));
+        put_reason(f, x);
+    } else {
+        fputs("none", f);
+    }
+    for (size_t i = 0; i < j->nbounds; i++)
+        states[j->bounds[i].state]++;
+    fprintf(f, "\n%sbounds: %zu kept, %zu broken, %zu not counted; exit status %d\n", bullet,
+            states[BOUND_kept], states[BOUND_broken], states[BOUND_unknown], judgement_status(j));
+}
+
 void report_table(const struct judgement *j, FILE *f)
 {
     put_rows(j, false, f);
@@ -128,15 +219,11 @@ void report_table(const struct judgement *j, FILE *f)
         put_bound(f, &j->bounds[i]);
         fputc('\n', f);
     }
-    fprintf(f, "\n%s: %zu same, %zu faster, %zu slower, %zu undecided", j->candidate->gpu,
-            j->counts[VERDICT_same], j->counts[VERDICT_faster], j->counts[VERDICT_slower],
-            j->counts[VERDICT_undecided]);
-    if (j->nmissing)
-        fprintf(f, ", %zu missing%s", j->nmissing, j->allow_missing ? " (allowed)" : "");
-    fprintf(f, "%s\n", j->has_base ? "" : "; nothing to compare with");
     if (j->lacking)
         fprintf(f, "%s stands in the base, and was not measured now: %s\n", j->lacking,
                 strncmp(j->lacking, "run.", 4) == 0 ? "give --counts" : "ptxas did not run, or failed");
+    fputc('\n', f);
+    put_summary(j, "", f);
 }
 
 /* -- GitHub's annotations -- */
@@ -215,6 +302,14 @@ static void put_numbers(FILE *f, const char *key, const struct numbers *x)
     fputc(']', f);
 }
 
+static void put_json_costs(FILE *f, const char *key, const struct bench_row *r)
+{
+    fprintf(f, ", \"%s\": {", key);
+    for (size_t i = 0; i < r->ncosts; i++)
+        fprintf(f, "%s\"%s\": %.9g", i ? ", " : "", r->costs[i].name, r->costs[i].value);
+    fputc('}', f);
+}
+
 static void put_json_row(FILE *f, const struct judged *x)
 {
     const struct bench_row *r = x->row;
@@ -243,10 +338,10 @@ static void put_json_row(FILE *f, const struct judged *x)
         put_numbers(f, "stretches_ms", &r->stretches);
         put_numbers(f, "quantiles_ms", &r->values);
     }
-    fputs(", \"costs\": {", f);
-    for (size_t i = 0; i < r->ncosts; i++)
-        fprintf(f, "%s\"%s\": %.9g", i ? ", " : "", r->costs[i].name, r->costs[i].value);
-    fputs("}}", f);
+    put_json_costs(f, "costs", r);
+    if (x->base && x->base->is_kernel)
+        put_json_costs(f, "base_costs", x->base);
+    fputc('}', f);
 }
 
 static void write_json(const struct judgement *j, FILE *f)
@@ -313,7 +408,7 @@ static void write_google(const struct judgement *j, FILE *f)
 
 /* -- XML -- */
 
-static void put_xml(FILE *f, const char *s)
+void put_xml(FILE *f, const char *s)
 {
     for (; *s; s++)
         switch (*s) {
@@ -414,14 +509,78 @@ static void put_markdown_row(FILE *f, const struct judged *x)
     fputs(" |\n", f);
 }
 
-static void put_markdown_table(const struct judgement *j, bool changed, FILE *f)
+static bool is_shown(const struct judged *x, bool kernels, bool changed)
 {
+    return x->row->is_kernel == kernels && (x->base && (x->verdict != VERDICT_same || *x->note)) == changed;
+}
+
+static bool has_shown(const struct judgement *j, bool kernels, bool changed)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (is_shown(&j->rows[i], kernels, changed))
+            return true;
+    return false;
+}
+
+static void put_markdown_times(const struct judgement *j, bool changed, FILE *f)
+{
+    if (!has_shown(j, false, changed))
+        return;
     fputs("| | | base | now | change |\n| --- | --- | ---: | ---: | --- |\n", f);
+    for (size_t i = 0; i < j->n; i++)
+        if (is_shown(&j->rows[i], false, changed))
+            put_markdown_row(f, &j->rows[i]);
+    fputc('\n', f);
+}
+
+/* "32", or "32 → **40**" where the base has another value. */
+static void put_markdown_cost(FILE *f, const struct judged *x, const char *name)
+{
+    const double *now = row_cost(x->row, name), *was = x->base ? row_cost(x->base, name) : NULL;
+    if (now && was && cost_differs(*was, *now))
+        fprintf(f, " %.6g → **%.6g** |", *was, *now);
+    else if (now)
+        fprintf(f, " %.6g |", *now);
+    else
+        fputs(" |", f);
+}
+
+static void put_markdown_costs(const struct judgement *j, bool changed, FILE *f)
+{
+    size_t n;
+    const struct figure_cost *costs = figure_costs(&n);
+    if (!has_shown(j, true, changed))
+        return;
+    fputs("| | kernel |", f);
+    for (size_t k = 0; k < n; k++)
+        if (figure_highest(j, costs[k].name) > 0)
+            fprintf(f, " %s |", costs[k].words);
+    fputs(" |\n| --- | --- |", f);
+    for (size_t k = 0; k < n; k++)
+        if (figure_highest(j, costs[k].name) > 0)
+            fputs(" ---: |", f);
+    fputs(" --- |\n", f);
     for (size_t i = 0; i < j->n; i++) {
         const struct judged *x = &j->rows[i];
-        if ((x->base && (x->verdict != VERDICT_same || *x->note)) == changed)
-            put_markdown_row(f, x);
+        if (!is_shown(x, true, changed))
+            continue;
+        fprintf(f, "| %s | ", word_of(x));
+        put_cell(f, x->row->name);
+        fputs(" |", f);
+        for (size_t k = 0; k < n; k++)
+            if (figure_highest(j, costs[k].name) > 0)
+                put_markdown_cost(f, x, costs[k].name);
+        fputc(' ', f);
+        put_cell(f, x->note);
+        fputs(" |\n", f);
     }
+    fputc('\n', f);
+}
+
+static void put_markdown_table(const struct judgement *j, bool changed, FILE *f)
+{
+    put_markdown_times(j, changed, f);
+    put_markdown_costs(j, changed, f);
 }
 
 /* Shows the rows that changed, and puts the others into a collapsed section. */
@@ -430,6 +589,8 @@ static void write_markdown(const struct judgement *j, FILE *f)
     fprintf(f, "### neso bench: %zu slower, %zu faster, %zu undecided, %zu same (%s)\n\n",
             j->counts[VERDICT_slower], j->counts[VERDICT_faster], j->counts[VERDICT_undecided],
             j->counts[VERDICT_same], j->candidate->gpu);
+    put_summary(j, "- ", f);
+    fputc('\n', f);
     put_markdown_table(j, true, f);
     for (size_t i = 0; i < j->nbounds; i++) {
         if (j->bounds[i].state == BOUND_kept)
@@ -450,67 +611,6 @@ static void write_markdown(const struct judgement *j, FILE *f)
     fputs("\n</details>\n", f);
 }
 
-/* -- the figure -- */
-
-enum { LABELS = 330, RIGHT = 700, ROW = 18, TOP = 30 };
-
-static double place(double change, double reach)
-{
-    double x = fmin(fmax(change / reach, -1), 1);
-    return (LABELS + RIGHT) / 2.0 + x * (RIGHT - LABELS) / 2.0;
-}
-
-static double find_reach(const struct judgement *j)
-{
-    double reach = 0.05;
-    for (size_t i = 0; i < j->n; i++)
-        if (j->rows[i].times.base > 0)
-            reach = fmax(reach, fmin(fabs(j->rows[i].times.change) * 1.5, 1));
-    return ceil(reach * 20) / 20;
-}
-
-static void put_mark(FILE *f, const struct judged *x, double reach, double y)
-{
-    static const char *const colors[] = {"#777777", "#1a7f37", "#cf222e", "#9a6700"};
-    const char *color = colors[x->verdict];
-    fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LABELS - 8, y + 4);
-    put_xml(f, strlen(x->row->name) > 52 ? x->row->name + strlen(x->row->name) - 52 : x->row->name);
-    fprintf(
-        f,
-        "</text>\n<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"3\"/>\n",
-        place(x->times.low, reach), place(x->times.high, reach), y, y, color);
-    fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>\n", place(x->times.change, reach), y,
-            color);
-}
-
-static void write_svg(const struct judgement *j, FILE *f)
-{
-    double reach = find_reach(j), y = TOP;
-    size_t n = 0;
-    for (size_t i = 0; i < j->n; i++)
-        n += j->rows[i].times.base > 0;
-    int height = TOP + (int)n * ROW + 30;
-    fprintf(f,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
-            "font-size=\"11\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-            RIGHT + 20, height);
-    for (int i = -2; i <= 2; i++) {
-        double x = place(reach * i / 2, reach);
-        fprintf(f, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"%s\"/>\n", x, x, TOP - 12,
-                height - 24, i ? "#dddddd" : "#777777");
-        fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%+.1f %%</text>\n", x, height - 8,
-                50 * reach * i);
-    }
-    fprintf(f, "<text x=\"%d\" y=\"12\">change of time, with its interval: left is faster</text>\n", LABELS);
-    for (size_t i = 0; i < j->n; i++) {
-        if (!(j->rows[i].times.base > 0))
-            continue;
-        put_mark(f, &j->rows[i], reach, y);
-        y += ROW;
-    }
-    fputs("</svg>\n", f);
-}
-
 /* -- files -- */
 
 static const struct writer {
@@ -518,7 +618,7 @@ static const struct writer {
     void (*write)(const struct judgement *j, FILE *f);
 } writers[] = {
     {OPTION_json_out, write_json},     {OPTION_google, write_google}, {OPTION_junit, write_junit},
-    {OPTION_markdown, write_markdown}, {OPTION_svg, write_svg},
+    {OPTION_markdown, write_markdown}, {OPTION_svg, report_figure},
 };
 
 int report_files(const struct given *g, const struct judgement *j)

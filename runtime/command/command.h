@@ -41,11 +41,11 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(threshold,     0,    "threshold",     "PCT",     BENCH,         "the least difference in percent that counts; 2 is the default") \
     X(allow_missing, 0,    "allow-missing", NULL,      BENCH,         "accept that this run does not measure everything in the base: no exit status 4") \
     X(blind,         0,    "blind",         NULL,      BENCH,         "also compare the times of kernels with equal PTX") \
-    X(json_out,      0,    "json",          "OUT",     BENCH,         "write all results as JSON") \
+    X(json_out,      0,    "json",          "OUT",     BENCH,         "write all results as JSON; runtime/manual/bench.schema.json describes it") \
     X(google,        0,    "google-json",   "OUT",     BENCH,         "write the times in the format of Google Benchmark") \
     X(junit,         0,    "junit",         "OUT",     BENCH,         "write a test case for each verdict, as JUnit XML") \
     X(markdown,      0,    "markdown",      "OUT",     BENCH,         "write a table for a pull request") \
-    X(svg,           0,    "svg",           "OUT",     BENCH,         "write a figure of the changes with their intervals") \
+    X(svg,           0,    "svg",           "OUT",     BENCH,         "write a figure: changes of times with their intervals, and bars of the kernels' costs") \
     X(annotate,      0,    "annotate",      NULL,      BENCH,         "warnings that GitHub shows beside the source; the default if GITHUB_ACTIONS=true") \
     X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS | INSPECT | DIFF, "one entry for each parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
     X(launch,        0,    "launch",        "N",       COMPILE | INSPECT | DIFF, "without --signature: as the program's Nth launch that differs compiles the kernel") \

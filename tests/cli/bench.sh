@@ -64,6 +64,15 @@ grep -q 'to nobody' out && say "the program's own output"
 grep -q '^ cost bytes_per_access 8$' none.txt || say "accesses of 8 bytes: $(grep bytes_per none.txt)"
 bench 0 '^none: 2 same, 0 faster' scale.py plain.py --baseline none.txt
 bench 0 'bound kept: scale: registers <= 64' scale.py
+[ "$(tail -n 5 out | cut -d: -f1 | tr '\n' ' ')" = 'measured highest none largest change bounds ' ] || say "five lines: $(tail -n 5 out)"
+bench 1 '^largest change: scale/scale-[0-9a-f]{16} SLOWER: .*registers 3 -> ' scale.py --baseline <(sed 's/ cost registers .*/ cost registers 3/; s/ cost live_registers .*/ cost live_registers 3/; s/ key .*/ key 01234567890abcde/' none.txt) \
+    --allow-missing --json c.json --markdown c.md --svg c.svg
+grep -qE '^\| SLOWER \| scale/scale-[0-9a-f]{16} \| 3 → \*\*[0-9]+\*\* \| ' c.md || say "Markdown of costs: $(cat c.md)"
+grep -q 'font-weight="bold">registers<' c.svg && grep -q '<rect [^>]*fill="#cf222e"' c.svg || say "a figure of costs: $(cat c.svg)"
+if command -v python3 >/dev/null; then
+    python3 "$NESO_ROOT/tests/cli/schema.py" c.json "$NESO_ROOT/runtime/manual/bench.schema.json" || say "JSON of costs against its schema"
+    python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("c.svg")' || say "a figure that is no XML"
+fi
 { echo; cat scale.py; } >moved.py && sed 's/^kernel scale/kernel moved/' none.txt >moved.txt
 bench 4 '^none: 1 same.* 1 missing$' moved.py --baseline moved.txt
 bench 0 '^MISSING +plain/bump-' moved.py --baseline moved.txt --allow-missing
@@ -98,6 +107,7 @@ grep -q '^::warning file=scale.py,line=19::scale/lines/N=1024/Triton SLOWER: [23
 FAKE_MS=1.03 bench 0 ' 5 same, 0 faster, 0 slower' scale.py plain.py --baseline kept --blind --threshold 10
 FAKE_MS=0.9 bench 0 ' 2 same, 3 faster, 0 slower' scale.py plain.py --baseline kept --blind
 if command -v python3 >/dev/null; then
+    python3 "$NESO_ROOT/tests/cli/schema.py" o.json "$NESO_ROOT/runtime/manual/bench.schema.json" || say "JSON of times against its schema"
     python3 - <<'PY' || say "files for programs"
 import json, xml.dom.minidom as xml
 o = json.load(open('o.json'))

@@ -15,26 +15,10 @@ signature() { # KERNEL
     esac
 }
 
-# A validator for the part of JSON Schema that inspect.schema.json uses.
 cat >validate.py <<'PY'
-import json, sys
-kinds = {'object': dict, 'array': list, 'string': str, 'integer': int, 'number': (int, float), 'boolean': bool, 'null': type(None)}
-def check(x, s, at):
-    def wrong(why): sys.exit(f'{at}: {why}: {str(x)[:80]}')
-    types = s.get('type', [])
-    types = [types] if isinstance(types, str) else types
-    if types and not any(isinstance(x, kinds[t]) and (t == 'boolean' or not isinstance(x, bool)) for t in types): wrong(f'no {types}')
-    if 'const' in s and x != s['const']: wrong('const')
-    if 'enum' in s and x not in s['enum']: wrong('enum')
-    if isinstance(x, dict):
-        for name in s.get('required', []):
-            if name not in x: wrong(f'lacks {name}')
-        for name, value in x.items():
-            sub = s.get('properties', {}).get(name, s.get('additionalProperties', {}))
-            if sub is False: wrong(f'has {name}')
-            check(value, sub, f'{at}.{name}')
-    if isinstance(x, list) and 'items' in s:
-        for i, value in enumerate(x): check(value, s['items'], f'{at}[{i}]')
+import json, os, sys
+sys.path.insert(0, os.environ['NESO_ROOT'] + '/tests/cli')
+from schema import check
 x = json.load(open(sys.argv[1], encoding='utf-8'))
 check(x, json.load(open(sys.argv[2], encoding='utf-8')), 'it')
 lines = x['source'].count('\n') + 1
