@@ -425,6 +425,10 @@ static int bench(struct bencher *b, struct bench_set *base, struct judgement *j)
         return complain("bench: --counts takes no file: --json has what was counted");
     if (g->options[OPTION_against] && g->options[OPTION_baseline])
         return complain("--against and --baseline are two bases: give one");
+    if (g->argc == 0)
+        return history_show(g, &rules);
+    if (g->options[OPTION_history] && history_check(g) != GOOD)
+        return BAD;
     int result = read_bounds(g, j);
     if (result == GOOD)
         result = run_rounds(b, base, j, &rules, rounds ? rounds : 3);
@@ -432,9 +436,13 @@ static int bench(struct bencher *b, struct bench_set *base, struct judgement *j)
         result = record(b);
     if (result == GOOD)
         result = report_files(g, j);
+    if (result == GOOD && g->options[OPTION_history])
+        result = history_add(g, &b->set);
     if (result)
         return result;
     report_table(j, stdout);
+    if (g->options[OPTION_history] && history_show(g, &rules) != GOOD)
+        return BAD;
     if (g->options[OPTION_annotate] || (github && strcmp(github, "true") == 0))
         report_annotations(j, stdout);
     return judgement_status(j);
@@ -445,10 +453,12 @@ int bench_command(const struct given *g)
     struct bench_set base = {.n = 0};
     struct judgement j = {.n = 0};
     struct bencher b = {.given = g};
+    if (g->argc == 0 && !g->options[OPTION_history])
+        return complain("usage: neso bench PROGRAM.py...");
     if (keep_folders(g) != GOOD)
         return BAD;
     progress_begin(&b.progress);
-    b.times_launches = grow(NULL, (size_t)g->argc * sizeof *b.times_launches);
+    b.times_launches = grow(NULL, ((size_t)g->argc + 1) * sizeof *b.times_launches);
     memset(b.times_launches, 0, (size_t)g->argc * sizeof *b.times_launches);
     int result = bench(&b, &base, &j);
     judgement_free(&j);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.h: what the files of `neso bench` share: sets of measurements and costs, and verdicts on them. In
  * reading order: bench.c (the command), bench_cost.c (costs of PTX), bench_set.c (files), bench_pair.c,
- * bench_rules.c and bench_judge.c (verdicts), bench_report.c and bench_figure.c (output). */
+ * bench_rules.c and bench_judge.c (verdicts), bench_report.c, bench_figure.c and
+ * bench_history.c (output). */
 #ifndef NESO_RUNTIME_COMMAND_BENCH_H
 #define NESO_RUNTIME_COMMAND_BENCH_H
 
@@ -148,6 +149,14 @@ bool cost_differs(double was, double now);
 /* The highest value of a cost, in the base too; 0: no kernel has it, or all have 0. */
 double figure_highest(const struct judgement *j, const char *name);
 void report_figure(const struct judgement *j, FILE *f);
+
+/* -- bench_history.c -- */
+/* Does the present commit have a name? Returns BAD after a message if not. */
+int history_check(const struct given *g);
+/* Adds the set to the folder of --history, under the present commit. */
+int history_add(const struct given *g, const struct bench_set *set);
+/* Writes the page of the folder. */
+int history_show(const struct given *g, const struct rules *rules);
 
 /* -- bench_report.c -- */
 void put_xml(FILE *f, const char *s);

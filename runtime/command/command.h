@@ -46,6 +46,8 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(junit,         0,    "junit",         "OUT",     BENCH,         "write a test case for each verdict, as JUnit XML") \
     X(markdown,      0,    "markdown",      "OUT",     BENCH,         "write a table for a pull request") \
     X(svg,           0,    "svg",           "OUT",     BENCH,         "write a figure: changes of times with their intervals, and bars of the kernels' costs") \
+    X(history,       0,    "history",       "DIR",     BENCH,         "add the measurements to this folder, and write its page, index.html: each kernel's costs over the commits") \
+    X(commit,        0,    "commit",        "NAME",    BENCH,         "of --history: the commit's name, if it is neither in GITHUB_SHA nor git's HEAD") \
     X(annotate,      0,    "annotate",      NULL,      BENCH,         "warnings that GitHub shows beside the source; the default if GITHUB_ACTIONS=true") \
     X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS | INSPECT | DIFF, "one entry for each parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
     X(launch,        0,    "launch",        "N",       COMPILE | INSPECT | DIFF, "without --signature: as the program's Nth launch that differs compiles the kernel") \

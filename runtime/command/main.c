@@ -37,7 +37,7 @@ const struct command_row command_rows[] = {
      "compile what `neso run --record` wrote into one file, with which programs compile nothing"},
     {INSPECT, "inspect", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, inspect_command,
      "show one compiled kernel: every stage, and the reasons for its decisions"},
-    {BENCH, "bench", "PROGRAM.py...", 1, 1000, bench_command,
+    {BENCH, "bench", "PROGRAM.py...", 0, 1000, bench_command,
      "compare the kernels' speed with a base; without a GPU, their costs"},
     {DIFF, "diff", "BUILD [BUILD]", 1, 2, diff_command,
      "compare two builds: FILE.py::KERNEL, or FILE.json of inspect --json"},

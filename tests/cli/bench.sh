@@ -126,6 +126,29 @@ printf '#!/bin/sh\nFAKE_MS=1 exec "%s" "$@"\n' "$NESO" >base && chmod +x base
 bench 0 ' 0 slower' scale.py --against "$NESO" --rounds 2 --blind
 FAKE_MS=1.04 bench 1 ' 2 slower' scale.py --against ./base --rounds 2 --blind
 
+# -- history: each commit adds a file; a renamed kernel continues its series, and slow drift becomes a change point --
+past() { FAKE_MS=$1 bench 0 "^past/index.html: $3" scale.py --history past --commit "$2" --rounds 1 --blind; }
+past 1 one '1 commit, 0 change points'
+past 1.012 two '2 commits, 0 change points'
+past 1.024 three '3 commits, [1-9] change point'
+past 1.024 four '4 commits, [1-9] change point'
+past 1.024 four '4 commits, [1-9] change point'
+grep -qE '<tr><td>three</td><td>scale/lines/N=(1024|4096)/Triton</td><td class="slower">slower</td><td>\+2\.' past/index.html || say "history: $(cat past/index.html)"
+NESO_DEVICE=interpreter bench 2 '0002-none.txt is of another GPU|is of another GPU: none' scale.py --history past --commit five
+rm past/0005-five.txt
+bench 0 '^past/index.html: 4 commits' --history past
+export NESO_DEVICE=interpreter
+GITHUB_SHA=0123456789abcdef bench 0 '^costs/index.html: 1 commit, 0' scale.py --history costs
+[ -e costs/0001-0123456789.txt ] || say "history of costs: $(ls costs)"
+sed 's/kernel \(.*\)scale-/kernel \1other-/; s/name scale/name other/; s/ cost registers .*/ cost registers 90/; s/ cost live_registers .*/ cost live_registers 90/; s/ key .*/ key 01234567890abcde/' \
+    costs/0001-0123456789.txt >costs/0002-next.txt
+bench 0 '^costs/index.html: 2 commits, 1 change point$' --history costs
+grep -qE '<tr><td>next</td><td>scale/other-[0-9a-f]{16}</td><td class="slower">slower</td><td>.*registers [0-9]+ -&gt; 90' costs/index.html || say "history of costs: $(cat costs/index.html)"
+bench 2 'this is no folder of git: give --commit NAME' scale.py --history costs
+bench 2 'cannot make the folder no/such' scale.py --history no/such --commit x
+bench 2 'cannot read none: ' --history none
+export NESO_DEVICE=best
+
 # -- bad use --
 sed 's/^gpu Fake/gpu Other/' kept/Fake-GPU.txt >other.txt
 bench 2 'other.txt is of another GPU: Other GPU, and this is Fake GPU' scale.py --baseline other.txt
