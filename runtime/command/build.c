@@ -355,5 +355,6 @@ void build_free(struct build *b)
     free(b->params);
     buffer_free(&b->source);
     buffer_free(&b->live);
+    profile_free(&b->profile);
     neso_kernel_release(b->kernel_object);
 }

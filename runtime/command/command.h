@@ -61,6 +61,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(time,          0,    "time",          NULL,      COMPILE,       "print the time of each stage and pass") \
     X(html,          0,    "html",          "FILE",    INSPECT | DIFF, "write a page that shows everything in one file; of diff, both builds side by side") \
     X(serve,         0,    "serve",         "[=PORT]", INSPECT,       "serve the page on this machine: it follows the file, and changes source, options and target; prints its address") \
+    X(ncu,           0,    "ncu",           "FILE",    INSPECT,       "show what ncu measured of the kernel: what ncu --page source --csv, details or raw prints, or several of them") \
     X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "write everything as JSON; runtime/command/inspect.schema.json describes it") \
     X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "the signature of the second build, if it differs") \
     X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "the same option for the second build") \

@@ -35,6 +35,8 @@ static void put_summary(const struct build *b, struct buffer *out)
     put_format(out,
                "  occupancy      about %d program%s on a multiprocessor, %d of %d threads; limited by %s\n",
                programs, programs == 1 ? "" : "s", programs * r->num_threads, b->limits.sm_threads, limit);
+    if (b->profile.nmetrics || b->profile.ninstructions)
+        put_profile(&b->profile, out);
     put_string(out, "  stages        ");
     for (size_t i = 0; i < b->nstages; i++)
         put_format(out, " %s", b->stages[i].name);
@@ -211,6 +213,10 @@ int inspect_file(const struct given *g, char *path, const neso_compile_options *
         if (result == GOOD) {
             build_hints(&b, module);
             build_assemble(&b);
+            if (g->options[OPTION_ncu] && !build_profile(&b, g->options[OPTION_ncu]))
+                result = BAD;
+        }
+        if (result == GOOD) {
             result = use(g, &b, ctx);
         }
         build_free(&b);

@@ -61,6 +61,27 @@ struct assembled {
     int registers, spill_bytes, barriers;
 };
 
+/* What ncu measured; the strings are parts of `text`. */
+struct metric {
+    const char *name, *value, *unit;
+};
+struct stall {
+    const char *reason; /* "long_sb" */
+    double samples;
+};
+struct sampled { /* an instruction of SASS, in the kernel's order */
+    const char *text;
+    double samples, executed;
+    struct stall *stalls;
+    size_t nstalls;
+};
+struct profile {
+    char *text;
+    struct metric *metrics;
+    struct sampled *instructions;
+    size_t nmetrics, ninstructions;
+};
+
 struct build {
     char file[256]; /* without folders */
     const char *kernel, *signature;
@@ -76,6 +97,7 @@ struct build {
     neso_resources resources;
     neso_limits limits;
     struct assembled assembled;
+    struct profile profile; /* empty: none was given */
     const char *plan; /* JSON */
     neso_kernel *kernel_object;
 };
@@ -111,6 +133,14 @@ struct count *stage_histogram(const struct stage *s, size_t *n);
 /* -- assembled.c -- */
 /* Adds registers and SASS, if ptxas and a disassembler are found. */
 void build_assemble(struct build *b);
+
+/* -- ncu.c -- */
+/* Reads the profile of the build's kernel. Returns false after a message if the file has none. */
+bool build_profile(struct build *b, const char *path);
+void profile_free(struct profile *p);
+void put_profile_json(const struct profile *p, struct buffer *out);
+/* Appends a line for the terminal. */
+void put_profile(const struct profile *p, struct buffer *out);
 
 /* -- hints.c -- */
 /* Finds the promises of the signature that would make decisions better. */

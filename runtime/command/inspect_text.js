@@ -50,6 +50,11 @@ function bodyOf(build, stage) {
     return from(isInstruction);
 }
 
+function displayed(stage, s, details) {
+    if (stage.kind === "ir") return details ? s : bare(s);
+    return stage.kind === "sass" ? s.replace(/^\s*(\/\*[0-9a-f]+\*\/)\s+(@\S+\s)?\s*/, "$1 $2").replace(/\s+;/, ";") : s;
+}
+
 /* Rows of a stage: {text, number, line, file, position, samples}; lines that only place others are left out. */
 function rowsOf(build, stage, details) {
     const rows = [], text = stage.text.replace(/\n$/, "").split("\n");
@@ -57,7 +62,7 @@ function rowsOf(build, stage, details) {
     const profile = build.profile && build.profile.instructions.length ? build.profile.instructions : null;
     text.forEach((s, i) => {
         if (/^\t\.loc|^\s*\/\/##? File/.test(s) || (stage.kind === "ir" && !details && isLayout(s))) return;
-        const row = {at: i, raw: s, text: stage.kind === "ir" && !details ? bare(s) : s, line: stage.lines[i] || 0, file: stage.files ? stage.files[i] : 0};
+        const row = {at: i, raw: s, text: displayed(stage, s, details), line: stage.lines[i] || 0, file: stage.files ? stage.files[i] : 0};
         if (stage.kind === "mir" && isInstruction(s)) row.position = position++;
         if (stage.kind === "sass" && isSass(s)) row.instruction = profile ? profile[instruction++] : undefined;
         rows.push(row);

@@ -130,10 +130,12 @@ function showProfile() {
         }))));
     if (metrics.length)
         box.append(el("div", {}, el("h3", {}, "Metrics"), el("div", {class: "scroll"}, el("table", {}, ...metrics.map(m => el("tr", {}, cell(m.name), cell(m.value), cell(m.unit, {class: "dim"})))))));
-    const sass = data.stages.find(s => s.kind === "sass"), n = sass ? sass.text.split("\n").filter(isSass).length : 0;
-    if (instructions.length && n !== instructions.length)
-        parts.push(el("div", {class: "better"}, sass ? `ncu measured ${instructions.length} instructions and this build has ${n}: it is not the same build, so its samples cannot be trusted here`
-            : "no disassembler was found (nvdisasm or cuobjdump), so samples have no lines here"));
+    const sass = data.stages.find(s => s.kind === "sass"), opcode = s => s.replace(/\/\*.*?\*\//g, "").trim().replace(/^@\S+\s+/, "").split(/[\s;]/)[0];
+    const mine = sass ? sass.text.split("\n").filter(isSass).map(opcode) : [], differs = instructions.findIndex((x, i) => mine[i] !== opcode(x.text));
+    if (instructions.length && !sass)
+        parts.push(el("div", {class: "better"}, "no disassembler was found (nvdisasm or cuobjdump), so samples have no lines here"));
+    else if (differs >= 0 && mine.length)
+        parts.push(el("div", {class: "better"}, `ncu measured another build: its instruction ${differs} is ${opcode(instructions[differs].text)}, and here ${mine[differs] || "the kernel has ended"}. Do not trust the lines of its samples.`));
     $("profile").replaceChildren(...parts, box);
 }
 

@@ -224,6 +224,8 @@ void build_json(const struct build *b, struct buffer *out)
     put_histograms(b, out);
     put_live(b, out);
     put_stages(b, out);
+    if (b->profile.nmetrics || b->profile.ninstructions)
+        put_profile_json(&b->profile, out);
     put_string(out, "  \"source\": ");
     put_json(out, b->source.s ? b->source.s : "", b->source.n);
     put_format(out, ",\n  \"plan\": %s}\n", b->plan);

@@ -194,6 +194,8 @@ static neso_status build_module(const struct live *l, const struct subject *s, n
     if (status == NESO_OK && completes) {
         build_hints(&b, module);
         build_assemble(&b);
+        if (l->given->options[OPTION_ncu])
+            build_profile(&b, l->given->options[OPTION_ncu]);
     }
     if (status == NESO_OK)
         build_json(&b, json);

@@ -57,9 +57,9 @@ grep -q '"name": "assign_layouts", "kind": "ir"' announcement_add.json || say "n
 
 # The page as a browser shows it, where there is one: all parts are filled, and no script fails.
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
-shown() { # PAGE: the document after its scripts ran
+shown() { # PAGE: the document after its scripts ran, without them
     nice "$browser" --headless=new --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" --window-size="${2:-1200},900" \
-        --virtual-time-budget=2000 --dump-dom "file://$PWD/$1" 2>/dev/null
+        --virtual-time-budget=2000 --dump-dom "file://$PWD/$1" 2>/dev/null | sed '/^<script/,/<\/script>/d'
 }
 grep -q '^#panes {' announcement_add.html || say "the page lacks its style"
 if [ -n "$browser" ]; then
@@ -141,6 +141,44 @@ PATH=$PWD/tools:$PATH "$NESO" inspect "$add" --signature "$given" --json >tools.
 grep -q '"registers": 37, "spill_bytes": 12, "barriers": 2' tools.json || say "registers of ptxas: $(grep '"registers"' tools.json)"
 grep -q '"sass": {"LDG.E.128": 1}' tools.json || say "SASS: $(grep sass tools.json)"
 grep -q 'File ."announcement_add.py.", line 25.n  ' tools.json || say "SASS: $(grep File tools.json)"
+
+# What ncu measured: stalls of each instruction, metrics of the first launch of this kernel, from pages in one file.
+cat >ncu.csv <<'CSV'
+==PROF== Disconnected
+"Kernel Name","other"
+"#","Address","Source","Warp Stall Sampling (All Samples)","Instructions Executed","stall_long_sb","stall_wait"
+"0","0x10","EXIT","99","1","99","0"
+"Kernel Name","add"
+"#","Address","Source","Warp Stall Sampling (All Samples)","Instructions Executed","stall_long_sb","stall_not_selected","stall_long_sb (Not Issued)"
+"0","0x7f0010","@P0 LDG.E.128 R4, desc[UR4][R2.64]","1,234","512","1,000","234","77"
+"ID","Process ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"
+"0","7","other(int)","GPU Speed Of Light","Elapsed Cycles","cycle","1"
+"1","7","add(int *, ""x"", int)","GPU Speed Of Light","Elapsed Cycles","cycle","54,321"
+"2","7","add(int *)","GPU Speed Of Light","Elapsed Cycles","cycle","99"
+"ID","Kernel Name","gpu__time_duration.sum","smsp__inst_issued.min"
+"","","usecond","inst"
+"0","add","12.5","3"
+CSV
+PATH=$PWD/tools:$PATH "$NESO" inspect "$add" --signature "$given" --ncu ncu.csv --json -o ncu.json --html ncu.html || say "ncu: exit $?"
+for text in '{"name": "Elapsed Cycles", "value": "54,321", "unit": "cycle"}' '{"name": "gpu__time_duration.sum", "value": "12.5", "unit": "usecond"}' \
+    '"samples": 1234, "executed": 512, "stalls": {"long_sb": 1000, "not_selected": 234}'; do
+    grep -qF "$text" ncu.json || { say "ncu lacks $text"; grep -A9 '"profile"' ncu.json; }
+done
+[ "$(grep -cE '"(executed|unit)"' ncu.json)" = 3 ] || { say "ncu: rows of other kernels or launches"; grep -A9 '"profile"' ncu.json; }
+if command -v python3 >/dev/null; then python3 "$NESO_ROOT/tests/cli/schema.py" ncu.json "$NESO_ROOT/runtime/command/inspect.schema.json" || say "ncu: against the schema"; fi
+PATH=$PWD/tools:$PATH "$NESO" inspect "$add" --signature "$given" --ncu ncu.csv | grep -qF '  ncu            54,321 cycle, 12.5 usecond; warps wait for: long_sb 81 %, not_selected 19 %' || say "ncu on the terminal"
+"$NESO" inspect "$softmax" --signature "$(signature "$softmax")" --ncu ncu.csv 2>err; [ $? = 2 ] && grep -q 'measures no kernel softmax' err || say "ncu of another kernel: $(cat err)"
+for bad in '' '"' '""' '"Kernel Name"' '"Kernel Name","add' ',,,' '"Source","Address"' 'ID,Kernel Name,Metric Name,Metric Value' 'ID,Kernel Name,x'; do
+    printf '%s' "$bad" >bad.csv
+    "$NESO" inspect "$add" --signature "$given" --ncu bad.csv >out 2>err; [ $? = 2 ] && grep -q 'bad.csv measures no kernel add' err || say "bad CSV '$bad': $(cat err)"
+done
+if [ -n "$browser" ]; then
+    shown ncu.html >dom
+    for text in 'Why warps wait: 1234 samples' '81.0 %' 'Lines with most samples' '<td>54,321</td>' 'title="samples of ncu"'; do
+        grep -qF "$text" dom || say "the page does not show '$text' of ncu"
+    done
+    grep -qF 'ncu measured another build' dom && say "the page doubts its own build"
+fi
 
 "$NESO" inspect "$add" --signature "*i32" 2>err; [ $? = 2 ] && [ -s err ] || say "a bad signature: $(cat err)"
 "$NESO" inspect absent.py --signature "*i32" 2>err; [ $? = 2 ] && grep -q 'cannot read absent.py' err || say "an absent file: $(cat err)"
