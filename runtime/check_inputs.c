@@ -3,7 +3,7 @@
  *
  *     x_ptr ─► window of at most 1 MB of the tensor ─► contents drawn ─► a copy for each device ─► run ─► equal?
  *
- * A stored float may differ by the error that its shade allows (trace.h); all other bytes must be equal. */
+ * A stored float may differ by the error that its shadow allows (trace.h); all other bytes must be equal. */
 #include "runtime/cross_check.h"
 #include "runtime/devices/cpu.h"
 
@@ -298,7 +298,8 @@ static bool is_close(const struct trace_cell *cell, uint64_t want, uint64_t got)
 {
     if (dtype_info[cell->dtype].kind == DTYPE_int)
         return want == got;
-    double x = bits_to_double(cell->dtype, want), y = bits_to_double(cell->dtype, got), err = cell->shade.err;
+    double x = bits_to_double(cell->dtype, want), y = bits_to_double(cell->dtype, got),
+           err = cell->shadow.err;
     const struct trace_format *k = trace_format(cell->dtype);
     if (x == y || (isnan(x) && isnan(y)) || isinf(err) || isnan(err))
         return true;

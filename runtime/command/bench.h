@@ -134,7 +134,8 @@ struct rules {
 /* Returns GOOD, or BAD after a message if a line of bounds is wrong. */
 int bounds_read(struct judgement *j, const char *path, const char *text);
 void judge(struct judgement *j, const struct bench_set *candidate, const struct bench_set *base, const struct rules *rules);
-/* Returns 0, 1, 3 or 4. */
+/* Returns the exit status of `neso bench`: 0 (GOOD), 1 (something is slower, or a bound is broken), 3 (undecided) or
+ * 4 (incomplete). */
 int judgement_status(const struct judgement *j);
 void judgement_free(struct judgement *j);
 

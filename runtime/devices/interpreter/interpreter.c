@@ -19,8 +19,8 @@ enum {
 
 /* -- decoding -- */
 
-/* A float that can have shades. */
-struct shaded {
+/* A float that can have shadows. */
+struct shadowed {
     size_t slot;
     int64_t elems;
 };
@@ -33,7 +33,7 @@ struct decoder {
     struct map addresses; /* values from which addresses are computed */
     VEC(const struct op *) accesses;
     VEC(int) written;
-    VEC(struct shaded) shaded;
+    VEC(struct shadowed) shadowed;
     int granule;
     bool waits, in_order;
     /* the number of elements computed at once in a reduction's region; 0 outside of one */
@@ -69,8 +69,8 @@ static void new_slot(struct decoder *d, const struct value *v)
     size_t bytes = (value_bytes(d, v) + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
     set_slot(d, v, d->frame_bytes);
     if (type_is_float(v->type)) {
-        struct shaded x = {d->frame_bytes, (int64_t)bytes / type_elem_bytes(v->type)};
-        VEC_PUSH(d->arena, &d->shaded, x);
+        struct shadowed x = {d->frame_bytes, (int64_t)bytes / type_elem_bytes(v->type)};
+        VEC_PUSH(d->arena, &d->shadowed, x);
     }
     d->frame_bytes += bytes;
 }
@@ -209,15 +209,15 @@ static const struct code *decode_block(struct decoder *d, const struct block *b)
     return c;
 }
 
-/* Gives each float its shades. */
-static void place_shades(struct decoder *d, struct code *c)
+/* Gives each float its shadows. */
+static void place_shadows(struct decoder *d, struct code *c)
 {
     uint32_t *at = NEW_ARRAY(d->arena, (int64_t)(d->frame_bytes / FRAME_ALIGN) + 1, uint32_t);
-    for (int i = 0; i < d->shaded.n; i++) {
-        at[d->shaded.at[i].slot / FRAME_ALIGN] = (uint32_t)c->nshades + 1;
-        c->nshades += (size_t)d->shaded.at[i].elems;
+    for (int i = 0; i < d->shadowed.n; i++) {
+        at[d->shadowed.at[i].slot / FRAME_ALIGN] = (uint32_t)c->nshadows + 1;
+        c->nshadows += (size_t)d->shadowed.at[i].elems;
     }
-    c->shade_at = at;
+    c->shadow_at = at;
 }
 
 const struct code *interpreter_decode(struct arena *a, const struct func *f)
@@ -237,7 +237,7 @@ const struct code *interpreter_decode(struct arena *a, const struct func *f)
     c->granule = d.granule;
     c->waits = d.waits;
     c->in_order = d.in_order;
-    place_shades(&d, c);
+    place_shadows(&d, c);
     return c;
 }
 
@@ -250,7 +250,7 @@ void interpreter_block(struct frame *f, const struct code *c)
         if (!frame_spend(f, (f->width ? f->width : s->n) + STEP_WORK))
             interpreter_stop(f, s);
         s->run(f, s);
-        if (f->shades)
+        if (f->shadows)
             shadow_step(f, s);
     }
 }
@@ -261,7 +261,7 @@ static size_t opnd_bytes(const struct op *o, int i)
     return (size_t)type_elems(t) * (size_t)type_elem_bytes(t);
 }
 
-static void copy_shades(struct frame *f, const struct step *from, int first, const size_t *to, int n)
+static void copy_shadows(struct frame *f, const struct step *from, int first, const size_t *to, int n)
 {
     enum { MOST = 64 };
     int64_t elems[MOST];
@@ -275,8 +275,8 @@ static void copy_shades(struct frame *f, const struct step *from, int first, con
 static void copy_operands(struct frame *f, const struct step *from, int first, const size_t *to, int n)
 {
     size_t total = 0;
-    if (f->shades)
-        copy_shades(f, from, first, to, n);
+    if (f->shadows)
+        copy_shadows(f, from, first, to, n);
     for (int i = 0; i < n; i++)
         total += opnd_bytes(from->op, first + i);
     char small[512], *buffer = small;
@@ -335,7 +335,7 @@ void step_for(struct frame *f, const struct step *s)
     for (int i = 0; i < carried; i++) {
         int64_t elems = type_elems(s->op->results[i].type);
         memcpy(f->mem + s->out[i], f->mem + body->args[i + 1], body->arg_bytes[i + 1]);
-        if (f->shades)
+        if (f->shadows)
             shadow_copy(f, &body->args[i + 1], &s->out[i], &elems, 1);
     }
 }

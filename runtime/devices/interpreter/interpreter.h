@@ -102,9 +102,9 @@ struct code {
     bool waits;           /* a loop may wait for memory to change */
     bool in_order;        /* programs must run one after the other, because they print or call the host */
     bool one_by_one;      /* the region of a reduction has control flow, so it computes one element at a time */
-    /* of the top level: for each slot / FRAME_ALIGN the index + 1 of the first shade of its float; 0: it has none */
-    const uint32_t *shade_at;
-    size_t nshades;
+    /* of the top level: for each slot / FRAME_ALIGN the index + 1 of the first shadow of its float; 0: it has none */
+    const uint32_t *shadow_at;
+    size_t nshadows;
 };
 
 struct frame {
@@ -129,7 +129,7 @@ struct frame {
     int64_t unasked;
     enum error spent;    /* the limit that was exceeded */
     struct held *held;   /* scratch memory of the current steps */
-    struct shade *shades; /* the shadows of all floats of the frame; NULL: there are none */
+    struct shadow *shadows; /* the shadows of all floats of the frame; NULL: there are none */
     struct worker *worker;
     jmp_buf *fail;
     struct interp_shared *shared;
@@ -219,11 +219,11 @@ void interpreter_place(const struct frame *f, const struct step *s, const struct
 
 /* -- shadow.c and shadow_ops.c -- */
 
-/* The shades of the float in a slot; NULL: it is no float, or the launch has no shadows. */
-struct shade *shades_in(const struct frame *f, size_t slot);
-/* Sets the shades of the results of a step that has run. */
+/* The shadows of the float in a slot; NULL: it is no float, or the launch has no shadows. */
+struct shadow *shadows_in(const struct frame *f, size_t slot);
+/* Sets the shadows of the results of a step that has run. */
 void shadow_step(struct frame *f, const struct step *s);
-/* Copies shades between slots, as copy_operands does values. */
+/* Copies shadows between slots, as copy_operands does values. */
 void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const int64_t *elems, int n);
 /* The floats that a step is about to store to memory, or has loaded. */
 void shadow_store(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
@@ -235,9 +235,9 @@ void interpreter_strided(char *out, const char *in, size_t bytes, int rank, cons
 void interpreter_strides(const struct type *t, int64_t *stride);
 void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner);
 
-/* Has a value lost more bits against its shade than the trace allows? `scale` is the largest number beside it. */
-bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shade *x, double scale, double *lost);
-double shadow_scale(const struct shade *x, int64_t n); /* the largest of n exact numbers */
+/* Has a value lost more bits against its shadow than the trace allows? `scale` is the largest number beside it. */
+bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shadow *x, double scale, double *lost);
+double shadow_scale(const struct shadow *x, int64_t n); /* the largest of n exact numbers */
 
 /* -- origin.c -- */
 

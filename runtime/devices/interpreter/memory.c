@@ -291,7 +291,7 @@ void step_load(struct frame *f, const struct step *s)
             continue;
         }
         int64_t run = checked_run(f, s, &a, i);
-        if (f->shades)
+        if (f->shadows)
             shadow_load(f, s, &a, i, run);
         if (f->race && a.home->shadow && !is_volatile)
             race_read(f, s, &a, i, run);
@@ -308,7 +308,7 @@ void step_store(struct frame *f, const struct step *s)
     uint64_t bytes = (uint64_t)type_elem_bytes(op_opnd(s->op, 1)->type);
     struct interp_access a = {(const void *)step_in(f, s, 0), step_in(f, s, 2), s->n, bytes, NULL};
     check_arithmetic(f, s, &a);
-    if (f->shades)
+    if (f->shadows)
         f->launch->trace->nstores++;
     for (int64_t i = 0; i < s->n;) {
         if (a.mask && !a.mask[i]) {
@@ -316,7 +316,7 @@ void step_store(struct frame *f, const struct step *s)
             continue;
         }
         int64_t run = checked_run(f, s, &a, i);
-        if (f->shades)
+        if (f->shadows)
             shadow_store(f, s, &a, i, run);
         char *to = (char *)(uintptr_t)a.p[i];
         const char *from = value + (uint64_t)i * bytes;
@@ -401,7 +401,7 @@ void step_atomic(struct frame *f, const struct step *s)
                 race_write(f, s, &a, i, 1, NULL);
             old = exchange((char *)(uintptr_t)a.p[i], bytes, s->op, t, cmp ? &expected : NULL, value,
                            &f->wrote);
-            if (f->shades)
+            if (f->shadows)
                 shadow_atomic(f, s, a.p[i], i, old, value);
         }
         memcpy(step_out(f, s) + i * bytes, &old, (size_t)bytes);

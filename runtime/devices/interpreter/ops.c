@@ -222,9 +222,9 @@ static const struct step *run_region(struct frame *f, const struct code *body, i
 struct pairs {
     const struct step *s;
     const struct code *body;
-    int n;                   /* the number of operands */
-    char *x[16];             /* the operands' elements, which are combined in place */
-    struct shade *shade[16]; /* their shades; NULL: they have none */
+    int n;                     /* the number of operands */
+    char *x[16];               /* the operands' elements, which are combined in place */
+    struct shadow *shadow[16]; /* their shadows; NULL: they have none */
     size_t bytes[16];
     int nheld; /* how many blocks of scratch memory the pairs take */
 };
@@ -248,19 +248,19 @@ static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int
             memcpy(f->mem + p->body->args[p->n + k], p->x[k] + (size_t)(b + done) * p->bytes[k],
                    (size_t)most * p->bytes[k]);
         }
-        for (int k = 0; k < p->n && f->shades; k++)
-            if (p->shade[k]) {
-                size_t bytes = (size_t)most * sizeof(struct shade);
-                memcpy(shades_in(f, p->body->args[k]), p->shade[k] + a + done, bytes);
-                memcpy(shades_in(f, p->body->args[p->n + k]), p->shade[k] + b + done, bytes);
+        for (int k = 0; k < p->n && f->shadows; k++)
+            if (p->shadow[k]) {
+                size_t bytes = (size_t)most * sizeof(struct shadow);
+                memcpy(shadows_in(f, p->body->args[k]), p->shadow[k] + a + done, bytes);
+                memcpy(shadows_in(f, p->body->args[p->n + k]), p->shadow[k] + b + done, bytes);
             }
         const struct step *yield = run_region(f, p->body, most);
         for (int k = 0; k < p->n; k++) {
             memcpy(p->x[k] + (size_t)(to + done) * p->bytes[k], f->mem + yield->in[k],
                    (size_t)most * p->bytes[k]);
-            if (p->shade[k])
-                memcpy(p->shade[k] + to + done, shades_in(f, yield->in[k]),
-                       (size_t)most * sizeof(struct shade));
+            if (p->shadow[k])
+                memcpy(p->shadow[k] + to + done, shadows_in(f, yield->in[k]),
+                       (size_t)most * sizeof(struct shadow));
         }
     }
 }
@@ -294,11 +294,11 @@ static struct pairs open_pairs(struct frame *f, const struct step *s)
         at += (size_t)n * p.bytes[k];
     }
     for (int k = 0; k < p.n; k++) {
-        const struct shade *from = shades_in(f, s->in[k]);
+        const struct shadow *from = shadows_in(f, s->in[k]);
         p.nheld += from != NULL;
-        p.shade[k] = from ? interpreter_hold(f, s, (size_t)n * sizeof *from) : NULL;
+        p.shadow[k] = from ? interpreter_hold(f, s, (size_t)n * sizeof *from) : NULL;
         if (from)
-            memcpy(p.shade[k], from, (size_t)n * sizeof *from);
+            memcpy(p.shadow[k], from, (size_t)n * sizeof *from);
     }
     return p;
 }
@@ -317,9 +317,9 @@ static void step_reduce(struct frame *f, const struct step *s)
         for (int k = 0; k < p.n; k++) {
             memcpy(f->mem + s->out[k] + (size_t)(o * inner) * p.bytes[k], p.x[k] + (size_t)at * p.bytes[k],
                    (size_t)inner * p.bytes[k]);
-            if (p.shade[k])
-                memcpy(shades_in(f, s->out[k]) + o * inner, p.shade[k] + at,
-                       (size_t)inner * sizeof(struct shade));
+            if (p.shadow[k])
+                memcpy(shadows_in(f, s->out[k]) + o * inner, p.shadow[k] + at,
+                       (size_t)inner * sizeof(struct shadow));
         }
     }
     close_pairs(f, &p);
@@ -340,9 +340,9 @@ static void step_scan(struct frame *f, const struct step *s)
         }
     for (int k = 0; k < p.n; k++) {
         memcpy(f->mem + s->out[k], p.x[k], (size_t)(outer * along * inner) * p.bytes[k]);
-        if (p.shade[k])
-            memcpy(shades_in(f, s->out[k]), p.shade[k],
-                   (size_t)(outer * along * inner) * sizeof(struct shade));
+        if (p.shadow[k])
+            memcpy(shadows_in(f, s->out[k]), p.shadow[k],
+                   (size_t)(outer * along * inner) * sizeof(struct shadow));
     }
     close_pairs(f, &p);
 }
@@ -354,18 +354,18 @@ static void step_map(struct frame *f, const struct step *s)
     for (int64_t done = 0; done < s->n; done += most) {
         for (int k = 0; k < s->nin; k++) {
             size_t bytes = (size_t)type_elem_bytes(op_opnd(s->op, k)->type);
-            const struct shade *shade = shades_in(f, s->in[k]);
+            const struct shadow *shadow = shadows_in(f, s->in[k]);
             memcpy(f->mem + body->args[k], step_in(f, s, k) + (size_t)done * bytes, (size_t)most * bytes);
-            if (shade)
-                memcpy(shades_in(f, body->args[k]), shade + done, (size_t)most * sizeof *shade);
+            if (shadow)
+                memcpy(shadows_in(f, body->args[k]), shadow + done, (size_t)most * sizeof *shadow);
         }
         const struct step *yield = run_region(f, body, most);
         for (int k = 0; k < s->nout; k++) {
             size_t bytes = (size_t)type_elem_bytes(s->op->results[k].type);
-            struct shade *shade = shades_in(f, s->out[k]);
+            struct shadow *shadow = shadows_in(f, s->out[k]);
             memcpy(f->mem + s->out[k] + (size_t)done * bytes, f->mem + yield->in[k], (size_t)most * bytes);
-            if (shade)
-                memcpy(shade + done, shades_in(f, yield->in[k]), (size_t)most * sizeof *shade);
+            if (shadow)
+                memcpy(shadow + done, shadows_in(f, yield->in[k]), (size_t)most * sizeof *shadow);
         }
     }
 }

@@ -290,7 +290,7 @@ static void load_params(struct frame *f, const struct code *c)
         memcpy(f->mem + c->args[i], &f->launch->args[i], c->arg_bytes[i]);
     for (int i = 0; i < c->nhoisted; i++) {
         c->hoisted[i].run(f, &c->hoisted[i]);
-        if (f->shades)
+        if (f->shadows)
             shadow_step(f, &c->hoisted[i]);
     }
     f->wrapped_once = f->wrapped;
@@ -339,11 +339,11 @@ static void *work(void *shared)
         .frame = {.code = s->code, .launch = s->launch, .shared = s, .homes = s->homes, .fail = &fail_here}};
     w.frame.worker = &w;
     w.frame.unasked = ELEMS_UNASKED;
-    size_t shade_bytes = s->launch->trace ? (s->code->nshades + 1) * sizeof(struct shade) : 0;
-    if (shade_bytes)
-        w.frame.shades = m->alloc(m->ctx, shade_bytes);
+    size_t shadow_bytes = s->launch->trace ? (s->code->nshadows + 1) * sizeof(struct shadow) : 0;
+    if (shadow_bytes)
+        w.frame.shadows = m->alloc(m->ctx, shadow_bytes);
     enter(s, &w);
-    if (block && (w.frame.shades || !shade_bytes)) {
+    if (block && (w.frame.shadows || !shadow_bytes)) {
         w.frame.mem = block + (FRAME_ALIGN - (uintptr_t)block % FRAME_ALIGN) % FRAME_ALIGN;
         if (setjmp(fail_here) == 0)
             run_programs(&w.frame, s);
@@ -354,8 +354,8 @@ static void *work(void *shared)
     }
     if (block)
         m->free(m->ctx, block, bytes);
-    if (w.frame.shades)
-        m->free(m->ctx, w.frame.shades, shade_bytes);
+    if (w.frame.shadows)
+        m->free(m->ctx, w.frame.shadows, shadow_bytes);
     leave(s, &w);
     return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shadow.c: keeps the shades of a frame's floats (trace.h): where they are, how they move between values and memory, and
- * what is reported when one is stored. shadow_ops.c computes the shades of results. */
+/* shadow.c: keeps the shadows of a frame's floats (trace.h): where they are, how they move between values and memory, and
+ * what is reported when one is stored. shadow_ops.c computes the shadows of results. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>
@@ -73,7 +73,7 @@ const struct trace_cell *trace_cell_at(const struct float_trace *t, uint64_t at)
 }
 
 /* Keeps a stored element; two lanes of one store may not store different values to it. */
-static void keep(struct float_trace *t, struct loc loc, uint64_t at, enum dtype dtype, const struct shade *x,
+static void keep(struct float_trace *t, struct loc loc, uint64_t at, enum dtype dtype, const struct shadow *x,
                  uint64_t bits)
 {
     if (2 * t->ncells >= t->room && !grow(t)) {
@@ -89,12 +89,12 @@ static void keep(struct float_trace *t, struct loc loc, uint64_t at, enum dtype 
 
 /* -- slots -- */
 
-struct shade *shades_in(const struct frame *f, size_t slot)
+struct shadow *shadows_in(const struct frame *f, size_t slot)
 {
-    if (!f->shades || slot == SLOT_NONE)
+    if (!f->shadows || slot == SLOT_NONE)
         return NULL;
-    uint32_t i = f->code->shade_at[slot / FRAME_ALIGN];
-    return i ? f->shades + (i - 1) : NULL;
+    uint32_t i = f->code->shadow_at[slot / FRAME_ALIGN];
+    return i ? f->shadows + (i - 1) : NULL;
 }
 
 void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const int64_t *elems, int n)
@@ -103,16 +103,16 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
     for (int i = 0; i < n; i++)
         total += elems[i];
     const struct memory *m = f->launch->mem;
-    size_t bytes = (size_t)(total + 1) * sizeof(struct shade);
-    struct shade *all = n > 1 ? m->alloc(m->ctx, bytes) : NULL, *at = all;
+    size_t bytes = (size_t)(total + 1) * sizeof(struct shadow);
+    struct shadow *all = n > 1 ? m->alloc(m->ctx, bytes) : NULL, *at = all;
     for (int i = 0; all && i < n; at += elems[i++])
-        if (shades_in(f, from[i]))
-            memcpy(at, shades_in(f, from[i]), (size_t)elems[i] * sizeof *at);
+        if (shadows_in(f, from[i]))
+            memcpy(at, shadows_in(f, from[i]), (size_t)elems[i] * sizeof *at);
     at = all;
     for (int i = 0; i < n; at += all ? elems[i] : 0, i++) {
-        struct shade *out = shades_in(f, to[i]);
-        const struct shade *in = all ? at : shades_in(f, from[i]);
-        if (out && in && shades_in(f, from[i]))
+        struct shadow *out = shadows_in(f, to[i]);
+        const struct shadow *in = all ? at : shadows_in(f, from[i]);
+        if (out && in && shadows_in(f, from[i]))
             memmove(out, in, (size_t)elems[i] * sizeof *out);
     }
     if (all)
@@ -121,8 +121,8 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
 
 /* -- stores -- */
 
-/* The bits that a result with this shade has lost, where `scale` is the largest number beside it. */
-static double lost_bits(enum dtype t, double value, const struct shade *x, double scale)
+/* The bits that a result with this shadow has lost, where `scale` is the largest number beside it. */
+static double lost_bits(enum dtype t, double value, const struct shadow *x, double scale)
 {
     if (isnan(value) || isinf(value))
         return isfinite(x->exact) ? 64 : 0;
@@ -134,13 +134,13 @@ static double lost_bits(enum dtype t, double value, const struct shade *x, doubl
     return lost > 0 ? lost : 0;
 }
 
-static int bits_allowed(const struct float_trace *t, enum dtype type, const struct shade *x)
+static int bits_allowed(const struct float_trace *t, enum dtype type, const struct shadow *x)
 {
     int own = trace_format(type)->bits, p = x->precision && x->precision < own ? x->precision : own;
     return t->bits ? t->bits : p / 2;
 }
 
-static double largest(const struct shade *x, int64_t n, int64_t stride)
+static double largest(const struct shadow *x, int64_t n, int64_t stride)
 {
     double most = 0;
     for (int64_t i = 0; i < n; i++)
@@ -149,21 +149,21 @@ static double largest(const struct shade *x, int64_t n, int64_t stride)
     return most;
 }
 
-bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shade *x,
+bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shadow *x,
                      double scale, double *lost)
 {
     *lost = lost_bits(type, value, x, scale);
     return *lost > bits_allowed(t, type, x);
 }
 
-double shadow_scale(const struct shade *x, int64_t n)
+double shadow_scale(const struct shadow *x, int64_t n)
 {
     return largest(x, n, 1);
 }
 
 /* A stored NaN or inf ends the launch, a stored loss is counted. */
 static void store_birth(struct frame *f, const struct step *s, enum dtype t, double value,
-                        const struct shade *x, double scale)
+                        const struct shadow *x, double scale)
 {
     struct float_trace *trace = f->launch->trace;
     struct trace_birth *b = &trace->births[x->birth - 1];
@@ -180,7 +180,7 @@ static void store_birth(struct frame *f, const struct step *s, enum dtype t, dou
 void shadow_store(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i,
                   int64_t run)
 {
-    const struct shade *x = shades_in(f, s->in[1]);
+    const struct shadow *x = shadows_in(f, s->in[1]);
     struct float_trace *trace = f->launch->trace;
     if (!x && trace->kind != TRACE_error)
         return;
@@ -190,7 +190,7 @@ void shadow_store(struct frame *f, const struct step *s, const struct interp_acc
         uint64_t bits = 0;
         memcpy(&bits, step_in(f, s, 1) + (uint64_t)k * a->bytes, a->bytes);
         if (trace->kind == TRACE_error)
-            keep(trace, s->op->loc, a->p[k], t, x ? &x[k] : &(struct shade){0}, bits);
+            keep(trace, s->op->loc, a->p[k], t, x ? &x[k] : &(struct shadow){0}, bits);
         else if (x[k].birth)
             store_birth(f, s, t, bits_to_double(t, bits), &x[k], scale);
     }
@@ -208,7 +208,7 @@ void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i
                    uint64_t stored)
 {
     struct float_trace *t = f->launch->trace;
-    const struct shade *x = shades_in(f, s->in[s->op->code == OP_atomic_cas ? 2 : 1]);
+    const struct shadow *x = shadows_in(f, s->in[s->op->code == OP_atomic_cas ? 2 : 1]);
     if (t->kind != TRACE_error)
         return;
     if (s->n > 1 && has_uses(&s->op->results[0]))
@@ -218,7 +218,7 @@ void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i
     enum dtype dtype = step_dtype(&s->op->results[0]);
     const struct trace_cell *before = trace_cell_at(t, at);
     double was = bits_to_double(dtype, old), value = bits_to_double(dtype, stored), sum = was + value;
-    double err = x[i].err + (before ? before->shade.err : 0), ulp = ldexp(1, -trace_format(dtype)->bits);
+    double err = x[i].err + (before ? before->shadow.err : 0), ulp = ldexp(1, -trace_format(dtype)->bits);
     /* Sums of integers are exact in any order; others may round in another order, if not in this one. */
     bool is_exact = was == floor(was) && value == floor(value) && 4 * ulp * (fabs(was) + fabs(value)) < 1;
     if (op_int(s->op, ATTR_rmw) == RMW_fadd && !is_exact)
@@ -226,5 +226,5 @@ void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i
     if (isnan(was) || isnan(value))
         err = INFINITY; /* what the maximum of a NaN is depends on the order */
     t->nstores++;
-    keep(t, s->op->loc, at, dtype, &(struct shade){.exact = sum, .err = err}, stored);
+    keep(t, s->op->loc, at, dtype, &(struct shadow){.exact = sum, .err = err}, stored);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shadow_ops.c: computes the shades of results (trace.h) after the interpreter has computed the values.
+/* shadow_ops.c: computes the shadows of results (trace.h) after the interpreter has computed the values.
  *
  *     %z = mul %x, %y      exact = exact(x) exact(y)
  *                          err   = |x| err(y) + |y| err(x) + half a unit in z's last place, if the product is not exact
@@ -137,11 +137,11 @@ static double binary_error(const struct op *o, enum dtype t, double x, double y,
 
 /* -- ops that work element by element -- */
 
-static const struct shade none;
+static const struct shadow none;
 
-static struct shade shade_of(const struct frame *f, const struct step *s, int k, int64_t i)
+static struct shadow shadow_of(const struct frame *f, const struct step *s, int k, int64_t i)
 {
-    const struct shade *x = k < s->nin ? shades_in(f, s->in[k]) : NULL;
+    const struct shadow *x = k < s->nin ? shadows_in(f, s->in[k]) : NULL;
     return x ? x[i] : none;
 }
 
@@ -164,7 +164,7 @@ static double exact_of(const struct op *o, double x, double y, double z)
     }
 }
 
-static uint8_t least_precision(const struct shade *x, int n)
+static uint8_t least_precision(const struct shadow *x, int n)
 {
     uint8_t p = 0;
     for (int i = 0; i < n; i++)
@@ -173,16 +173,16 @@ static uint8_t least_precision(const struct shade *x, int n)
     return p;
 }
 
-/* The shade of element i: of arithmetic on floats of one type. */
-static struct shade arithmetic(const struct frame *f, const struct step *s, int64_t i, double r)
+/* Returns the shadow of element i of a result of arithmetic on floats of one type; r is the value of the element. */
+static struct shadow arithmetic(const struct frame *f, const struct step *s, int64_t i, double r)
 {
     const struct op *o = s->op;
     enum dtype t = step_dtype(&o->results[0]);
     double v[3] = {0};
-    struct shade x[3] = {none, none, none}, out = none;
+    struct shadow x[3] = {none, none, none}, out = none;
     for (int k = 0; k < s->nin && k < 3; k++) {
         v[k] = number(op_opnd(o, k), step_in(f, s, k), i);
-        x[k] = shade_of(f, s, k, i);
+        x[k] = shadow_of(f, s, k, i);
         out.birth = out.birth ? out.birth : x[k].birth;
     }
     out.exact = exact_of(o, x[0].exact, x[1].exact, x[2].exact);
@@ -204,7 +204,7 @@ static struct shade arithmetic(const struct frame *f, const struct step *s, int6
 }
 
 /* What is not finite stays so in any order, unless a finite result could have overflowed or become finite. */
-static double bounded(enum dtype t, const struct shade *x, double r)
+static double bounded(enum dtype t, const struct shadow *x, double r)
 {
     if (isnan(x->err))
         return INFINITY;
@@ -213,9 +213,9 @@ static double bounded(enum dtype t, const struct shade *x, double r)
     return isfinite(r) && x->err > 0 && fabs(r) + x->err > trace_format(t)->most ? INFINITY : x->err;
 }
 
-static struct shade truncation(const struct shade *x, enum dtype from, enum dtype to, double r)
+static struct shadow truncation(const struct shadow *x, enum dtype from, enum dtype to, double r)
 {
-    struct shade out = *x;
+    struct shadow out = *x;
     int bits = trace_format(to)->bits, most = trace_format(from)->bits;
     if (out.err > 0)
         out.err += 4 * half_ulp(to, r);
@@ -224,23 +224,23 @@ static struct shade truncation(const struct shade *x, enum dtype from, enum dtyp
     return out;
 }
 
-static struct shade element(struct frame *f, const struct step *s, int64_t i, double r)
+static struct shadow element(struct frame *f, const struct step *s, int64_t i, double r)
 {
     const struct op *o = s->op;
     const struct value *x0 = s->nin ? op_opnd(o, 0) : NULL;
     enum dtype t = step_dtype(&o->results[0]);
-    struct shade out = {.exact = r}, x;
+    struct shadow out = {.exact = r}, x;
     switch (o->code) {
-    case OP_select: out = shade_of(f, s, step_in(f, s, 0)[i] ? 1 : 2, i); break;
-    case OP_fext: out = shade_of(f, s, 0, i); break;
+    case OP_select: out = shadow_of(f, s, step_in(f, s, 0)[i] ? 1 : 2, i); break;
+    case OP_fext: out = shadow_of(f, s, 0, i); break;
     case OP_ftrunc:
-        x = shade_of(f, s, 0, i);
+        x = shadow_of(f, s, 0, i);
         out = truncation(&x, step_dtype(x0), t, r);
         break;
     case OP_stof: out.exact = integer(x0, step_in(f, s, 0), i, false); break;
     case OP_utof: out.exact = integer(x0, step_in(f, s, 0), i, true); break;
     case OP_bitcast:
-        x = shade_of(f, s, 0, i);
+        x = shadow_of(f, s, 0, i);
         if (x.err > 0)
             doubt(f, s);
         break;
@@ -302,7 +302,7 @@ static bool is_born(const struct frame *f, const struct step *s, int64_t i, doub
 }
 
 /* Marks elements whose NaN, inf or loss began at this op, and forgets births of sound ones. */
-static void mark_births(struct frame *f, const struct step *s, struct shade *out, int64_t n)
+static void mark_births(struct frame *f, const struct step *s, struct shadow *out, int64_t n)
 {
     struct float_trace *t = f->launch->trace;
     const struct value *v = &s->op->results[0];
@@ -323,19 +323,19 @@ static void mark_births(struct frame *f, const struct step *s, struct shade *out
 
 /* -- loads -- */
 
-static void shade_load(struct frame *f, const struct step *s, struct shade *out)
+static void shadow_of_load(struct frame *f, const struct step *s, struct shadow *out)
 {
     const struct float_trace *t = f->launch->trace;
     const uint64_t *p = (const void *)step_in(f, s, 0);
     const char *mask = step_in(f, s, 1);
-    const struct shade *other = s->nin > 2 ? shades_in(f, s->in[2]) : NULL;
+    const struct shadow *other = s->nin > 2 ? shadows_in(f, s->in[2]) : NULL;
     for (int64_t i = 0; i < s->n; i++) {
         bool on = !mask || mask[i];
         const struct trace_cell *c = on && t->ncells ? trace_cell_at(t, p[i]) : NULL;
         c = c && c->dtype == step_dtype(&s->op->results[0]) ? c : NULL;
-        out[i] = (struct shade){.exact = number(&s->op->results[0], step_out(f, s), i)};
+        out[i] = (struct shadow){.exact = number(&s->op->results[0], step_out(f, s), i)};
         if (c)
-            out[i] = c->shade;
+            out[i] = c->shadow;
         else if (!on && other)
             out[i] = other[i];
     }
@@ -343,7 +343,7 @@ static void shade_load(struct frame *f, const struct step *s, struct shade *out)
 
 /* -- moves -- */
 
-static void shade_shape(struct frame *f, const struct step *s, struct shade *out, const struct shade *x)
+static void shadow_of_shape(struct frame *f, const struct step *s, struct shadow *out, const struct shadow *x)
 {
     const struct type *to = s->op->results[0].type, *from = op_opnd(s->op, 0)->type;
     const struct attr *order = op_attr(s->op, ATTR_order);
@@ -357,8 +357,8 @@ static void shade_shape(struct frame *f, const struct step *s, struct shade *out
     (void)f;
 }
 
-static void shade_gather(const struct frame *f, const struct step *s, struct shade *out,
-                         const struct shade *x)
+static void shadow_of_gather(const struct frame *f, const struct step *s, struct shadow *out,
+                             const struct shadow *x)
 {
     const struct type *from = op_opnd(s->op, 0)->type, *to = s->op->results[0].type;
     int axis = (int)op_int(s->op, ATTR_axis);
@@ -402,9 +402,9 @@ static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int
     return (double)(n < DEPTH ? n : DEPTH) * (ldexp(magnitude, -bits) + least);
 }
 
-/* Bounds the error of a sum in any order; x: the shade of the first summand, `stride` elements from the next. */
-static void sum_shade(enum dtype t, const struct shade *x, const char *values, int64_t along, int64_t stride,
-                      struct shade *out)
+/* Bounds the error of a sum in any order; x: the shadow of the first summand, `stride` elements from the next. */
+static void sum_shadow(enum dtype t, const struct shadow *x, const char *values, int64_t along,
+                       int64_t stride, struct shadow *out)
 {
     int bytes = dtype_info[t].bytes, lowest = 4096;
     double finite = 0, err = 0;
@@ -460,7 +460,7 @@ static double magnitude_along(const struct frame *f, const struct step *s, int k
 static void widen_errors(const struct frame *f, const struct step *s, int64_t along)
 {
     for (int k = 0; k < s->nout; k++) {
-        struct shade *out = shades_in(f, s->out[k]);
+        struct shadow *out = shadows_in(f, s->out[k]);
         enum dtype t = step_dtype(&s->op->results[k]);
         for (int64_t i = 0; out && i < type_elems(s->op->results[k].type); i++) {
             double r = number(&s->op->results[k], f->mem + s->out[k], i), sum = magnitude_along(f, s, k, i);
@@ -471,13 +471,13 @@ static void widen_errors(const struct frame *f, const struct step *s, int64_t al
     }
 }
 
-/* A reduction's or a scan's region has computed the shades; the errors of sums depend on the order. */
-static void shade_reduce(struct frame *f, const struct step *s)
+/* A reduction's or a scan's region has computed the shadows; the errors of sums depend on the order. */
+static void shadow_reduce(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
     interpreter_axis(s, &outer, &along, &inner);
-    const struct shade *x = shades_in(f, s->in[0]);
-    struct shade *out = shades_in(f, s->out[0]);
+    const struct shadow *x = shadows_in(f, s->in[0]);
+    struct shadow *out = shadows_in(f, s->out[0]);
     if (f->launch->trace->kind != TRACE_error)
         return;
     if (!is_sum(s->op) && has_arithmetic(s->op->regions[0]))
@@ -490,8 +490,8 @@ static void shade_reduce(struct frame *f, const struct step *s)
     for (int64_t o = 0; o < outer; o++)
         for (int64_t k = 0; k < inner; k++) {
             int64_t first = o * along * inner + k;
-            struct shade sum = none;
-            sum_shade(t, x + first, step_in(f, s, 0) + (size_t)first * bytes, along, inner, &sum);
+            struct shadow sum = none;
+            sum_shadow(t, x + first, step_in(f, s, 0) + (size_t)first * bytes, along, inner, &sum);
             for (int64_t i = 0; i < (scans ? along : 1); i++)
                 out[scans ? first + i * inner : o * inner + k].err = sum.err;
         }
@@ -566,7 +566,7 @@ static struct dot_factor factor_of(struct frame *f, const struct step *s, int k,
     enum { TF32_BITS = 10 };
     int64_t n = rows * depth;
     struct dot_factor x = {0};
-    const struct shade *shade = shades_in(f, s->in[k]) + first;
+    const struct shadow *shadow = shadows_in(f, s->in[k]) + first;
     char *at = interpreter_hold(f, s, (size_t)n * (3 * sizeof(double) + sizeof(int) + sizeof(bool)));
     x.x = (double *)(void *)at;
     x.exact = x.x + n;
@@ -578,14 +578,14 @@ static struct dot_factor factor_of(struct frame *f, const struct step *s, int k,
             int64_t from = r * row_step + l * step, to = r * depth + l;
             double v = number(op_opnd(s->op, k), step_in(f, s, k), first + from);
             x.x[to] = v;
-            x.exact[to] = shade[from].exact;
-            x.err[to] = shade[from].err;
-            x.has_errors |= shade[from].err != 0;
+            x.exact[to] = shadow[from].exact;
+            x.err[to] = shadow[from].err;
+            x.has_errors |= shadow[from].err != 0;
             x.lowest[to] = v == 0 ? 4096 : lowest_bit(v);
             x.cut[to] = v != 0 && isfinite(v) && x.lowest[to] < ilogb(v) - TF32_BITS;
-            uint8_t p = shade[from].precision;
+            uint8_t p = shadow[from].precision;
             x.precision = p && (!x.precision || p < x.precision) ? p : x.precision;
-            x.birth = x.birth ? x.birth : shade[from].birth;
+            x.birth = x.birth ? x.birth : shadow[from].birth;
         }
     return x;
 }
@@ -593,33 +593,33 @@ static struct dot_factor factor_of(struct frame *f, const struct step *s, int k,
 static void dot_group(struct frame *f, const struct step *s, struct dot *d, int64_t g)
 {
     const struct float_trace *t = f->launch->trace;
-    const struct shade *acc = shades_in(f, s->in[2]);
-    struct shade *out = shades_in(f, s->out[0]);
+    const struct shadow *acc = shadows_in(f, s->in[2]);
+    struct shadow *out = shadows_in(f, s->out[0]);
     for (int64_t i = 0; i < d->m; i++)
         for (int64_t j = 0; j < d->n; j++) {
             int64_t at = (g * d->m + i) * d->n + j;
             double c = number(op_opnd(s->op, 2), step_in(f, s, 2), at),
                    r = number(&s->op->results[0], step_out(f, s), at);
-            struct shade x = {.exact = acc[at].exact,
-                              .err = acc[at].err,
-                              .precision = acc[at].precision,
-                              .birth = acc[at].birth};
+            struct shadow x = {.exact = acc[at].exact,
+                               .err = acc[at].err,
+                               .precision = acc[at].precision,
+                               .birth = acc[at].birth};
             if (t->kind == TRACE_error)
                 x.err += dot_error(d, d->a.x + i * d->k, d->b.x + j * d->k, i, j, c);
             else
                 x.exact += dot_exact(d, i, j);
             x.birth = x.birth ? x.birth : d->a.birth ? d->a.birth : d->b.birth;
-            const struct shade all[] = {x,
-                                        {.precision = d->a.precision},
-                                        {.precision = d->b.precision},
-                                        {.precision = !d->is_exact_input ? TF32_PRECISION : 0}};
+            const struct shadow all[] = {x,
+                                         {.precision = d->a.precision},
+                                         {.precision = d->b.precision},
+                                         {.precision = !d->is_exact_input ? TF32_PRECISION : 0}};
             x.precision = least_precision(all, 4);
             x.err = bounded(d->out, &x, r);
             out[at] = x;
         }
 }
 
-static void shade_dot(struct frame *f, const struct step *s)
+static void shadow_dot(struct frame *f, const struct step *s)
 {
     const struct type *a = op_opnd(s->op, 0)->type, *r = s->op->results[0].type;
     struct dot d = {.m = r->shape[r->rank - 2], .n = r->shape[r->rank - 1], .k = a->shape[a->rank - 1]};
@@ -644,7 +644,7 @@ static void check_decision(struct frame *f, const struct step *s)
     const struct op *o = s->op;
     bool compares = o->code == OP_cmp,
          converts = o->code == OP_ftos || o->code == OP_ftou || o->code == OP_bitcast;
-    const struct shade *x = shades_in(f, s->in[0]), *y = compares ? shades_in(f, s->in[1]) : NULL;
+    const struct shadow *x = shadows_in(f, s->in[0]), *y = compares ? shadows_in(f, s->in[1]) : NULL;
     for (int64_t i = 0; x && i < step_elems(f, s); i++) {
         double a = number(op_opnd(o, 0), step_in(f, s, 0), i), err = x[i].err + (y ? y[i].err : 0);
         if (compares && f->width && (isnan(a) || isnan(number(op_opnd(o, 1), step_in(f, s, 1), i))))
@@ -657,40 +657,40 @@ static void check_decision(struct frame *f, const struct step *s)
     }
 }
 
-static void shade_result(struct frame *f, const struct step *s, struct shade *out, int64_t n)
+static void shadow_result(struct frame *f, const struct step *s, struct shadow *out, int64_t n)
 {
-    const struct shade *x = s->nin ? shades_in(f, s->in[0]) : NULL;
+    const struct shadow *x = s->nin ? shadows_in(f, s->in[0]) : NULL;
     bool moves = true;
     switch (s->op->code) {
     case OP_broadcast:
-    case OP_trans: shade_shape(f, s, out, x); break;
+    case OP_trans: shadow_of_shape(f, s, out, x); break;
     case OP_splat:
         for (int64_t i = 0; i < n; i++)
             out[i] = x[0];
         break;
     case OP_join:
         for (int64_t i = 0; i < n; i++)
-            out[i] = shades_in(f, s->in[i % 2])[i / 2];
+            out[i] = shadows_in(f, s->in[i % 2])[i / 2];
         break;
     case OP_split:
         for (int64_t i = 0; i < n; i++) {
             out[i] = x[2 * i];
-            shades_in(f, s->out[1])[i] = x[2 * i + 1];
+            shadows_in(f, s->out[1])[i] = x[2 * i + 1];
         }
         break;
-    case OP_gather: shade_gather(f, s, out, x); break;
+    case OP_gather: shadow_of_gather(f, s, out, x); break;
     case OP_load:
-        shade_load(f, s, out);
+        shadow_of_load(f, s, out);
         moves = false;
         break;
     case OP_dot:
-        shade_dot(f, s);
+        shadow_dot(f, s);
         mark_births(f, s, out, n);
         return;
     default:
         for (int64_t i = 0; i < n; i++) {
             double r = number(&s->op->results[0], step_out(f, s), i);
-            out[i] = op_has(s->op, ELEMENTWISE) ? element(f, s, i, r) : (struct shade){.exact = r};
+            out[i] = op_has(s->op, ELEMENTWISE) ? element(f, s, i, r) : (struct shadow){.exact = r};
         }
         moves = false;
     }
@@ -703,16 +703,16 @@ void shadow_step(struct frame *f, const struct step *s)
     const struct op *o = s->op;
     enum family family = op_info[o->code].family;
     if (o->code == OP_reduce || o->code == OP_scan) {
-        shade_reduce(f, s);
-        if (shades_in(f, s->out[0]))
-            mark_births(f, s, shades_in(f, s->out[0]), type_elems(o->results[0].type));
+        shadow_reduce(f, s);
+        if (shadows_in(f, s->out[0]))
+            mark_births(f, s, shadows_in(f, s->out[0]), type_elems(o->results[0].type));
     }
     if (family == FAMILY_control || (family == FAMILY_reduce && o->code != OP_histogram))
         return;
     if (f->launch->trace->kind == TRACE_error && s->nin &&
         (o->code == OP_cmp || o->code == OP_ftos || o->code == OP_ftou || (o->code == OP_bitcast && s->nout)))
         check_decision(f, s);
-    struct shade *out = s->nout ? shades_in(f, s->out[0]) : NULL;
+    struct shadow *out = s->nout ? shadows_in(f, s->out[0]) : NULL;
     if (out)
-        shade_result(f, s, out, step_elems(f, s));
+        shadow_result(f, s, out, step_elems(f, s));
 }

@@ -15,7 +15,7 @@
 
 #include "ir/ir.h"
 
-struct shade {
+struct shadow {
     double exact, err;
     uint32_t birth;    /* the number of a birth, from 1; 0: none */
     uint8_t precision; /* the least number of significant bits to which the value has been rounded on purpose */
@@ -35,7 +35,7 @@ struct trace_birth {
 /* An element in memory that the launch stored. */
 struct trace_cell {
     uint64_t at; /* 0: the cell is free */
-    struct shade shade;
+    struct shadow shadow;
     uint64_t bits;
     uint32_t store; /* the number of the execution of a store */
     enum dtype dtype;
