@@ -5,9 +5,9 @@
  *     DIR/0002-8d10be4.txt
  *     DIR/index.html          for each call and kernel its times and costs over the commits, change points marked
  *
- * A series is one call or kernel over the commits: bench_pair.c finds its row in the next set, so a renamed or differently
- * specialized kernel continues its series. Each row is judged against the row at the series' last change point, not against
- * the one before it, so that slow drift becomes a change point too:
+ * A series is one call or kernel over the commits: bench_pair.c finds its row in the next set, so a renamed or
+ * differently specialized kernel continues its series. Each row is judged against the row at the series' last change
+ * point, not against the one before it, so that slow drift becomes a change point too:
  *
  *     registers  26 26 26 │ 40 40 │ 32 32
  *                          slower  faster */

@@ -14,7 +14,9 @@ const given = JSON.parse($("data").textContent);
 let data = given.builds.length ? given.builds[given.builds.length - 1] : null;
 let base = given.builds.length > 1 ? given.builds[0] : null;
 
-const titleOf = b => `${b.file} · ${b.target} · ${b.signature || "as written"} · ${b.options.num_warps} warps, ${b.options.num_stages} stages` + (b.options.maxnreg ? `, at most ${b.options.maxnreg} registers` : "");
+const titleOf = b => `${b.file} · ${b.target} · ${b.signature || "as written"} · ${b.options.num_warps} warps, ${
+                         b.options.num_stages} stages` +
+                     (b.options.maxnreg ? `, at most ${b.options.maxnreg} registers` : "");
 
 function show() {
     if (!data) return;
@@ -40,7 +42,15 @@ $("tidies").onchange = $("changes").onchange = showDecisions;
 $("which").onchange = showInstructions;
 $("by").onchange = showTiles;
 let resized = 0;
-addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(() => { if (data) { showPressure(); showTiles(); } }, 200); });
+addEventListener("resize", () => {
+    clearTimeout(resized);
+    resized = setTimeout(() => {
+        if (data) {
+            showPressure();
+            showTiles();
+        }
+    }, 200);
+});
 
 /* -- live: the form, the editor, and what the server says -- */
 
@@ -54,7 +64,8 @@ function problem(text) {
 }
 function query() {
     const q = new URLSearchParams();
-    for (const [name, field] of Object.entries(fields)) if (field.value) q.set(name, field.value);
+    for (const [name, field] of Object.entries(fields))
+        if (field.value) q.set(name, field.value);
     return q.toString();
 }
 /* Asks for a build: first without ptxas, which takes longer than everything else, then with it. */
@@ -64,9 +75,7 @@ async function rebuild(assemble) {
     let answer;
     try {
         answer = await (await fetch(`build.json?${query()}${assemble ? "&assemble=1" : ""}`, post)).json();
-    } catch (error) {
-        return problem("the server does not answer: neso inspect --serve has ended");
-    }
+    } catch (error) { return problem("the server does not answer: neso inspect --serve has ended"); }
     if (number !== asked) return;
     problem(answer.messages);
     if (!answer.build) return;
@@ -75,7 +84,9 @@ async function rebuild(assemble) {
     history.replaceState(null, "", "?" + query() + location.hash);
     show();
     if (editor) mountEditor();
-    if (!assemble) $("took").textContent = `compiled in ${answer.ms.toFixed(1)} ms, shown after ${(performance.now() - began).toFixed(0)} ms`;
+    if (!assemble)
+        $("took").textContent =
+            `compiled in ${answer.ms.toFixed(1)} ms, shown after ${(performance.now() - began).toFixed(0)} ms`;
     if (!assemble && given.serve.assembles) rebuild(true);
 }
 
@@ -97,7 +108,11 @@ function edit(button) {
     editor = el("textarea", {spellcheck: "false", "aria-label": "source"});
     editor.value = data ? data.source : given.serve.source;
     let timer = 0;
-    editor.oninput = () => { edited = editor.value; clearTimeout(timer); timer = setTimeout(rebuild, 150); };
+    editor.oninput = () => {
+        edited = editor.value;
+        clearTimeout(timer);
+        timer = setTimeout(rebuild, 150);
+    };
     editor.onkeydown = event => {
         if (event.key !== "Tab") return;
         event.preventDefault();
@@ -113,7 +128,8 @@ function edit(button) {
 async function savePage() {
     const page = await (await fetch("template.html")).text(), builds = base ? [base, data] : [data];
     const text = page.replace("@DATA@", () => JSON.stringify({builds}).replace(/</g, "\\u003c"));
-    const a = el("a", {href: URL.createObjectURL(new Blob([text], {type: "text/html"})), download: `${data.kernel}.html`});
+    const a =
+        el("a", {href: URL.createObjectURL(new Blob([text], {type: "text/html"})), download: `${data.kernel}.html`});
     a.click();
 }
 
@@ -138,7 +154,8 @@ function startLive() {
     field("kernel", "kernel", el("input", {size: 14}));
     if (s.launches.length > 1) {
         const pick = choice(s.launches.map((_, i) => String(i)), "as typed");
-        [...pick.options].slice(1).forEach((o, i) => { o.textContent = `${s.launches[i].kernel}: ${s.launches[i].signature}`.slice(0, 70); });
+        [...pick.options].slice(1).forEach(
+            (o, i) => { o.textContent = `${s.launches[i].kernel}: ${s.launches[i].signature}`.slice(0, 70); });
         pick.onchange = () => {
             const l = s.launches[pick.value];
             if (!l) return;
@@ -154,14 +171,22 @@ function startLive() {
     field("maxnreg", "registers at most", el("input", {size: 4}));
     field("skip", "skip passes", el("input", {size: 12}));
     field("param", "thresholds", el("input", {size: 16, placeholder: "NAME=VALUE,..."}));
-    const keep = button("keep as base", () => { base = base ? null : data; keep.textContent = base ? "drop the base" : "keep as base"; show(); if (editor && !base) mountEditor(); });
+    const keep = button("keep as base", () => {
+        base = base ? null : data;
+        keep.textContent = base ? "drop the base" : "keep as base";
+        show();
+        if (editor && !base) mountEditor();
+    });
     if (base) keep.textContent = "drop the base";
-    $("live").append(button("edit the source", edit), keep, button("save the page", savePage), el("span", {id: "took", class: "dim"}));
+    $("live").append(button("edit the source", edit), keep, button("save the page", savePage),
+        el("span", {id: "took", class: "dim"}));
     problem(s.messages);
     if (data && !fields.signature.value) fields.signature.value = data.signature;
     if (data && !fields.kernel.value) fields.kernel.value = data.kernel;
     const events = new EventSource("events");
-    events.onmessage = () => { if (edited === null) rebuild(); };
+    events.onmessage = () => {
+        if (edited === null) rebuild();
+    };
     if (data && s.assembles) rebuild(true);
 }
 

@@ -4,7 +4,8 @@
 /* -- colours of text -- */
 
 const rules = {
-    python: /(?<c>#.*)|(?<s>"[^"]*"|'[^']*')|(?<w>\b(?:def|for|in|if|else|elif|while|return|import|from|as|and|or|not|lambda|assert|with|True|False|None)\b)|(?<d>\b\d[\w.]*)/g,
+    python:
+        /(?<c>#.*)|(?<s>"[^"]*"|'[^']*')|(?<w>\b(?:def|for|in|if|else|elif|while|return|import|from|as|and|or|not|lambda|assert|with|True|False|None)\b)|(?<d>\b\d[\w.]*)/g,
     ir: /(?<c>@\d+:\S+|\/\/.*)|(?<s>"[^"]*")|(?<v>%[\w.$]+)|(?<d>#\w+)|(?<w>(?<== |^\s+)[a-z_]+\b)/g,
     ptx: /(?<c>\/\/.*)|(?<v>%[a-z]+\d+)|(?<d>%[\w.]+)|(?<w>(?<=^\t(?:@!?%p\d+ )?)[a-z][\w.:]*)/g,
     sass: /(?<c>\/\/.*|\/\*.*?\*\/)|(?<v>\b(?:U?R\d+|U?P\d)\b)|(?<w>\b[A-Z][A-Z0-9]{2,}[A-Z0-9_.]*)/g,
@@ -17,7 +18,10 @@ function coloured(kind, text) {
         const [cls] = Object.entries(m.groups).find(([, v]) => v !== undefined);
         code.append(text.slice(at, m.index));
         const part = el("span", {class: cls}, m[0]);
-        if (kind === "mir" && cls === "v") { part.classList.add("reg"); part.dataset.reg = m[0]; }
+        if (kind === "mir" && cls === "v") {
+            part.classList.add("reg");
+            part.dataset.reg = m[0];
+        }
         code.append(part);
         at = m.index + m[0].length;
     }
@@ -52,7 +56,8 @@ function bodyOf(build, stage) {
 
 function displayed(stage, s, details) {
     if (stage.kind === "ir") return details ? s : bare(s);
-    return stage.kind === "sass" ? s.replace(/^\s*(\/\*[0-9a-f]+\*\/)\s+(@\S+\s)?\s*/, "$1 $2").replace(/\s+;/, ";") : s;
+    return stage.kind === "sass" ? s.replace(/^\s*(\/\*[0-9a-f]+\*\/)\s+(@\S+\s)?\s*/, "$1 $2").replace(/\s+;/, ";")
+                                 : s;
 }
 
 /* Rows of a stage: {text, number, line, file, position, samples}; lines that only place others are left out. */
@@ -62,7 +67,13 @@ function rowsOf(build, stage, details) {
     const profile = build.profile && build.profile.instructions.length ? build.profile.instructions : null;
     text.forEach((s, i) => {
         if (/^\t\.loc|^\s*\/\/##? File/.test(s) || (stage.kind === "ir" && !details && isLayout(s))) return;
-        const row = {at: i, raw: s, text: displayed(stage, s, details), line: stage.lines[i] || 0, file: stage.files ? stage.files[i] : 0};
+        const row = {
+            at: i,
+            raw: s,
+            text: displayed(stage, s, details),
+            line: stage.lines[i] || 0,
+            file: stage.files ? stage.files[i] : 0
+        };
         if (stage.kind === "mir" && isInstruction(s)) row.position = position++;
         if (stage.kind === "sass" && isSass(s)) row.instruction = profile ? profile[instruction++] : undefined;
         rows.push(row);
@@ -75,7 +86,8 @@ function lineOf(build, stage, row) {
     const e = el("div", {class: "l"}, el("span", {class: "n"}, String(number)));
     const meter = (value, most) => {
         const p = el("span", {class: "p"});
-        if (value !== undefined) p.append(el("i", {style: `width:${48 * value / Math.max(1, most)}px`}), String(value));
+        if (value !== undefined)
+            p.append(el("i", {style: `width:${48 * value / Math.max(1, most)}px`}), String(value));
         e.append(p);
         return p;
     };
@@ -92,7 +104,10 @@ function lineOf(build, stage, row) {
         meter(n || undefined, Math.max(...Object.values(samplesOfLine(build)), 1)).title = "samples of ncu";
     }
     if (row.file) e.title = (build.files[row.file] || "another file") + ":" + row.line;
-    if (row.line && !row.file) { e.dataset.line = row.line; e.classList.add("linked"); }
+    if (row.line && !row.file) {
+        e.dataset.line = row.line;
+        e.classList.add("linked");
+    }
     e.append(coloured(stage.kind, row.text));
     return e;
 }
@@ -148,26 +163,62 @@ function checkbox(words, on, change) {
 
 function addPane(title, stages, chosen, hasNotes) {
     const old = kept[title] || {};
-    const pane = {title, stages, lines: el("div", {class: "lines"}), notes: hasNotes && old.notes !== false, wraps: old.wraps !== false, details: !!old.details};
+    const pane = {
+        title,
+        stages,
+        lines: el("div", {class: "lines"}),
+        notes: hasNotes && old.notes !== false,
+        wraps: old.wraps !== false,
+        details: !!old.details
+    };
     const bar = el("div", {class: "bar"}, el("b", {}, title)), end = el("span", {class: "end"});
     const named = stages.findIndex(s => s.name === old.stage);
     pane.at = named >= 0 ? named : chosen;
-    const keep = () => { kept[title] = {stage: stages[pane.at].name, notes: pane.notes, wraps: pane.wraps, details: pane.details}; };
-    const refill = () => { keep(); const top = pane.lines.scrollTop; fillPane(pane); pane.lines.scrollTop = top; };
+    const keep = () => {
+        kept[title] = {stage: stages[pane.at].name, notes: pane.notes, wraps: pane.wraps, details: pane.details};
+    };
+    const refill = () => {
+        keep();
+        const top = pane.lines.scrollTop;
+        fillPane(pane);
+        pane.lines.scrollTop = top;
+    };
     if (stages.length > 1) {
         const pick = el("select", {"aria-label": "stage"});
-        stages.forEach((s, i) => pick.append(el("option", {value: i}, (s.kind === "ir" && i ? "after " : "") + s.name)));
-        const show = () => { pane.at = +pick.value; keep(); fillPane(pane); openBody(pane); };
+        stages.forEach(
+            (s, i) => pick.append(el("option", {value: i}, (s.kind === "ir" && i ? "after " : "") + s.name)));
+        const show = () => {
+            pane.at = +pick.value;
+            keep();
+            fillPane(pane);
+            openBody(pane);
+        };
         pick.value = pane.at;
         pick.onchange = show;
-        const step = by => () => { pick.value = Math.min(stages.length - 1, Math.max(0, +pick.value + by)); show(); };
+        const step = by => () => {
+            pick.value = Math.min(stages.length - 1, Math.max(0, +pick.value + by));
+            show();
+        };
         const back = el("button", {title: "the stage before"}, "‹"), on = el("button", {title: "the next stage"}, "›");
-        back.onclick = step(-1); on.onclick = step(1);
+        back.onclick = step(-1);
+        on.onclick = step(1);
         bar.append(back, pick, on);
     }
-    if (hasNotes) end.append(checkbox("decisions", pane.notes, on => { pane.notes = on; refill(); }));
-    pane.detailsBox = checkbox("layouts, columns", pane.details, on => { pane.details = on; keep(); fillPane(pane); openBody(pane); });
-    end.append(pane.detailsBox, checkbox("wrap", pane.wraps, on => { pane.wraps = on; refill(); }));
+    if (hasNotes)
+        end.append(checkbox("decisions", pane.notes, on => {
+            pane.notes = on;
+            refill();
+        }));
+    pane.detailsBox = checkbox("layouts, columns", pane.details, on => {
+        pane.details = on;
+        keep();
+        fillPane(pane);
+        openBody(pane);
+    });
+    end.append(pane.detailsBox, checkbox("wrap", pane.wraps, on => {
+        pane.wraps = on;
+        refill();
+    }));
     bar.append(end);
     pane.bar = bar;
     pane.box = el("div", {class: "pane"}, bar, pane.lines);
@@ -201,7 +252,10 @@ function pin(line, skip) {
 }
 document.addEventListener("mouseover", event => {
     const e = event.target.closest && event.target.closest("[data-line]"), line = e ? +e.dataset.line : 0;
-    if (line !== hovered) { hovered = line; paint(); }
+    if (line !== hovered) {
+        hovered = line;
+        paint();
+    }
 });
 document.addEventListener("click", event => {
     if (event.target.closest("button, input, select, textarea, label, summary")) return;
@@ -216,7 +270,8 @@ function showLive(reg) {
     shown = shown === reg ? "" : reg;
     const found = shown && data.live.find(x => x.register === shown), segments = found ? found.segments : [];
     for (const e of document.querySelectorAll("[data-position]"))
-        e.classList.toggle("live", segments.some(([from, to]) => from <= +e.dataset.position && +e.dataset.position <= to));
+        e.classList.toggle(
+            "live", segments.some(([from, to]) => from <= +e.dataset.position && +e.dataset.position <= to));
 }
 
 /* -- two builds side by side -- */
@@ -224,7 +279,8 @@ function showLive(reg) {
 /* What makes two lines the same: not the numbers of registers, labels, layouts and addresses. */
 function keyOf(kind, s) {
     if (kind === "python") return s;
-    if (kind === "sass") return s.replace(/\/\*.*?\*\//g, "").replace(/\b(U?[RP])\d+\b/g, "$1").replace(/0x[0-9a-f]+/g, "0x").trim();
+    if (kind === "sass")
+        return s.replace(/\/\*.*?\*\//g, "").replace(/\b(U?[RP])\d+\b/g, "$1").replace(/0x[0-9a-f]+/g, "0x").trim();
     if (kind === "ir") return bare(s).replace(/%([A-Za-z_]+)[\w.]*/g, "%$1").replace(/#([a-z]+)\d+/g, "#$1");
     return s.replace(/%([a-z]+)\d+/g, "%$1").replace(/\$L\d+/g, "$L");
 }
@@ -233,7 +289,10 @@ function keyOf(kind, s) {
 function align(x, y) {
     let first = 0, xn = x.length, yn = y.length;
     const pairs = [], tail = [];
-    while (first < xn && first < yn && x[first] === y[first]) { pairs.push([first, first]); first++; }
+    while (first < xn && first < yn && x[first] === y[first]) {
+        pairs.push([first, first]);
+        first++;
+    }
     while (xn > first && yn > first && x[xn - 1] === y[yn - 1]) tail.unshift([--xn, --yn]);
     const rows = xn - first, columns = yn - first, wide = columns + 1;
     if (rows * columns > 16e6) { /* too much to compare: all of it differs */
@@ -244,11 +303,16 @@ function align(x, y) {
     const length = new Uint16Array((rows + 1) * wide);
     for (let i = rows - 1; i >= 0; i--)
         for (let k = columns - 1; k >= 0; k--)
-            length[i * wide + k] = x[first + i] === y[first + k] ? length[(i + 1) * wide + k + 1] + 1 : Math.max(length[(i + 1) * wide + k], length[i * wide + k + 1]);
+            length[i * wide + k] = x[first + i] === y[first + k]
+                                       ? length[(i + 1) * wide + k + 1] + 1
+                                       : Math.max(length[(i + 1) * wide + k], length[i * wide + k + 1]);
     for (let i = 0, k = 0; i < rows || k < columns;) {
-        if (i < rows && k < columns && x[first + i] === y[first + k]) pairs.push([first + i++, first + k++]);
-        else if (k === columns || (i < rows && length[(i + 1) * wide + k] >= length[i * wide + k + 1])) pairs.push([first + i++, -1]);
-        else pairs.push([-1, first + k++]);
+        if (i < rows && k < columns && x[first + i] === y[first + k])
+            pairs.push([first + i++, first + k++]);
+        else if (k === columns || (i < rows && length[(i + 1) * wide + k] >= length[i * wide + k + 1]))
+            pairs.push([first + i++, -1]);
+        else
+            pairs.push([-1, first + k++]);
     }
     return pairs.concat(tail);
 }
@@ -257,31 +321,47 @@ function align(x, y) {
 function facing(pairs) {
     const out = [];
     for (let i = 0; i < pairs.length;) {
-        if (pairs[i][0] >= 0 && pairs[i][1] >= 0) { out.push(pairs[i++]); continue; }
+        if (pairs[i][0] >= 0 && pairs[i][1] >= 0) {
+            out.push(pairs[i++]);
+            continue;
+        }
         const gone = [], come = [];
-        for (; i < pairs.length && (pairs[i][0] < 0 || pairs[i][1] < 0); i++) pairs[i][0] >= 0 ? gone.push(pairs[i][0]) : come.push(pairs[i][1]);
-        for (let k = 0; k < Math.max(gone.length, come.length); k++) out.push([k < gone.length ? gone[k] : -1, k < come.length ? come[k] : -1, true]);
+        for (; i < pairs.length && (pairs[i][0] < 0 || pairs[i][1] < 0); i++)
+            pairs[i][0] >= 0 ? gone.push(pairs[i][0]) : come.push(pairs[i][1]);
+        for (let k = 0; k < Math.max(gone.length, come.length); k++)
+            out.push([k < gone.length ? gone[k] : -1, k < come.length ? come[k] : -1, true]);
     }
     return out;
 }
 
 function showTwo() {
     const builds = [base, data], stages = builds.map(b => [sourceOf(b), ...b.stages]);
-    const names = stages[1].map(s => s.name).concat(stages[0].map(s => s.name).filter(n => !stages[1].some(s => s.name === n)));
+    const names =
+        stages[1].map(s => s.name).concat(stages[0].map(s => s.name).filter(n => !stages[1].some(s => s.name === n)));
     const old = kept.two || {name: "ptx", details: false};
-    const pick = el("select", {"aria-label": "stage"}), count = el("span", {class: "dim"}), next = el("button", {}, "next difference");
+    const pick = el("select", {"aria-label": "stage"}), count = el("span", {class: "dim"}),
+          next = el("button", {}, "next difference");
     names.forEach(n => pick.append(el("option", {value: n}, n)));
     pick.value = names.includes(old.name) ? old.name : "ptx";
-    const sides = builds.map((b, i) => ({build: b, lines: el("div", {class: "lines"}), details: old.details, bar: el("div", {class: "bar"}, el("b", {}, i ? "this build" : "base"), el("span", {class: "dim"}, titleOf(b)))}));
+    const sides = builds.map((b, i) => ({
+        build: b,
+        lines: el("div", {class: "lines"}),
+        details: old.details,
+        bar: el("div", {class: "bar"}, el("b", {}, i ? "this build" : "base"), el("span", {class: "dim"}, titleOf(b)))
+    }));
     const fill = () => {
         kept.two = {name: pick.value, details: box.querySelector("input").checked};
-        const chosen = stages.map(list => list.find(s => s.name === pick.value) || {name: pick.value, kind: "ir", text: "this build has no such stage", lines: []});
+        const chosen =
+            stages.map(list => list.find(s => s.name === pick.value) ||
+                               {name: pick.value, kind: "ir", text: "this build has no such stage", lines: []});
         const rows = chosen.map((s, i) => rowsOf(builds[i], s, kept.two.details)), kind = chosen[1].kind;
-        const pairs = facing(align(...rows.map(list => list.map(r => keyOf(kind, r.text))))), bodies = sides.map(() => el("div"));
+        const pairs = facing(align(...rows.map(list => list.map(r => keyOf(kind, r.text))))),
+              bodies = sides.map(() => el("div"));
         let differences = 0, inside = false;
         for (const [i, k, differs] of pairs) {
             [i, k].forEach((at, side) => {
-                const e = at >= 0 ? lineOf(builds[side], chosen[side], rows[side][at]) : el("div", {class: "l gap"}, " ");
+                const e =
+                    at >= 0 ? lineOf(builds[side], chosen[side], rows[side][at]) : el("div", {class: "l gap"}, " ");
                 if (differs && at >= 0) e.classList.add(side ? "come" : "gone");
                 if (differs && !inside) e.dataset.first = differences;
                 bodies[side].append(e);
@@ -294,7 +374,9 @@ function showTwo() {
             const first = bodies[i].querySelector("[data-first]");
             s.lines.scrollTop = first ? first.offsetTop - 60 : 0;
         });
-        count.textContent = differences === 0 ? "no difference" : differences === 1 ? "1 difference" : `${differences} differences`;
+        count.textContent = differences === 0   ? "no difference"
+                            : differences === 1 ? "1 difference"
+                                                : `${differences} differences`;
         at = 0;
         paint();
     };
@@ -309,7 +391,8 @@ function showTwo() {
         const other = sides[1 - i].lines;
         if (other.scrollTop !== s.lines.scrollTop) other.scrollTop = s.lines.scrollTop;
     }));
-    $("panes").append(el("div", {class: "bar"}, pick, count, next, box), ...sides.map(s => el("div", {class: "pane"}, s.bar, s.lines)));
+    $("panes").append(el("div", {class: "bar"}, pick, count, next, box),
+        ...sides.map(s => el("div", {class: "pane"}, s.bar, s.lines)));
     panes = sides;
     fill();
 }
@@ -325,7 +408,9 @@ function showPanes() {
     addPane("IR", ir, ir.length - 1, false);
     addPane("Machine", low, low.findIndex(s => s.kind === "ptx"), false);
     for (const pane of panes) {
-        if (tops.has(pane.title)) pane.lines.scrollTop = tops.get(pane.title);
-        else openBody(pane);
+        if (tops.has(pane.title))
+            pane.lines.scrollTop = tops.get(pane.title);
+        else
+            openBody(pane);
     }
 }

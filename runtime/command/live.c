@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* live.c: the builds that the page of `neso inspect --serve` asks for. A request is the query of an address, in which each
- * field replaces an option of the command line, and possibly a source as edited in the page:
+/* live.c: the builds that the page of `neso inspect --serve` asks for. A request is the query of an address, in which
+ * each field replaces an option of the command line, and possibly a source as edited in the page:
  *
- *     build.json?signature=*fp32:16,+i32,+256&target=sm_80&num_warps=8      ──►  {"build": ..., "ms": 3.1, "messages": ""}
- *     build.json?...&assemble=1                                             the same with ptxas, SASS and hints, which take longer
+ *     build.json?signature=*fp32:16,+i32,+256&target=sm_80    ──►  {"build": ..., "ms": 3.1, "messages": ""}
+ *     build.json?...&assemble=1                               the same with ptxas, SASS and hints, which take longer
  *
  * Every request has its own context, so nothing of a failed build stays. */
 #include "runtime/command/inspect.h"

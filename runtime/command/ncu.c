@@ -2,15 +2,15 @@
 /* ncu.c: reads what Nsight Compute measured of a kernel, as its command writes it:
  *
  *     ncu --set full -o report python program.py
- *     ncu -i report.ncu-rep --page source --csv --print-kernel-base function >report.csv      stalls of each instruction
- *     ncu -i report.ncu-rep --page details --csv (or --page raw) >>report.csv                 cycles and other metrics
+ *     ncu -i report.ncu-rep --page source --csv >report.csv                  stalls of each instruction
+ *     ncu -i report.ncu-rep --page details --csv (or raw) >>report.csv       cycles and other metrics
  *
  *     "Kernel Name","matmul"                                       one table for each launch
  *     "#","Address","Source","Warp Stall Sampling (All Samples)",...,"Instructions Executed",...,"stall_barrier",...
  *     "0","0x7f...","LDC R1, c[0x0][0x28]","12",...
  *
- *     "ID",...,"Kernel Name",...,"Metric Name","Metric Unit","Metric Value"      --page details: a row a metric
- *     "ID",...,"Kernel Name",...,"gpc__cycles_elapsed.max",...                   --page raw: a column a metric, units below
+ *     "ID",...,"Kernel Name",...,"Metric Name","Metric Unit","Metric Value"    --page details: a row a metric
+ *     "ID",...,"Kernel Name",...,"gpc__cycles_elapsed.max",...        --page raw: a column a metric, units below
  *
  * A file may hold several of these; of each, the first launch of this kernel counts. */
 #include "runtime/command/inspect.h"

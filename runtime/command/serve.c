@@ -7,8 +7,8 @@
  *     GET  /template.html  the page without data, from which the page saves itself as a file
  *     GET  /events         stays open; an event tells that a file was saved
  *
- * One thread answers one request at a time: a build takes milliseconds. Requests must name this machine as their host, and
- * come from this page if they say from where: no page of another site can ask. */
+ * One thread answers one request at a time: a build takes milliseconds. Requests must name this machine as their host,
+ * and come from this page if they say from where: no page of another site can ask. */
 #include "runtime/command/inspect.h"
 
 #include <arpa/inet.h>
