@@ -212,11 +212,13 @@ static void build_subject(const struct live *l, const struct subject *s, const s
     neso_module *module;
     struct beside beside;
     const char *kernel = v->at[FIELD_kernel].s;
+    /* a source that is being typed may loop forever */
+    neso_context_options limits = {.size = sizeof limits, .time_limit_ms = 10000, .memory_limit = (size_t)4 << 30};
     if (!read_wish(l, v, &o, messages))
         return;
     if (!o.signature)
         choose_launch(&s->launches, &kernel, &o);
-    if (neso_context_create(NULL, &context) != NESO_OK)
+    if (neso_context_create(&limits, &context) != NESO_OK)
         exit(complain("out of memory"));
     beside_open(&beside, l->path);
     neso_status status =
