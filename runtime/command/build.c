@@ -134,6 +134,11 @@ static bool reads_place(const struct build *b, const char *line, size_t n, struc
 {
     int file, row, column;
     char text[512], name[256];
+    const char *word = line;
+    while (word < line + n && (*word == ' ' || *word == '\t'))
+        word++;
+    if (*word != '.' && *word != '/')
+        return false;
     snprintf(text, sizeof text, "%.*s", (int)(n < sizeof text ? n : sizeof text - 1), line);
     if (sscanf(text, " .loc %d %d %d", &file, &row, &column) == 3) {
         *out = (struct place){file - 1, row, column};

@@ -46,9 +46,13 @@ void put_format(struct buffer *b, const char *format, ...)
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
-    make_room(b, (size_t)n);
-    vsnprintf(b->s + b->n, (size_t)n + 1, format, again);
+    make_room(b, 64);
+    size_t room = b->room - b->n;
+    int n = vsnprintf(b->s + b->n, room, format, args);
+    if ((size_t)n >= room) {
+        make_room(b, (size_t)n);
+        vsnprintf(b->s + b->n, (size_t)n + 1, format, again);
+    }
     b->n += (size_t)n;
     va_end(again);
     va_end(args);
@@ -79,10 +83,24 @@ static size_t character_length(const unsigned char *s, size_t n)
     return length;
 }
 
+/* How many of n characters stand for themselves in JSON. */
+static size_t plain_length(const char *s, size_t n)
+{
+    size_t i = 0;
+    while (i < n && s[i] >= ' ' && s[i] < 0x7f && s[i] != '"' && s[i] != '\\' && s[i] != '<')
+        i++;
+    return i;
+}
+
 void put_json(struct buffer *b, const char *s, size_t n)
 {
     put_string(b, "\"");
     for (size_t i = 0, length; i < n; i += length ? length : 1) {
+        length = plain_length(s + i, n - i);
+        if (length) {
+            put_bytes(b, s + i, length);
+            continue;
+        }
         unsigned char c = (unsigned char)s[i];
         length = character_length((const unsigned char *)s + i, n - i);
         if (!length)
