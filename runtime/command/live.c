@@ -181,6 +181,15 @@ static void close_subject(struct subject *s)
     free(s->text);
 }
 
+/* For a kernel that nothing launches (the first, if none is named): a signature that its parameters' names suggest. */
+static void guess_signature(neso_context *ctx, neso_module *module, const char **kernel,
+                            neso_compile_options *o, struct buffer *signature)
+{
+    *kernel = *kernel ? *kernel : neso_module_entry(module, 0);
+    if (*kernel && check_guess(ctx, module, *kernel, signature))
+        o->signature = signature->s;
+}
+
 /* Compiles a module's kernel and appends its JSON. */
 static neso_status build_module(const struct live *l, const struct subject *s, neso_module *module,
                                 const char *kernel, const neso_compile_options *o, bool completes,
@@ -211,9 +220,11 @@ static void build_subject(const struct live *l, const struct subject *s, const s
     neso_context *context;
     neso_module *module;
     struct beside beside;
+    struct buffer guess = {0};
     const char *kernel = v->at[FIELD_kernel].s;
     /* a source that is being typed may loop forever */
-    neso_context_options limits = {.size = sizeof limits, .time_limit_ms = 10000, .memory_limit = (size_t)4 << 30};
+    neso_context_options limits = {
+        .size = sizeof limits, .time_limit_ms = 10000, .memory_limit = (size_t)4 << 30};
     if (!read_wish(l, v, &o, messages))
         return;
     if (!o.signature)
@@ -225,11 +236,14 @@ static void build_subject(const struct live *l, const struct subject *s, const s
         neso_module_from_files(context, l->path, s->text, s->length, beside_find, &beside, &module);
     beside_close(&beside);
     if (status == NESO_OK) {
+        if (!o.signature && is_python(l->path))
+            guess_signature(context, module, &kernel, &o, &guess);
         status = build_module(l, s, module, kernel, &o, completes, json);
         neso_module_release(module);
     }
     if (status != NESO_OK || neso_diagnostic_count(context) > 0)
         put_string(messages, neso_error_text(context));
+    buffer_free(&guess);
     neso_context_release(context);
 }
 

@@ -33,6 +33,8 @@ ask POST '/build.json?' "$(sed 's/2\.5/7.5/' scale.py)" && has '* 7.5, mask=i' '
 ask POST '/build.json?' 'def (' && has '"build": null' 'an error' && has '"messages": "scale.py:1:5: error: ' 'an error'
 ask GET /template.html '' && has '>@DATA@</script>' template
 
+ask POST '/build.json?kernel=' "$(head -n 5 scale.py)" && has '"signature": "' 'a kernel that is not launched' && has '"build": {' 'a kernel that is not launched'
+
 # A save: the listener hears of it, and the next build is of the new text.
 signature='signature=*fp32:16,*fp32:16,i32,256'
 exec 4<>"/dev/tcp/127.0.0.1/$port" && printf 'GET /events HTTP/1.1\r\nHost: localhost:%s\r\n\r\n' "$port" >&4
@@ -47,7 +49,7 @@ for _ in 1 2 3; do # the least of three: the machine may be busy
     ask GET "/build.json?$signature" ''
     echo "$(sed -nE 's/.*"ms": ([0-9]+)\.[0-9]+, "messages": "".*/\1/p' answer)"
 done | sort -n | head -n 1 >least
-[ "$(cat least)" -lt 50 ] || say "a build takes $(cat least) ms"
+[ "$NESO_BUILD" != build ] || [ "$(cat least)" -lt 50 ] || say "a build takes $(cat least) ms"
 
 # Nobody else may ask, and nonsense does not end the server.
 ask GET / '' 'Origin: http://example.com' && has '403 Forbidden' 'another page'
