@@ -190,16 +190,70 @@ static void unite_results(struct op *o)
         unite_values(&o->results[0], &o->results[i]);
 }
 
+/* Estimates the step between neighbours along d, which only the choice of a layout needs: a division makes it smaller, a
+ * remainder leaves it. Values from memory have the largest step. */
+static int64_t step_along(const struct value *v, int d, int *budget)
+{
+    const int64_t most = INT32_MAX;
+    const struct op *o = v->def;
+    int64_t x, y, by;
+    if (!type_is_tile(v->type) || v->type->shape[d] == 1)
+        return 0;
+    if (!o || --*budget < 0)
+        return most;
+    switch (o->code) {
+    case OP_range: return 1;
+    case OP_splat:
+    case OP_const: return 0;
+    case OP_expand_dims: return step_along(op_opnd(o, 0), d - (op_int(o, ATTR_axis) < d), budget);
+    case OP_broadcast:
+    case OP_hint:
+    case OP_sext:
+    case OP_zext:
+    case OP_rems:
+    case OP_remu: return step_along(op_opnd(o, 0), d, budget);
+    case OP_add:
+    case OP_sub:
+    case OP_addptr:
+    case OP_mul:
+    case OP_shl:
+    case OP_divs: break;
+    default: return most;
+    }
+    x = step_along(op_opnd(o, 0), d, budget);
+    if (o->code == OP_add || o->code == OP_sub || o->code == OP_addptr) {
+        y = step_along(op_opnd(o, 1), d, budget);
+        return x + y < most ? x + y : most;
+    }
+    if (!value_const_int(op_opnd(o, 1), &by) || by <= 0)
+        return x ? most : 0;
+    y = o->code == OP_divs ? x / by : o->code == OP_mul ? x * by : by < 31 ? x << by : most;
+    return x < most && y < most ? y : most;
+}
+
 /* Sorts dimensions by the length of runs of consecutive addresses, longest first; among equals, the last dimension
- * first. */
+ * first. If no dimension has such runs, the lanes of a warp access the fewest lines along the dimension with the smallest
+ * step. */
 static void order_dims(const struct assign *a, const struct value *ptr, int *order)
 {
     const struct axis *x = axis_of(a->axes, ptr);
     int rank = ptr->type->rank;
+    int64_t step[RANK_MAX];
+    for (int d = 0; d < rank; d++) {
+        int budget = a->m->params->depends_ops;
+        step[d] = step_along(ptr, d, &budget);
+        step[d] = step[d] ? step[d] : INT64_MAX; /* equal addresses: every order is as good */
+    }
     for (int i = 0; i < rank; i++) {
         int d = rank - 1 - i, at = i;
-        for (; at > 0 && x->log_adjacent[order[at - 1]] < x->log_adjacent[d]; at--)
-            order[at] = order[at - 1];
+        for (; at > 0; at--) {
+            const int before = order[at - 1];
+            if (x->log_adjacent[before] > x->log_adjacent[d] ||
+                (x->log_adjacent[before] == x->log_adjacent[d] &&
+                 (x->log_adjacent[d] || step[before] <= step[d])))
+                break;
+            order[at] = before;
+        }
         order[at] = d;
     }
 }
