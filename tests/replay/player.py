@@ -58,8 +58,9 @@ class Storage:
 
 def options_of(record):
     o = record["options"]
+    debug = (2 if o.get("sanitize_overflow") is False else 1) if o.get("debug") else 0
     return {"num_warps": o["num_warps"] or 0, "num_stages": o["num_stages"] or 0, "max_registers": o.get("maxnreg") or 0,
-            "no_fp_fusion": 0 if o.get("enable_fp_fusion", True) else 1, "debug": 1 if o.get("debug") else 0}
+            "no_fp_fusion": 0 if o.get("enable_fp_fusion", True) else 1, "debug": debug}
 
 
 def first_line(message):

@@ -163,7 +163,8 @@ class Recorder:
         return not taken(spec) and not all(taken(f"{kernel}.{i}") for i in range(self.each))
 
 
-OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "debug", "launch_cooperative_grid", "launch_pdl")
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "debug", "sanitize_overflow", "launch_cooperative_grid",
+           "launch_pdl")
 
 
 class Specialization:
