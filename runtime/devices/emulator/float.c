@@ -160,17 +160,17 @@ SIGN_BIT(abs_f64, uint64_t, 1, UINT64_MAX, UINT64_MAX >> 1, x & 0x7fffffffffffff
 HALF_SIGN_BIT(f16, 0x7c00)
 HALF_SIGN_BIT(bf16, 0x7f80)
 
-/* -- approximate functions; .ftz flushes subnormal operands and results to zero -- */
+/* -- approximate functions; .ftz flushes subnormal operands and results to zero. Those of special.c have the bits of an H200 -- */
 
-LANEWISE(ex2, float, f32, exp2((double)x))
+LANEWISE(ex2, float, f32, special_ex2(x))
 LANEWISE(lg2, float, f32, log2((double)x))
 LANEWISE(rsqrt, float, f32, 1 / sqrt((double)x))
 LANEWISE(rcp, float, f32, 1 / x)
-LANEWISE(rcp_ftz, float, f32, flush_rounded(1 / (double)flush(x)))
-LANEWISE(ex2_ftz, float, f32, flush_rounded(exp2((double)flush(x))))
+LANEWISE(rcp_ftz, float, f32, special_rcp_ftz(x))
+LANEWISE(ex2_ftz, float, f32, special_ex2_ftz(x))
 LANEWISE(lg2_ftz, float, f32, flush_rounded(log2((double)flush(x))))
-LANEWISE(rsqrt_ftz, float, f32, flush_rounded(1 / sqrt((double)flush(x))))
-LANEWISE(sqrt_ftz, float, f32, flush_rounded(sqrt((double)flush(x))))
+LANEWISE(rsqrt_ftz, float, f32, special_rsqrt_ftz(x))
+LANEWISE(sqrt_ftz, float, f32, special_sqrt_ftz(x))
 
 /* -- 16-bit floats: lanes of f16 and bf16, or twice as many halves of f16x2 and bf16x2 -- */
 

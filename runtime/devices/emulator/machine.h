@@ -189,6 +189,13 @@ void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x);
 double emu_small_value(enum ptype pair, uint8_t bits); /* the value of one half of an fp8 pair */
 uint16_t emu_half_round(enum ptype t, double x) __attribute__((pure));
 
+/* -- special.c: the special function unit, for .approx and .approx.ftz -- */
+float special_ex2(float x);
+float special_ex2_ftz(float x);
+float special_rcp_ftz(float x);
+float special_rsqrt_ftz(float x);
+float special_sqrt_ftz(float x);
+
 /* -- running (exec.c) -- */
 
 struct emu_launch {
