@@ -3,7 +3,7 @@
  *
  *     cp.async [s], [g], 16;      from here on, any access to the bytes at s is a race
  *     cp.async.commit_group;
- *     cp.async.wait_group 0;      now the bytes are visible to this warp; to other warps after a barrier
+ *     cp.async.wait_group 0;      now the bytes are visible to this warp, and after a barrier to other warps
  *     cp.async.mbarrier.arrive.noinc [b];      each lane arrives at mbarrier b when its copies are complete
  *
  * The emulator performs asynchronous operations in a pseudorandom order that depends on the launch's seed: some of
@@ -171,9 +171,9 @@ void emu_run_cp_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         emu_see_until(w, emu_actor(w->cta, ACTOR_copies, w->index), w->copy_times[(done - 1) % GROUPS_KNOWN]);
 }
 
-/* -- arrivals at an mbarrier that wait for copies -- */
+/* -- arrivals at an mbarrier when copies are complete -- */
 
-/* Performs the lanes' arrivals when all earlier copies of the warp are complete. */
+/* Completes all earlier copies of the warp, then performs the lanes' arrivals. */
 static void arrive(struct emu_op *op)
 {
     struct emu_cluster *c = op->w->cta->cluster;

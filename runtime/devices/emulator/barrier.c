@@ -116,7 +116,8 @@ static void open_cluster(struct emu_cluster *c)
     memset(c->coming, 0, (size_t)c->nactors * sizeof *c->coming);
 }
 
-/* Executes barrier.cluster.wait. Lanes for which the phase of their arrival is complete need not wait. */
+/* Executes barrier.cluster.wait. A lane need not wait if the phase in which it arrived is already
+ * complete. */
 static void wait_for_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t waits = on & w->cluster_arrived, absent = on & ~waits & ~w->cluster_passed;
@@ -140,9 +141,10 @@ static void tally_wait(struct emu_warp *w, uint32_t ready)
     t->lanes += (uint64_t)__builtin_popcount(ready);
 }
 
-/* Executes mbarrier.try_wait. On hardware it may return false after a time limit; in the emulator it returns false
- * at random half of the time. While instructions are counted, it never does, so that counts do not depend on the
- * length of a wait. */
+/* Executes mbarrier.try_wait. On hardware the instruction returns false if the phase is not complete after a time
+ * limit. In the emulator, if the phase is not complete, it waits or returns false at once, each at random in half of
+ * the cases. While instructions are counted, it never returns false, so that counts do not depend on the length of a
+ * wait. */
 static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     bool counts = w->cta->cluster->tallies;
@@ -267,8 +269,8 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
     }
 }
 
-/* Reports a deadlock. Waits at CTA barriers, cluster barriers and mbarriers are reported before waits for lanes of
- * the same warp or warps of the same warpgroup, which are usually consequences. */
+/* Reports a deadlock by one of the waits. It reports a wait for lanes of the same warp or for warps of the same
+ * warpgroup only if there is no other wait, because such waits are usually consequences. */
 void emu_deadlock(struct emu_cluster *c)
 {
     static const struct emu_group nobody = {.pc = 1, .waits = WAIT_lanes};

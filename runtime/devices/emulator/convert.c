@@ -4,7 +4,8 @@
  *
  *     lanes of the source type ─► 64-bit integers or doubles, which represent every value ─► lanes of the result type
  *
- * Floats are rounded once, by integer arithmetic on the bits of the double, which is generic over formats. */
+ * round_to rounds a double once, to nearest or toward zero, to any narrower format. Conversions to f32 and f64 in
+ * other rounding modes use the CPU's rounding mode. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>
@@ -83,8 +84,8 @@ double emu_half_value(enum ptype t, uint16_t bits)
     return value_of(&formats[t], bits);
 }
 
-/* Moves the bits of an f16 into the fields of an f32 and corrects the difference of the exponent biases by a
- * multiplication. */
+/* A bf16 is the upper half of an f32. The bits of an f16 are moved into the fields of an f32; a multiplication
+ * corrects the difference of the exponent biases. */
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x)
 {
     for (int i = 0; i < n; i++) {
@@ -289,7 +290,7 @@ FUNCTION(float_to_float)
         put(d, t, i, float_bits(t, to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), in));
 }
 
-/* Converts f32 to integers with subnormal operands flushed to 0. */
+/* Rounds an f32 to a whole number, which is also an f32; subnormal operands are flushed to 0. */
 FUNCTION(flushed_to_whole)
 {
     (void)b, (void)c;
@@ -313,7 +314,7 @@ FUNCTION(pair)
                 float_bits(half, lane_value(b, PT_f32, i), in));
 }
 
-/* Converts two 8-bit floats to two 16-bit floats, which is exact. */
+/* Converts two 8-bit floats to two f16, which is exact. */
 FUNCTION(unpair)
 {
     enum ptype from = (enum ptype)in->from;

@@ -9,18 +9,19 @@
  * or on the number of threads: CTAs are independent, or, if a kernel has atomics, run in a fixed order; the order of
  * asynchronous operations depends only on a seed.
  *
- * Sectors are the 32-byte units that a warp accesses; global_sectors_least is the number of sectors that its
- * distinct bytes would fill. A wavefront is one access to the 32 banks of shared memory, which are 4 bytes wide. An
- * access of 8 or 16 bytes per lane is split into 2 or 4 parts (1 or 2 if all lanes together access at most one word of
- * each bank: an H200 takes at least two wavefronts for 16 bytes per lane). Each part takes as many wavefronts as it has distinct words in the
- * bank with the most words. */
+ * Sectors are the 32-byte units that a warp accesses; global_sectors_least is the number of sectors that the distinct
+ * bytes of its access would fill if they were contiguous. A wavefront is one access to the 32 banks of shared memory,
+ * which are 4 bytes wide. An access of 8 or 16 bytes per lane is split into 2 or 4 parts (1 or 2 if all lanes
+ * together access at most one word of each bank: an H200 takes at least two wavefronts for 16 bytes per lane). Each
+ * part takes as many wavefronts as it has distinct words in the bank with the most words. */
 #include "runtime/devices/emulator/machine.h"
 #include "ir/target/target.h"
 
 #include <pthread.h>
 #include <string.h>
 
-/* counter, meaning; the counters up to occupancy_percent exist for kernels, all others also for lines */
+/* counter, meaning; the counters up to occupancy_percent exist only for kernels, all others also for
+ * lines */
 #define COUNTERS(X)                                                                                          \
     X(launches, "launches")                                                                                  \
     X(programs, "program instances that ran")                                                                \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c: executes warps with divergent control flow, and distributes the CTAs of a grid over all cores.
  *
- * A warp runs one group of lanes at a time: the one whose next instruction is first in the PTX text. So diverged
- * lanes reconverge where their paths meet, because the compiler places blocks in that order:
+ * A warp runs one group of lanes at a time: the one whose next instruction is first in the PTX text. Diverged lanes
+ * thus reconverge where their paths meet, because the compiler places that block after the blocks of the paths:
  *
  *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { next pc, the others }, which run first; all join at L3
  *
@@ -29,8 +29,9 @@ struct grid {
     struct emu_launch *launch;
     atomic_llong next;       /* the next cluster to start */
     long long total, sample; /* numbers of clusters: total in the grid, and sample to run */
-    atomic_llong failed;     /* the lowest number of a cluster that has failed */
-    pthread_mutex_t lock;    /* protects the report and the launch's tallies */
+    /* the lowest number of a cluster that has failed; -1: a limit or lack of memory ended the launch */
+    atomic_llong failed;
+    pthread_mutex_t lock; /* protects the report and the launch's tallies */
 };
 
 /* -- reports -- */
@@ -154,8 +155,8 @@ static bool is_limit(enum error e)
     return budget_ends(e) || e == ERR_steps;
 }
 
-/* Ends the launch if its budget is exhausted. It is called every INSNS_UNASKED instructions, which take at most
- * milliseconds. */
+/* Ends the launch if its budget is exhausted. It is called about once in INSNS_UNASKED instructions of the
+ * cluster, which take at most milliseconds. */
 static void ask(struct emu_warp *w, const struct emu_insn *in)
 {
     enum { INSNS_UNASKED = 16 };
@@ -496,7 +497,8 @@ static long long spread(const struct grid *g, long long i)
     return i * step + i * rest / g->sample;
 }
 
-/* Begins the grid's next cluster if r has none. Returns false if there is no cluster left to run. */
+/* Begins the grid's next cluster if r has none. Returns false if there is no cluster left to run: clusters after one
+ * that failed need not run. */
 static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {
@@ -535,7 +537,7 @@ static size_t tallies_bytes(const struct grid *g)
     return (size_t)g->code->insns.n * sizeof(struct emu_tally);
 }
 
-/* Allocates the tallies of a worker. */
+/* Allocates the tallies of a worker; NULL: the launch is not counted, or there is no memory. */
 static struct emu_tally *tallies_new(const struct grid *g)
 {
     const struct memory *m = g->launch->mem;

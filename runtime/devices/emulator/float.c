@@ -47,8 +47,7 @@ static float flush_rounded(double exact)
     return fabs(exact) < 0x1p-126 ? copysignf(0, (float)exact) : (float)exact;
 }
 
-/* Defines functions that compute d = EXPR, an expression of x, y, z, in each rounding mode. `volatile` keeps the C
- * compiler from moving the operation past the changes of the CPU's mode. */
+/* Defines a function that computes d = EXPR, an expression of x, y, z, rounded to nearest. */
 #define LANEWISE(name, T, suffix, EXPR)                                                                      \
     FUNCTION(name##_##suffix)                                                                                \
     {                                                                                                        \
@@ -69,6 +68,8 @@ static void set_rounding(const struct emu_insn *in)
                                        : FE_UPWARD);
 }
 
+/* Defines such a function that rounds in the instruction's mode. `volatile` keeps the C compiler from moving the
+ * operation past the changes of the CPU's mode. */
 #define LANEWISE_TOWARD(name, T, suffix, EXPR)                                                               \
     FUNCTION(name##_##suffix)                                                                                \
     {                                                                                                        \
@@ -83,8 +84,8 @@ static void set_rounding(const struct emu_insn *in)
         }                                                                                                    \
         fesetround(FE_TONEAREST);                                                                            \
     }
-/* The same with .ftz. A result of 2^-126 may have been less before rounding; the same operation rounded toward zero
- * tells whether it was. */
+/* Defines such a function for an instruction with .ftz. A result of 2^-126 may have been less before rounding; the
+ * same operation rounded toward zero tells whether it was. */
 #define LANEWISE_FTZ(name, EXPR)                                                                             \
     FUNCTION(name##_exact_ftz_f32)                                                                           \
     {                                                                                                        \

@@ -7,9 +7,9 @@
  * guarded write may keep the old value, so it does not end a live range. A 64-bit register counts as two registers;
  * predicates do not count.
  *
- * Values that are computed only from parameters and constants are equal in all lanes. An assembler keeps such values
- * in uniform registers, or rematerializes them. The lower bound on needed registers (`surely`) excludes these
- * values. */
+ * Values that are computed only from parameters, constants and the numbers of the CTA are equal in all lanes. An
+ * assembler keeps such values in uniform registers, or rematerializes them. The lower bound on needed registers
+ * (`surely`) excludes these values. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static void step(const struct live *l, int i)
         add(l->now, set_of(l, i + 1), l->nwords);
     if (in->code == INSN_bra)
         add(l->now, set_of(l, in->target), l->nwords);
-    bool adds = emu_wgmma_adds(in); /* the wgmma also reads its results */
+    bool adds = emu_wgmma_adds(in); /* the wgmma also reads the old values of its results */
     for (int k = 0; k < in->ndefs && in->guard < 0 && !adds; k++)
         set(l, in->opnds[k].reg, false);
     for (int k = adds ? 0 : in->ndefs; k < in->nopnds; k++)
@@ -78,7 +78,7 @@ static int weight(const struct live *l, const uint64_t *set)
     return n;
 }
 
-/* Does `in` read a register that varies between lanes? */
+/* May lanes have different results of `in`? */
 static bool reads_varying(const struct emu_insn *in, const bool *varies)
 {
     bool any = in->guard >= 0 && varies[in->guard];

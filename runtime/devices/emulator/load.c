@@ -6,7 +6,8 @@
  *     @%p1 ld.global.v2.b32 {%r1, %r2}, [%rd3+8];
  *         => guard %p1, row `ld` of insns.h, modifiers global and v2, type b32, operands %r1, %r2, address %rd3 offset 8
  *
- * A text is one module with one kernel. Text that load.c does not know is an error, which shows its line. */
+ * A text is one module with one kernel. An unknown instruction or type is an error, whose message contains the line;
+ * directives without an effect on the execution are skipped. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <ctype.h>
@@ -17,7 +18,7 @@
 
 enum {
     NAME_MOST = 100,
-    LOCAL_MARK = 1 << 30 /* marks the address of a local variable */,
+    LOCAL_MARK = 1 << 30 /* marks the address of a local variable or format string */,
     VARIABLES_MOST = 1 << 24 /* bytes */
 };
 
@@ -46,9 +47,10 @@ struct loader {
     VEC(struct declaration) declarations;
     VEC(int) scopes; /* number of declarations at each open brace */
     VEC(struct fixup) fixups;
-    VEC(const char *) params; /* the parameters' names: pointers into the text to the end of each name */
+    VEC(const char *) params; /* pointers into the text, each to a parameter's name */
     struct map labels;        /* maps a label to the index of its instruction + 1 */
-    struct map symbols;       /* maps a variable of shared or local memory to its address */
+    /* maps a variable to its address, and a format string to its index in the code's texts */
+    struct map symbols;
     jmp_buf fail;
 };
 
@@ -105,7 +107,7 @@ static void expect(struct loader *l, char c)
         fail(l, "expected '%c', found '%.*s'", c, (int)(l->end - l->s < 20 ? l->end - l->s : 20), l->s);
 }
 
-/* Reads a word of letters, digits, dots and "::". */
+/* Reads a word of letters, digits, the characters `_$%.`, and "::". */
 static const char *word(struct loader *l, size_t *len)
 {
     skip_space(l);
@@ -380,7 +382,7 @@ static struct emu_opnd register_opnd(struct loader *l, const char *s, size_t len
     return (struct emu_opnd){.reg = reg, .cls = r->cls, .at = r->at};
 }
 
-/* A constant operand, equal in all lanes; its width is set later, when the instruction is known. */
+/* Stores a constant of class cls for each of the 32 lanes; returns the operand. */
 static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_class cls)
 {
     struct emu_code *c = l->code;
@@ -399,8 +401,8 @@ static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_c
     return o;
 }
 
-/* The address of a variable. In a cluster it contains the rank of the CTA, so it is a register whose value differs
- * in each CTA. */
+/* The address of a variable in shared memory, for code that may run in clusters. The address contains the rank of the
+ * CTA, so the operand is a register, whose value differs in each CTA. */
 static struct emu_opnd symbol_opnd(struct loader *l, int address)
 {
     struct emu_code *c = l->code;
@@ -468,7 +470,8 @@ static struct emu_written read_address(struct loader *l)
     return w;
 }
 
-/* Reads `_`, or `_|` before another operand, which denotes an unused result. */
+/* Reads the mark of an unused result: `_`, or `_|` before another operand. Returns true if it has read `_`, which
+ * replaces an operand. */
 static bool accept_nothing(struct loader *l, struct emu_insn *in)
 {
     skip_space(l);
@@ -658,13 +661,15 @@ static void count_results(struct emu_insn *in)
         in->ndefs = (uint8_t)insn_word_opnds(&x, in->nvec);
 }
 
-/* Is the load neither acquire, relaxed nor volatile? A loop with such a load cannot wait for other CTAs' stores. */
+/* Is the load neither acquire, relaxed nor volatile? A loop without other
+ * loads cannot wait for other CTAs' stores. */
 static bool is_plain(const struct emu_insn *in)
 {
     return !emu_has_mod(in, MOD_acquire) && !emu_has_mod(in, MOD_relaxed) && !emu_has_mod(in, MOD_volatile);
 }
 
-/* Is it a wgmma, or an instruction that orders wgmmas? The emulator tracks the registers of kernels with these. */
+/* Is the instruction a wgmma, or does it order wgmmas? The emulator tracks the registers of kernels with such
+ * instructions. */
 static bool uses_wgmma(const struct emu_insn *in)
 {
     return emu_is_wgmma(in) || in->code == INSN_wgmma_fence || in->code == INSN_wgmma_commit ||
@@ -739,7 +744,7 @@ static void read_insn(struct loader *l)
     VEC_PUSH(l->arena, &l->code->insns, in);
 }
 
-/* Parses a label, an instruction or a directive. */
+/* Parses a label, an instruction, a directive or a brace. */
 static void statement(struct loader *l)
 {
     if (*l->s == '.') {

@@ -111,9 +111,9 @@ struct emu_code {
     char *constants;
     size_t constants_bytes, constants_room;
     int nparams;
-    int num_threads;               /* the number of threads of a CTA, from .maxntid */
+    int num_threads;               /* the number of threads of a CTA, from .maxntid or .reqntid */
     int cluster[3];                /* the sizes of a cluster, from .reqnctapercluster */
-    VEC(struct emu_symbol) symbols; /* variables in shared memory, if the kernel runs in clusters */
+    VEC(struct emu_symbol) symbols; /* variables in shared memory, if the kernel may run in clusters */
     VEC(char) texts;               /* format strings for vprintf */
     bool is_async;                 /* the code has asynchronous copies */
     bool has_wgmma;
@@ -167,7 +167,8 @@ bool emu_check_operands(const struct emu_insn *in, struct emu_written *w, char *
 bool emu_words_fit(int code, const char *s, const char *end);
 
 /* -- decode.c -- */
-/* Sets in->run and in->compute; false: the emulator does not support the instruction. */
+/* Sets in->run and in->compute, unless exec.c executes the instruction. Returns false if the emulator does not
+ * support the instruction. */
 bool emu_decode(struct emu_insn *in);
 
 /* A row of a table of functions: `key` is an instruction or a modifier. */
@@ -178,12 +179,12 @@ struct emu_row {
 emu_compute *emu_find(const struct emu_row *rows, size_t n, int key, int type);
 #define EMU_FIND(rows, key, type) emu_find(rows, sizeof(rows) / sizeof *(rows), key, type)
 
-/* -- arith.c, float.c, convert.c: NULL if there is no such instruction -- */
+/* -- arith.c, float.c, convert.c: these return NULL if the emulator does not support the instruction -- */
 emu_compute *emu_arith(const struct emu_insn *in);
 emu_compute *emu_compare(const struct emu_insn *in);
 emu_compute *emu_float(const struct emu_insn *in);
 emu_compute *emu_convert(const struct emu_insn *in);
-/* f16 and bf16 (convert.c). */
+/* Conversions between 8-bit or 16-bit floats and double (convert.c). */
 double emu_half_value(enum ptype t, uint16_t bits) __attribute__((pure));
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x);
 double emu_small_value(enum ptype pair, uint8_t bits); /* the value of one half of an fp8 pair */
@@ -206,15 +207,15 @@ struct emu_launch {
     int shared_bytes; /* the size of dynamic shared memory */
     /* the number of programs that each CTA runs, one warp each; 0: one program, with the code's number of warps */
     int packs;
-    bool pairs;       /* run CTAs in clusters of two along x, if the code does not declare a cluster */
+    bool pairs;       /* clusters have two CTAs along x, unless the code declares more along x */
     int cluster[3];   /* the sizes of a cluster; emulator_run sets them */
-    int num_workers;  /* the number of threads; 0: one for each core */
+    int num_workers;  /* the largest number of threads; 0: one for each core */
     uint64_t seed;    /* determines the order of asynchronous operations */
     struct emu_tally *tallies; /* receives the costs of each instruction; NULL: counting is off */
-    long long sample; /* the number of evenly spaced CTAs to run; 0: all */
+    long long sample; /* the number of evenly spaced CTAs to run, rounded up to whole clusters; 0: all */
     const struct memory *mem;
     struct budget *budget; /* limits time and steps; one instruction of a warp is a step; NULL: no limits */
-    /* Receives printed output; NULL: it is discarded. */
+    /* Receives printed output; NULL: the output is discarded. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
     struct emu_report report;
@@ -234,9 +235,10 @@ struct emu_group {
     int waits;
 };
 
-/* The recorded accesses to a byte of shared memory. Times increase over a worker's whole life, so that records need
- * no clearing when a CTA begins. Of the readers that are not ordered, three are recorded, including the oldest and
- * the newest. */
+/* The recorded accesses to a byte of shared memory. Times also increase from each cluster to the next one in the same
+ * memory, so the records need no clearing when a cluster begins; begin_cluster clears them only before the times
+ * could overflow. If more than three reads are not ordered among each other, three of them are recorded, including
+ * the oldest and the newest. */
 enum { READERS = 3, COPY_generic = 1, COPY_async = 2 };
 struct emu_shadow {
     uint32_t written, read[READERS]; /* times of the accesses; 0: none */
@@ -254,7 +256,7 @@ enum { GROUPS_KNOWN = 32 };
 /* A barrier of a CTA (bar.sync, bar.arrive): how many threads have arrived. */
 struct emu_barrier {
     int arrived, expected; /* numbers of threads; expected is 0 until the first arrival */
-    uint32_t *seen;        /* by actor: accesses that the threads made visible when they arrived */
+    uint32_t *seen;        /* for each actor: the arrived threads have published its accesses up to this time */
 };
 
 struct emu_event {
@@ -280,7 +282,8 @@ struct emu_mbarrier {
     uint32_t phase;
     uint32_t landed;        /* the latest issue time of the copies whose bytes have arrived */
     struct emu_event copy;  /* the last copy whose bytes arrived, in any phase */
-    /* by actor: accesses that arriving warps made visible, in this phase (coming) and in the previous one (done) */
+    /* for each actor: arriving warps have published its accesses up to this time, in this phase (coming) or in the
+     * previous one (done) */
     uint32_t *coming, *done;
     struct emu_ask *asked;   /* the last wait of each warp of the CTA */
     struct emu_warp *maker; /* the warp that initialized it */
@@ -303,7 +306,7 @@ struct emu_cta {
     struct emu_barrier barriers[BARRIERS];
     struct emu_mbarrier *mbarriers;
     int nmbarriers;
-    int spare_registers; /* the sum over warps of the registers per thread that setmaxnreg has released */
+    int spare_registers; /* registers per thread that setmaxnreg released, less those that it acquired, of all warps */
     struct emu_event *arrivals; /* for each actor of other CTAs: its last arrival at an mbarrier of this CTA */
 };
 
@@ -317,10 +320,10 @@ struct emu_cluster {
     bool may_release;      /* an event has happened that may release waiting warps */
     uint64_t random;
     uint32_t phase;        /* the phase of the cluster's barrier */
-    /* by actor: accesses that warps made visible by arriving at it, in this phase (coming) and in the previous
-     * one (done) */
+    /* for each actor: warps that arrived at the cluster's barrier have published its accesses up to this time, in this
+     * phase (coming) or in the previous one (done) */
     uint32_t *coming, *done;
-    struct emu_op *ops;    /* pending asynchronous operations, in the order of issue */
+    struct emu_op *ops;    /* pending asynchronous operations, in no particular order */
     int nops;
     uint32_t issued;       /* the number of operations issued since the cluster began */
     struct emu_tally *tallies; /* the worker's tallies; NULL: counting is off */
@@ -350,7 +353,7 @@ struct emu_warp {
     uint64_t scratch[4 * LANES];   /* the output of compute functions */
     /* by actor: the time up to which the actor's accesses are ordered before this warp's next access */
     uint32_t *seen;
-    uint32_t *released;            /* a copy of `seen`, made at the warp's last fence that was not a proxy fence */
+    uint32_t *released;            /* what the warp published at its last fence that was not a proxy fence */
     uint32_t unfenced;             /* the lanes that have written shared memory since their last proxy fence */
     int budget;                    /* the number of registers set by setmaxnreg; 0: none */
     /* the lanes that have arrived at the cluster's barrier in this phase */
@@ -364,7 +367,7 @@ struct emu_warp {
     int mma_groups;                /* the number of committed groups of wgmma */
     uint32_t mma_times[GROUPS_KNOWN]; /* the commit times of the last groups of wgmma */
     int mma_awaited;               /* the number of groups for which the warp waits: the first ones; 0: none */
-    /* by register: 2 (group + 1) if a wgmma of that group in flight reads it, plus 1 if it is the wgmma's D; 0: no
+    /* by register: 2 (group + 1) if a wgmma of that group in flight uses it, plus 1 if it is the wgmma's D; 0: no
      * wgmma uses it */
     uint32_t *flying;
     bool *fresh;                   /* by register: has it been written since the last wgmma.fence? */
@@ -477,8 +480,9 @@ emu_run emu_run_mbarrier_init, emu_run_mbarrier_arrive, emu_run_mbarrier_test, e
 /* The lanes `on` for which the awaited phase is complete. */
 uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Returns the mbarrier at an address, and sets *cta to its CTA. Fails with a report if there is no mbarrier, if its
- * initialization is not visible to the warp, or if it is in another CTA, which has ended. For an mbarrier of another
- * CTA, or one that copies use (`remote`), a fence.mbarrier_init must also have followed the initialization. */
+ * initialization is not visible to the warp, or if the mbarrier is in another CTA and that CTA has ended. If the
+ * mbarrier is in another CTA, or if a copy uses it (`remote`), a fence.mbarrier_init or fence.proxy.async must also
+ * have followed the initialization. */
 struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, bool remote,
                                      struct emu_cta **cta);
 void emu_mbarrier_land(const struct emu_op *copy);
@@ -487,7 +491,8 @@ void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int 
                              uint32_t time);
 /* The mbarrier at the instruction's address operand. */
 struct emu_mbarrier *emu_mbarrier_of(struct emu_warp *w, const struct emu_insn *in, int lane);
-/* Describes the mbarrier for which a group waits. Fails with a report if its number of expected bytes is wrong. */
+/* Describes the mbarrier for which a group waits. Fails with a report if all arrivals are complete but
+ * the number of expected bytes is wrong. */
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes);
 
 /* -- tma.c -- */
@@ -573,17 +578,17 @@ void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, u
  * CTA. */
 int emu_shared_range(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes, int align,
                      struct emu_cta **cta);
-/* emu_shared_claim checks that `actor` may write bytes of a CTA on behalf of w; emu_shared_lend, that it may read
- * them at `time`. */
+/* Checks that `actor` may write bytes of a CTA on behalf of w, and records the write. */
 void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
                       int actor);
-/* Returns whether some bytes are undefined. */
+/* Checks that `actor` may read bytes of a CTA on behalf of w at `time`, and records the read. Returns whether some of
+ * the bytes are undefined. */
 bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
                      int actor, uint32_t time);
 /* Checks that the initialization of an mbarrier is visible to the warp that uses the mbarrier. */
 void emu_shared_need_seen(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at);
-/* Checks an atomic access to shared memory, and returns the memory. Atomic accesses of different warps do not race
- * with each other. */
+/* Checks that an atomic access to shared memory is inside it, is aligned, and is to defined bytes; returns the memory.
+ * Does not look for races. */
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
 
 /* -- overflow.c -- */
@@ -601,15 +606,17 @@ uint16_t *emu_live_registers(struct arena *a, const struct emu_code *code, bool 
 /* -- counts.c -- */
 /* The costs of one instruction, summed over all warps. */
 struct emu_tally {
-    /* the number of warps that executed the instruction, and of their active lanes */
+    /* how often warps executed the instruction, and the sum of the active lanes */
     uint64_t executed, lanes;
-    uint64_t bytes, sectors, sectors_least; /* accesses to global memory; a sector has 32 bytes */
+    /* accesses to global memory: their bytes and 32-byte sectors, and the sectors that the bytes would fill if they
+     * were contiguous */
+    uint64_t bytes, sectors, sectors_least;
     /* accesses to shared memory: all wavefronts, and the additional ones due to bank conflicts */
     uint64_t wavefronts, conflicts;
 };
 /* The counters, summed over all launches since their creation. */
 struct emu_counts;
-/* Returns NULL if there is no memory. */
+/* `programs`: the number of CTAs to run of each launch; 0: all. Returns NULL if there is no memory. */
 struct emu_counts *emu_counts_new(const struct memory *mem, int64_t programs);
 void emu_counts_free(struct emu_counts *c); /* c may be NULL */
 /* Runs a launch like emulator_run, and counts. The counts of all launches of kernels with the same `id` are

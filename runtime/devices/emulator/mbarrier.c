@@ -253,9 +253,10 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 
 /* -- fences -- */
 
-/* Executes fences. A proxy fence takes effect when all lanes that wrote shared memory have executed it; the warp's
- * mbarriers are then also visible to copies. A proxy fence has no release semantics: on an H200, remote arrivals before
- * a proxy fence became visible later than a relaxed arrival at the cluster's barrier. */
+/* Executes fences. A proxy fence takes effect when all lanes of the warp that wrote shared memory have executed it. A
+ * proxy fence or fence.mbarrier_init of any lane makes the mbarriers that the warp initialized visible to copies and
+ * other CTAs. A proxy fence has no release semantics: on an H200, remote arrivals before a proxy fence became visible
+ * later than a relaxed arrival at the cluster's barrier. */
 void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cta *c = w->cta;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.c: executes ld, st, atom and red (PTX ISA, "Data Movement and Conversion Instructions: ld, st", "Parallel
- * Synchronization and Communication Instructions: atom, red"). Every address is checked before it is used: the
- * access, a vector as a whole, must be inside one buffer of the device and aligned to its size. Cache hints and
- * policies have no effect. */
+ * Synchronization and Communication Instructions: atom, red"). Every address is checked before it is used: the whole
+ * access, which may be a vector, must be inside one buffer of the device, or inside shared or local memory, and it
+ * must be aligned to its size. Cache hints and policies have no effect. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ struct spaces {
 };
 
 /* Determines the spaces by the instruction's state space. If it has none, the addresses are generic: the window that
- * contains an address determines the space, and its base is subtracted (PTX ISA, "Generic Addressing"). */
+ * contains an address determines the space, and the window's base is subtracted (PTX ISA, "Generic Addressing"). */
 static struct spaces spaces_of(const struct emu_insn *in, uint32_t on, uint64_t *at)
 {
     struct spaces s = {emu_has_mod(in, MOD_shared) ? on : 0, emu_has_mod(in, MOD_local) ? on : 0};
@@ -164,7 +164,7 @@ static uint64_t extended(const struct emu_insn *in, uint64_t x)
         }                                                                                                    \
     } while (0)
 
-/* Loads element k of every lane's vector from global memory, if memory and register have the same width. */
+/* Loads element k of every lane's vector from global memory. The register must be as wide as the element. */
 static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                          int k)
 {
@@ -177,7 +177,7 @@ static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t
     w->defined[in->opnds[k].reg] |= on;
 }
 
-/* Loads one lane's vector, if the widths differ or the memory is not global. */
+/* Loads one lane's vector, from any state space, to registers that may be wider than the elements. */
 static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, struct spaces s)
 {
     int bytes = access_bytes(in), n = access_count(in);

@@ -6,7 +6,7 @@
  *     shl.b32 %r1, %f1, %rd1        shl: d a b:u32        operand 3 is a register of b64, not of u32
  *
  * An untyped-bits type (b32) agrees with every type of its size, a signed integer type with the unsigned one, and
- * other types only with themselves. This is stricter than an assembler only for code that is surely wrong (for
+ * every other type only with itself. This is stricter than an assembler only for code that is surely wrong (for
  * example a predicate in a vector of words). */
 #include "runtime/devices/emulator/machine.h"
 
@@ -74,7 +74,8 @@ static int register_bits(enum ptype t)
     return class_info[ptype_info[t].cls].bits;
 }
 
-/* May a register be wider than the instruction's type? It may for loads, stores and conversions. */
+/* May a register be wider than the instruction's type? It may for loads and stores without a vector, and for
+ * conversions other than those of bf16 and to f16x2. */
 static bool may_be_wider(const struct emu_insn *in)
 {
     bool moves = in->code == INSN_ld || in->code == INSN_st || in->code == INSN_ld_param;

@@ -33,7 +33,7 @@ static enum kind kind_of(const struct emu_insn *in)
 
 /* -- at load time -- */
 
-/* The instruction's operand that is a global address; -1: none. */
+/* The index of the instruction's operand that is a global address; -1: none is. */
 static int address_of(const struct emu_insn *in)
 {
     bool is_access =
@@ -112,7 +112,7 @@ static int64_t exact(const struct emu_insn *in, int64_t x, int64_t y, int64_t z)
     case INSN_mul_lo: return times(x, y);
     case INSN_mad_lo: return times(x, y) + z;
     case INSN_shl: return x == 0 ? 0 : y < 0 || y > 60 ? FAR : times(x, INT64_C(1) << y);
-    default: return x; /* mov copies the number */
+    default: return x; /* mov and selp copy a number */
     }
 }
 
@@ -123,7 +123,7 @@ static int64_t exact(const struct emu_insn *in, int64_t x, int64_t y, int64_t z)
     }                                                                                                        \
     return bad == 0
 
-/* The common case: no source has overflowed, and the results of all lanes fit into 32 bits. */
+/* Do the results of all lanes fit into 32 bits? (The common case.) No source may have overflowed. */
 static bool fits(const struct emu_insn *in, const int32_t *x, const int32_t *y, const int32_t *z)
 {
     int64_t bad = 0;

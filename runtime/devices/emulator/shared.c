@@ -4,8 +4,9 @@
  *     warp 0: st.shared [64]        warp 1: ld.shared [64]       a race, unless a barrier separates them
  *
  * Two actors race if they access the same byte, one of them writes, and the earlier access is not ordered before the
- * later one (order.c; PTX ISA, "Memory Consistency Model": morally strong accesses do not race). A write of the
- * value that memory already has is not a race. Accesses of one warp are in program order. */
+ * later one (order.c; PTX ISA, "Memory Consistency Model": morally strong accesses do not race). A warp's write of
+ * the value that memory already has is not a race, unless an asynchronous copy wrote that value. Accesses of one warp
+ * are in program order. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -86,7 +87,7 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
                      number + i);
         if (!emu_is_over(w, s->writer, s->written))
             race(w, in, lane, number + i, "read", s->writer, "write", s->write_line);
-        /* if they are equal, another lane has made the same read */
+        /* an equal first entry already stands for this read */
         if (s->reader[0] != w->actor || s->read[0] != time)
             add_reader(w, s, w->actor, time, in->line);
         *undefined |= (uint64_t)s->undefined << 8 * i;
@@ -103,7 +104,7 @@ static void check_write(struct emu_warp *w, const struct emu_insn *in, int lane,
             race(w, in, lane, byte, "written", s->reader[i], "read", s->read_line[i]);
 }
 
-/* Checks a write for races, and performs it. A write of the value that memory already has is not a race. */
+/* Checks a write for races, and performs it. */
 void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes,
                       uint64_t value, uint64_t undefined)
 {

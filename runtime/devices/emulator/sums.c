@@ -150,7 +150,7 @@ static bool has_special(const struct emu_dot *m)
 }
 
 /* Sets `special` to the sums that are infinite or NaN, and to 0 for other sums; replaces operands that are not
- * finite. */
+ * finite by 0. */
 static void take_special(struct emu_dot *m, double special[EMU_ROWS][EMU_COLUMNS_MOST])
 {
     for (int i = 0; i < EMU_ROWS; i++)

@@ -162,9 +162,9 @@ static uint32_t result(const struct shape *s, double sum)
     return x == x ? bits : 0x7fffffff;
 }
 
-/* Computes mma.sync of fp8. Hopper has no such instruction, so this function computes what the code of ptxas does:
- * it converts the elements to f16, multiplies the two low elements of each word, multiplies the two high ones and
- * adds their products, and adds c last, as an f32. */
+/* Computes mma.sync of fp8. Hopper has no such instruction, so this function computes what the code of ptxas does: it
+ * converts the elements to f16; one mma sums the products of the two low elements of each word, and a second mma adds
+ * to them those of the two high elements; c is added last, as an f32. */
 static void multiply_fp8(const struct emu_dot *m, struct emu_dot *halves)
 {
     enum { PER_WORD = 4, LOW = 2 };

@@ -7,7 +7,8 @@
  *
  * The rows of a box, along dimension 0, are consecutive in shared memory. A swizzle of W bytes permutes the 16-byte
  * chunks within each 8 rows of W bytes: bits 4 and up of the absolute address are XORed with bits 7 and up. Loads
- * fill elements outside of the tensor with zeros, which count as bytes; stores skip them. */
+ * fill elements outside of the tensor with zeros or NaNs, whose bytes the mbarrier counts too; stores skip such
+ * elements. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -32,7 +33,7 @@ static uint64_t address(struct emu_warp *w, const struct emu_insn *in, int i, in
     return o->cls == CLASS_b32 ? (uint32_t)at : at;
 }
 
-/* A tensor map in a parameter of the kernel, or in global memory. */
+/* Returns the tensor map at the address in operand i: in a parameter of the kernel, or in global memory. */
 static const struct packed_map *find_map(struct emu_warp *w, const struct emu_insn *in, int i, int lane)
 {
     const struct emu_launch *l = w->cta->launch;
@@ -98,7 +99,7 @@ struct row {
     int at, first, end;    /* at: the offset in shared memory */
 };
 
-/* Fills a line with NaNs: a 16-bit pattern, which NaNs of 32 and 64 bits repeat. */
+/* Fills a line with NaNs of 16, 32 or 64 bits: each consists of copies of the same 16 bits. */
 static void fill_nan(unsigned char *line, int bytes)
 {
     static const uint16_t nan = 0x7ff7;

@@ -7,9 +7,10 @@
  *     @%p1 st.global.f32 [%rd2], %f1;      only lanes with %p1 store: no error
  *
  * Compiled code may compute with such values if no observable result depends on them. So the emulator propagates
- * undefined bits, as memory checkers do, and reports them only in an address, a condition, or a store to global
- * memory. Moves and logic instructions propagate them bit by bit, instructions on packed floats by halves; the
- * result of any other instruction is undefined as a whole. */
+ * undefined bits, as memory checkers do, and reports them only in operands that have an effect outside of registers
+ * and shared memory: addresses, conditions, values stored to global memory, and operands of synchronization. Moves,
+ * logic instructions, shifts and prmt propagate them bit by bit, instructions on packed floats by halves; the result
+ * of any other instruction is undefined as a whole. */
 #include "runtime/devices/emulator/machine.h"
 
 uint64_t emu_undefined_opnd(const struct emu_warp *w, const struct emu_opnd *o, int lane)

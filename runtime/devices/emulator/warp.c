@@ -112,7 +112,7 @@ void emu_run_compute(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     emu_commit(w, &in->opnds[0], on, w->scratch);
 }
 
-/* -- packing (PTX ISA, "mov": vectors of registers, the first lowest) -- */
+/* -- packing (PTX ISA, "mov": vectors of registers; the first register is in the lowest bits) -- */
 
 void emu_run_timer(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
@@ -174,8 +174,8 @@ void emu_run_policy(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- instructions across lanes -- */
 
-/* Fails unless all lanes in the member mask execute the instruction (PTX ISA, "shfl.sync": otherwise the behaviour
- * is undefined). */
+/* Fails unless exactly the lanes in the member mask execute the instruction (PTX ISA, "shfl.sync": otherwise the
+ * behaviour is undefined). */
 static void need_members(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *members,
                          uint32_t on)
 {

@@ -65,8 +65,8 @@ int emu_wgmma_operations(const struct emu_insn *in)
 
 /* -- operands -- */
 
-/* The instruction's operands in order: registers of D; A (a descriptor or 4 registers); the descriptor of B;
- * scale-d; for floats the signs of A and B; for 16-bit types whether A and B are transposed. */
+/* The instruction's operands in order: registers of D; A (a descriptor or 4 registers); the descriptor of B; scale-d;
+ * for floats the signs of A and B; for 16-bit types whether A (if it is in shared memory) and B are transposed. */
 struct operands {
     int nd;
     bool a_in_registers;
