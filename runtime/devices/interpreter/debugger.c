@@ -106,7 +106,7 @@ bool debugger_stops(struct program *p, const struct host_site *site, const int *
     return false;
 }
 
-/* -- the shown elements -- */
+/* -- what the debugger shows -- */
 
 static void show_place(struct program *p, struct loc at, const char *function, struct text *out)
 {
@@ -192,7 +192,7 @@ static struct obj *evaluate(struct program *p, struct eval *e, struct scope *s, 
     return NULL;
 }
 
-/* The argument whose tensor begins last before an address; -1: none. */
+/* Of the arguments whose tensors begin at or before an address, the one whose tensor begins last; -1: none does. */
 static int argument_of(const struct launch *l, uint64_t at)
 {
     int found = -1;
@@ -202,7 +202,8 @@ static int argument_of(const struct launch *l, uint64_t at)
     return found;
 }
 
-/* Shows pointers as "x_ptr, float32[8], at offset [4 5]". Returns false if x is no pointer into an argument's tensor. */
+/* Shows pointers as "x_ptr, float32[8], at offset [4 5]". Returns false if x contains no pointers, or if
+ * no argument's tensor begins at or before the first of them. */
 static bool show_pointers(struct eval *e, const struct stop *stop, const struct obj *x, struct text *out)
 {
     const struct tile *t = obj_tile(x);

@@ -30,7 +30,7 @@ struct debugger {
     int depth, step_pid[3]; /* the call depth and program id of the statement at which the step began */
     char last;              /* the command that an empty line repeats; 0: none */
     int npoints; /* breakpoints that exist now */
-    int nset;    /* breakpoints that were ever set: the number of the newest */
+    int nset;    /* the number of breakpoints that were ever set, which is also the number that the newest one has */
     struct point points[POINTS_MOST];
 };
 
@@ -40,14 +40,16 @@ struct stop {
     const struct host_call *call;
     const struct call_record *outside; /* the calls from host code to the site */
     const char *kernel;
-    const struct launch *launch; /* its arguments and their tensors */
-    const struct func *func;     /* the names of the arguments */
+    const struct launch *launch; /* for the kernel's arguments and their tensors */
+    const struct func *func;     /* for the names of the kernel's arguments */
 };
 
 /* Parses `where`; returns false if it is malformed. */
 bool debugger_open(struct debugger *d, const char *where);
+/* May the kernel stop at the site? Conditions of breakpoints are not evaluated here. */
 bool debugger_stops(struct program *p, const struct host_site *site, const int *pid);
-/* Executes commands until one continues the kernel; raises SystemExit at `quit` and at the end of the input. */
+/* Returns at once if conditions of breakpoints say that the kernel does not stop here. Otherwise executes commands
+ * until one continues the kernel; raises SystemExit at `quit` and at the end of the input. */
 void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop);
 
 #endif

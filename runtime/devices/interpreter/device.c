@@ -67,7 +67,7 @@ static bool may_write(const struct code *c, const struct launch *l, const struct
     return false;
 }
 
-/* Enables race detection for the buffers that the kernel writes; only they can have races. */
+/* Keeps race detection only for the buffers that the kernel may write; only they can have races. */
 static void watch_written(const struct code *c, const struct launch *l, struct cpu_buffer *list, int n)
 {
     for (int i = 0; i < n; i++)

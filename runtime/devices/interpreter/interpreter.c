@@ -12,7 +12,7 @@
 
 enum {
     STEP_WORK = 16, /* the fixed cost of a step, in addition to its elements */
-    /* number of iterations after which a loop that may wait for another program first yields to others */
+    /* number of iterations after which a loop that may wait for another program yields to others */
     SPINS_AT_ONCE = 200,
     SPINS_AGAIN = 2, /* the same after it has passed its token to another program (run.c) */
 };

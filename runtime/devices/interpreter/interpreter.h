@@ -6,8 +6,8 @@
  *     traced func ──decode──► code: steps on slots of a frame ──run──► every program of the grid, on all cores
  *
  * A frame is the memory of one worker. Each value has a slot in the frame: an array of its elements as they are
- * represented in memory (i1: bytes 0 and 1; pointers: 8 bytes). A worker computes constants, ranges and other ops
- * that do not depend on the program id only once. */
+ * represented in memory (i1: bytes 0 and 1; pointers: 8 bytes). A worker computes only once those ops of the top
+ * level that do not depend on the program id, such as constants and ranges. */
 #ifndef NESO_RUNTIME_INTERPRETER_H
 #define NESO_RUNTIME_INTERPRETER_H
 
@@ -19,8 +19,8 @@
 #include <setjmp.h>
 #include <stdatomic.h>
 
-/* The error that stopped a launch. If several programs fail, it is that of the lowest program, so that every run
- * reports the same error. */
+/* The error that stopped a launch. If several programs fail, the report is that of the program with the lowest
+ * number, so that every run reports the same error. */
 struct interp_report {
     enum error error; /* ERR_count: no error */
     struct loc loc;
@@ -35,7 +35,7 @@ struct interp_launch {
     const struct launch_tensor *tensors; /* the tensor of each parameter; NULL: unknown */
     const struct cpu_buffer *buffers;
     int nbuffers;
-    int num_threads;      /* the number of threads; 0: one for each core */
+    int num_threads;      /* the number of threads that run at once; 0: one for each core */
     const struct memory *mem;
     struct budget *budget; /* limits time and steps; NULL: no limits */
     struct race *race;    /* the race detector; NULL: races are not checked */
@@ -101,7 +101,7 @@ struct code {
     int granule;          /* the size of the smallest element accessed */
     bool waits;           /* a loop may wait for memory to change */
     bool in_order;        /* programs must run one after the other, because they print or call the host */
-    bool one_by_one;      /* the region of a reduction has control flow, so it computes one element at a time */
+    bool one_by_one;      /* of any block: a region with control flow computes one element at a time */
     /* of the top level: for each slot / FRAME_ALIGN the index + 1 of the first shadow of its float; 0: it has none */
     const uint32_t *shadow_at;
     size_t nshadows;
@@ -120,7 +120,7 @@ struct frame {
     /* for each parameter the buffer into which it points; NULL: it is not a pointer, or points into no known
      * buffer */
     const struct cpu_buffer *const *homes;
-    const struct cpu_buffer *last; /* the buffer of the last access through a pointer with ORIGIN_any, as a cache */
+    const struct cpu_buffer *last; /* the buffer of the last access through a pointer without a home, as a cache */
     struct race *race;   /* the race detector; NULL: races are not checked */
     uint32_t epoch, acquired; /* the program's epoch, and the time of its last acquire (race.c) */
     long long work;      /* work done since the counter was last read */
@@ -136,7 +136,8 @@ struct frame {
 };
 
 typedef void step_function(struct frame *f, const struct step *s);
-/* the step function of each op: control flow is in interpreter.c, all others in ops.c */
+/* the step function of each op: those of control flow are in interpreter.c, of memory in memory.c, all others in
+ * ops.c */
 extern step_function *const interpreter_steps[OP_count];
 void interpreter_block(struct frame *f, const struct code *c);
 step_function step_for, step_while, step_if, step_return, step_address;
@@ -177,10 +178,10 @@ static inline bool frame_spend(struct frame *f, int64_t elems)
 {
     return (f->unasked -= elems) >= 0 || interpreter_ask(f);
 }
-/* Stops the launch with a report at the step's source position that the budget is exhausted. */
+/* Stops the launch, and reports at the step's source position that the budget is exhausted. */
 _Noreturn void interpreter_stop(struct frame *f, const struct step *s);
-/* Allocates scratch memory for a step that may fail. interpreter_drop frees the memory that was allocated last; when
- * the worker ends, it frees the rest. */
+/* Allocates scratch memory for a step, which may fail while it holds the memory. interpreter_drop frees the memory
+ * that was allocated last; when the worker ends, it frees the rest. */
 void *interpreter_hold(struct frame *f, const struct step *s, size_t bytes);
 void interpreter_drop(struct frame *f);
 /* Computes the program id of program number i of the grid. */
@@ -212,8 +213,8 @@ step_function step_load, step_store, step_atomic;
 int interpreter_origin(struct arena *a, const struct value *pointer);
 /* Formats the indices of element i of a tile for a report. */
 void interpreter_element(char *out, size_t room, const struct type *t, int64_t i);
-/* Formats an address in buffer b, which step s accesses, for a report: "index 12, [3, 0], of 'x_ptr', which is
- * float32[3, 4]". */
+/* Formats an address that step s accesses for a report, as an index from the beginning of buffer b: "index 12, [3,
+ * 0], of 'x_ptr', which is float32[3, 4]". */
 void interpreter_place(const struct frame *f, const struct step *s, const struct cpu_buffer *b, uint64_t at, uint64_t bytes,
                        char *out, size_t room);
 
@@ -225,7 +226,7 @@ struct shadow *shadows_in(const struct frame *f, size_t slot);
 void shadow_step(struct frame *f, const struct step *s);
 /* Copies shadows between slots, as copy_operands does values. */
 void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const int64_t *elems, int n);
-/* The floats that a step is about to store to memory, or has loaded. */
+/* These check and record the shadows of floats, before a step stores or loads them, or after an atomic. */
 void shadow_store(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void shadow_load(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i, uint64_t old, uint64_t stored);
@@ -235,9 +236,10 @@ void interpreter_strided(char *out, const char *in, size_t bytes, int rank, cons
 void interpreter_strides(const struct type *t, int64_t *stride);
 void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner);
 
-/* Has a value lost more bits against its shadow than the trace allows? `scale` is the largest number beside it. */
+/* Has a value lost more bits against its shadow than the trace allows? `scale` is the largest magnitude among the
+ * exact numbers of its tile. */
 bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shadow *x, double scale, double *lost);
-double shadow_scale(const struct shadow *x, int64_t n); /* the largest of n exact numbers */
+double shadow_scale(const struct shadow *x, int64_t n); /* the largest magnitude of n exact numbers */
 
 /* -- origin.c -- */
 
@@ -250,7 +252,7 @@ struct race *race_new(const struct memory *m); /* Returns NULL if there is no me
 void race_free(struct race *r);
 struct race_shadow *race_shadow_new(const struct memory *m);
 void race_shadow_free(struct race_shadow *s, const struct memory *m);
-/* Begin and end a launch; race_begin returns false if the launch is not checked. granule: the size of the smallest
+/* Begin and end a launch; race_begin returns false if the launch cannot be checked. granule: the size of the smallest
  * element that the kernel accesses. */
 bool race_begin(struct race *r, int granule);
 void race_end(struct race *r);
@@ -258,8 +260,8 @@ void race_end(struct race *r);
 bool race_program(struct race *r, struct frame *f);
 void race_acquire(struct race *r, struct frame *f);
 bool race_release(struct race *r, struct frame *f);
-/* Check and record an access to the contiguous elements i .. i + run - 1, before it happens; value NULL: the access
- * is atomic. */
+/* Check and record an access to the contiguous elements i .. i + run - 1, before it happens. `value`: what is
+ * written; NULL: the access is an atomic. */
 void race_read(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void race_write(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run, const char *value);
 

@@ -28,7 +28,8 @@ static int yielded(struct map *seen, const struct block *b, int i)
     return end && i < end->nopnds ? origin(seen, op_opnd(end, i)) : ORIGIN_none;
 }
 
-/* The common origin of a loop-carried pointer's initial and yielded values. */
+/* A kernel's parameter is its own origin; a loop-carried pointer has the common origin of its initial and yielded
+ * values. */
 static int argument_origin(struct map *seen, const struct value *v)
 {
     const struct op *o = v->block->parent;
@@ -134,7 +135,7 @@ static int parameter_of(const struct frame *f, const struct step *s, const struc
 }
 
 /* Computes the index of the element that is `flat` elements after the tensor's first, by division by the strides,
- * largest first. Returns false if the tensor has no element there. */
+ * largest first. Returns false if no index leads there; the index may be outside of the shape. */
 static bool unravel(const struct launch_tensor *t, int64_t flat, int64_t *index)
 {
     bool done[8] = {false};
@@ -226,7 +227,7 @@ static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const
     interpreter_fail(f, s, ERR_out_of_bounds, "%s is %s%s%s%s", element, place, other, value, count);
 }
 
-/* The number of contiguous, unmasked elements from i on. */
+/* The number of elements from i on that are contiguous and enabled by the mask. */
 static int64_t run_length(const struct interp_access *a, int64_t i)
 {
     int64_t k = i + 1;
@@ -235,7 +236,7 @@ static int64_t run_length(const struct interp_access *a, int64_t i)
     return k - i;
 }
 
-/* Checks that elements i .. i + run - 1, which are contiguous, are inside their buffer. */
+/* Checks that elements i .. i + run - 1, which are contiguous, are inside their buffer and aligned. */
 static void check(struct frame *f, const struct step *s, struct interp_access *a, int64_t i, int64_t run)
 {
     a->home = home(f, s, a->p[i], a->bytes);

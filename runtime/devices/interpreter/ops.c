@@ -304,7 +304,7 @@ static struct pairs open_pairs(struct frame *f, const struct step *s)
 }
 
 /* Reduces as a tree: combines x[0..h) with x[h..2h), for h = n/2, n/4, ..., each level by one execution of the
- * region. */
+ * region, or by one for each pair of elements if the region has control flow. */
 static void step_reduce(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -400,7 +400,7 @@ static bool spend_row(struct frame *f, int64_t n, int64_t k)
     return frame_spend(f, n * k / MULTIPLY_ADDS);
 }
 
-/* Computes one product of the batch: floats accumulate in f32 (f64 for f64); integers wrap. */
+/* Computes one product of the batch: f64 accumulates in f64, other floats in f32; integers wrap. */
 static void dot_rows(struct frame *f, float *acc, const double *a, const double *b, int64_t m, int64_t n,
                      int64_t k)
 {
@@ -597,8 +597,8 @@ static void step_nothing(struct frame *f, const struct step *s)
     (void)s;
 }
 
-/* The step function of ops that exist only in later degrees: the interpreter never executes them, but the table
- * needs an entry for every op. */
+/* The step function of ops that exist only in later degrees. The table has it for OP_convert; decode_op takes it from
+ * there for every op without an entry. */
 static void step_unsupported(struct frame *f, const struct step *s)
 {
     interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[s->op->code].name);

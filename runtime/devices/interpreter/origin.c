@@ -148,7 +148,7 @@ static void through_arithmetic(const struct path *p, const struct op *o, int64_t
     }
 }
 
-/* The operand and its element that explain element *i of a result; false: the op has none. */
+/* The operand and its element that explain element *i of a result; false: the path ends at the op. */
 static bool operand_of(const struct path *p, const struct value *v, int *k, int64_t *i)
 {
     const struct op *o = v->def;
@@ -251,7 +251,7 @@ static void put_load(struct path *p, const struct value *v, int64_t i)
     put(p, text);
 }
 
-/* What a block's argument is: a parameter, or what a loop carries. Returns the value to follow, or NULL. */
+/* Writes what a block's argument is: a parameter, or what a loop carries. Returns the value to follow, or NULL. */
 static const struct value *follow_argument(struct path *p, const struct value *v, int64_t i, int steps)
 {
     const struct op *o = v->block->parent;

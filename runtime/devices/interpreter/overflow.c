@@ -4,10 +4,10 @@
  *     row = pid * 40000                    overflows; that is an error only if an access uses the address:
  *     x = tl.load(x_ptr + row + cols, m)   here the unmasked addresses are recomputed without overflow
  *
- * Decoding marks the additions, subtractions, multiplications and left shifts in i32 from which addresses are computed.
- * Their steps record an overflow at almost no cost; accesses are checked only after an overflow. Operands of a
- * remainder, a bitwise operation, an unsigned widening or a comparison do not count as addresses, so hashes may
- * wrap. */
+ * Decoding marks the additions, subtractions, negations, multiplications and left shifts in i32 from which addresses
+ * are computed. Their steps record an overflow at almost no cost; accesses are checked only after an overflow.
+ * Operands of a remainder, a bitwise operation, an unsigned widening or a comparison do not count as addresses, so
+ * hashes may wrap. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -126,7 +126,7 @@ static wide read_elem(const struct frame *f, const struct value *v, int64_t i)
     return type_elem_bits(v->type) == 1 ? x : (int64_t)((uint64_t)x << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 
-/* For a change of shape (trait FREE): the index of the operand's element that becomes element i of the result. */
+/* For broadcast and trans: the index of the operand's element that becomes element i of the result. */
 static int64_t strided_source(const struct op *o, int64_t i)
 {
     const struct type *from = op_opnd(o, 0)->type, *to = o->results[0].type;

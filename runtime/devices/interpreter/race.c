@@ -9,10 +9,10 @@
  * in order, so reports are the same in every run; run.c decides how many programs are checked.
  *
  * Atomics divide a program's execution into epochs. Accesses of an epoch happen before those of another program if
- * the first program has released (by an atomic that is not relaxed) after the epoch began, and the other has
- * acquired. The check ignores the addresses of the atomics, so it does not detect some races after unrelated
- * atomics, but every reported race is real. Atomics do not race with each other, and neither do two writes of the
- * same value. Volatile loads count as atomic. */
+ * the first program has released (by an atomic that is not relaxed) after the epoch began, and the other program has
+ * acquired since then. The check ignores the addresses of the atomics, so it does not detect some races after
+ * unrelated atomics, but every reported race is real. Atomics do not race with each other, and neither do two writes
+ * of the same value. Volatile loads count as atomic. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ enum { CELLS_AT_ONCE = 1 << 14, EPOCHS_MOST = 1 << 30, CHUNKS_MOST = 1 << 16 };
 #define ATOMIC_FLAG 0x80000000u
 
 /* The epochs of the last write, of the last read, and of the last read by a program other than the last reader; and
- * the ops of these accesses. */
+ * the ops of the last write and the last read (indices in code.accesses). */
 struct cell {
     uint32_t write, read, other_read;
     uint16_t writer, reader;
@@ -48,7 +48,7 @@ struct race {
     uint64_t granule; /* the number of bytes that a cell represents */
     struct epoch *epochs;
     size_t epochs_cap;
-    uint32_t *released; /* for each program: the epoch of its latest release */
+    uint32_t *released; /* for each program: the time of its latest release; 0: none */
     size_t programs_cap;
 };
 
@@ -101,7 +101,8 @@ void race_shadow_free(struct race_shadow *s, const struct memory *m)
     give_back(m, s, sizeof *s);
 }
 
-/* Grows an array to at least `count` elements of `size` bytes. */
+/* Doubles an array of elements of `size` bytes if it has fewer than `count` of them; an empty array gets 64. Returns
+ * false if there is no memory. */
 static bool reserve(const struct memory *m, void **p, size_t *cap, size_t count, size_t size)
 {
     if (count <= *cap)
@@ -235,8 +236,8 @@ static void note_read(const struct race *r, const struct frame *f, struct cell *
     c->reader = s->place;
 }
 
-/* Records an access to those of n cells that come before the first cell that another program has accessed in this
- * launch. Returns their number, which is usually n. */
+/* Records an access to those of n cells that come before the first cell that another epoch of this launch has
+ * accessed. Returns their number, which is usually n. */
 static uint64_t take_untouched(const struct race *r, const struct frame *f, const struct step *s,
                                struct cell *c, uint64_t n, bool writes)
 {

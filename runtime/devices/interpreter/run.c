@@ -5,11 +5,12 @@
  *     the others              on all cores, unchecked                                                  ┘ with a frame
  *
  * Programs that print, or call the host, run one after the other, in the order of Triton's interpreter: the
- * last axis of the grid varies fastest. For other kernels the first axis does.
+ * last axis of the grid varies fastest. For other kernels, and for samples, the first axis does.
  *
- * A worker runs while it has a token. There is one token while races are checked, and later one per core. A program
- * that spins in a loop on memory passes its token on: to a new worker, which starts the next program, or else to the
- * worker that has waited longest. If every worker spins and memory does not change, run.c reports a deadlock. */
+ * A worker runs while it has a token. There is one token while races are checked, or if programs run one after the
+ * other; otherwise there is one per core. A program that spins in a loop on memory passes its token on: to a new
+ * worker, which starts the next program, or else to the worker that has waited longest. If every worker spins and
+ * memory does not change, run.c reports a deadlock. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <limits.h>
@@ -171,7 +172,7 @@ void interpreter_drop(struct frame *f)
     m->free(m->ctx, h, h->bytes);
 }
 
-/* -- workers; callers hold the lock unless a comment says otherwise -- */
+/* -- workers; callers of the functions up to memory_changed hold the lock -- */
 
 static void *work(void *shared);
 
@@ -242,7 +243,8 @@ static long long spread(const struct interp_launch *l, long long i, long long n)
     return n == total ? i : i * (total / n) + i * (total % n) / n;
 }
 
-/* Gives a worker the next programs, *first to *end - 1; false: no program is left. */
+/* Gives a worker the next programs, *first to *end - 1; false: no program is left, or only programs after one
+ * that failed. */
 static bool take(struct interp_shared *s, struct frame *f, long long *first, long long *end)
 {
     pthread_mutex_lock(&s->lock);

@@ -72,7 +72,7 @@ const struct trace_cell *trace_cell_at(const struct float_trace *t, uint64_t at)
     return c && c->at ? c : NULL;
 }
 
-/* Keeps a stored element; two lanes of one store may not store different values to it. */
+/* Keeps a stored element. If lanes of one store write different bits to the element, the launch is uncertain. */
 static void keep(struct float_trace *t, struct loc loc, uint64_t at, enum dtype dtype, const struct shadow *x,
                  uint64_t bits)
 {
@@ -121,7 +121,7 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
 
 /* -- stores -- */
 
-/* The bits that a result with this shadow has lost, where `scale` is the largest number beside it. */
+/* The bits that a result with this shadow has lost, where `scale` is the largest magnitude in its tile. */
 static double lost_bits(enum dtype t, double value, const struct shadow *x, double scale)
 {
     if (isnan(value) || isinf(value))
@@ -219,12 +219,12 @@ void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i
     const struct trace_cell *before = trace_cell_at(t, at);
     double was = bits_to_double(dtype, old), value = bits_to_double(dtype, stored), sum = was + value;
     double err = x[i].err + (before ? before->shadow.err : 0), ulp = ldexp(1, -trace_format(dtype)->bits);
-    /* Sums of integers are exact in any order; others may round in another order, if not in this one. */
+    /* Sums of small integers are exact in any order; other sums may be rounded, at least in another order. */
     bool is_exact = was == floor(was) && value == floor(value) && 4 * ulp * (fabs(was) + fabs(value)) < 1;
     if (op_int(s->op, ATTR_rmw) == RMW_fadd && !is_exact)
         err += 8 * ulp * (fabs(was) + fabs(value));
     if (isnan(was) || isnan(value))
-        err = INFINITY; /* what the maximum of a NaN is depends on the order */
+        err = INFINITY; /* the result of a maximum with a NaN depends on the order */
     t->nstores++;
     keep(t, s->op->loc, at, dtype, &(struct shadow){.exact = sum, .err = err}, stored);
 }

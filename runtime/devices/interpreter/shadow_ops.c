@@ -39,7 +39,7 @@ static void doubt(struct frame *f, const struct step *s)
 
 /* -- errors -- */
 
-/* An error times a number: no error stays none, also of an inf. */
+/* An error times a number; 0 if one of them is 0, even if the other is an inf. */
 static double scaled(double err, double x)
 {
     return err == 0 || x == 0 ? 0 : err * fabs(x);
@@ -73,7 +73,7 @@ static double function(enum opcode code, double x)
     }
 }
 
-/* What an approximation may be off: in units of the last place, and absolutely. */
+/* By how much the approximate function of x may differ from r. */
 static double approximation(enum opcode code, enum dtype t, double x, double r)
 {
     double ulp = 2 * half_ulp(t, r);
@@ -105,7 +105,7 @@ static double unary_error(enum opcode code, enum dtype t, double x, double ex, d
     return err;
 }
 
-/* Rounding of r, unless the exact result is a number of the type. */
+/* The rounding error of r: half a unit in the last place, or 0 if r is the exact result. */
 static double rounding(enum dtype t, double r, double exact)
 {
     return r == exact ? 0 : half_ulp(t, r);
@@ -203,7 +203,8 @@ static struct shadow arithmetic(const struct frame *f, const struct step *s, int
     return out;
 }
 
-/* What is not finite stays so in any order, unless a finite result could have overflowed or become finite. */
+/* Returns the error of r; INFINITY if another order could give a finite number instead of an inf, or an inf instead
+ * of a finite number. */
 static double bounded(enum dtype t, const struct shadow *x, double r)
 {
     if (isnan(x->err))
@@ -252,7 +253,7 @@ static struct shadow element(struct frame *f, const struct step *s, int64_t i, d
 
 /* -- births -- */
 
-/* A birth at element i of the step's result, with the number that the op already has. */
+/* Returns the number of the op's birth. If the op has none yet, makes one, with an explanation of element i. */
 static uint32_t birth_of(struct frame *f, const struct step *s, int64_t i)
 {
     struct float_trace *t = f->launch->trace;
@@ -280,7 +281,9 @@ static void look_along(const struct frame *f, const struct step *s, int64_t i, b
     }
 }
 
-/* Was a NaN or an inf born here, of finite numbers, or of infs that nobody made? */
+/* Did the NaN or inf r, which has no birth yet, begin at this step? A NaN did if no operand has a NaN; an inf did if
+ * no operand has an inf or a NaN. A load begins only NaNs, a dot both; constants, select and bitcast begin
+ * neither. */
 static bool is_born(const struct frame *f, const struct step *s, int64_t i, double r)
 {
     bool any_inf = false, any_nan = false, folds = s->op->code == OP_reduce || s->op->code == OP_scan;
@@ -301,7 +304,8 @@ static bool is_born(const struct frame *f, const struct step *s, int64_t i, doub
     return isnan(r) ? !any_nan : !any_inf && !any_nan;
 }
 
-/* Marks elements whose NaN, inf or loss began at this op, and forgets births of sound ones. */
+/* Marks elements whose NaN, inf or loss began at this op, and removes the birth of an element that has none of
+ * these. */
 static void mark_births(struct frame *f, const struct step *s, struct shadow *out, int64_t n)
 {
     struct float_trace *t = f->launch->trace;
@@ -373,7 +377,7 @@ static void shadow_of_gather(const struct frame *f, const struct step *s, struct
 
 /* -- sums -- */
 
-/* The exponent of the least bit that is set in x. */
+/* The exponent of the least bit that is set in x; 4096 if x is 0, an inf or a NaN. */
 static int lowest_bit(double x)
 {
     int e;
@@ -388,7 +392,7 @@ static int lowest_bit(double x)
     return (e ? e : 1) - 1075 + __builtin_ctzll(e ? fraction | UINT64_C(1) << 52 : fraction);
 }
 
-/* How far a sum of n numbers may be off: nothing, if all partial sums are exact. */
+/* By how much a sum of n numbers may be off: 0 if all partial sums are exact. */
 static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int lowest)
 {
     enum { DEPTH = 256 };
@@ -444,7 +448,7 @@ static bool has_arithmetic(const struct block *b)
     return false;
 }
 
-/* Sums up what operand k has along the axis, for the result's element i. */
+/* The sum of the magnitudes of operand k's elements along the axis, for the result's element i. */
 static double magnitude_along(const struct frame *f, const struct step *s, int k, int64_t i)
 {
     int64_t outer, along, inner;
@@ -456,7 +460,7 @@ static double magnitude_along(const struct frame *f, const struct step *s, int k
     return sum;
 }
 
-/* What a region other than a sum computes in another order may round in each step, as a sum may. */
+/* Increases the errors of a region that is not a sum: like a sum, it may be rounded in each step in another order. */
 static void widen_errors(const struct frame *f, const struct step *s, int64_t along)
 {
     for (int k = 0; k < s->nout; k++) {
@@ -503,7 +507,7 @@ enum { TF32_PRECISION = 11 };
 
 /* A factor of a dot, with the summed dimension last. */
 struct dot_factor {
-    double *x, *exact, *err; /* values; exact and err only where they are needed */
+    double *x, *exact, *err; /* the values, and the exact numbers and errors of their shadows */
     int *lowest;             /* lowest_bit of each value */
     bool has_errors;
     bool *cut; /* rounding to TF32 would change the value */
@@ -515,8 +519,8 @@ struct dot {
     int64_t m, n, k;
     struct dot_factor a, b;
     enum dtype in, out;
-    bool is_exact_input; /* no rounding to TF32 */
-    bool has_errors;     /* of a factor */
+    bool is_exact_input; /* factors are not rounded to TF32 */
+    bool has_errors;     /* some element of a factor has an error */
 };
 
 static int dot_bits(const struct dot *d)
@@ -525,7 +529,7 @@ static int dot_bits(const struct dot *d)
     return d->in == DT_f8e4 || d->in == DT_f8e5 ? FP8_BITS : trace_format(d->out)->bits;
 }
 
-/* What summing the products of row a and column b may be off. */
+/* By how much the sum of the products of row i of a and column j of b may be off. */
 static double dot_error(const struct dot *d, const double *a, const double *b, int64_t i, int64_t j, double c)
 {
     const int *la = d->a.lowest + i * d->k, *lb = d->b.lowest + j * d->k;
@@ -559,7 +563,8 @@ static double dot_exact(const struct dot *d, int64_t i, int64_t j)
     return sum;
 }
 
-/* Reads factor k of the dot, group g; the elements of a column lie `step` apart. */
+/* Reads operand k of the dot from element `first` on: `rows` rows of `depth` elements. Rows are row_step elements
+ * apart, the elements of a row are `step` apart. */
 static struct dot_factor factor_of(struct frame *f, const struct step *s, int k, int64_t first, int64_t rows,
                                    int64_t depth, int64_t row_step, int64_t step)
 {
@@ -648,7 +653,7 @@ static void check_decision(struct frame *f, const struct step *s)
     for (int64_t i = 0; x && i < step_elems(f, s); i++) {
         double a = number(op_opnd(o, 0), step_in(f, s, 0), i), err = x[i].err + (y ? y[i].err : 0);
         if (compares && f->width && (isnan(a) || isnan(number(op_opnd(o, 1), step_in(f, s, 1), i))))
-            doubt(f, s); /* which of several an argmax takes depends on the order */
+            doubt(f, s); /* which of several NaNs an argmax takes depends on the order */
         if (err == 0)
             continue;
         if (converts ? o->code == OP_bitcast || trunc(a - err) != trunc(a + err)

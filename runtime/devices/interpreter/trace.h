@@ -7,7 +7,7 @@
  *
  * A launch with a struct float_trace runs on one thread. What its kinds look for:
  *
- *     nan          a store of a NaN or an inf that some op made of finite numbers ends the launch
+ *     nan          a store of a NaN or an inf that an op made, or of a NaN that it loaded, ends the launch
  *     precision    stores of results that lost more than `bits` bits, counted for each op at which a loss began
  *     error        nothing; the caller compares memory with what another device computed, within `err` */
 #ifndef NESO_RUNTIME_TRACE_H
@@ -49,8 +49,8 @@ struct float_trace {
     const struct memory *mem;
     struct trace_cell *cells; /* a hash table; only for kind error */
     size_t ncells, room;
-    uint32_t nstores; /* stores executed */
-    bool refuses_reads; /* a load of what the program has stored makes the launch uncertain */
+    uint32_t nstores; /* the number of stores and atomics executed */
+    bool refuses_reads; /* a load of what the launch has stored makes the launch uncertain */
     bool no_memory;
     /* A comparison, a conversion to integers, an atomic, or a second store to an element could have another result for
      * another rounding or order. */
