@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda.c: the device `cuda`: implements device.h by the CUDA driver library, which is opened on first use.
+/* cuda.c: the device `cuda`: implements device.h by the CUDA driver library, which cuda_open opens.
  *
- * Each call makes the device's context current, unless it already is, and restores the thread's previous context at
- * the end. There is no per-thread state, so any thread may launch. */
+ * Each call that needs the device's context makes it current, unless it already is, and restores the thread's
+ * previous context at the end. There is no per-thread state, so any thread may launch. */
 #include "runtime/devices/cuda/cuda.h"
 
 #include "codegen/codegen.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cuda.h: the functions of the CUDA driver that neso uses, one row each. The prototypes are written here, so the build
- * needs neither the driver's header nor its library. cuda.c opens libcuda.so.1 when a GPU is chosen, and looks up
- * every row. */
+ * needs neither the driver's header nor its library. driver_open (cuda.c) opens libcuda.so.1 and looks up every
+ * row. */
 #ifndef NESO_RUNTIME_CUDA_H
 #define NESO_RUNTIME_CUDA_H
 

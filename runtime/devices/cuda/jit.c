@@ -3,10 +3,11 @@
  *
  *     PTX, or a cubin that ptxas made of it ──module_load──► function
  *
- * jit.c loads PTX directly. The driver's linker could return a cubin, but the linker assembles relocatable code. In
- * such code, `setmaxnreg` has no effect and warp-uniform values are not in uniform registers: a matmul of n = 4096
- * executes 1.6 times the instructions, and takes 1.5 % longer. The driver caches assembled code. The assembler's
- * messages name a line of PTX; the `.loc` before that line names the line of Python from which the PTX was compiled:
+ * Without a cubin, jit.c loads PTX directly. The driver's linker could return a cubin, but the linker assembles
+ * relocatable code. In such code, `setmaxnreg` has no effect and warp-uniform values are not in uniform registers: a
+ * matmul of n = 4096 executes 1.6 times the instructions, and takes 1.5 % longer. The driver caches assembled code.
+ * The assembler's messages name a line of PTX; the `.loc` before that line names the line of Python from which the
+ * PTX was compiled:
  *
  *     ptxas application ptx input, line 41; error : Unknown symbol '%q3'
  *       =>  softmax.py:14:11, "line 41 of the PTX: Unknown symbol '%q3' (in `add.f32 %f1, %f2, %q3;`)" */
@@ -53,7 +54,7 @@ static int first_line(const char *s)
     return (int)strcspn(s, "\n");
 }
 
-/* Reports the first error in the log; a log in an unknown format is reported unchanged. */
+/* Reports the first error in the log; of a log in an unknown format, reports the first line. */
 static bool refuse(const struct image *image, const char *log, struct fault *f)
 {
     const char *at = strstr(log, "line "), *what = strstr(log, "error");
@@ -75,8 +76,8 @@ static bool refuse(const struct image *image, const char *log, struct fault *f)
 
 enum { LOG_BYTES = 8192 };
 
-/* Loads the image's cubin. Returns false if there is none, or if the driver refuses it: another assembler than the
- * driver's own has made it. */
+/* Loads the image's cubin. Returns false if there is none, or if the driver refuses it, which is possible because
+ * another assembler than the driver's own has made it. */
 static bool load_code(struct gpu *g, const struct image *image, struct cuda_code *code)
 {
     return image->code && g->driver.module_load(&code->module, image->code, 0, NULL, NULL) == 0;
