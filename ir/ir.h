@@ -69,7 +69,7 @@ extern const struct dtype_info dtype_info[DT_count];
 enum space { SPACE_global, SPACE_shared };
 enum type_kind { TY_scalar, TY_ptr, TY_tile, TY_shared };
 
-/* Interned in the module: equal types are equal pointers. */
+/* Types are interned in the module: equal types are equal pointers. */
 struct type {
     enum type_kind kind;
     enum dtype dtype;         /* of a scalar: its element type */
@@ -360,7 +360,7 @@ void func_copy(struct func *to, const struct func *from);
 struct value *func_add_param(struct func *f, const struct type *t, struct param p);
 struct block *block_new(struct func *f, struct op *parent);
 struct value *block_add_arg(struct block *b, const struct type *t, const char *hint);
-/* Returns the first of the names hint, hint.1, hint.2, ... that no value has. */
+/* Returns a name that no value has: the hint, without its number, and the next free number (hint, hint.1, ...). */
 const char *func_name_value(struct func *f, const char *hint);
 void value_rename(struct value *v, const char *hint);
 /* Gives v the name of `old`. The op that defined `old` must already be erased. */
@@ -480,7 +480,8 @@ bool value_const_int(const struct value *v, int64_t *i); /* like value_const_bit
  * (i1: bytes 0 and 1; f16, bf16 and fp8: their bits; others: C's types) -- */
 /* x[0], x[1], ... are the operands. `type` is their dtype (for a select, the dtype of its choices; for pointers,
  * i64), and `to` is the result's dtype. The result may not overlap an operand. The folder, the evaluator of constexprs
- * and the interpreter call this function. It returns false if the op is not computed element by element. */
+ * and the interpreter call this function. It returns false for an op that is not elementwise, for addptr, and for
+ * a type that the op does not take. */
 bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to, const struct attr *attrs,
                  int nattrs, int64_t n, void *result, const void *const *x);
 /* The parts of scalar_eval for floats (scalar_float.c) and for casts (scalar_cast.c). `option` is the op's
@@ -514,7 +515,7 @@ bool module_parse(struct module *m, const struct source *src);
 
 /* -- verify.c -- */
 /* Checks f at its degree: structure, dominance, types by each op's rule, layouts. Returns NULL if f is valid;
- * else returns the error, and sets *at to the op that has it. */
+ * else returns the error, and sets *at to the op that has it (NULL: the error is not in an op). */
 const char *func_verify(const struct func *f, const struct op **at);
 
 #endif

@@ -10,7 +10,7 @@
  *   regions             number of regions
  *   attributes          A(a)|A(b): the attributes that the op may have; any other is an error. The text omits an
  *                       attribute that has its default value, unless its kind is bits or index (ir.h).
- *   family              the file of codegen and of the interpreter that implements the op
+ *   family              the group of related ops to which the op belongs (families.h)
  *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
  *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (must keep its
  *                       order, for another reason than memory), TERMINATOR, FREE (moves no data: shape changes),
@@ -144,7 +144,8 @@ OP(ftos,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, ftoi,    "float to si
 OP(ftou,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, ftoi,    "float to unsigned integer toward zero, saturating")
 OP(bitcast, "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, bitcast, "the same bits as another type of equal width; pointers too")
 
-/* -- shape: result's elements are the operand's, in row-major order unless the meaning differs; no data moves -- */
+/* -- shape: result's elements are the operand's, in row-major order unless the meaning differs; only gather moves
+ *    data -- */
 OP(broadcast,   "x",   "r",   0, 0,        shape, PURE|FREE, broadcast,   "repeats the elements along dimensions of size 1 (given type)")
 OP(expand_dims, "x",   "r",   0, A(axis),  shape, PURE|FREE, expand_dims, "inserts a dimension of size 1 at axis")
 OP(reshape,     "x",   "r",   0, 0,        shape, PURE|FREE, reshape,     "another shape (given type), same order; to and from scalars")

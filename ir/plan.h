@@ -6,10 +6,10 @@
  *     map #m0 = f16 base=[%A] extents=[%M, %K] strides=[%stride_am 2 *, 2] box=[128 64] swizzle=128
  *     guard [%n0 1 -]
  *
- * Expressions are in postfix: `%stride_am 2 *` is twice the argument. Dimensions are listed outermost first, as
- * in tiles; the last stride is the element's size. A guard holds if its value is at least 0. Each map also
- * implies a guard that the text omits: the GPU can encode the map (extents of at least 1; a base, and strides except
- * the last, that are multiples of 16 bytes). */
+ * Expressions are in postfix: `%stride_am 2 *` is twice the argument. Dimensions are listed outermost first, as in
+ * tiles; the last stride is the element's size. A guard holds if its value is at least 0. Each map also implies a
+ * guard that the text omits: the GPU can encode the map (extents from 1 to 2^32; strides from 0 to less than 2^40
+ * bytes; a base, and strides except the last, that are multiples of 16 bytes). */
 #ifndef NESO_IR_PLAN_H
 #define NESO_IR_PLAN_H
 
@@ -54,10 +54,9 @@ struct tensor_map {
     struct expr base;
     struct expr extents[MAP_RANK_MAX]; /* size of each dimension, in elements */
     struct expr strides[MAP_RANK_MAX]; /* distance along each dimension, in bytes */
-    int box
-        /* The box's size in elements, at most MAP_BOX_MOST in each dimension. Once the buffer has a layout, the
-         * innermost dimension also takes at most `swizzle` bytes; several boxes cover a larger tile. */
-        [MAP_RANK_MAX];
+    /* The box's size in elements, at most MAP_BOX_MOST in each dimension. Once the buffer has a layout, the innermost
+     * dimension also takes at most `swizzle` bytes; several boxes cover a larger tile. */
+    int box[MAP_RANK_MAX];
     int swizzle;        /* width of the swizzle in bytes: 0 (none), 32, 64 or 128 */
     bool nan;           /* out-of-bounds elements read as NaN instead of 0 */
 };
@@ -71,7 +70,8 @@ struct tensor_map_values {
 };
 
 void expr_push(struct arena *a, struct expr *e, enum expr_code code, int64_t i);
-/* Returns false if the value cannot be computed: 64-bit overflow, or division by 0. */
+/* Returns false if the value cannot be computed: 64-bit overflow, division by 0, or an expression that is malformed
+ * or too deep. */
 bool expr_eval(const struct expr *e, const int64_t *args, const uint32_t grid[3], int64_t *value);
 bool expr_equal(const struct expr *a, const struct expr *b);
 /* `name(ctx, i)` returns the spelling of parameter i. */

@@ -106,7 +106,7 @@ static bool is_same_but_layout(const struct type *a, const struct type *b)
     return a->kind == b->kind && type_elem(a) == type_elem(b) && type_same_shape(a, b);
 }
 
-/* Returns t with the layout of the result's type if the result has a type, else t. */
+/* Returns the result's type if it is set and equals t except for the layout; else returns t. */
 static const struct type *in_given_layout(const struct op *o, const struct type *t)
 {
     return given(o) && is_same_but_layout(given(o), t) ? given(o) : t;
@@ -650,8 +650,8 @@ const char *rule_histogram(struct module *m, const struct op *o, const struct ty
     return want_optional(m, o, 1, "the mask", bool_like(m, x));
 }
 
-/* Do the element types of a dot fit? Both inputs have one width and kind; integers accumulate in i32, floats in
- * a float type that is at least as wide. */
+/* Do the element types of a dot fit? Both inputs have one type, or are both fp8. The only integer type is i8, which
+ * accumulates in i32; floats accumulate in a float type that is at least as wide. */
 static bool dot_elems_fit(const struct type *a, const struct type *b, const struct type *acc)
 {
     if (type_elem_bits(a) != type_elem_bits(b))

@@ -105,7 +105,7 @@ static void kernel(struct basis *out, const struct moves *m, uint32_t mask)
 }
 
 /* Finds C: put[i] is the register that bit i of the lane's number adds to the register that the lane
- * fills. */
+ * fills. Returns false if there is no C. */
 static bool find_round(uint32_t *put, const struct moves *m)
 {
     uint32_t regs = ((UINT32_C(1) << m->to.reg_bits) - 1) & ~m->free_regs;

@@ -88,7 +88,8 @@ struct diag {
 void diag_hurry(const struct diag *d, struct loc at);
 void diag_init(struct diag *d, struct arena *a);
 struct source *diag_add_source(struct diag *d, const char *name, const char *text, size_t len);
-/* Records a call that is inlined. The caller stores the result in loc.call of every location of the inlined code. */
+/* Records a call that is inlined. The caller stores the result in loc.call of every location of the inlined code.
+ * If there are too many calls, the result is at.call. */
 uint16_t diag_push_call(struct diag *d, struct loc at, const char *callee);
 
 /* The format verbs of the messages in errors.h: %s string, %d int, %l int64_t, %c char, %g double, %T const
@@ -111,7 +112,8 @@ _Noreturn void diag_fatal(struct diag *d, struct loc at, enum error e, ...);
 _Noreturn void diag_bug(struct diag *d, struct loc at, const char *format, ...) PRINTF_LIKE(3, 4);
 
 void diag_vformat(struct text *t, const char *format, va_list args);
-/* diag_render renders one diagnostic with its source line, caret and call chain; diag_render_all renders all. */
+/* diag_render renders one diagnostic: an error or warning with its source line, caret and call chain, a note or hint
+ * as one line. diag_render_all renders all. */
 void diag_render(const struct diag *d, const struct diagnostic *x, struct text *out);
 void diag_render_all(const struct diag *d, struct text *out);
 void diag_render_json(const struct diag *d, struct text *out);

@@ -26,7 +26,7 @@ void text_char(struct text *t, char c);
 void text_bytes(struct text *t, const char *s, size_t n);
 void text_str(struct text *t, const char *s);
 void text_code(struct text *t, uint32_t code); /* appends the character as UTF-8 */
-/* Appends the string between two `quote` characters, with escapes for characters that cannot be printed. */
+/* Appends the string between two `quote` characters, with escapes for `quote`, backslashes and control characters. */
 void text_quoted(struct text *t, const char *s, int n, char quote);
 void text_printf(struct text *t, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_vprintf(struct text *t, const char *format, va_list args);
@@ -35,11 +35,11 @@ void text_vprintf(struct text *t, const char *format, va_list args);
  * process's locale. The text always contains a '.', an exponent, "inf" or "nan": 1.0, 1e-06, -inf. */
 void text_double(struct text *t, double x, int single);
 /* Reads a decimal or hexadecimal floating-point number as strtod does, but independent of the locale. Returns
- * the end of the number. */
+ * the end of the number, or s if there is none. */
 const char *text_read_double(const char *s, double *out);
 
-/* Returns the edit distance of `a` and `b` (letters to change, drop or add), or most + 1 if it is more than
- * `most`. */
+/* Returns the edit distance of `a` and `b` (letters to change, drop or add). If the distance is more than `most`, or a
+ * string has more than 64 bytes, the result is only some number above `most`. */
 int text_distance(const char *a, const char *b, int most);
 
 /* Maps equal strings to equal pointers, for the lifetime of the arena. */

@@ -31,8 +31,8 @@ struct fragment {
 extern const struct fragment fragments[];
 extern const int nfragments;
 
-/* Returns the mma instruction with the largest K for the dot; NULL if no instruction takes the operands' types with
- * the dot's precision, or if the tile is too small. */
+/* Returns the mma instruction with the largest K for the dot; NULL if no instruction of the target takes the
+ * operands' types with the dot's precision, or if the tile is too small. */
 const struct fragment *fragment_for(const struct op *dot);
 
 /* How warps divide the accumulator of a dot, as log2 numbers. The `idle` bits number excess warps, which repeat
