@@ -49,7 +49,7 @@ __extension__ typedef __int128 s128;
     SAME(op##_s32, int32_t, int64_t, EXPR)                                                                   \
     SAME(op##_s64, int64_t, s128, EXPR)
 
-/* -- add, sub, mul.lo, mad.lo, and bits: the same for signed and unsigned -- */
+/* -- operations that are the same for signed and unsigned types -- */
 
 UNSIGNED(add, (uint64_t)x + y)
 UNSIGNED(sub, (uint64_t)x - y)
@@ -124,7 +124,7 @@ FUNCTION(prmt)
     }
 }
 
-/* -- predicates are masks of 32 bits -- */
+/* -- predicates: masks with one bit for each lane -- */
 
 #define MASKS(name, EXPR)                                                                                    \
     FUNCTION(name)                                                                                           \

@@ -69,7 +69,7 @@ static inline uint32_t round_to(const struct format *f, double x, bool to_zero, 
         return sign | (finite || to_zero || !f->has_infinity ? f->largest : f->largest + 1);
     if (e < lowest)
         e = lowest;
-    double scaled = size * power_of_two(m - e); /* the value in units of the last place, which is exact */
+    double scaled = size * power_of_two(m - e); /* exact: the value in units of the last place */
     uint64_t whole = (uint64_t)scaled;
     double rest = scaled - (double)whole;
     whole += !to_zero && (rest > 0.5 || (rest == 0.5 && whole & 1));

@@ -17,8 +17,8 @@ static bool decode_compute(struct emu_insn *in, emu_compute *f)
     return f != NULL;
 }
 
-/* Does the instruction name only one state space, which the emulator supports here, or none? If it names none, its
- * address is generic and must have 64 bits. */
+/* Is the instruction's state space global, shared or local, or does it name none? If it names none, its address is
+ * generic and must have 64 bits. */
 static bool has_space(const struct emu_insn *in)
 {
     int n = emu_has_mod(in, MOD_global) + emu_has_mod(in, MOD_shared) + emu_has_mod(in, MOD_local);

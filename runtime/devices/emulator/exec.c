@@ -2,7 +2,7 @@
 /* exec.c: executes warps with divergent control flow, and distributes the CTAs of a grid over all cores.
  *
  * A warp runs one group of lanes at a time: the one whose next instruction is first in the PTX text. Diverged lanes
- * thus reconverge where their paths meet, because the compiler places that block after the blocks of the paths:
+ * thus reconverge where their paths meet, because the compiler places the block there after the blocks of both paths:
  *
  *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { next pc, the others }, which run first; all join at L3
  *
@@ -28,7 +28,7 @@ struct grid {
     const struct emu_code *code;
     struct emu_launch *launch;
     atomic_llong next;       /* the next cluster to start */
-    long long total, sample; /* numbers of clusters: total in the grid, and sample to run */
+    long long total, sample; /* numbers of clusters: `total` in the grid, `sample` of them run */
     /* the lowest number of a cluster that has failed; -1: a limit or lack of memory ended the launch */
     atomic_llong failed;
     pthread_mutex_t lock; /* protects the report and the launch's tallies */
@@ -155,7 +155,7 @@ static bool is_limit(enum error e)
     return budget_ends(e) || e == ERR_steps;
 }
 
-/* Ends the launch if its budget is exhausted. It is called about once in INSNS_UNASKED instructions of the
+/* Ends the launch if its budget is exhausted. The function is called about once in INSNS_UNASKED instructions of the
  * cluster, which take at most milliseconds. */
 static void ask(struct emu_warp *w, const struct emu_insn *in)
 {

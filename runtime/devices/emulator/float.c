@@ -124,7 +124,8 @@ BOTH_TOWARD(div, x / y, x / y)
 BOTH_TOWARD(fma, fmaf(x, y, z), fma(x, y, z))
 BOTH_TOWARD(sqrt, sqrtf(x), sqrt(x))
 
-/* -- min, max: if one operand is NaN, the result is the other, or NaN with modifier .NaN; -0 is less than +0 -- */
+/* -- min, max: if one operand is NaN, the result is the other operand, but with the modifier .NaN it is NaN; -0 is
+ * less than +0 -- */
 
 #define LESS(x, y) ((x) < (y) || ((x) == (y) && signbit(x) && !signbit(y)))
 #define PICK(x, y, first) ((x) != (x) ? (y) : (y) != (y) ? (x) : (first) ? (x) : (y))
@@ -175,7 +176,8 @@ LANEWISE(sqrt_ftz, float, f32, special_sqrt_ftz(x))
 
 /* -- 16-bit floats: lanes of f16 and bf16, or twice as many halves of f16x2 and bf16x2 -- */
 
-/* p + c, rounded to odd if it is inexact, so that a second rounding gives the correctly rounded result. */
+/* Returns p + c, rounded to odd if the sum is inexact, so that a second rounding gives the correctly rounded
+ * result. */
 static double add_to_odd(double p, double c)
 {
     double s = p + c;

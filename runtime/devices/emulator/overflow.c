@@ -123,7 +123,7 @@ static int64_t exact(const struct emu_insn *in, int64_t x, int64_t y, int64_t z)
     }                                                                                                        \
     return bad == 0
 
-/* Do the results of all lanes fit into 32 bits? (The common case.) No source may have overflowed. */
+/* Given that no source has overflowed, do the results of all lanes fit into 32 bits? (The common case.) */
 static bool fits(const struct emu_insn *in, const int32_t *x, const int32_t *y, const int32_t *z)
 {
     int64_t bad = 0;

@@ -54,8 +54,8 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
 }
 
 /* Records a read, as the first entry. The read replaces an entry of the same actor or one that is ordered before the
- * read, or else an entry that is neither the oldest nor the newest (the previous first entry): a later write that races
- * with some readers usually races with the oldest or the newest of them. */
+ * read, or else an entry that is neither the oldest nor the newest: a later write that races with some readers
+ * usually races with the oldest or the newest of them. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 1;

@@ -23,7 +23,7 @@ enum {
     NO_EXPONENT = -8192, /* the exponent of zero, which is less than any sum of two exponents */
     DOUBLE_BIAS = 1023,
     DOUBLE_FRACTION = 52,
-    FRACTION = 25,     /* the number of bits below the largest exponent that are added */
+    FRACTION = 25,     /* numbers are truncated so many bits below the largest exponent */
     FRACTION_FP8 = 13, /* the same for fp8 in wgmma; also the number of fraction bits of its f32 results */
     BLOCK = 8          /* columns computed together; every instruction has a multiple of BLOCK columns */
 };
@@ -136,7 +136,7 @@ static void clear_special(double *x, int n)
 
 static bool has_special(const struct emu_dot *m)
 {
-    double sum = 0; /* zero, unless an operand is infinite or NaN; then NaN */
+    double sum = 0; /* 0 if all operands are finite, else NaN */
     for (int k = 0; k < m->depth; k++) {
         for (int i = 0; i < EMU_ROWS; i++)
             sum += 0 * m->a[k][i];

@@ -99,7 +99,7 @@ struct row {
     int at, first, end;    /* at: the offset in shared memory */
 };
 
-/* Fills a line with NaNs of 16, 32 or 64 bits: each consists of copies of the same 16 bits. */
+/* Fills a line with NaNs of 16, 32 or 64 bits by repeating the same 16 bits. */
 static void fill_nan(unsigned char *line, int bytes)
 {
     static const uint16_t nan = 0x7ff7;
