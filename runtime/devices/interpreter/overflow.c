@@ -2,7 +2,7 @@
 /* overflow.c: which accesses use an address whose 32-bit arithmetic has overflowed?
  *
  *     row = pid * 40000                    overflows; that is an error only if an access uses the address:
- *     x = tl.load(x_ptr + row + cols, m)   here the unmasked addresses are recomputed without overflow
+ *     x = tl.load(x_ptr + row + cols, m)   here the addresses of enabled elements are recomputed without overflow
  *
  * Decoding marks the additions, subtractions, negations, multiplications and left shifts in i32 from which addresses
  * are computed. Their steps record an overflow at almost no cost; accesses are checked only after an overflow.

@@ -282,7 +282,7 @@ static void look_along(const struct frame *f, const struct step *s, int64_t i, b
 }
 
 /* Did the NaN or inf r, which has no birth yet, begin at this step? A NaN did if no operand has a NaN; an inf did if
- * no operand has an inf or a NaN. A load begins only NaNs, a dot both; constants, select and bitcast begin
+ * no operand has an inf or a NaN. A load begins only NaNs, a dot both; ops of family create, select and bitcast begin
  * neither. */
 static bool is_born(const struct frame *f, const struct step *s, int64_t i, double r)
 {

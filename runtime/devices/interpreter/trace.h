@@ -53,7 +53,7 @@ struct float_trace {
     bool refuses_reads; /* a load of what the launch has stored makes the launch uncertain */
     bool no_memory;
     /* A comparison, a conversion to integers, an atomic, or a second store to an element could have another result for
-     * another rounding or order. */
+     * another rounding or order; or a load read what the launch has stored, and refuses_reads is set. */
     bool is_uncertain;
     struct loc uncertain_at;
     struct trace_birth births[BIRTHS_MOST];
