@@ -198,7 +198,7 @@ bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, 
 {
     if (!(info->traits & ELEMENTWISE) || code == OP_addptr)
         return false;
-    int64_t option = 0; /* the one attribute that an elementwise op can have; its default is 0 */
+    int64_t option = 0; /* the one attribute that affects an elementwise op's result; its default is 0 */
     for (int i = 0; i < nattrs; i++)
         if (attrs[i].key == ATTR_pred || attrs[i].key == ATTR_nan || attrs[i].key == ATTR_round)
             option = attrs[i].i;

@@ -111,7 +111,7 @@ struct decimal {
     int exponent; /* of the first digit: 1.5 is "15" with exponent 0 */
 };
 
-/* Rounds |x| to n digits. Skips the decimal point that snprintf writes, which has one or more bytes in some
+/* Rounds |x| to n digits. Skips the decimal point that snprintf writes, which has several bytes in some
  * locales. */
 static void round_decimal(struct decimal *d, double x, int n)
 {
