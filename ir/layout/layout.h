@@ -192,7 +192,7 @@ struct boxes {
 /* Dimension i of the tensor map, counted from the outermost, is the tile's dimension order[i]. Returns false if
  * TMA copies cannot fill the buffer. */
 bool layout_boxes(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order);
-/* Halves boxes, each time along the outermost dimension that is larger than 1 and is not the innermost one, until there
+/* Halves boxes, each time along the outermost dimension that is larger than 1 and not the innermost one, until there
  * are at least `parts` boxes (a power of two). The entries of `more` stay in ascending order of `offset`, so the last
  * one is the largest step. Returns false if the boxes become too small, or have no such dimension. */
 bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int parts);
