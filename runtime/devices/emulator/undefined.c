@@ -7,8 +7,8 @@
  *     @%p1 st.global.f32 [%rd2], %f1;      only lanes with %p1 store: no error
  *
  * Compiled code may compute with such values if no observable result depends on them. So the emulator propagates
- * undefined bits, as memory checkers do, and reports them only in operands that have an effect outside of registers
- * and shared memory: addresses, conditions, values stored to global memory, and operands of synchronization. Moves,
+ * undefined bits, as memory checkers do, and reports them only in values stored to global memory, and in operands
+ * whose value the emulator needs: addresses, sizes, conditions, lanes to read, operands of synchronization. Moves,
  * logic instructions, shifts and prmt propagate them bit by bit, instructions on packed floats by halves; the result
  * of any other instruction is undefined as a whole. */
 #include "runtime/devices/emulator/machine.h"
