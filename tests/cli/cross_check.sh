@@ -88,4 +88,18 @@ turns[(4,)](torch.zeros(1, dtype=torch.int32, device='cuda'), torch.zeros(1, dev
 PY
 "$NESO" run --device emulator --check --verbose lock.py >out 2>err || say "a lock: exit $?"
 grep -q "^neso: check: turns: not compared: a loop may wait for other programs" err || say "a lock: $(cat err)"
+
+# The sample of a large grid jumps from its first programs to its last.
+cat >large.py <<'PY'
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def fill(X):
+    tl.store(X + tl.program_id(0), 1.0)
+
+fill[(40000,)](torch.zeros(40000, device='cuda'))
+PY
+"$NESO" run --device emulator --check --verbose large.py >out 2>err || say "a large grid: exit $?: $(cat err)"
 exit $status

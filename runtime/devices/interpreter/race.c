@@ -101,13 +101,15 @@ void race_shadow_free(struct race_shadow *s, const struct memory *m)
     give_back(m, s, sizeof *s);
 }
 
-/* Doubles an array of elements of `size` bytes if it has fewer than `count` of them; an empty array gets 64. Returns
- * false if there is no memory. */
+/* Doubles an array of elements of `size` bytes, which has 64 at first, until it has `count` of them. Returns false if there is no
+ * memory. */
 static bool reserve(const struct memory *m, void **p, size_t *cap, size_t count, size_t size)
 {
     if (count <= *cap)
         return true;
-    size_t more = *cap ? 2 * *cap : 64;
+    size_t more = *cap ? *cap : 64;
+    while (more < count)
+        more *= 2;
     void *grown = zeroed(m, more * size);
     if (!grown)
         return false;
