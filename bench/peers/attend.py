@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""Attention forward (bench/programs/attention.py) under neso and Triton, beside cuDNN's through PyTorch, at sustained load.
+
+    python3 bench/peers/attend.py OUT.json [SHAPE...]      a SHAPE: heads x rows x D, with `c` behind it where causal: 128x4096x64c
+
+Each contestant's best of the same tiles is found by a short trial. Then blocks of launches alternate, in an order drawn anew in each
+round; the first half of a block is not counted, since the clock follows what ran before. VARIANTS="skip=sink;params=A=1" adds contestants.
+"""
+import os
+import random
+import statistics
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("bench/programs", "bench/peers", "bench", "runtime/python")]
+SHAPES = ["128x4096x128", "128x4096x128c", "128x4096x64", "128x4096x64c", "32x16384x128", "32x16384x128c", "32x16384x64", "32x16384x64c"]
+# BM, BN, warps, stages
+TILES = {128: [(128, 128, 8, 2), (128, 64, 8, 3), (128, 64, 8, 4), (64, 64, 4, 3)],
+         64: [(128, 128, 8, 3), (128, 128, 8, 2), (128, 64, 4, 3), (64, 128, 4, 2), (128, 64, 8, 4)]}
+BLOCK_MS, ROUNDS = 60, 6
+
+
+def variants():
+    found = {"neso": {}}
+    for text in filter(None, os.environ.get("VARIANTS", "").split(";")):
+        found["neso " + text] = dict([text.split("=", 1)])
+    return found
+
+
+def sustained(calls, block_ms=BLOCK_MS, rounds=ROUNDS):
+    """{name: call} to {name: (median milliseconds, each round's median)}."""
+    event = lambda: torch.cuda.Event(enable_timing=True)  # noqa: E731
+    repeats, times = {}, {name: [] for name in calls}
+    for name, call in calls.items():
+        start, end = event(), event()
+        start.record()
+        for _ in range(3):
+            call()
+        end.record()
+        torch.cuda.synchronize()
+        repeats[name] = max(4, int(block_ms * 3 / start.elapsed_time(end)))
+    for _ in range(rounds):
+        for name in random.sample(list(calls), len(calls)):
+            marks = [event() for _ in range(repeats[name] + 1)]
+            marks[0].record()
+            for mark in marks[1:]:
+                calls[name]()
+                mark.record()
+            torch.cuda.synchronize()
+            each = [a.elapsed_time(b) for a, b in zip(marks, marks[1:])]
+            times[name].append(statistics.median(each[len(each) // 2:]))
+    return {name: (statistics.median(t), t) for name, t in times.items()}
+
+
+def parse(shape):
+    heads, n, d = map(int, shape.rstrip("c").split("x"))
+    return heads, n, d, shape.endswith("c")
+
+
+class Problem:
+    def __init__(self, shape, dtype=None):
+        self.heads, self.n, self.d, self.causal = parse(shape)
+        make = lambda: torch.randn(self.heads, self.n, self.d, device="cuda").to(dtype or torch.float16)  # noqa: E731
+        self.q, self.k, self.v = make(), make(), make()
+        self.o, self.lse = torch.empty_like(self.q), torch.empty(self.heads, self.n, device="cuda")
+        self.scale = self.d ** -0.5
+        self.args = [self.q, self.k, self.v, self.o, self.lse, self.scale, self.n]
+        self.expected = self.reference()
+
+    def reference(self):
+        with torch.no_grad():
+            return torch.nn.functional.scaled_dot_product_attention(self.q[None], self.k[None], self.v[None], is_causal=self.causal,
+                                                                    scale=self.scale)[0].float()
+
+    def cudnn(self):
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+        q, k, v = self.q[None], self.k[None], self.v[None]
+
+        def call():
+            with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+                return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal, scale=self.scale)
+        return lambda: call
+
+    def ours(self, ours, tile, desc, options):
+        bm, bn, warps, stages = tile
+        signature, values = compiling.specialize(self.args)
+        text = ", ".join([signature, str(self.causal), str(desc), str(bm), str(bn), str(self.d)])
+        future = ours.start("attention", "forward", text, num_warps=warps, num_stages=stages, **options)
+        return lambda: future.result().bind((self.n // bm, self.heads), *values)
+
+    def triton(self, tile, desc):
+        bm, bn, warps, stages = tile
+        grid = (self.n // bm, self.heads)
+        return lambda: lambda: attention.forward[grid](*self.args, self.causal, desc, bm, bn, self.d, num_warps=warps, num_stages=stages)
+
+
+def label(tile, desc):
+    bm, bn, warps, stages = tile
+    return f"{bm}x{bn} w{warps} s{stages}" + (" desc" if desc else "")
+
+
+def jobs():
+    return [("attention", "forward", ["fp16"] * 4 + ["fp32", 0.125, 4096, causal, desc, *tile[:2], d], {},
+             {"num_warps": tile[2], "num_stages": tile[3]})
+            for d, tiles in TILES.items() for tile in tiles for causal in (False, True) for desc in (False, True)]
+
+
+def row(results, ours, shape):
+    p = Problem(shape)
+    made = {who: {label(t, desc): p.ours(ours, t, desc, options) for t in TILES[p.d] for desc in (False, True)}
+            for who, options in variants().items()}
+    made["triton"] = {label(t, desc): p.triton(t, desc) for t in TILES[p.d] for desc in (False, True)}
+    made["cudnn"] = {"": p.cudnn()}
+    calls, labels = {}, {}
+    for who, candidates in made.items():
+        result = None if who == "cudnn" else p.o
+        c = contest.Contestant(who, candidates, result, lambda x: contest.far_from(p.expected, 2e-3)(x.reshape(p.expected.shape)))
+        ready, errors = contest._ready(c)
+        for name, why in errors.items():
+            print(f"    {who} {name}: {why}", flush=True)
+        trial = {name: t[0] for name, t in sustained(ready, 12, 2).items()}
+        print(f"    {who}: " + "  ".join(f"{name} {1e3 * ms:.0f}" for name, ms in sorted(trial.items(), key=lambda x: x[1])), flush=True)
+        if trial:
+            labels[who] = min(trial, key=trial.get)
+            calls[who] = ready[labels[who]]
+    times = sustained(calls)
+    flop = 4 * p.heads * p.n * p.n * p.d * (0.5 if p.causal else 1)
+    for who, (ms, each) in times.items():
+        part = {f"/{base}": round(times[base][0] / ms, 3) for base in ("cudnn", "triton") if base in times}
+        results.add({"group": "attention", "work": shape, "who": who, "config": labels[who], "ms": ms, "rounds": each, **part})
+        print(f"{shape:15} {who:30} {labels[who]:20} {1e3 * ms:9.1f} us {flop / ms / 1e9:6.1f} TFLOP/s  {part}", flush=True)
+
+
+def main():
+    path, shapes = sys.argv[1], sys.argv[2:] or SHAPES
+    results, ours = contest.Results(path), compiling.Ours()
+    torch.manual_seed(0)
+    products.allocate_for_descriptors()
+    wait = compiling.warm_triton(jobs())
+    wait()
+    for shape in shapes:
+        try:
+            row(results, ours, shape)
+        except Exception as e:
+            print(f"{shape}: {contest.first_line(e)}", flush=True)
+        torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    import attention
+    import torch
+    import compiling
+    import contest
+    import products
+    main()
