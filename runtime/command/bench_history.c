@@ -97,7 +97,7 @@ static int read_commits(struct history *h, const char *folder)
         char path[PATH_MAX];
         snprintf(path, sizeof path, "%s/%s", folder, h->commits[i].file);
         if (i)
-            snprintf(h->commits[i].set.gpu, sizeof h->commits[i].set.gpu, "%s", h->commits[0].set.gpu);
+            memcpy(h->commits[i].set.gpu, h->commits[0].set.gpu, sizeof h->commits[i].set.gpu);
         result = set_read(&h->commits[i].set, path);
     }
     return result;

@@ -349,11 +349,12 @@ class LaunchTest(unittest.TestCase):
 
     def test_checks_of_a_debugged_kernel(self):
         out = Tensor([0], INT)
-        with self.assertRaisesRegex(Exception, "int32 overflow detected for operation mul"):
+        failure = "kernel stops itself" if os.environ.get("NESO_DEVICE") == "emulator" else "int32 overflow detected for operation mul"
+        with self.assertRaisesRegex(Exception, failure):
             tripled[(1,)](out, 1 << 30, LARGEST=1 << 31, debug=True)
         tripled[(1,)](out, 1 << 30, LARGEST=1 << 31, debug=True, sanitize_overflow=False)
         self.assertEqual(out.values[0], -1 << 30)
-        with self.assertRaisesRegex(Exception, "too large"):
+        with self.assertRaisesRegex(Exception, "too large|kernel stops itself"):
             tripled[(1,)](out, 1 << 30, LARGEST=5, debug=True, sanitize_overflow=False)
         tripled[(1,)](out, 1 << 30, LARGEST=5)
 
