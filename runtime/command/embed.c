@@ -429,40 +429,44 @@ static int compile_signature(struct embedding *e, neso_module *module, const cha
     return result;
 }
 
-/* Are two signatures, of which each ends at the end of its line, equal but for what their entries promise (":16", ":1")? Then
- * they have the same constants. */
+/* Skips what an entry of a signature promises: ":16" or ":1". */
+static const char *skip_promise(const char *s)
+{
+    return *s == ':' ? s + strcspn(s, ", \n") : s;
+}
+
+/* Are two signatures, each of which ends with its line, equal but for the promises? Then they have the same constants. */
 static bool same_constants(const char *a, const char *b)
 {
-    while (*a && *a != '\n' && *b && *b != '\n') {
-        a += *a == ':' ? strcspn(a, ", \n") : 0;
-        b += *b == ':' ? strcspn(b, ", \n") : 0;
-        if (*a != *b)
-            return false;
-        a += *a != '\0';
-        b += *b != '\0';
-    }
-    a += *a == ':' ? strcspn(a, ", \n") : 0;
-    b += *b == ':' ? strcspn(b, ", \n") : 0;
+    for (a = skip_promise(a), b = skip_promise(b); *a && *a != '\n' && *a == *b;)
+        a = skip_promise(a + 1), b = skip_promise(b + 1);
     return (*a == '\0' || *a == '\n') && (*b == '\0' || *b == '\n');
 }
 
-/* Each line of the list is a signature. */
+/* The first line with the constants of a signature; NULL: there is none. */
+static const char *line_like(const char *list, const char *signature)
+{
+    while (*list && !same_constants(list, signature))
+        list += strcspn(list, "\n") + 1;
+    return *list ? list : NULL;
+}
+
+/* Each line of the list is a signature. Those of a bundle may have different constants. */
 static int compile_all(struct embedding *e, neso_module *module, const char *kernel,
                        const neso_compile_options *options, char *list)
 {
     neso_compile_options o = *options;
+    const char *chosen = options->signature ? line_like(list, options->signature) : NULL;
     int result = GOOD;
     for (char *s = list, *end; *s && result == GOOD; s = end + 1) {
         end = strchr(s, '\n');
         *end = '\0';
         o.signature = s;
-        if (!same_constants(s, options->signature && *options->signature ? options->signature : list))
-            result = options->signature && *options->signature
-                         ? GOOD
-                         : complain("%s has other constants in '%s' than in '%s': choose by --signature",
-                                    kernel, s, list);
-        else
+        if (same_constants(s, chosen ? chosen : list))
             result = compile_signature(e, module, kernel, &o);
+        else if (!chosen)
+            result = complain("%s has other constants in '%s' than in '%s': choose by --signature", kernel, s,
+                              list);
     }
     e->nparams = result == GOOD ? (int)neso_kernel_param_count(e->images[0].kernel) : 0;
     return result;
