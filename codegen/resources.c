@@ -19,8 +19,8 @@ int func_regs_most(const struct func *f)
 
 /* -- what ptxas needs -- */
 
-/* Such a kernel needs all loaded values
- * right after the reduction. With several reductions, one reduction hides the latency of the loads for the next. */
+/* A kernel with one reduction needs all loaded values right after it. With several reductions, one reduction hides the
+ * latency of the loads for the next. */
 bool reduces_once(const struct mir *m)
 {
     const struct op *seen = NULL;
@@ -45,10 +45,9 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
-/* Estimates the registers of a kernel that reduces rows. ptxas needs more registers than are
- * counted if the kernel has loops or branches, or unpacks no 16-bit halves; otherwise it needs fewer. If a kernel
- * with one reduction has unguarded loads, the estimate is higher again, because ptxas moves such loads down to their
- * uses when registers are short. */
+/* Estimates the registers of a kernel that reduces rows. ptxas needs more registers than are counted if the kernel has
+ * loops or branches, or unpacks no 16-bit halves; otherwise it needs fewer. If a kernel with one reduction has unguarded
+ * loads, the estimate is higher again, because ptxas moves such loads down to their uses when registers are short. */
 static int regs_of_rows(const struct mir *m, const struct liveness *live)
 {
     const struct params *p = m->func->module->params;

@@ -37,7 +37,7 @@ struct request {
     char *method, *path, *query, *headers, *body;
 };
 
-/* The value of a header up to its line's end, or NULL. */
+/* Returns where the value of a header begins, which ends with its line; NULL: there is no such header. */
 static const char *find_header(const char *headers, const char *name)
 {
     size_t n = strlen(name);

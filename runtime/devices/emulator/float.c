@@ -35,11 +35,6 @@ static double canonical_f64(double x)
     return x == x ? x : nan;
 }
 
-static float flush(float x)
-{
-    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
-}
-
 /* Rounds to f32 and flushes subnormals. GPUs flush before they round, so a number below 2^-126 is never rounded up
  * to 2^-126. */
 static float flush_rounded(double exact)
@@ -93,7 +88,7 @@ static void set_rounding(const struct emu_insn *in)
         const float *a = pa, *b = pb, *c = pc;                                                               \
         set_rounding(in);                                                                                    \
         for (int i = 0; i < LANES; i++) {                                                                    \
-            volatile float x = flush(a[i]), y = flush(b[i]), z = flush(c[i]), r;                             \
+            volatile float x = emu_flush(a[i]), y = emu_flush(b[i]), z = emu_flush(c[i]), r;                             \
             (void)y, (void)z;                                                                                \
             r = EXPR;                                                                                        \
             if (fabsf(r) == 0x1p-126f) {                                                                     \
@@ -101,7 +96,7 @@ static void set_rounding(const struct emu_insn *in)
                 r = EXPR;                                                                                    \
                 set_rounding(in);                                                                            \
             }                                                                                                \
-            d[i] = canonical_f32(flush(r));                                                                  \
+            d[i] = canonical_f32(emu_flush(r));                                                                  \
         }                                                                                                    \
         fesetround(FE_TONEAREST);                                                                            \
     }
@@ -170,7 +165,7 @@ LANEWISE(rsqrt, float, f32, 1 / sqrt((double)x))
 LANEWISE(rcp, float, f32, 1 / x)
 LANEWISE(rcp_ftz, float, f32, special_rcp_ftz(x))
 LANEWISE(ex2_ftz, float, f32, special_ex2_ftz(x))
-LANEWISE(lg2_ftz, float, f32, flush_rounded(log2((double)flush(x))))
+LANEWISE(lg2_ftz, float, f32, flush_rounded(log2((double)emu_flush(x))))
 LANEWISE(rsqrt_ftz, float, f32, special_rsqrt_ftz(x))
 LANEWISE(sqrt_ftz, float, f32, special_sqrt_ftz(x))
 

@@ -27,6 +27,7 @@
 #include "runtime/budget.h"
 #include "runtime/devices/cpu.h"
 
+#include <math.h>
 #include <setjmp.h>
 
 enum { LANES = 32, WARPS_MOST = 32, EMU_OPNDS_MOST = 144, EMU_MODS_MOST = 8 };
@@ -189,6 +190,12 @@ double emu_half_value(enum ptype t, uint16_t bits) __attribute__((pure));
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x);
 double emu_small_value(enum ptype pair, uint8_t bits); /* the value of one half of an fp8 pair */
 uint16_t emu_half_round(enum ptype t, double x) __attribute__((pure));
+
+/* A subnormal number becomes 0, as .ftz asks. */
+static inline float emu_flush(float x)
+{
+    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+}
 
 /* -- special.c: the special function unit, for .approx and .approx.ftz -- */
 float special_ex2(float x);

@@ -146,13 +146,13 @@ static const struct special_segment sqrt_segments[] = {
 
 /* clang-format on */
 
-/* The sum of t's partial products that are at least 2^-15, in units of 2^-15. t has `bits` bits. */
+/* The sum of t's partial products that are at least 2^-15, in units of 2^-15. t has `bits` bits. Row i is that of the bit that
+ * is worth 2^-i: its square, and its products with lower bits. */
 static int64_t square(uint32_t t, int bits)
 {
     enum { KEPT = 15, ROWS = 7 };
     int64_t sum = 0;
-    for (int i = 1; i <= ROWS;
-         i++) /* the row of the bit that is worth 2^-i: its square, and its products with lower bits */
+    for (int i = 1; i <= ROWS; i++)
         if (t >> (bits - i) & 1)
             sum += (INT64_C(1) << (KEPT - 2 * i)) +
                    (t >> (bits - KEPT - 1 + i) & ((UINT32_C(1) << (KEPT + 1 - 2 * i)) - 1));
@@ -208,15 +208,9 @@ static float ex2(float x)
     return (float)ldexp((double)y, (int)(fixed >> MANTISSA) - MANTISSA);
 }
 
-static float flushed(float x)
-{
-    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
-}
-
 float special_ex2_ftz(float x)
 {
-    float y = ex2(flushed(x));
-    return flushed(y);
+    return emu_flush(ex2(emu_flush(x)));
 }
 
 /* ptxas halves arguments below -126, for which the unit gives 0, and squares the result. */
@@ -230,13 +224,13 @@ float special_ex2(float x)
 
 float special_rcp_ftz(float x)
 {
-    x = flushed(x);
+    x = emu_flush(x);
     if (x != x || x == 0 || isinf(x))
         return 1 / x;
     uint32_t fraction = bits_of(x) & ((1 << MANTISSA) - 1);
     int exponent = (int)(bits_of(x) >> MANTISSA & 0xff) - BIAS;
     int64_t y = interpolate(&unit_rcp, fraction);
-    return flushed(copysignf((float)ldexp((double)y, -exponent - MANTISSA - 1), x));
+    return emu_flush(copysignf((float)ldexp((double)y, -exponent - MANTISSA - 1), x));
 }
 
 /* The exponent of a positive number, and its fraction with the exponent's lowest bit in front. */
@@ -250,7 +244,7 @@ static int split(float x, uint32_t *fraction)
 float special_rsqrt_ftz(float x)
 {
     uint32_t fraction;
-    x = flushed(x);
+    x = emu_flush(x);
     if (x != x || x <= 0 || isinf(x))
         return x == 0 ? copysignf(INFINITY, x) : 1 / sqrtf(x);
     int exponent = split(x, &fraction);
@@ -262,7 +256,7 @@ float special_rsqrt_ftz(float x)
 float special_sqrt_ftz(float x)
 {
     uint32_t fraction;
-    x = flushed(x);
+    x = emu_flush(x);
     if (x != x || x <= 0 || isinf(x))
         return sqrtf(x);
     int exponent = split(x, &fraction);
