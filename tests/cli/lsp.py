@@ -150,5 +150,5 @@ send({'method': 'textDocument/didClose', 'params': {'textDocument': {'uri': URI}
 check(request('textDocument/hover', textDocument={'uri': URI}, position={'line': 0, 'character': 0})['error']['code'] == -32602, 'a closed file')
 check(request('shutdown')['result'] is None, 'shutdown')
 send({'method': 'exit'})
-check(server.wait(timeout=20) == 0, 'the exit status')
+check(server.wait(timeout=120) == 0, 'the exit status')
 sys.exit(failed != 0)

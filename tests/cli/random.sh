@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Random kernels: the interpreter and the emulator agree, and ptxas (where found) accepts a sample; every run has new ones.
+# Random kernels: the interpreter and the emulator agree, and ptxas (where found) accepts a sample. The seed follows the
+# compiler's sources: each change of the compiler is tested with other kernels, and the same sources always with the same.
 # The seed is printed; build/random_kernels N SEED repeats a run. Fewer where sanitizers slow them down.
 set -u
 cd "$NESO_ROOT" || exit 1
 count=500
 [ "$NESO_BUILD" = build ] || count=60
 command -v ptxas >/dev/null && ptxas=ptxas || ptxas=
-timeout 600 "$NESO_BUILD/random_kernels" "${N:-$count}" ${SEED:-} $ptxas out="$(mktemp -d)"
+digits=$(sed -n 's/.*compiler_build.*"\([0-9a-f]\{9\}\).*/\1/p' "$NESO_BUILD/build_id.c")
+timeout 600 "$NESO_BUILD/random_kernels" "${N:-$count}" "${SEED:-$((0x${digits:-0} * 1000))}" $ptxas out="$(mktemp -d)"

@@ -79,6 +79,6 @@ limited 60 1 'endless.py:4:14: error: RuntimeError: no memory for this tensor \[
 limited 60 1 'memory' --memory-limit 3000K --time-limit 1000
 for o in "--time-limit 0" "--time-limit x" "--time-limit -1" "--time-limit nan" "--memory-limit 64Q" "--memory-limit -1" "--memory-limit M" "--memory-limit 1MM"; do
     # shellcheck disable=SC2086
-    limited 9 2 ': expected a' $o
+    limited 60 2 ': expected a' $o
 done
 exit $fail

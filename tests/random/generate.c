@@ -530,11 +530,63 @@ static bool has_effect(const struct stmt *s)
     return false;
 }
 
+/* The number of multiply-adds and elements that a program computes may be larger than the devices compute in a few
+ * seconds: tiles of products do not become smaller if the grid is large. */
+static const int64_t WORK_MOST = (int64_t)1 << 27;
+
+static int64_t expression_work(const struct program *p, const struct node *n)
+{
+    if (!n)
+        return 0;
+    int64_t work = shape_size(p, &n->type.shape);
+    if ((n->kind == NODE_dot || n->kind == NODE_dot_acc) && n->arg[0]->type.shape.rank > 0) {
+        const struct shape *a = &n->arg[0]->type.shape;
+        work *= size_of(p, a->dim[a->rank - 1]);
+    }
+    for (int i = 0; i < n->nargs; i++)
+        work += expression_work(p, n->arg[i]);
+    return work;
+}
+
+/* Returns the value of a loop's bound; of one that is computed at run time, a guess. */
+static int64_t bound_value(const struct program *p, const struct node *n, int64_t guess)
+{
+    if (n->kind == NODE_number)
+        return n->bits;
+    if (n->kind == NODE_scalar)
+        return extent_of(p, &n->scalar->value);
+    return n->kind == NODE_extent ? extent_of(p, &n->extent) : guess;
+}
+
+static int64_t iterations(const struct program *p, const struct stmt *s)
+{
+    enum { GUESS = 4 };
+    if (s->kind != STMT_for)
+        return s->kind == STMT_while ? GUESS : 1;
+    int64_t from = bound_value(p, s->e[0], 0), to = bound_value(p, s->e[1], GUESS);
+    int64_t step = s->e[2] ? bound_value(p, s->e[2], 1) : 1;
+    int64_t n = step ? (to - from) / step + 1 : 1;
+    return n < 1 ? 1 : n;
+}
+
+/* Estimates the work of one of the grid's programs. */
+static int64_t statements_work(const struct program *p, const struct stmt *s)
+{
+    int64_t work = 0;
+    for (; s; s = s->next) {
+        int64_t once = statements_work(p, s->body) + statements_work(p, s->alternative);
+        for (int i = 0; i < 4; i++)
+            once += expression_work(p, s->e[i]);
+        work += once * iterations(p, s);
+    }
+    return work;
+}
+
 /* Chooses the grid: usually few programs; sometimes more, with small tiles, than a GPU or the emulator runs at
  * once. */
-static void choose_grid(struct gen *g)
+static void choose_grid(struct gen *g, bool is_small)
 {
-    int what = below(g, 100);
+    int what = is_small ? 0 : below(g, 100);
     g->tile_log = chance(g, 20) ? 12 : 10;
     if (what < 62)
         g->p->grid = 1 + below(g, 3);
@@ -550,7 +602,7 @@ static void choose_grid(struct gen *g)
         g->tile_log = g->p->grid > 64 ? 6 : 8;
 }
 
-struct program *program_generate(struct arena *a, uint64_t seed, const bool *avoid)
+static struct program *generate(struct arena *a, uint64_t seed, bool small_grid, const bool *avoid)
 {
     static const int warps[] = {1, 1, 2, 4, 4, 4, 4, 8, 8, 16};
     struct program *p = NEW(a, struct program);
@@ -561,7 +613,7 @@ struct program *program_generate(struct arena *a, uint64_t seed, const bool *avo
     p->warps = warps[below(&g, 10)];
     p->stages = 1 + below(&g, 4);
     p->no_fusion = chance(&g, 15);
-    choose_grid(&g);
+    choose_grid(&g, small_grid);
     choose_shapes(&g);
     int n = 2 + below(&g, 7);
     while (p->nfunctions < 2 && chance(&g, 20))
@@ -588,4 +640,11 @@ struct program *program_generate(struct arena *a, uint64_t seed, const bool *avo
     if (!has_effect(p->body))
         add_store(&g, &at, 3);
     return p;
+}
+
+struct program *program_generate(struct arena *a, uint64_t seed, const bool *avoid)
+{
+    struct program *p = generate(a, seed, false, avoid);
+    bool is_long = statements_work(p, p->body) * p->grid > WORK_MOST;
+    return is_long ? generate(a, seed, true, avoid) : p;
 }

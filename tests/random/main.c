@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 enum {
-    SECONDS_MOST = 20,
+    SECONDS_MOST = 60,
     JOBS = 64,
     FAILURES = 256,
     REASONS = 32,
