@@ -387,6 +387,11 @@ static void put_guards(const struct emitter *e, const struct ptx_info *info)
 
 static void put_signature(const struct emitter *e, const struct ptx_info *info)
 {
+    if (e->m->func->deterministic)
+        text_str(
+            e->out,
+            "// deterministic: no sum depends on the grid, on the number of warps, or on what the launch "
+            "promises about its arguments\n");
     text_printf(e->out, ".visible .entry %s(", e->m->func->name);
     for (int i = 0; i < info->params.n; i++) {
         text_printf(e->out, "%s\n\t.param .%s ", i ? "," : "", param_type(info->params.at[i].type));

@@ -69,7 +69,7 @@ static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in
             return false;
         }
     } else {
-        mul = p->m->func->fp_fusion ? only_for(p, b, product, INSN_mul) : NULL;
+        mul = p->m->func->fp_fusion && !p->m->func->deterministic ? only_for(p, b, product, INSN_mul) : NULL;
         bool nearest = (form.mods[0] == MOD_none || form.mods[0] == MOD_rn) &&
                        !form.mods[1]; /* no .ftz, which only libdevice uses */
         if (!mul || !nearest || mul->form.type != form.type ||

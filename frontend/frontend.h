@@ -161,6 +161,7 @@ struct spec {
     struct obj **meta_values;
     int num_warps, num_stages, num_ctas, maxnreg;
     bool fp_fusion;
+    bool deterministic;
     enum debug debug;
     const struct target *target;
     bool interpreter; /* the kernel may call plain Python functions (op host_call) */

@@ -240,6 +240,8 @@ struct func {
     int pair_multiple;
     int maxnreg;      /* 0: no limit */
     bool fp_fusion;   /* codegen may contract mul and add to fma */
+    /* no sum may depend on the grid, the number of warps or the launch's promises (fix_order.c) */
+    bool deterministic;
     const struct target *target;
     enum degree degree;
     int shared_bytes; /* bytes of dynamic shared memory; set by opt */
@@ -466,6 +468,10 @@ bool op_is_inside(const struct op *o, const struct op *ancestor);
 bool block_is_inside(const struct block *b, const struct block *outer);
 /* Is v defined outside every region of `loop`? */
 bool value_is_outside(const struct value *v, const struct op *loop);
+/* Does the region of a reduce or scan yield the same for (a, b) as for (b, a)? */
+bool combines_either_way(const struct op *o);
+/* Does the result of a reduce or scan not depend on the order in which it combines elements? */
+bool combines_in_any_order(const struct op *o);
 /* Calls `visit` for every op in order, an op before those in its regions. The callback may erase that op. */
 void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx);
 void block_walk(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);

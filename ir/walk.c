@@ -144,6 +144,33 @@ struct op *block_terminator(const struct block *b)
     return b->last && op_has(b->last, TERMINATOR) ? b->last : NULL;
 }
 
+/* -- regions of reduce and scan -- */
+
+/* The op that combines two elements, if the region does nothing else; else NULL. */
+static const struct op *only_combiner(const struct op *o)
+{
+    const struct block *region = o->regions[0];
+    const struct op *first = region->first, *end = block_terminator(region);
+    if (o->nopnds != 1 || !end || first == end || first->next != end || op_opnd(end, 0) != op_result(first) ||
+        first->nopnds != 2)
+        return NULL;
+    const struct value *a = op_opnd(first, 0), *b = op_opnd(first, 1);
+    return a != b && a->block == region && b->block == region ? first : NULL;
+}
+
+bool combines_either_way(const struct op *o)
+{
+    const struct op *only = only_combiner(o);
+    return only && op_has(only, COMMUTES);
+}
+
+bool combines_in_any_order(const struct op *o)
+{
+    const struct op *only = only_combiner(o);
+    return combines_either_way(o) &&
+           (type_is_int(op_result(only)->type) || only->code == OP_min || only->code == OP_max);
+}
+
 /* -- constants -- */
 
 /* If all elements of the operand equal a constant, do all elements of the result equal that constant? */

@@ -70,6 +70,11 @@ static const struct op *find_persistent_loop(struct func *f)
     return f->persistent ? f->body->first : NULL;
 }
 
+static const struct op *find_free_order(struct func *f)
+{
+    return find_op(f, op_has_free_order);
+}
+
 static bool is_narrow_dot(const struct op *o)
 {
     return o->code == OP_dot && dot_is_narrow(o);

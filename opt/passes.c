@@ -24,6 +24,7 @@ static const char *const order[] = {
     "dce",
     "unroll",
     "single_trip_loops",
+    "fix_order",
     "legalize_dot",
     "raise_tma_load",
     "raise_tma_store",

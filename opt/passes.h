@@ -34,6 +34,7 @@ PASS(unroll, P(traced) | P(tidy), 0, P(canonical) | P(tidy),
      "unroll loops where the program asks for it")
 PASS(single_trip_loops, P(traced) | P(one_program), 0, P(canonical) | P(tidy),
      "load a row once where the launch checks that the loops over it run one iteration each")
+PASS(fix_order, P(traced), P(ordered), P(canonical) | P(tidy), "give sums one order in deterministic kernels")
 PASS(legalize_dot, P(traced), P(legal_dots), P(canonical) | P(tidy),
      "give each dot operand types, and the kernel a number of warps, that tensor cores can multiply")
 PASS(raise_tma_load, P(traced) | P(one_program) | P(legal_dots), P(loads_raised),
@@ -117,6 +118,10 @@ struct opt_options {
  * diag's fatal handler. */
 void opt_run(struct func *f, const struct opt_options *o);
 
+/* -- simplify/fix_order.c -- */
+/* Reports the ops of a traced function, if it is deterministic, to which no pass can give an order. */
+void opt_check_order(struct func *f);
+
 /* -- contracts.c: may the passes run in this order, and does f have the properties that the passes claim? -- */
 enum property {
 #define PROPERTY(name, kind, find, meaning) PROPERTY_##name,
@@ -129,7 +134,7 @@ enum property {
 /* The properties that code generation needs. */
 #define CODEGEN_NEEDS                                                                                        \
     (P(scheduled) | P(legal_dots) | P(scans_lowered) | P(reduces_lowered) | P(tensor_stores_lowered) |       \
-     P(tensor_loads_lowered) | P(offsets) | P(barriers))
+     P(tensor_loads_lowered) | P(ordered) | P(offsets) | P(barriers))
 
 struct property_info {
     const char *name, *kind, *meaning;

@@ -21,6 +21,7 @@ PROPERTY(tidy, order, dead_op, "every op without a side effect has a use")
 PROPERTY(one_program, must, persistent_loop,
          "a CTA runs one program: no loop over programs encloses the ops")
 PROPERTY(legal_dots, must, narrow_dot, "an engine of the target multiplies every dot's operands in their types")
+PROPERTY(ordered, must, free_order, "in deterministic kernels, every sum has one order of additions")
 PROPERTY(loads_raised, order, nothing, "every load that a tensor map can describe is a tensor_load")
 PROPERTY(scans_lowered, must, scan_over_warps, "no scan crosses warps")
 PROPERTY(reduces_lowered, must, reduce_over_warps, "no reduce crosses warps")

@@ -110,6 +110,8 @@ static struct func *trace(struct neso_kernel *k)
     struct func *f = m->is_ir ? parse_ir(k) : frontend_trace(&m->eval, k->jit, &k->spec, k->ir);
     m->eval.at = f ? f->loc : (struct loc){0};
     k->seconds[STAGE_trace] = seconds_now() - start;
+    if (f && f->degree == DEGREE_traced)
+        opt_check_order(f);
     if (!f || m->diag.nerrors)
         return NULL;
     if (!k->id)
@@ -555,6 +557,7 @@ static bool spec_options(struct neso_kernel *k)
     s->num_ctas = 1;
     s->maxnreg = o->max_registers;
     s->fp_fusion = !o->no_fp_fusion;
+    s->deterministic = o->deterministic != 0;
     s->debug = o->debug == DEBUG_asserts                    ? DEBUG_asserts
                : o->debug || (k->jit && k->jit->jit->debug) ? DEBUG_all
                                                             : DEBUG_none;
@@ -851,6 +854,7 @@ neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out)
                                   .num_stages = s->num_stages,
                                   .max_registers = s->maxnreg,
                                   .no_fp_fusion = !s->fp_fusion,
+                                  .deterministic = s->deterministic,
                                   .debug = (int)s->debug};
     return status;
 }

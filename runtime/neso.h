@@ -270,6 +270,10 @@ typedef struct neso_compile_options {
     int num_stages;      /* 0 means 3 */
     int max_registers;   /* 0: no limit */
     int no_fp_fusion;    /* 1: a * b + c rounds twice */
+    /* 1: every sum adds in an order that depends on the kernel's source, on constants and on the length of the axis
+     * only, so that equal rows have equal results whatever the grid, the number of warps and the other arguments are.
+     * Atomics whose effect depends on the order of programs are errors. */
+    int deterministic;
     /* 1: check the kernel's assertions (those of @triton.jit(debug=True) are always checked), and that sums,
      * differences and products of integers do not overflow. 2: check its assertions only. */
     int debug;
@@ -315,7 +319,7 @@ NESO_API neso_status neso_module_variants(neso_module *module, const char *name,
 NESO_API void neso_kernel_release(neso_kernel *kernel);
 
 /* How a launch compiled the kernel, so that neso_kernel_compile does the same: signature, target, num_warps,
- * num_stages, max_registers, no_fp_fusion and debug; everything else is 0. The caller sets `out->size`.
+ * num_stages, max_registers, no_fp_fusion, deterministic and debug; everything else is 0. The caller sets `out->size`.
  * `out->signature` is NULL if an argument cannot be written in one: a named tuple, a descriptor, a function. */
 NESO_API neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out);
 

@@ -92,6 +92,11 @@ static void set_fp_fusion(struct call *c, int64_t value)
     c->spec.fp_fusion = value != 0;
 }
 
+static void set_deterministic(struct call *c, int64_t value)
+{
+    c->spec.deterministic = value != 0;
+}
+
 static void set_debug(struct call *c, int64_t value)
 {
     c->spec.debug = value ? DEBUG_all : DEBUG_none;
@@ -103,6 +108,7 @@ static const struct launch_option launch_options[] = {
     {"maxnreg", set_maxnreg},
     {"enable_fp_fusion", set_fp_fusion},
     {"debug", set_debug},
+    {"deterministic", set_deterministic},
     {"num_ctas", NULL},
     {"sanitize_overflow", NULL},
     {"launch_cooperative_grid", NULL},
@@ -416,7 +422,8 @@ static struct text make_key(struct call *c)
     struct text key;
     text_init(&key, &c->program->scratch);
     text_bytes(&key, (const char *)&c->jit, sizeof c->jit);
-    text_printf(&key, "%d,%d,%d,%d,%d;", s->num_warps, s->num_stages, s->maxnreg, s->fp_fusion, s->debug);
+    text_printf(&key, "%d,%d,%d,%d,%d,%d;", s->num_warps, s->num_stages, s->maxnreg, s->fp_fusion,
+                s->deterministic, s->debug);
     for (int i = 0; s->parts && i < c->callee->nrules - c->callee->has_meta; i++)
         key_parts(s->parts[i], &key);
     for (int i = 0; i < s->nargs; i++) {
@@ -642,6 +649,7 @@ static void take_options(struct spec *s, const struct spec *from)
     s->num_stages = from->num_stages;
     s->maxnreg = from->maxnreg;
     s->fp_fusion = from->fp_fusion;
+    s->deterministic = from->deterministic;
     s->debug = from->debug;
 }
 
@@ -656,6 +664,7 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
                            .num_stages = 3,
                            .num_ctas = 1,
                            .fp_fusion = true,
+                           .deterministic = p->deterministic,
                            .debug = jit->jit->debug ? DEBUG_all : DEBUG_none,
                            .target = p->device->target ? p->device->target : any,
                            .interpreter = !p->device->class->takes_ptx,

@@ -125,6 +125,23 @@ static void reduce_registers(struct select *s, const struct reduction *r, int co
 
 /* -- lanes -- */
 
+/* Combines the lane's own values with those of the lane whose number differs in `bit`, into `own`. Most combinations
+ * are commutative; for the others in deterministic kernels, the values of the lane whose bit is 0 come first. */
+static void combine_lanes(struct select *s, const struct reduction *r, int bit, struct opnd *own,
+                          struct opnd *other)
+{
+    if (s->m->func->deterministic && !combines_either_way(r->op)) {
+        struct opnd is_second = thread_bit(s, bit);
+        for (int i = 0; i < r->n; i++) {
+            enum dtype dt = elem_dtype(op_opnd(r->op, i)->type);
+            struct opnd first = choose_elem(s, dt, is_second, other[i], own[i]);
+            other[i] = choose_elem(s, dt, is_second, own[i], other[i]);
+            own[i] = first;
+        }
+    }
+    select_combine(s, r->op, own, other);
+}
+
 static uint32_t lanes_of_axis(struct select *s, const struct reduction *r)
 {
     uint32_t free_bits = layout_free_bits(r->layout, IN_lane), lanes = 0;
@@ -191,7 +208,7 @@ static void reduce_lanes(struct select *s, const struct reduction *r, struct opn
         struct opnd other[VALUES_MOST];
         for (int i = 0; i < r->n; i++)
             other[i] = shuffle(s, MOD_bfly, values[i], opnd_int(CLASS_b32, INT64_C(1) << bit));
-        select_combine(s, r->op, values, other);
+        combine_lanes(s, r, bit, values, other);
     }
 }
 
@@ -237,7 +254,7 @@ static void combine_either(struct select *s, const struct reduction *r, int bit,
         first[i] = either(s, is_second, second[i], first[i]);
         other[i] = shuffle(s, MOD_bfly, sent, opnd_int(CLASS_b32, INT64_C(1) << bit));
     }
-    select_combine(s, r->op, first, other);
+    combine_lanes(s, r, bit, first, other);
 }
 
 /* The reverse of combine_either: sends the result that the lane holds, and receives the other result of the pair. */

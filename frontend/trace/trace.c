@@ -568,6 +568,7 @@ static struct func *func_for(struct module *m, const struct function *fn, const 
     f->num_ctas = spec->num_ctas ? spec->num_ctas : f->num_ctas;
     f->maxnreg = spec->maxnreg;
     f->fp_fusion = spec->fp_fusion;
+    f->deterministic = spec->deterministic;
     f->target = spec->target;
     f->loc = fn->def->def.name_loc;
     return f;

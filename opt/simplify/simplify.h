@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* simplify.h: the passes of this folder remove ops or replace them by cheaper ones, without changing results. In
  * reading order: fold.c (constants and identities), cse.c, licm.c, dce.c, sink.c; unroll.c, single_trip_loops.c and
- * dedup_loads.c, which rewrite loops and loads of traced functions; remat.c, which runs on scheduled functions.
+ * dedup_loads.c, which rewrite loops and loads of traced functions; fix_order.c (deterministic kernels); remat.c, which runs on scheduled functions.
  * Below are the functions that passes of other folders call too. */
 #ifndef NESO_OPT_SIMPLIFY_SIMPLIFY_H
 #define NESO_OPT_SIMPLIFY_SIMPLIFY_H
@@ -20,6 +20,10 @@ struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value 
 void loop_yield(struct op *loop, int nmore, struct value *const *more); /* appends `more` to the yielded values */
 /* Builds an i1 at b: does the loop run at least one iteration? */
 struct value *loop_runs(struct builder *b, const struct op *loop);
+
+/* -- fix_order.c -- */
+/* Is o, in a deterministic kernel, a reduce or scan whose result depends on the layout of its operands? */
+bool op_has_free_order(const struct op *o);
 
 /* -- unroll.c -- */
 /* Builds, in front of `loop`, a loop each of whose iterations runs `factor` iterations of `loop`, and returns the new

@@ -55,6 +55,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS | INSPECT | DIFF, "depth of software pipelines; 3 is the default") \
     X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "registers a thread may have") \
     X(no_fp_fusion,  0,    "no-fp-fusion",  NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "a * b + c, and a dot and an addition, round twice") \
+    X(deterministic, 0,    "deterministic", NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "every sum adds in an order that depends on neither the grid, the warps nor promises; the default if NESO_DETERMINISTIC=1") \
     X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF | BUNDLE, "the GPU to compile for: see `neso help targets`; sm_90a is the default; of bundle: several, with commas") \
     X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, record, bundle, cubin, sass or c") \
     X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF | BUNDLE, "write to FILE instead of standard output") \

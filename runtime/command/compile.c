@@ -110,6 +110,7 @@ bool read_options(const struct given *g, neso_compile_options *o)
     o->skip = s[OPTION_skip];
     o->params = s[OPTION_param];
     o->no_fp_fusion = s[OPTION_no_fp_fusion] != NULL;
+    o->deterministic = s[OPTION_deterministic] != NULL || is_switched_on("NESO_DETERMINISTIC");
     o->stop_after = s[OPTION_stop_after];
     o->print_after = s[OPTION_print_after];
     o->explain = s[OPTION_explain];

@@ -108,6 +108,8 @@ static bool read_wish(const struct live *l, const struct values *v, neso_compile
     o->skip = v->at[FIELD_skip].s;
     o->params = v->at[FIELD_param].s;
     o->no_fp_fusion = l->given->options[OPTION_no_fp_fusion] != NULL;
+    o->deterministic =
+        l->given->options[OPTION_deterministic] != NULL || is_switched_on("NESO_DETERMINISTIC");
     o->debug = is_switched_on("TRITON_DEBUG");
     return read_number(v, FIELD_num_warps, &o->num_warps, messages) &&
            read_number(v, FIELD_num_stages, &o->num_stages, messages) &&

@@ -46,6 +46,8 @@ static void host_setenv(void *ctx, struct eval *e, const char *name, const char 
         host_interpret(p, e, at);
     if (strcmp(name, "TRITON_DEBUG") == 0)
         p->debug = is_on(value);
+    if (strcmp(name, "NESO_DETERMINISTIC") == 0)
+        p->deterministic = is_on(value);
 }
 
 static double host_seconds(void *ctx)
@@ -139,6 +141,7 @@ static void run(void *arg)
                             .argv = p->options.argv};
     p->is_dry = p->options.compile_only;
     p->debug = is_on(host_getenv(p, "TRITON_DEBUG"));
+    p->deterministic = is_on(host_getenv(p, "NESO_DETERMINISTIC"));
     host_open(p);
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, &p->host);
     m->eval.step_limit = p->context->run_step_limit;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """triton.backends.nvidia.compiler in neso: the options of a kernel, and the names of targets."""
+import os
 import hashlib
 from dataclasses import dataclass, fields
 from typing import Optional, Tuple
@@ -35,6 +36,7 @@ class CUDAOptions:
     ptx_options: Optional[str] = None
     ir_override: Optional[str] = None
     enable_fp_fusion: bool = True
+    deterministic: bool = False  # neso's own: every sum adds in an order that depends on neither the grid nor the warps
     enable_reflect_ftz: bool = True
     launch_cooperative_grid: bool = False
     launch_pdl: bool = False
@@ -72,6 +74,7 @@ class CUDABackend(BaseBackend):
         given = {k: x for k, x in opts.items() if k in self.option_names and x is not None}
         given.setdefault("arch", knobs.runtime.override_arch or f"sm{self.target.arch}")
         given.setdefault("enable_fp_fusion", knobs.language.default_fp_fusion)
+        given.setdefault("deterministic", os.environ.get("NESO_DETERMINISTIC", "0") not in ("", "0"))
         if int(self.target.arch) >= 100:
             given.setdefault("max_num_imprecise_acc_default", 0)
         elif int(self.target.arch) == 90:
