@@ -545,6 +545,10 @@ typedef struct neso_run_options {
      * `trace_bits` bits (0: half of the bits of their type) against a computation in f64 become warnings, one for each op at
      * which a loss began. */
     int trace, trace_bits;
+    /* neso calls this function after each launch, outside of benchmarks, with a line of text: the kernel's name, the grid, and
+     * for each tensor NAME=DIGEST: 16 hexadecimal digits of the SHA-256 of the bytes from its first element to its last one. Equal
+     * lines mean equal bits. It waits for each launch, and copies its tensors to the host. May be NULL. */
+    void (*launched)(void *user, const char *line);
 } neso_run_options;
 
 /* Runs a program, host code and kernels, on the context's device. Returns NESO_FAILED if the program raised an

@@ -345,6 +345,14 @@ void bench_note(struct bench_notes *notes, struct neso_kernel *k);
  * Afterwards the launch's tensors have the same contents as before. */
 void bench_launch(struct program *p, struct eval *e, struct neso_kernel *k, const struct launch *l, struct loc at);
 
+/* -- digests.c -- */
+
+/* The number of bytes from the first element of a tensor to its last one. */
+size_t tensor_span(const struct launch_tensor *t);
+/* Tells neso_run_options.launched what launch l of kernel k left in its tensors. Returns false, with p->fault, if the
+ * device cannot read them. */
+bool digests_tell(struct program *p, struct eval *e, const struct neso_kernel *k, const struct launch *l);
+
 /* -- program.c -- */
 
 /* Calls `find` for an imported module and returns its result as a source; NULL if there is no such file. */

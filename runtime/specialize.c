@@ -698,6 +698,8 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
     c.launch.budget = &p->context->budget;
     if (!launch_traced(&c, k, &f))
         program_raise(e, c.loc, &f);
+    if (p->options.launched && !p->is_timing && !digests_tell(p, e, k, &c.launch))
+        program_raise(e, c.loc, &p->fault);
     if (p->options.timing == NESO_TIMING_LAUNCHES && !p->is_timing && p->device->class->takes_ptx)
         bench_launch(p, e, k, &c.launch, c.loc);
     return compiled_obj(e, k);

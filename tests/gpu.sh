@@ -12,6 +12,8 @@
 #   mma      a matmul with the instructions of GPUs before Hopper (mma.sync, cp.async), for neso and for Triton
 #   random   2,000 random dots against a float64 oracle; 1,000 random kernels compared with the interpreter and the emulator
 #   insns    every PTX instruction that neso emits, on the GPU, in the emulator, and as the PTX ISA says
+#   bits     every test program on the emulator and on the GPU: after each launch, every tensor has equal bits; a line "# bits: WHY" in a
+#            program, among its first five, says why its bits may differ
 #   interpreter   a launch in neso's interpreter and in Triton's
 #   counts   the emulator's counts compared with ncu's: sectors, wavefronts, tensor instructions, barriers (needs ncu)
 #   embed    the C of `--emit c` with the driver alone, and what a launch costs over the driver's
@@ -119,6 +121,29 @@ part_gate() {
 }
 
 part_insns() { check "every instruction" 200 build/gpu_insns cuda; cat "$out/last"; }
+
+bits_of() { # FILE: digests on both devices, side by side
+    local base=$out/bits/${1##*/} device
+    for device in emulator cuda; do
+        timeout 150 "$neso" run --device $device --digests="$base.$device" "$1" >"$base.$device.log" 2>&1 || { echo "exit $? on $device"; return 1; }
+    done
+    echo "$(wc -l <"$base.emulator") launches"
+    diff "$base.emulator" "$base.cuda" | head -n 4 | cut -c1-200
+    cmp -s "$base.emulator" "$base.cuda"
+}
+
+part_bits() {
+    local f; mkdir -p "$out/bits"
+    for f in tests/programs/*.py; do
+        marked "$f" cuda && marked "$f" emulator && ! head -n 5 "$f" | grep -q '^# bits: ' || continue
+        while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+        { bits_of "$f" >"$out/bits/${f##*/}.found" 2>&1; echo $? >>"$out/results"; } &
+    done
+    wait
+    for f in "$out"/bits/*.found; do [ "$(wc -l <"$f")" = 1 ] || { echo "${f##*/}"; cat "$f"; }; done
+    awk '/launches$/ { n += $1 } END { print n " launches compared" }' "$out"/bits/*.found
+    gather
+}
 
 part_interpreter() {
     echo "neso's interpreter:"; check "neso's interpreter" 60 "$neso" run --device interpreter bench/programs/interpreter.py; cat "$out/last"

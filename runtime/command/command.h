@@ -28,6 +28,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(break,         0,    "break",         "PLACE",   RUN,           "stop at FILE:LINE, in the first program that reaches it, or in a given one: FILE:LINE@3, FILE:LINE@1,2,0") \
     X(races,         0,    "races",         "HOW LONG",RUN,           "check the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
     X(trace,         0,    "trace",         "WHAT",    RUN,           "on the interpreter: nan says where a stored NaN or inf began, precision (precision:N) which stored results lost more than N bits, and where") \
+    X(digests,       0,    "digests",       "[=FILE]",RUN,           "after each launch, write a line with a digest of each tensor, to standard error or FILE: equal lines mean equal bits") \
     X(check,         0,    "check",         NULL,      RUN,           "before a kernel's first launch, compare its PTX in the emulator with the interpreter; --verbose: say what each check found") \
     X(counts,        0,    "counts",        "[=FILE]", RUN | BENCH,          "on the emulator: print the counted costs of launches; also as JSON in FILE (see `neso help counts`)") \
     X(sample,        0,    "sample",        "N",       RUN | BENCH,          "with --counts: run N program instances of each launch only; results are incomplete") \

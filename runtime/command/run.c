@@ -22,6 +22,7 @@ struct session {
     struct progress progress;
     int nkernels;         /* compiled so far */
     struct buffer record; /* for --record */
+    FILE *digests;        /* for --digests; NULL: standard error */
 };
 
 /* Keeps a record, once. */
@@ -133,6 +134,15 @@ static void checked(void *user, const neso_checked *x)
             *x->without ? x->without : "nothing");
 }
 
+static void launched(void *user, const char *line)
+{
+    struct session *s = user;
+    progress_clear(&s->progress);
+    if (!s->digests)
+        fflush(stdout);
+    fprintf(s->digests ? s->digests : stderr, "%s\n", line);
+}
+
 /* Reads a line of standard input. */
 static const char *ask(void *user, const char *prompt)
 {
@@ -192,6 +202,16 @@ static bool choose_trace(const struct given *g, int *trace, int *bits)
     return false;
 }
 
+/* Opens the file of --digests; returns false if it cannot be written. */
+static bool open_digests(struct session *s)
+{
+    const char *path = s->given->options[OPTION_digests];
+    if (!path || !*path)
+        return true;
+    s->digests = fopen(path, "w");
+    return s->digests || complain("cannot write %s", path) == GOOD;
+}
+
 static int run_program(struct session *s, const char *path, const char *text, size_t length)
 {
     const struct given *g = s->given;
@@ -213,9 +233,10 @@ static int run_program(struct session *s, const char *path, const char *text, si
     o.params = g->options[OPTION_param];
     o.keep_device = g->options[OPTION_device] != NULL;
     o.ask = ask;
+    o.launched = g->options[OPTION_digests] ? launched : NULL;
     int sample;
     if (!choose_trace(g, &o.trace, &o.trace_bits) || !choose_races(g, &o.races) ||
-        !number(g, OPTION_sample, &sample))
+        !number(g, OPTION_sample, &sample) || !open_digests(s))
         return BAD;
     neso_status status = neso_context_use_device(s->ctx, choose_device(g), NULL);
     if (status != NESO_OK)
@@ -228,6 +249,8 @@ static int run_program(struct session *s, const char *path, const char *text, si
         fprintf(stderr, "neso: running %s on %s\n", path, neso_context_device_text(s->ctx));
     status = neso_program_run(s->ctx, path, text, length, &o);
     progress_clear(&s->progress);
+    if (s->digests)
+        fclose(s->digests);
     int result = report(g, s->ctx, status);
     if (status == NESO_OUT_OF_MEMORY)
         result = FAILED; /* the program reached a limit, which is not bad input */

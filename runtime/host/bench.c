@@ -285,14 +285,6 @@ static void relaunch(struct eval *e, void *ctx)
         program_raise(e, r->at, &r->p->fault);
 }
 
-static size_t tensor_span(const struct launch_tensor *t)
-{
-    int64_t last = 0;
-    for (int i = 0; i < t->rank; i++)
-        last += t->shape[i] > 0 ? (t->shape[i] - 1) * t->stride[i] : 0;
-    return (size_t)(last + 1) * t->elem_bytes;
-}
-
 /* Copies tensors to the backups, or with `back`, the backups to the tensors. Returns false if there is no
  * memory, or if the device fails. */
 static bool copy_tensors(struct program *p, struct backup *backups, int n, bool back)
