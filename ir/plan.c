@@ -121,3 +121,116 @@ void expr_print(const struct expr *e, struct text *out, const char *(*name)(cons
             text_str(out, expr_words[s->code]);
     }
 }
+
+struct infix {
+    const struct expr *e;
+    struct text *out;
+    const char *(*name)(const void *ctx, int64_t i);
+    const void *ctx;
+};
+
+/* The first step of the operand that ends with step `last`. */
+static int operand_start(const struct expr *e, int last)
+{
+    int wanted = 1;
+    for (int i = last; i >= 0; i--) {
+        wanted += e->at[i].code > EXPR_grid ? 1 : -1;
+        if (!wanted)
+            return i;
+    }
+    return 0;
+}
+
+static bool is_number(const struct expr *e, int from, int last, int64_t i)
+{
+    return from == last && e->at[from].code == EXPR_const && e->at[from].i == i;
+}
+
+/* Prints steps `from` to `last`; in parentheses if their operator binds less than `bind` (1: sums, 2: products). */
+static void put_infix(const struct infix *x, int from, int last, int bind)
+{
+    const struct expr_step *s = &x->e->at[last];
+    if (s->code <= EXPR_grid) {
+        struct expr one = {&x->e->at[last], 1, 1};
+        expr_print(&one, x->out, x->name, x->ctx);
+        return;
+    }
+    const int right = operand_start(x->e, last - 1);
+    const bool is_sum = s->code == EXPR_add || s->code == EXPR_sub,
+               is_call = s->code == EXPR_min || s->code == EXPR_max;
+    const int own = is_sum ? 1 : 2;
+    const int64_t none = is_sum ? 0 : 1;
+    if (!is_call && s->code != EXPR_rem && is_number(x->e, right, last - 1, none)) {
+        put_infix(x, from, right - 1, bind);
+        return;
+    }
+    if ((s->code == EXPR_add || s->code == EXPR_mul) && is_number(x->e, from, right - 1, none)) {
+        put_infix(x, right, last - 1, bind);
+        return;
+    }
+    const bool in_parentheses = !is_call && own < bind;
+    text_str(x->out, is_call ? expr_words[s->code] : "");
+    text_str(x->out, is_call || in_parentheses ? "(" : "");
+    put_infix(x, from, right - 1, is_call ? 0 : own);
+    const char *word = s->code == EXPR_div ? "//" : s->code == EXPR_rem ? "%" : expr_words[s->code];
+    text_str(x->out, is_call ? "," : " ");
+    text_str(x->out, is_call ? "" : word);
+    text_str(x->out, " ");
+    put_infix(x, right, last - 1, is_call ? 0 : s->code == EXPR_add || s->code == EXPR_mul ? own : own + 1);
+    text_str(x->out, is_call || in_parentheses ? ")" : "");
+}
+
+static bool adds(const struct expr_step *s)
+{
+    return s->code == EXPR_add || s->code == EXPR_sub;
+}
+
+/* Appends the steps of e, with sums of constants computed: x - 1 + 1 becomes x. Returns the number of steps. */
+static int simplify(const struct expr *e, struct expr_step *out)
+{
+    int n = 0;
+    for (int i = 0; i < e->n; i++) {
+        out[n++] = e->at[i];
+        if (n < 4 || !adds(&out[n - 1]) || out[n - 2].code != EXPR_const || !adds(&out[n - 3]) ||
+            out[n - 4].code != EXPR_const)
+            continue;
+        const int64_t x = out[n - 4].i * (out[n - 3].code == EXPR_sub ? -1 : 1),
+                      y = out[n - 2].i * (out[n - 1].code == EXPR_sub ? -1 : 1);
+        n -= 4;
+        if (x + y != 0) {
+            out[n++] = (struct expr_step){EXPR_const, x + y < 0 ? -(x + y) : x + y};
+            out[n++] = (struct expr_step){x + y < 0 ? EXPR_sub : EXPR_add, 0};
+        }
+    }
+    return n;
+}
+
+enum { STEPS_MOST = 256 };
+
+void expr_print_infix(const struct expr *e, struct text *out, const char *(*name)(const void *ctx, int64_t i),
+                      const void *ctx)
+{
+    struct expr_step steps[STEPS_MOST];
+    if (!e->n || e->n > STEPS_MOST)
+        return;
+    const struct expr simple = {steps, simplify(e, steps), STEPS_MOST};
+    put_infix(&(struct infix){&simple, out, name, ctx}, 0, simple.n - 1, 0);
+}
+
+void expr_print_condition(const struct expr *e, struct text *out,
+                          const char *(*name)(const void *ctx, int64_t i), const void *ctx)
+{
+    const int last = e->n - 1;
+    struct expr left = *e, right = {.n = 0};
+    if (last > 0 && e->at[last].code == EXPR_sub) {
+        const int at = operand_start(e, last - 1);
+        left.n = at;
+        right = (struct expr){e->at + at, last - at, 0};
+    }
+    expr_print_infix(&left, out, name, ctx);
+    text_str(out, " >= ");
+    if (right.n)
+        expr_print_infix(&right, out, name, ctx);
+    else
+        text_char(out, '0');
+}

@@ -78,6 +78,13 @@ bool expr_equal(const struct expr *a, const struct expr *b);
 void expr_print(const struct expr *e, struct text *out, const char *(*name)(const void *ctx, int64_t i),
                 const void *ctx);
 
+/* Prints as in Python, in simple form: (M - 1) * sa + K - 1. */
+void expr_print_infix(const struct expr *e, struct text *out, const char *(*name)(const void *ctx, int64_t i),
+                      const void *ctx);
+/* Prints the condition that e is at least 0, as a comparison if e is a difference: sc >= N. */
+void expr_print_condition(const struct expr *e, struct text *out, const char *(*name)(const void *ctx, int64_t i),
+                          const void *ctx);
+
 bool tensor_map_equal(const struct tensor_map *a, const struct tensor_map *b);
 /* Returns false if the GPU cannot encode the map. */
 bool tensor_map_eval(const struct tensor_map *m, const int64_t *args, const uint32_t grid[3],

@@ -491,6 +491,26 @@ typedef struct neso_measurement {
 /* What `save` returns for a path to which programs may not write. */
 #define NESO_SAVE_OUTSIDE 2
 
+/* What is proven of a load, store or atomic of a kernel, for one launch. The struct and its texts live until the callback
+ * returns. */
+typedef struct neso_access {
+    size_t size;
+    const char *kernel;
+    const char *kind;   /* "load", "store" or "atomic" */
+    const char *tensor; /* the parameter that the address starts from; NULL: unknown */
+    const char *file;   /* NULL: unknown */
+    uint32_t line, column;
+    /* 1: every access is within the tensor; in `bounds` which elements are accessed, in every launch that fulfils the
+     * conditions that it names. 0: that is not proven, for the reason in `bounds`. */
+    int in_bounds;
+    const char *bounds;
+    /* 1: no two programs of the launch access one element, of which one writes without both being atomic; `programs` says
+     * why, or why that is not proven. */
+    int apart;
+    const char *programs;
+    int ran; /* 1: the interpreter, which checks every access, has run the launch without an error */
+} neso_access;
+
 typedef struct neso_run_options {
     size_t size;
     int argc; /* arguments of the program; argv[0] is its name */
@@ -549,6 +569,9 @@ typedef struct neso_run_options {
      * for each tensor NAME=DIGEST: 16 hexadecimal digits of the SHA-256 of the bytes from its first element to its last one. Equal
      * lines mean equal bits. It waits for each launch, and copies its tensors to the host. May be NULL. */
     void (*launched)(void *user, const char *line);
+    /* On the interpreter, neso calls this function after each launch, for each load, store and atomic of the kernel. Index
+     * arithmetic counts as free of overflow, divisors as positive. May be NULL. */
+    void (*accessed)(void *user, const neso_access *access);
 } neso_run_options;
 
 /* Runs a program, host code and kernels, on the context's device. Returns NESO_FAILED if the program raised an

@@ -26,9 +26,8 @@ static void hurry(void *ctx, struct loc at)
     diag_fatal(&r->diag, at, passed, limit);
 }
 
-static struct func *read_ir(struct neso_kernel *k, struct rebuild *r)
+struct func *rebuild_parse(struct neso_kernel *k, struct rebuild *r, const struct fallback_source *from)
 {
-    const struct fallback_source *from = &k->fallback_source;
     diag_init(&r->diag, &r->arena);
     r->diag.fatal = &r->unwind;
     r->diag.hurry = budget_is_limited(r->budget) ? hurry : NULL;
@@ -53,7 +52,7 @@ static void compile(struct neso_kernel *k, struct rebuild *r, const char *withou
     r->skip = skip.s;
     const struct opt_options options = {.skip = skip.s};
     const struct codegen_options how = {.verbose = k->options.verbose_ptx, .debug_loc = true, .skip = skip.s};
-    struct func *f = read_ir(k, r);
+    struct func *f = rebuild_parse(k, r, &k->fallback_source);
     if (!f)
         return;
     opt_run(f, &options);
@@ -62,7 +61,7 @@ static void compile(struct neso_kernel *k, struct rebuild *r, const char *withou
         codegen_emit(f, &how, &r->ptx, &r->info);
 }
 
-static void open_memory(struct neso_kernel *k, struct rebuild *r, struct budget *budget)
+void rebuild_open(struct neso_kernel *k, struct rebuild *r, struct budget *budget)
 {
     const struct neso_context *c = k->module->context;
     memset(r, 0, sizeof *r);
@@ -74,7 +73,7 @@ static void open_memory(struct neso_kernel *k, struct rebuild *r, struct budget 
 
 bool rebuild_make(struct neso_kernel *k, struct rebuild *r, const char *without, struct budget *budget)
 {
-    open_memory(k, r, budget);
+    rebuild_open(k, r, budget);
     if (setjmp(r->unwind) == 0) {
         compile(k, r, without);
         return r->diag.nerrors == 0 && r->ptx.len > 0;
@@ -84,14 +83,14 @@ bool rebuild_make(struct neso_kernel *k, struct rebuild *r, const char *without,
 
 bool rebuild_read(struct neso_kernel *k, struct rebuild *r, enum variant which, struct budget *budget)
 {
-    open_memory(k, r, budget);
+    rebuild_open(k, r, budget);
     return setjmp(r->unwind) == 0 && bundle_variant(k, which, &r->arena, &r->ptx, &r->info);
 }
 
 const struct func *rebuild_trace(struct neso_kernel *k, struct rebuild *r, struct budget *budget)
 {
-    open_memory(k, r, budget);
-    return setjmp(r->unwind) == 0 ? read_ir(k, r) : NULL;
+    rebuild_open(k, r, budget);
+    return setjmp(r->unwind) == 0 ? rebuild_parse(k, r, &k->fallback_source) : NULL;
 }
 
 void rebuild_free(struct rebuild *r)

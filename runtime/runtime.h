@@ -267,6 +267,17 @@ bool rebuild_read(struct neso_kernel *k, struct rebuild *r, enum variant which, 
 /* Only parses the traced IR; NULL after errors. */
 const struct func *rebuild_trace(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
 void rebuild_free(struct rebuild *r);
+/* Gives r memory of its own. Whoever calls rebuild_parse first sets r->unwind, for lack of memory. */
+void rebuild_open(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
+/* Parses a traced IR into r; NULL after errors. */
+struct func *rebuild_parse(struct neso_kernel *k, struct rebuild *r, const struct fallback_source *from);
+
+/* -- proofs.c -- */
+
+/* Tells neso_run_options.accessed what is proven of the accesses of k, on the interpreter, in launch l, which ended
+ * without an error if `ran`. */
+void proofs_tell(struct program *p, struct neso_kernel *k, const struct launch *l, bool ran);
+void proofs_free(struct program *p);
 
 /* -- cross_check.c -- */
 
@@ -394,6 +405,7 @@ struct program {
     void *lent;         /* the pool of tensors and spare device memory, private to host.c */
     struct hosting *hosting; /* state of the running launch, private to specialize.c */
     struct debugger debugger;
+    struct kernel_proofs *proofs; /* private to proofs.c */
     uint64_t launches;  /* launches made so far */
     uint64_t products;  /* matrix products computed so far by the device's library */
     bool deterministic; /* NESO_DETERMINISTIC is set: launches that do not say otherwise are deterministic */

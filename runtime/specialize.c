@@ -696,7 +696,10 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
     c.launch.write = write_print;
     c.launch.write_ctx = p;
     c.launch.budget = &p->context->budget;
-    if (!launch_traced(&c, k, &f))
+    bool ran = launch_traced(&c, k, &f);
+    if (p->options.accessed)
+        proofs_tell(p, k, &c.launch, ran);
+    if (!ran)
         program_raise(e, c.loc, &f);
     if (p->options.launched && !p->is_timing && !digests_tell(p, e, k, &c.launch))
         program_raise(e, c.loc, &p->fault);

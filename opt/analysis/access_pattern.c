@@ -468,7 +468,9 @@ static const char *find(struct affine_table *t, const struct op *o, const struct
 /* Returns false if the mask is not a conjunction of bounds. */
 static bool conditions_of_access(struct affine_table *t, const struct op *o, struct conditions *c)
 {
-    const struct value *mask = op_opnd(o, o->code == OP_store ? 2 : 1);
+    const struct value *mask = o->code == OP_load         ? op_opnd(o, 1)
+                               : o->code == OP_atomic_cas ? NULL
+                                                          : op_opnd(o, 2);
     return conditions_of(t, type_is_tile(op_opnd(o, 0)->type) ? mask : NULL, c);
 }
 

@@ -52,6 +52,8 @@ struct affine_table {
     const struct axis_table *axes; /* results of axis_info.c; NULL until tma_alignment.c needs them */
     const struct op *const *single_trips;  /* the loops that the analysis treats as having a single iteration */
     int nsingle_trips;
+    /* for proof.c: more minima have maxima; other passes keep their guards, and so their code */
+    bool is_proof;
 };
 bool is_single_trip(const struct affine_table *t, const struct op *loop);
 struct affine_table *affine_new(struct func *f); /* allocated in scratch; the table analyses values on demand */
@@ -167,6 +169,11 @@ struct guards {
     struct expr at[GUARDS_OF_ACCESS_MOST];
     int n;
 };
+/* The maximum of p over all programs and iterations; false: it is unknown. `depth` is 0. */
+bool largest_expr(struct affine_table *t, const struct poly *p, int depth, struct guards *g, struct expr *out);
+/* The largest index that the access has along a dimension; `tile` is the type of its address. */
+bool last_expr(struct affine_table *t, const struct access_dim *d, const struct type *tile, struct guards *g,
+               struct expr *out);
 /* Adds an empty expression, which the caller fills; NULL: there are too many guards. */
 struct expr *guard_new(struct guards *g);
 void guards_add(struct func *f, const struct guards *g); /* adds guards that f does not have yet */

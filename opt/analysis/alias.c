@@ -42,9 +42,6 @@ bool base_expr(struct affine_table *t, const struct access *a, struct expr *out)
 
 /* -- the maximum of a value over all programs and iterations -- */
 
-static bool largest_expr(struct affine_table *t, const struct poly *p, int depth, struct guards *g,
-                         struct expr *out);
-
 static bool largest_opnd(struct affine_table *t, const struct op *o, int i, int depth, struct guards *g,
                          struct expr *out)
 {
@@ -59,14 +56,56 @@ static bool largest_quotient(struct affine_table *t, const struct op *o, int dep
 {
     struct arena *arena = t->f->module->arena;
     const struct affine *x = affine_of(t, op_opnd(o, 0)), *y = affine_of(t, op_opnd(o, 1));
-    if (!x || !y || !poly_is_uniform(t, &y->p) || !poly_is_nonnegative(t, &x->p, NULL))
+    if (!x || !y || !poly_is_nonnegative(t, &x->p, NULL))
         return false;
+    if (!poly_is_uniform(t, &y->p)) { /* at most x, and less than y */
+        bool known = t->is_proof && largest_opnd(t, o, o->code == OP_divs ? 0 : 1, depth, g, out);
+        expr_push(arena, out, EXPR_const, o->code == OP_divs ? 0 : 1);
+        expr_push(arena, out, EXPR_sub, 0);
+        return known;
+    }
     bool is_quotient = o->code == OP_divs, good = !is_quotient || largest_opnd(t, o, 0, depth, g, out);
     good = good && poly_expr(t, &y->p, out);
     expr_push(arena, out, is_quotient ? EXPR_div : EXPR_const, is_quotient ? 0 : 1);
     if (!is_quotient)
         expr_push(arena, out, EXPR_sub, 0);
     return good;
+}
+
+/* Adds the guard that the loop counts up, unless its step is a constant. */
+static bool counts_up(struct affine_table *t, const struct op *loop, struct guards *g)
+{
+    struct arena *arena = t->f->module->arena;
+    int64_t step;
+    if (value_const_int(op_opnd(loop, 2), &step))
+        return step > 0;
+    const struct affine *x = affine_of(t, op_opnd(loop, 2));
+    struct expr *e = guard_new(g), out = {0};
+    if (!e || !x || !poly_expr(t, &x->p, &out))
+        return false;
+    expr_push(arena, &out, EXPR_const, 1);
+    expr_push(arena, &out, EXPR_sub, 0);
+    *e = out;
+    return true;
+}
+
+/* The maximum of a minimum: that of either operand, if the other one's is unknown. */
+static bool least_maximum(struct affine_table *t, const struct op *o, int depth, struct guards *g,
+                          struct expr *out)
+{
+    int found = 0;
+    for (int i = 0; i < 2; i++) {
+        const int nsteps = out->n, nguards = g->n;
+        if (largest_opnd(t, o, i, depth, g, out)) {
+            found++;
+        } else {
+            out->n = nsteps;
+            g->n = nguards;
+        }
+    }
+    if (found == 2)
+        expr_push(t->f->module->arena, out, EXPR_min, 0);
+    return found > 0;
 }
 
 static bool largest_value(struct affine_table *t, const struct value *v, int depth, struct guards *g,
@@ -78,7 +117,7 @@ static bool largest_value(struct affine_table *t, const struct value *v, int dep
         return false;
     switch (o->code) {
     case OP_for: { /* a counter that counts up */
-        bool good = !v->def && largest_opnd(t, o, 1, depth, g, out);
+        bool good = !v->def && (!t->is_proof || counts_up(t, o, g)) && largest_opnd(t, o, 1, depth, g, out);
         expr_push(arena, out, EXPR_const, 1);
         expr_push(arena, out, EXPR_sub, 0);
         return good;
@@ -91,6 +130,9 @@ static bool largest_value(struct affine_table *t, const struct value *v, int dep
     case OP_divs:
     case OP_rems: return largest_quotient(t, o, depth, g, out);
     case OP_mins:
+        if (t->is_proof)
+            return least_maximum(t, o, depth, g, out);
+        /* fall through */
     case OP_maxs: {
         bool good = largest_opnd(t, o, 0, depth, g, out) && largest_opnd(t, o, 1, depth, g, out);
         expr_push(arena, out, o->code == OP_mins ? EXPR_min : EXPR_max, 0);
@@ -154,8 +196,7 @@ static bool largest_term(struct affine_table *t, const struct term *x, int depth
     return good;
 }
 
-static bool largest_expr(struct affine_table *t, const struct poly *p, int depth, struct guards *g,
-                         struct expr *out)
+bool largest_expr(struct affine_table *t, const struct poly *p, int depth, struct guards *g, struct expr *out)
 {
     struct arena *arena = t->f->module->arena;
     if (depth > t->f->module->params->alias_largest_depth)
@@ -171,9 +212,8 @@ static bool largest_expr(struct affine_table *t, const struct poly *p, int depth
     return true;
 }
 
-/* The largest index that the access has along a dimension. */
-static bool last_expr(struct affine_table *t, const struct access_dim *d, const struct type *tile,
-                      struct guards *g, struct expr *out)
+bool last_expr(struct affine_table *t, const struct access_dim *d, const struct type *tile, struct guards *g,
+               struct expr *out)
 {
     struct arena *arena = t->f->module->arena;
     if (d->nbounds) {

@@ -7,7 +7,8 @@
  *     slice.c             the dot on which a tile depends
  *     affine.c            addresses and conditions as polynomials of indices and scalars (affine.h)
  *     access_pattern.c    the box of an array that a load or store accesses (affine.h)
- *     alias.c             whether the kernel may write memory that a load reads */
+ *     alias.c             whether the kernel may write memory that a load reads
+ *     proof.c             which elements an access reaches in every launch, and whether programs can meet (proof.h) */
 #ifndef NESO_OPT_ANALYSIS_ANALYSIS_H
 #define NESO_OPT_ANALYSIS_ANALYSIS_H
 

@@ -417,7 +417,8 @@ static char *read_input(size_t *length)
 int check_command(const struct given *g)
 {
     struct checking c = {.given = g, .is_json = g->options[OPTION_json] != NULL};
-    if (c.is_json)
+    int accesses = GOOD;
+    if (c.is_json && !g->options[OPTION_accesses])
         printf("[");
     for (int i = 0; i < g->argc; i++) {
         bool is_input = strcmp(g->argv[i], "-") == 0;
@@ -426,10 +427,13 @@ int check_command(const struct given *g)
             return complain("cannot read %s: %s", g->argv[i], strerror(errno));
         c.path = is_input ? "stdin.py" : g->argv[i];
         c.text = text;
-        check_text(&c);
+        if (g->options[OPTION_accesses])
+            accesses = check_accesses(g, c.path, c.text, c.length) == GOOD ? accesses : FAILED;
+        else
+            check_text(&c);
         free(text);
     }
-    if (c.is_json)
+    if (c.is_json && !g->options[OPTION_accesses])
         puts("]");
-    return c.nerrors ? FAILED : GOOD;
+    return c.nerrors ? FAILED : accesses;
 }

@@ -152,6 +152,10 @@ void check_json(const struct given *g, const char *path, const char *text, size_
 /* Prints a signature for a kernel that is not launched, of types that its parameters' names suggest. Returns
  * false if the kernel does not compile with it. */
 bool check_guess(neso_context *ctx, neso_module *module, const char *kernel, struct buffer *signature);
+/* -- accesses.c -- */
+/* Carries out `neso check --accesses` for one file. Returns GOOD, or FAILED if the program fails. */
+int check_accesses(const struct given *g, const char *path, const char *text, size_t length);
+
 
 /* -- json.c -- */
 void build_json(const struct build *b, struct buffer *out);

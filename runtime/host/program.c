@@ -202,6 +202,7 @@ neso_status neso_program_run(neso_context *context, const char *name, const char
     budget->limit_bytes = 0; /* no limit, so that the remaining messages fit */
     bench_close(&p);
     host_close(&p);
+    proofs_free(&p);
     drop_kernels(&p);
     arena_free(&p.scratch);
     report_leave(p.module, status);
