@@ -261,6 +261,23 @@ void trace_statement(struct eval *e, struct scope *s, struct loc at);
 void host_site_run(struct eval *e, const struct host_site *site, const char *const *values, char *result);
 /* Returns a scope with the variables at the site, as objects: those of its function, or of a caller `up` calls above. */
 struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values, int up);
+/* Returns the site's function, or the caller `up` calls above it; *first is the index of its variables' first value. */
+const struct host_site *host_site_frame(struct eval *e, const struct host_site *site, int up, int *first);
+
+/* -- expression.c: the debugger's expressions -- */
+struct expression {
+    const struct ast *tree;
+    struct func *func; /* its parameters: those of the kernel, then one for each value of the frame */
+    int first;         /* the index of the frame's first value among those of the site */
+    struct spec spec;  /* its sites: calls of the host, and last the one that has the result */
+};
+/* Parses an expression, and traces it into a function that computes it from the values of a frame: that of the site,
+ * or `up` calls above. Reports errors to diag, or raises an exception. If only the language refuses the expression, x->tree
+ * is set. */
+void frontend_trace_expression(struct eval *e, const struct host_site *site, int up, const struct func *kernel,
+                               const struct spec *spec, const char *text, struct expression *x);
+/* Returns the result that the last site of an expression gets. */
+struct obj *host_site_result(struct eval *e, const struct host_site *site, const char *const *values);
 
 /* -- promote.c: operators on tensors -- */
 /* Converts a constant or tensor to a tensor. A number gets the type that it has without another operand. An

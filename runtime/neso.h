@@ -572,6 +572,8 @@ typedef struct neso_run_options {
     /* On the interpreter, neso calls this function after each launch, for each load, store and atomic of the kernel. Index
      * arithmetic counts as free of overflow, divisors as positive. May be NULL. */
     void (*accessed)(void *user, const neso_access *access);
+    /* 1: on the interpreter, the debugger also stops where a value first becomes a NaN: once for each operation of a kernel. */
+    int break_nan;
 } neso_run_options;
 
 /* Runs a program, host code and kernels, on the context's device. Returns NESO_FAILED if the program raised an

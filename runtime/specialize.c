@@ -535,7 +535,9 @@ static void run_site(struct hosting *h, const struct stop *stop)
 {
     struct eval *e = h->eval;
     e->calls = stop->outside;
-    if (stop->site->kind == SITE_statement)
+    if (stop->call->nan_at)
+        debugger_nan(h->program, e, stop);
+    else if (stop->site->kind == SITE_statement)
         debugger_prompt(h->program, e, stop);
     else
         host_site_run(e, stop->site, stop->call->values, stop->call->result);
@@ -549,9 +551,10 @@ static bool answer(void *ctx, const struct host_call *call)
     struct hosting *h = ctx;
     struct eval *e = h->eval;
     const struct host_site *site = h->kernel->spec.sites.at[call->site];
-    if (site->kind == SITE_statement && !debugger_stops(h->program, site, call->pid))
+    if (site->kind == SITE_statement && !call->nan_at && !debugger_stops(h->program, site, call->pid))
         return true;
-    struct stop stop = {site, call, calls_to(h, site->loc), h->kernel->name, h->launch, h->kernel->traced};
+    struct stop stop = {
+        site, call, calls_to(h, site->loc), h->kernel->name, h->launch, h->kernel->traced, &h->kernel->spec};
     const struct stop *outer = h->stop;
     jmp_buf here, *fatal = e->diag->fatal;
     struct handler handler;
@@ -594,6 +597,7 @@ static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
     diag_hurry(c->eval->diag, eval_place(c->eval, c->loc));
     c->launch.host = answer;
     c->launch.host_ctx = &h;
+    c->launch.finds_nan = &p->debugger.finds_nan;
     p->hosting = &h;
     bool good = kernel_launch(k, &c->launch, f);
     p->hosting = outer;
@@ -668,7 +672,7 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
                            .debug = jit->jit->debug ? DEBUG_all : DEBUG_none,
                            .target = p->device->target ? p->device->target : any,
                            .interpreter = !p->device->class->takes_ptx,
-                           .stops = p->options.break_at != NULL};
+                           .stops = p->options.break_at || p->debugger.finds_nan};
     if (how.like)
         take_options(&c.spec, how.like);
     bind(&c, args);

@@ -4,6 +4,7 @@
  *
  * Most of them build one op that moves no data: the elements keep their row-major order. */
 #include "frontend/builtins/handlers.h"
+#include "frontend/python/python.h"
 
 #include <limits.h>
 #include <string.h>
@@ -585,10 +586,83 @@ static bool is_full_slice(const struct obj *x)
            (!x->slice.step || x->slice.step->kind == OBJ_none);
 }
 
+/* Returns n indices along a dimension, as i32: start, start + step, ... */
+static struct value *indices(struct builder *b, int64_t start, int64_t step, int n)
+{
+    struct value *i = build_range(b, 0, n);
+    i = build_binary(b, OP_mul, i, build_const_int(b, i->type, step));
+    return build_binary(b, OP_add, i, build_const_int(b, i->type, start));
+}
+
+/* Returns the elements of x that an index, an int or a slice, selects along a dimension, which remains. */
+static struct obj *take(struct eval *e, struct obj *x, int dim, struct obj *index, struct loc at)
+{
+    const struct lang_type *i32 = lang_number(e, DT_i32, false);
+    int shape[RANK_MAX], rank = rank_of(x), n = shape_of(x)[dim], count = 1;
+    int64_t k = 0;
+    struct builder *b = trace_builder(e, at);
+    struct obj *i;
+    memcpy(shape, shape_of(x), sizeof(int) * (size_t)rank);
+    if (index->kind == OBJ_slice) {
+        struct slice_range r = slice_resolve(e, index, n, at);
+        count = (int)r.n;
+        if (count == 0 || (count & (count - 1)) != 0)
+            eval_raise(e, at, "IndexError", ERR_slice_size, count);
+        i = tensor_new(e, indices(b, r.start, r.step, count), i32, 1, &count);
+    } else if (index->kind == OBJ_tensor) {
+        i = tensor_to_block(e, tensor_cast(e, index, i32, ROUND_rn, false, at), 1, &count, at);
+    } else {
+        if (!obj_as_int(index, &k) || k < -n || k >= n)
+            eval_raise(e, at, "IndexError", ERR_index_range, "tensor");
+        i = tensor_new(e, indices(b, k < 0 ? k + n : k, 1, 1), i32, 1, &count);
+    }
+    for (int d = 0; d < rank; d++)
+        if (d != dim)
+            i = expand_at(e, i, d < dim ? 0 : rank_of(i), at);
+    shape[dim] = count;
+    i = tensor_to_block(e, i, rank, shape, at);
+    struct value *opnds[] = {x->tensor.value, i->tensor.value};
+    const struct type *t = type_with_elem(e->trace->module, opnds[1]->type, type_elem(opnds[0]->type));
+    struct op *o = build_op(trace_builder(e, at), OP_gather, 2, opnds, 1, &t, 0);
+    op_set_int(o, ATTR_axis, dim);
+    return tensor_like(e, i, op_result(o), scalar_of(x));
+}
+
+static bool is_item(const struct obj *x)
+{
+    int64_t i;
+    bool is_scalar = x->kind == OBJ_tensor && rank_of(x) == 0 && is_int_type(scalar_of(x));
+    return x->kind == OBJ_slice || obj_as_int(x, &i) || is_scalar;
+}
+
+/* Evaluates x[...] in an expression of the debugger, where ints and slices select elements, as in NumPy. Returns NULL if
+ * the index has other items than those, `:` and None, or too many. */
+static struct obj *select_items(struct eval *e, struct obj *x, int n, struct obj **items, struct loc at)
+{
+    int shape[RANK_MAX], kept = 0, dim = 0;
+    bool drops[RANK_MAX] = {false};
+    for (int i = 0; i < n; i++) {
+        bool is_new = items[i]->kind == OBJ_none;
+        if (!is_new && (!is_item(items[i]) || dim == rank_of(x)))
+            return NULL;
+        if (is_new)
+            x = expand_at(e, x, dim, at);
+        else if (!is_full_slice(items[i]))
+            x = take(e, x, dim, items[i], at);
+        if (is_error(x))
+            return x;
+        drops[dim++] = !is_new && items[i]->kind != OBJ_slice;
+    }
+    for (int d = 0; d < rank_of(x); d++)
+        if (!drops[d])
+            shape[kept++] = shape_of(x)[d];
+    return reshape_to(e, x, kept, shape, at);
+}
+
 /* Evaluates x[...]. Each item of the index is `:`, which keeps a dimension, or None, which inserts one. */
 struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at)
 {
-    struct obj *one[1] = {index}, **items = one;
+    struct obj *one[1] = {index}, **items = one, *selected;
     int n = 1;
     if (is_error(x) || is_error(index))
         return obj_error;
@@ -596,6 +670,8 @@ struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, str
         items = index->seq.at;
         n = index->seq.n;
     }
+    if (e->trace->is_shown && (selected = select_items(e, x, n, items, at)))
+        return selected;
     for (int i = 0; i < n && !is_error(x); i++) {
         if (items[i]->kind == OBJ_none) {
             x = expand_at(e, x, i < rank_of(x) ? i : rank_of(x), at);

@@ -297,20 +297,40 @@ static bool is_statement(const struct eval *e, struct loc call)
     return at.file == call.file && at.line == call.line && at.col == call.col && at.len == call.len;
 }
 
-/* Returns x with new arguments of block b in place of its tensors. */
-static struct obj *stand_in(struct eval *e, struct block *b, struct obj *x)
+static struct value *stand_in_value(struct block *b, const struct value *v)
+{
+    return block_add_arg(b, v->type, "trial");
+}
+
+static struct obj *stand_in_text(struct eval *e, struct block *b, const struct deferred *d)
+{
+    struct deferred *out = NEW(e->arena, struct deferred);
+    *out = (struct deferred){.n = d->n, .parts = NEW_ARRAY(e->arena, d->n, struct part)};
+    for (int i = 0; i < d->n; i++) {
+        out->parts[i] = d->parts[i];
+        if (d->parts[i].x)
+            out->parts[i].x = trace_stand_in(e, b, d->parts[i].x);
+    }
+    return obj_native(e, &deferred_class, out);
+}
+
+struct obj *trace_stand_in(struct eval *e, struct block *b, struct obj *x)
 {
     if (x->kind == OBJ_tensor) {
-        struct value *v = block_add_arg(b, x->tensor.value->type, "trial");
-        struct obj *tensor = obj_tensor(e, v, x->tensor.type);
+        struct obj *tensor = obj_tensor(e, stand_in_value(b, x->tensor.value), x->tensor.type);
         tensor->tensor.constant = x->tensor.constant;
+        tensor->tensor.is_index = x->tensor.is_index;
         return tensor;
     }
+    if (is_native(x, &result_class))
+        return obj_native(e, &result_class, stand_in_value(b, x->native.data));
+    if (is_native(x, &deferred_class))
+        return stand_in_text(e, b, x->native.data);
     if (x->kind != OBJ_tuple)
         return x;
     struct obj *out = obj_tuple_like(e, x, x->seq.at);
     for (int i = 0; i < x->seq.n; i++)
-        out->seq.at[i] = stand_in(e, b, x->seq.at[i]);
+        out->seq.at[i] = trace_stand_in(e, b, x->seq.at[i]);
     return out;
 }
 
@@ -360,9 +380,9 @@ static bool is_traceable(struct eval *e, struct function *fn, const struct args 
     copy.at = NEW_ARRAY(e->arena, args->n, struct obj *);
     copy.kw_at = NEW_ARRAY(e->arena, args->nkw, struct obj *);
     for (int i = 0; i < args->n; i++)
-        copy.at[i] = stand_in(e, trial.block, args->at[i]);
+        copy.at[i] = trace_stand_in(e, trial.block, args->at[i]);
     for (int i = 0; i < args->nkw; i++)
-        copy.kw_at[i] = stand_in(e, trial.block, args->kw_at[i]);
+        copy.kw_at[i] = trace_stand_in(e, trial.block, args->kw_at[i]);
     e->trace = &trial;
     bool good = passes(e, fn, &copy);
     e->trace = outer;
@@ -492,14 +512,46 @@ static int count_arguments(struct eval *e, const struct host_site *site)
     return values.n;
 }
 
+/* The number of values of the variables of one function at the site. */
+static int count_variables(struct eval *e, const struct host_site *site)
+{
+    struct value_list values = {0};
+    for (int i = 0; i < site->nnames; i++)
+        collect(e, site->values[i], &values);
+    return values.n;
+}
+
+const struct host_site *host_site_frame(struct eval *e, const struct host_site *site, int up, int *first)
+{
+    *first = count_arguments(e, site);
+    for (; up > 0 && site->caller; site = site->caller, up--)
+        *first += count_variables(e, site);
+    return site;
+}
+
 struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values, int up)
 {
-    struct reader r = {e, values + count_arguments(e, site)};
-    for (;; site = site->caller, up--) {
-        struct scope *s = scope_new(e, site->closure);
-        for (int i = 0; i < site->nnames; i++)
-            scope_set(s, site->names[i], rebuild(&r, site->values[i], false));
-        if (up == 0 || !site->caller)
-            return s;
-    }
+    int first;
+    site = host_site_frame(e, site, up, &first);
+    struct reader r = {e, values + first};
+    struct scope *s = scope_new(e, site->closure);
+    for (int i = 0; i < site->nnames; i++)
+        scope_set(s, site->names[i], rebuild(&r, site->values[i], false));
+    return s;
+}
+
+void trace_result(struct eval *e, struct obj *x, struct loc at)
+{
+    struct host_site site = {
+        .kind = SITE_call, .loc = at, .args = {.n = 1, .at = NEW(e->arena, struct obj *)}};
+    struct value_list values = {0};
+    site.args.at[0] = x;
+    collect(e, x, &values);
+    emit(e, site, &values, DT_i64);
+}
+
+struct obj *host_site_result(struct eval *e, const struct host_site *site, const char *const *values)
+{
+    struct reader r = {e, values};
+    return rebuild(&r, site->args.at[0], false);
 }

@@ -4,7 +4,8 @@
  *
  * In reading order: trace.c and kernel.c (names, statements, calls), merge_values.c (branches and returns),
  * loops.c, region.c (combine functions), promote.c and cast.c (operators and casts), lang.c (types),
- * unfilled.c (a warning), hostcall.c, tile.c and numpy.c (calls of the host from the interpreter). */
+ * unfilled.c (a warning), hostcall.c, tile.c and numpy.c (calls of the host from the interpreter), expression.c (the
+ * debugger's expressions). */
 #ifndef NESO_FRONTEND_TRACE_H
 #define NESO_FRONTEND_TRACE_H
 
@@ -47,6 +48,7 @@ struct trace {
     struct map *lost;          /* maps names that existed only inside a branch or a loop to struct lost */
     /* While a function of the prelude is inlined: the location of all ops and errors. Line 0 otherwise. */
     struct loc place;
+    bool is_shown;             /* an expression of the debugger, in which tiles have items: x[0] (expression.c) */
     struct builder builder;    /* the builder that trace_builder returns */
 };
 
@@ -119,6 +121,10 @@ struct obj *trace_map(struct eval *e, struct obj *fn, struct obj *const *x, int 
 
 /* -- hostcall.c -- */
 bool trace_is_host_object(const struct obj *x); /* is x an object of the host, which a kernel's variable may hold? */
+/* Returns x with new arguments of block b in place of its IR values. */
+struct obj *trace_stand_in(struct eval *e, struct block *b, struct obj *x);
+/* Makes a site that hands x to the host: host_site_result rebuilds it. */
+void trace_result(struct eval *e, struct obj *x, struct loc at);
 /* removes the host calls before statements */
 void trace_drop_statements(struct block *b, const struct spec *spec);
 

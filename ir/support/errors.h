@@ -298,6 +298,7 @@ ERROR(map_function, "tl.map_elementwise takes a function of the language, and bl
 ERROR(map_pack, "pack must divide the last dimension: found %d for %d elements")
 ERROR(param_missing, "parameter '%s' has no value in the signature")
 ERROR(index_kind, "a tensor is indexed with ':' and None only, found %s")
+ERROR(slice_size, "the size of a slice in a call of the language must be a power of two, found %d")
 ERROR(hint_index, "load the element from memory, or select it with tl.sum(tl.where(...))")
 ERROR(rank_limit, "a tensor has at most %d dimensions")
 ERROR(not_constant, "%s must be a constant, found a run-time value")

@@ -26,6 +26,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(time_limit,    0,    "time-limit",    "SECONDS", RUN,           "end the program after that time: 10, 0.5; exit status 1") \
     X(memory_limit,  0,    "memory-limit",  "SIZE",    RUN,           "end the program when it has allocated that much memory, tensors included: 500K, 64M, 2G; exit status 1") \
     X(break,         0,    "break",         "PLACE",   RUN,           "stop at FILE:LINE, in the first program that reaches it, or in a given one: FILE:LINE@3, FILE:LINE@1,2,0") \
+    X(break_on,      0,    "break-on",      "nan",     RUN,           "stop in the debugger where a value of a kernel first becomes a NaN") \
     X(races,         0,    "races",         "HOW LONG",RUN,           "check the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
     X(trace,         0,    "trace",         "WHAT",    RUN,           "on the interpreter: nan says where a stored NaN or inf began, precision (precision:N) which stored results lost more than N bits, and where") \
     X(digests,       0,    "digests",       "[=FILE]",RUN,           "after each launch, write a line with a digest of each tensor, to standard error or FILE: equal lines mean equal bits") \

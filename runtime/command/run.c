@@ -163,7 +163,8 @@ static const char *choose_device(const struct given *g)
     const char *variable = getenv("NESO_DEVICE");
     if (g->options[OPTION_device])
         return g->options[OPTION_device];
-    if (g->options[OPTION_break] || g->options[OPTION_trace] || is_switched_on("TRITON_INTERPRET"))
+    if (g->options[OPTION_break] || g->options[OPTION_break_on] || g->options[OPTION_trace] ||
+        is_switched_on("TRITON_INTERPRET"))
         return "interpreter";
     return variable && *variable ? variable : "best";
 }
@@ -227,6 +228,7 @@ static int run_program(struct session *s, const char *path, const char *text, si
     const char *cache = getenv("NESO_CACHE_DIR");
     o.cache = cache && *cache ? cache : NULL;
     o.break_at = g->options[OPTION_break];
+    o.break_nan = g->options[OPTION_break_on] != NULL;
     o.skip = g->options[OPTION_skip];
     o.check = g->options[OPTION_check] != NULL;
     o.checked = g->options[OPTION_verbose] ? checked : NULL;
@@ -235,6 +237,8 @@ static int run_program(struct session *s, const char *path, const char *text, si
     o.ask = ask;
     o.launched = g->options[OPTION_digests] ? launched : NULL;
     int sample;
+    if (o.break_nan && strcmp(g->options[OPTION_break_on], "nan") != 0)
+        return complain("--break-on: expected nan, found '%s'", g->options[OPTION_break_on]);
     if (!choose_trace(g, &o.trace, &o.trace_bits) || !choose_races(g, &o.races) ||
         !number(g, OPTION_sample, &sample) || !open_digests(s))
         return BAD;

@@ -74,6 +74,10 @@ struct host_call {
     int pid[3];
     const char *const *values; /* the values of the operands, row-major */
     char *result;              /* memory for the result; NULL: the call has no result */
+    /* The op at which a value became a NaN, and where it came from; `op` and `site` are then the last host_call before it.
+     * NULL: the op host_call itself is executed. */
+    const struct op *nan_at;
+    const char *nan_text;
 };
 
 /* One launch. args[i] has the value of the kernel's parameter i in its low bytes; its other bytes are 0. */
@@ -96,6 +100,9 @@ struct launch {
     /* Executes a host_call on the host; false: the launch must end, and the callee has recorded the reason. */
     bool (*host)(void *ctx, const struct host_call *call);
     void *host_ctx;
+    const int *only; /* in the interpreter: the id of the only program to run; NULL: all programs run */
+    /* In the interpreter, while it is true: call `host` where a value becomes a NaN. NULL: never. */
+    const bool *finds_nan;
     struct budget *budget; /* limits of memory, time and steps, on a CPU; NULL: unlimited */
     const neso_launch_options *options; /* for a GPU; NULL: a plain launch */
 };

@@ -183,6 +183,7 @@ neso_status neso_program_run(neso_context *context, const char *name, const char
         fault_set(&f, NESO_INVALID, ERR_break_at, "%s", p.options.break_at);
         return report_fault(context, &f);
     }
+    p.debugger.finds_nan = p.options.break_nan;
     p.module = module_new(context);
     if (!p.module)
         return context->status = NESO_OUT_OF_MEMORY;

@@ -52,12 +52,12 @@ prompt 'p x_ptr\np x_ptr, n\nvars\nq\n' --break stops.py:16@1 stops.py
 shows "pointers show tensor, shape and offset" <<'TEXT'
 > stops.py:16 in k, program (1, 0, 0)
       for i in range(2):
-x_ptr, float32[6], at offset [0]
-(pointer<fp32>, array([6], dtype=int32))
-  x_ptr = x_ptr, float32[6], at offset [0]
-  n = [6]
+x_ptr, float32[6], at offset 0
+(x_ptr, float32[6], at offset 0, 6)
+  x_ptr = x_ptr, float32[6], at offset 0
+  n = 6
   BLOCK = 2
-  pid = [1]
+  pid = 1
   offs = [2 3]
   x = [2. 3.]
 TEXT
@@ -69,8 +69,10 @@ shows "up and down" <<'TEXT'
 [2. 3.]
 > stops.py:17 in k
       x = half(x) + i
-(array([2., 3.], dtype=float32), array([2, 3], dtype=int32))
-NameError: name 'y' is not defined
+([2. 3.], [2 3])
+<expression>:1:1: error: name 'y' is not defined [name]
+    1 | y
+      | ^
    12    def k(x_ptr, n, BLOCK: tl.constexpr):
    13        pid = tl.program_id(0)
    14        offs = pid * BLOCK + tl.arange(0, BLOCK)
@@ -95,8 +97,8 @@ shows "--break FILE:LINE@pid" <<'TEXT'
       for i in range(2):
 [2. 3.]
 [4 6]
-[1]
-(2, array([6], dtype=int32))
+1
+(2, 6)
 3.0
 > stops.py:17 in k, program (1, 0, 0)
       x = half(x) + i
@@ -122,13 +124,21 @@ shows "a jit function, errors, quit" <<'TEXT'
       x = half(x) + i
 > stops.py:8 in half, program (0, 0, 0)
       y = x * 0.5
-NameError: name 'i' is not defined
+<expression>:1:1: error: name 'i' is not defined [name]
+    1 | i
+      | ^
 > stops.py:25 in pauses, program (0, 1, 0)
       breakpoint()
   stops.py:25 in pauses
-NameError: name 'nonsense' is not defined
-ZeroDivisionError: division by zero
-SyntaxError: eval(): 'x +' is no expression
+<expression>:1:1: error: name 'nonsense' is not defined [name]
+    1 | nonsense
+      | ^~~~~~~~
+<expression>:1:2: error: division by zero [division]
+    1 | 1/0
+      |  ^
+<expression>:1:4: error: expected an expression, found the end of the line [syntax]
+    1 | x +
+      |    ^
 TEXT
 [ $status = 1 ] || say "quit: exit $status"
 
@@ -140,11 +150,11 @@ shows "next, vars, breakpoints of the prompt, list" <<'TEXT'
       x = half(x) + i
 > stops.py:17 in k, program (0, 0, 0)
       x = half(x) + i
-[12]
-  x_ptr = x_ptr, float32[6], at offset [0]
-  n = [6]
+12
+  x_ptr = x_ptr, float32[6], at offset 0
+  n = 6
   BLOCK = 2
-  pid = [0]
+  pid = 0
   offs = [0 1]
   x = [0.  0.5]
   i = 1
@@ -156,10 +166,15 @@ shows "next, vars, breakpoints of the prompt, list" <<'TEXT'
   3: stops.py:8, once if nonsense
   2: stops.py:8 if x[0] > 1
   3: stops.py:8, once if nonsense
-NameError: name 'nonsense' is not defined
+<expression>:1:1: error: name 'nonsense' is not defined [name]
+    1 | nonsense
+      | ^~~~~~~~
+  breakpoint 3: the condition cannot be evaluated
 > stops.py:8 in half, program (0, 0, 0)
       y = x * 0.5
-NameError: name 'y' is not defined
+<expression>:1:1: error: name 'y' is not defined [name]
+    1 | y
+      | ^
 > stops.py:8 in half, program (1, 0, 0)
       y = x * 0.5
     3    import triton.language as tl

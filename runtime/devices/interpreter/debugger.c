@@ -10,7 +10,8 @@
  *       breakpoint 1 at line 14
  *
  * The tracer inserts a site, which records the variables, before each statement (hostcall.c); specialize.c asks the
- * debugger whether to stop at a site. The debugger evaluates expressions as host code, on copies of the values. */
+ * debugger whether to stop at a site. evaluate.c evaluates expressions. Where a value becomes a NaN (shadow_ops.c), the
+ * kernel stands at the site before. */
 #include "runtime/devices/interpreter/debugger.h"
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
@@ -106,6 +107,25 @@ bool debugger_stops(struct program *p, const struct host_site *site, const int *
     return false;
 }
 
+/* -- frames: the function that is shown, `up` calls above the site -- */
+
+static const struct host_site *frame_of(const struct stop *stop, int up)
+{
+    const struct host_site *site = stop->site;
+    while (up-- > 0)
+        site = site->caller;
+    return site;
+}
+
+/* Returns where the frame stands: at the site, or at the call of the frame below. */
+static struct loc place_of(const struct program *p, const struct stop *stop, int up)
+{
+    struct loc at = stop->site->loc;
+    while (up-- > 0)
+        at = p->module->diag.calls.at[at.call].at;
+    return at;
+}
+
 /* -- what the debugger shows -- */
 
 static void show_place(struct program *p, struct loc at, const char *function, struct text *out)
@@ -122,15 +142,18 @@ static void show_line(struct program *p, struct loc at, struct text *out)
     text_printf(out, "      %.*s\n", (int)strcspn(s, "\n"), s);
 }
 
-static void show_stop(struct program *p, const struct stop *stop)
+static void show_stop(struct program *p, const struct stop *stop, int up)
 {
     struct text out;
     const int *pid = stop->call->pid;
+    struct loc at = place_of(p, stop, up);
     text_init(&out, &p->module->arena);
     text_str(&out, "> ");
-    show_place(p, stop->site->loc, stop->site->function, &out);
+    show_place(p, at, frame_of(stop, up)->function, &out);
     text_printf(&out, ", program (%d, %d, %d)\n", pid[0], pid[1], pid[2]);
-    show_line(p, stop->site->loc, &out);
+    show_line(p, at, &out);
+    if (stop->call->nan_at)
+        text_printf(&out, "  a NaN: %s\n", stop->call->nan_text);
     say(p, &out);
 }
 
@@ -156,41 +179,53 @@ static void show_where(struct program *p, struct eval *e, const struct stop *sto
     say(p, &out);
 }
 
-/* Shows the source lines around the one at which the kernel has stopped. */
-static void show_source(struct program *p, struct loc at)
+/* -- list -- */
+
+enum { LISTED = 11 };
+
+/* Which lines: `l` those around the place, and then the next; `l .` those around the place again, `l 40` those around a
+ * line, `l 40, 60` and `l 40, 5` (the second is then a number of lines) a range. */
+static bool choose_lines(const struct debugger *d, struct loc at, const char *text, uint32_t *first,
+                         uint32_t *last)
 {
-    enum { AROUND = 5 };
+    unsigned a = 0, b = 0;
+    int used = 0, n = sscanf(text, "%u%n , %u%n", &a, &used, &b, &used);
+    bool is_dot = strcmp(text, ".") == 0;
+    if (*text && !is_dot && (n < 1 || text[used]))
+        return false;
+    uint32_t around = n >= 1 ? a : at.line;
+    *first = around > LISTED / 2 ? around - LISTED / 2 : 1;
+    if (!*text && d->listed)
+        *first = d->listed + 1;
+    *last = n < 1 && !is_dot ? *first + LISTED - 1 : around + LISTED / 2;
+    if (n == 2)
+        *first = a, *last = b < a ? a + b : b;
+    return true;
+}
+
+/* Shows source lines; an arrow marks the one at which the kernel stands. */
+static void show_source(struct program *p, struct loc at, const char *which)
+{
     struct text out;
-    uint32_t line = 1;
+    uint32_t line = 1, first, last, shown = 0;
     text_init(&out, &p->module->arena);
-    for (const char *s = p->module->diag.sources.at[at.file]->text; *s; line++) {
-        size_t n = strcspn(s, "\n");
-        if (line + AROUND >= at.line && line <= at.line + AROUND)
-            text_printf(&out, "%5u %s %.*s\n", line, line == at.line ? "->" : "  ", (int)n, s);
-        s += n + (s[n] != '\0');
+    if (choose_lines(&p->debugger, at, which, &first, &last)) {
+        for (const char *s = p->module->diag.sources.at[at.file]->text; *s; line++) {
+            size_t n = strcspn(s, "\n");
+            if (line >= first && line <= last)
+                text_printf(&out, "%5u %s %.*s\n", line, line == at.line ? "->" : "  ", (int)n, s),
+                    shown = line;
+            s += n + (s[n] != '\0');
+        }
+        p->debugger.listed = shown ? shown : p->debugger.listed;
     }
+    if (!shown)
+        text_str(&out,
+                 *which ? "  no such lines: l, l ., l LINE, l FIRST, LAST\n" : "  the end of the file\n");
     say(p, &out);
 }
 
-/* Evaluates an expression. If that fails, prints the reason and returns NULL. */
-static struct obj *evaluate(struct program *p, struct eval *e, struct scope *s, const char *text)
-{
-    struct text out;
-    struct handler h;
-    handler_push(e, &h);
-    if (setjmp(h.jump) == 0) {
-        struct obj *x = eval_text(e, s, text, strlen(text), (struct loc){0});
-        handler_pop(e, &h);
-        return x;
-    }
-    e->diag->list.n = h.ndiagnostics;
-    e->diag->nerrors = h.nerrors;
-    text_init(&out, e->arena);
-    text_printf(&out, "%s: %s\n", h.raised.class ? h.raised.class->class.name : "error",
-                h.raised.class ? exception_message(e, &h.raised) : "it cannot be evaluated");
-    say(p, &out);
-    return NULL;
-}
+/* -- values -- */
 
 /* Of the arguments whose tensors begin at or before an address, the one whose tensor begins last; -1: none does. */
 static int argument_of(const struct launch *l, uint64_t at)
@@ -219,34 +254,66 @@ static bool show_pointers(struct eval *e, const struct stop *stop, const struct 
     for (int d = 0; d < tensor->rank; d++)
         text_printf(out, "%s%lld", d ? ", " : "", (long long)tensor->shape[d]);
     text_str(out, "], at offset ");
-    obj_print(e, obj_tile_new(e, lang_number(e, DT_i64, false), t->rank, t->shape, offsets), out, false);
+    struct obj *all = obj_tile_new(e, lang_number(e, DT_i64, false), t->rank, t->shape, offsets);
+    if (t->rank)
+        obj_print(e, all, out, false);
+    else
+        text_printf(out, "%lld", (long long)offsets[0]);
     return true;
 }
 
-static void show_value(struct eval *e, const struct stop *stop, struct obj *x, struct text *out)
+/* Shows a scalar as a number, not as the array of one element that it is for Python on the interpreter. */
+static void show_scalar(struct eval *e, struct obj *x, struct text *out)
 {
-    if (!show_pointers(e, stop, x, out))
-        obj_print(e, x, out, false);
+    struct text array;
+    text_init(&array, e->arena);
+    obj_print(e, x, &array, false);
+    text_bytes(out, array.s + 1, array.len - 2);
+    if (array.s[array.len - 2] == '.')
+        text_char(out, '0');
 }
 
-static void show_expression(struct program *p, struct eval *e, struct scope *s, const struct stop *stop,
+/* Shows the items of a plain tuple one by one, so that pointers and scalars in it are shown as such. */
+static void show_value(struct eval *e, const struct stop *stop, struct obj *x, struct text *out)
+{
+    const struct tile *t = obj_tile(x);
+    bool is_plain = x->kind == OBJ_tuple && !x->class_of && !x->is_size;
+    if (show_pointers(e, stop, x, out))
+        return;
+    if (t && t->rank == 0 && t->scalar->kind == LT_number) {
+        show_scalar(e, x, out);
+    } else if (is_plain) {
+        text_char(out, '(');
+        for (int i = 0; i < x->seq.n; i++) {
+            text_str(out, i ? ", " : "");
+            show_value(e, stop, x->seq.at[i], out);
+        }
+        text_str(out, x->seq.n == 1 ? ",)" : ")");
+    } else {
+        obj_print(e, x, out, x->kind == OBJ_str);
+    }
+}
+
+static void show_expression(struct program *p, struct eval *e, const struct stop *stop, int up,
                             const char *text)
 {
-    struct text out;
-    struct obj *x = evaluate(p, e, s, text);
+    struct text out, why;
     text_init(&out, e->arena);
-    if (!x)
-        return;
-    show_value(e, stop, x, &out);
-    text_char(&out, '\n');
-    say(p, &out);
+    text_init(&why, e->arena);
+    struct obj *x = debugger_evaluate(p, e, stop, up, text, NULL, &why);
+    if (x) {
+        show_value(e, stop, x, &out);
+        text_char(&out, '\n');
+    }
+    say(p, x ? &out : &why);
 }
 
 /* Shows the kernel's variables, one per line. Of a long value, shows only the beginning. */
-static void show_variables(struct program *p, struct eval *e, struct scope *s, const struct host_site *site,
-                           const struct stop *stop)
+static void show_variables(struct program *p, struct eval *e, const struct stop *stop, int up)
 {
     enum { WIDTH = 70 };
+    const struct host_site *site = frame_of(stop, up);
+    struct scope *s = host_site_scope(e, stop->site, stop->call->values, up);
     struct text out;
     text_init(&out, e->arena);
     for (int i = 0; i < site->nnames; i++) {
@@ -279,24 +346,38 @@ static void show_points(struct program *p)
     say(p, &out);
 }
 
-/* Sets a breakpoint. `text` is a line, perhaps with a condition: "12", or "12 if pid > 3". */
+/* Has the kernel a statement at a line? */
+static bool has_statement(const struct stop *stop, const struct point *b)
+{
+    for (int i = 0; i < stop->spec->sites.n; i++)
+        if (is_at(b, stop->spec->sites.at[i]))
+            return true;
+    return false;
+}
+
+/* Sets a breakpoint. `text` is a line, perhaps with a condition: "12", "12 if pid > 3", or "12, pid > 3". */
 static void set_point(struct program *p, const struct stop *stop, const char *text, bool is_temporary)
 {
     struct debugger *d = &p->debugger;
     struct point b = {.file = stop->site->loc.file, .is_temporary = is_temporary};
     struct text out;
-    int used = 0;
+    int used = 0, comma = 0;
     text_init(&out, &p->module->arena);
     bool good = sscanf(text, "%d %n", &b.line, &used) == 1 && b.line > 0 && d->npoints < POINTS_MOST;
     const char *rest = text + used;
-    if (good && strncmp(rest, "if ", 3) == 0)
-        snprintf(b.condition, sizeof b.condition, "%s", rest + 3);
+    sscanf(rest, ", %n", &comma);
+    int n = strncmp(rest, "if ", 3) == 0 ? 3 : comma;
+    if (good && n)
+        good = (size_t)snprintf(b.condition, sizeof b.condition, "%s", rest + n) < sizeof b.condition &&
+               *b.condition;
     else
         good = good && !*rest;
     if (good) {
         b.number = ++d->nset;
+        map_init(&b.traced, &p->module->arena);
         d->points[d->npoints++] = b;
-        text_printf(&out, "  breakpoint %d at line %d\n", b.number, b.line);
+        text_printf(&out, "  breakpoint %d at line %d%s\n", b.number, b.line,
+                    has_statement(stop, &b) ? "" : ", where this kernel has no statement");
     } else {
         text_str(&out, d->npoints < POINTS_MOST ? "  b LINE, or b LINE if CONDITION\n"
                                                 : "  there are too many breakpoints\n");
@@ -323,43 +404,43 @@ static void clear_points(struct program *p, const char *text)
     show_points(p);
 }
 
+/* Is a breakpoint's condition true? If it cannot be evaluated, or is no single value, the kernel stops, and is told why. */
+static bool is_met(struct program *p, struct eval *e, const struct stop *stop, struct point *b)
+{
+    struct text why;
+    if (!*b->condition)
+        return true;
+    text_init(&why, e->arena);
+    struct obj *x = debugger_evaluate(p, e, stop, 0, b->condition, &b->traced, &why);
+    const struct tile *t = x ? obj_tile(x) : NULL;
+    if (x && (!t || tile_elems(t) == 1))
+        return obj_truth(e, x, stop->site->loc);
+    text_printf(&why, "  breakpoint %d: ", b->number);
+    if (x)
+        text_printf(&why,
+                    "the condition is a tile of %d elements, for example tl.max makes one value of it\n",
+                    (int)tile_elems(t));
+    else
+        text_str(&why, "the condition cannot be evaluated\n");
+    say(p, &why);
+    return true;
+}
+
 /* Does the kernel stop at this site, if the conditions of breakpoints are taken into account? Deletes temporary
  * breakpoints whose condition is true. */
-static bool holds(struct program *p, struct eval *e, struct scope *s, const struct stop *stop)
+static bool holds(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct debugger *d = &p->debugger;
     bool stops = stop->site->kind != SITE_statement || ends_step(p, stop->site, stop->call->pid) ||
                  is_at_break(p, stop->site, stop->call->pid);
     for (int i = d->npoints - 1; i >= 0; i--) {
-        if (!is_at(&d->points[i], stop->site))
+        if (!is_at(&d->points[i], stop->site) || !is_met(p, e, stop, &d->points[i]))
             continue;
-        struct obj *x = *d->points[i].condition ? evaluate(p, e, s, d->points[i].condition) : obj_true;
-        bool is_met =
-            !x || obj_truth(e, x, stop->site->loc); /* if a condition cannot be evaluated, the kernel stops */
-        if (is_met && d->points[i].is_temporary)
+        if (d->points[i].is_temporary)
             drop_point(d, i);
-        stops |= is_met;
+        stops = true;
     }
     return stops;
-}
-
-/* -- frames: the function that is shown, `up` calls above the site -- */
-
-static const struct host_site *frame_of(const struct stop *stop, int up)
-{
-    const struct host_site *site = stop->site;
-    while (up-- > 0)
-        site = site->caller;
-    return site;
-}
-
-/* Returns where the frame stands: at the site, or at the call of the frame below. */
-static struct loc place_of(const struct program *p, const struct stop *stop, int up)
-{
-    struct loc at = stop->site->loc;
-    while (up-- > 0)
-        at = p->module->diag.calls.at[at.call].at;
-    return at;
 }
 
 /* Goes one frame up (1) or down (-1), and shows it. */
@@ -373,6 +454,7 @@ static void move(struct program *p, const struct stop *stop, int *up, int by)
         text_str(&out, by > 0 ? "  the kernel is the outermost\n" : "  no further call leads to this line\n");
     } else {
         *up = to;
+        p->debugger.listed = 0;
         text_str(&out, "> ");
         show_place(p, place_of(p, stop, to), frame_of(stop, to)->function, &out);
         text_char(&out, '\n');
@@ -386,7 +468,7 @@ static void move(struct program *p, const struct stop *stop, int *up, int by)
 static const struct command {
     const char *letter, *word, *arguments, *meaning; /* a capital letter is not a command */
 } commands[] = {
-    {"p", "print", "EXPR", "show an expression of the kernel's variables; EXPR alone does it too"},
+    {"p", "print", "EXPR", "show an expression of the kernel's language; pp EXPR and EXPR alone do it too"},
     {"V", "vars", "", "show all variables"},
     {"s", "step", "", "go on to the next statement, into calls"},
     {"n", "next", "", "go on to the next statement, over calls"},
@@ -395,7 +477,8 @@ static const struct command {
      "stop at a line of this file, in any program; b alone lists breakpoints"},
     {"T", "tbreak", "LINE [if COND]", "the same, once"},
     {"D", "clear", "[NUMBER]", "forget a breakpoint, or all"},
-    {"l", "list", "", "the source around this line"},
+    {"N", "nan", "[on|off]", "stop where a value first becomes a NaN; nan alone says whether it does"},
+    {"l", "list", "[LINE[, LAST]]", "the source around this line, then the next lines; l . begins again"},
     {"w", "where", "", "the calls that lead here"},
     {"u", "up", "", "show the function that called this one: its line and variables"},
     {"d", "down", "", "back to the function that it called"},
@@ -403,6 +486,13 @@ static const struct command {
     {"h", "help", "", "this; an empty line repeats the last command"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
+
+/* Is the text a word that is an argument of the command? */
+static bool is_word_of(const struct command *c, const char *text)
+{
+    bool is_switch = strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
+    return *c->letter == 'N' ? is_switch : *c->letter == 'l' && strcmp(text, ".") == 0;
+}
 
 /* Returns the letter of the command at the start of a line, and sets *rest to the text after the command. Returns 0 if
  * the line is an expression: no command, or a command followed by text that cannot be its argument (`n * 2`). */
@@ -415,7 +505,7 @@ static char command_of(const char *line, const char **rest)
         bool is_word = (n == 1 && *line == *c->letter && *line >= 'a') ||
                        (strlen(c->word) == n && memcmp(line, c->word, n) == 0) ||
                        (n == 2 && *c->letter == 'p' && memcmp(line, "pp", 2) == 0);
-        bool takes = *c->arguments == 'E' || (*behind >= '0' && *behind <= '9');
+        bool takes = *c->arguments == 'E' || (*behind >= '0' && *behind <= '9') || is_word_of(c, behind);
         if (is_word && (!*behind || (*c->arguments && takes))) {
             *rest = behind;
             return *c->letter;
@@ -436,6 +526,20 @@ static void show_help(struct program *p)
     say(p, &out);
 }
 
+/* Switches the search for NaNs on or off, and says so. Where a value has become a NaN before, it may stop again. */
+static void switch_nan(struct program *p, const char *word)
+{
+    struct debugger *d = &p->debugger;
+    struct text out;
+    text_init(&out, &p->module->arena);
+    if (*word)
+        d->finds_nan = strcmp(word, "on") == 0;
+    d->nans.n = *word ? 0 : d->nans.n;
+    text_printf(&out, "  nan is %s\n",
+                d->finds_nan ? "on: a value that becomes a NaN stops the kernel" : "off");
+    say(p, &out);
+}
+
 _Noreturn static void quit(struct eval *e, struct loc at)
 {
     struct obj *status = obj_int(e, 1), *class = builtin_class(e, "SystemExit");
@@ -451,49 +555,82 @@ static void go_on(struct program *p, const struct stop *stop, char command)
     memcpy(d->step_pid, stop->call->pid, sizeof d->step_pid);
 }
 
+/* Executes a command in the frame *up; an expression is one too. */
+static void execute(struct program *p, struct eval *e, const struct stop *stop, int *up, char command,
+                    const char *rest)
+{
+    switch (command) {
+    case 'V': show_variables(p, e, stop, *up); break;
+    case 'b':
+    case 'T':
+        if (*rest)
+            set_point(p, stop, rest, command == 'T');
+        else
+            show_points(p);
+        break;
+    case 'D': clear_points(p, rest); break;
+    case 'N': switch_nan(p, rest); break;
+    case 'l': show_source(p, place_of(p, stop, *up), rest); break;
+    case 'u':
+    case 'd': move(p, stop, up, command == 'u' ? 1 : -1); break;
+    case 'w': show_where(p, e, stop); break;
+    case 'h': show_help(p); break;
+    default:
+        if (*rest)
+            show_expression(p, e, stop, *up, rest);
+    }
+}
+
+/* Reads a command; an empty line is the last one again. */
+static const char *read_command(struct program *p, struct eval *e, const struct stop *stop)
+{
+    const char *line = p->options.ask ? p->options.ask(p->options.user, "(neso) ") : NULL;
+    if (!line)
+        quit(e, stop->site->loc);
+    line += strspn(line, " ");
+    size_t n = strlen(line);
+    while (n && (line[n - 1] == ' ' || line[n - 1] == '\r'))
+        n--;
+    if (n)
+        p->debugger.last = arena_strndup(e->arena, line, n);
+    return p->debugger.last ? p->debugger.last : "";
+}
+
+static void prompt(struct program *p, struct eval *e, const struct stop *stop, int up)
+{
+    p->debugger.step = STEP_none;
+    p->debugger.listed = 0;
+    show_stop(p, stop, up);
+    for (;;) {
+        const char *rest, *line = read_command(p, e, stop);
+        char command = command_of(line, &rest);
+        if (command == 'q')
+            quit(e, stop->site->loc);
+        if (command == 's' || command == 'n' || command == 'c') {
+            go_on(p, stop, command);
+            return;
+        }
+        execute(p, e, stop, &up, command, rest);
+    }
+}
+
 void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
 {
-    struct scope *s = host_site_scope(e, stop->site, stop->call->values, 0);
-    int up = 0;
+    if (holds(p, e, stop))
+        prompt(p, e, stop, 0);
+}
+
+/* The statement that makes the NaN may be the call in a caller of the site's function: the site was in the call. */
+void debugger_nan(struct program *p, struct eval *e, const struct stop *stop)
+{
     struct debugger *d = &p->debugger;
-    if (!holds(p, e, s, stop))
-        return;
-    d->step = STEP_none;
-    show_stop(p, stop);
-    for (;;) {
-        const char *line = p->options.ask ? p->options.ask(p->options.user, "(neso) ") : NULL, *rest;
-        if (!line)
-            quit(e, stop->site->loc);
-        line += strspn(line, " ");
-        char command = *line ? command_of(line, &rest) : d->last;
-        if (!*line)
-            rest = "";
-        d->last = command == 'p' || command == 'b' || command == 'T' ? 0 : command;
-        switch (command) {
-        case 's':
-        case 'n':
-        case 'c': go_on(p, stop, command); return;
-        case 'q': quit(e, stop->site->loc);
-        case 'V': show_variables(p, e, s, frame_of(stop, up), stop); break;
-        case 'b':
-        case 'T':
-            if (*rest)
-                set_point(p, stop, rest, command == 'T');
-            else
-                show_points(p);
-            break;
-        case 'D': clear_points(p, rest); break;
-        case 'l': show_source(p, place_of(p, stop, up)); break;
-        case 'u':
-        case 'd':
-            move(p, stop, &up, command == 'u' ? 1 : -1);
-            s = host_site_scope(e, stop->site, stop->call->values, up);
-            break;
-        case 'w': show_where(p, e, stop); break;
-        case 'h': show_help(p); break;
-        default:
-            if (*rest)
-                show_expression(p, e, s, stop, rest);
-        }
-    }
+    const struct op *o = stop->call->nan_at;
+    int up = 0;
+    for (int i = 0; i < d->nans.n; i++)
+        if (d->nans.at[i] == o)
+            return;
+    VEC_PUSH(&p->module->arena, &d->nans, o);
+    while (frame_of(stop, up)->caller && place_of(p, stop, up).call != o->loc.call)
+        up++;
+    prompt(p, e, stop, place_of(p, stop, up).call == o->loc.call ? up : 0);
 }

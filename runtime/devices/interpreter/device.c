@@ -109,6 +109,8 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                                 .race = l->races == RACES_off ? NULL : ((struct cpu *)d->state)->race,
                                 .races_all = l->races == RACES_all,
                                 .sample = l->sample,
+                                .only = l->only,
+                                .finds_nan = l->finds_nan,
                                 .trace = l->trace,
                                 .write = l->write,
                                 .write_ctx = l->write_ctx,

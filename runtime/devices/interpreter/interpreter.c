@@ -36,6 +36,8 @@ struct decoder {
     VEC(struct shadowed) shadowed;
     int granule;
     bool waits, in_order;
+    bool
+        calls_host; /* no op is computed before the first site, so that the debugger can stop where one makes a NaN */
     /* the number of elements computed at once in a reduction's region; 0 outside of one */
     int64_t region_width;
 };
@@ -82,7 +84,7 @@ static bool keeps_order(const struct op *o)
 
 static bool is_invariant(struct decoder *d, const struct op *o)
 {
-    if (!op_has(o, PURE) || o->nregions || o->code == OP_program_id || d->region_width)
+    if (d->calls_host || !op_has(o, PURE) || o->nregions || o->code == OP_program_id || d->region_width)
         return false;
     for (int i = 0; i < o->nopnds; i++) {
         const struct value *v = op_opnd(o, i);
@@ -122,6 +124,18 @@ static bool reads_memory(const struct block *b)
             return true;
         for (int i = 0; i < o->nregions; i++)
             if (reads_memory(o->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+static bool calls_host(const struct block *b)
+{
+    for (const struct op *o = b->first; o; o = o->next) {
+        if (o->code == OP_host_call)
+            return true;
+        for (int i = 0; i < o->nregions; i++)
+            if (calls_host(o->regions[i]))
                 return true;
     }
     return false;
@@ -222,7 +236,7 @@ static void place_shadows(struct decoder *d, struct code *c)
 
 const struct code *interpreter_decode(struct arena *a, const struct func *f)
 {
-    struct decoder d = {.arena = a};
+    struct decoder d = {.arena = a, .calls_host = calls_host(f->body)};
     map_init(&d.slots, a);
     map_init(&d.invariant, a);
     map_init(&d.addresses, a);
@@ -252,6 +266,8 @@ void interpreter_block(struct frame *f, const struct code *c)
         s->run(f, s);
         if (f->shadows)
             shadow_step(f, s);
+        if (f->launch->finds_nan && *f->launch->finds_nan && f->site)
+            shadow_find_nan(f, s);
     }
 }
 

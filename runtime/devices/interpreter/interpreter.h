@@ -41,6 +41,8 @@ struct interp_launch {
     struct race *race;    /* the race detector; NULL: races are not checked */
     bool races_all;       /* check for races during the whole launch, not only at its start */
     long long sample;     /* the number of evenly spaced programs to run; 0: all */
+    const int *only;      /* the id of the only program to run; NULL: all programs run */
+    const bool *finds_nan; /* while it is true, calls `host` where a value becomes a NaN; NULL: never */
     struct float_trace *trace;  /* keeps shadows of floats, on one thread; NULL: there are none */
     /* Receives the output of prints; called with a lock held. */
     void (*write)(void *ctx, const char *s, size_t n);
@@ -129,6 +131,7 @@ struct frame {
     int64_t unasked;
     enum error spent;    /* the limit that was exceeded */
     struct held *held;   /* scratch memory of the current steps */
+    const struct step *site; /* the host_call that the program executed last; NULL: none */
     struct shadow *shadows; /* the shadows of all floats of the frame; NULL: there are none */
     struct worker *worker;
     jmp_buf *fail;
@@ -195,6 +198,8 @@ bool interpreter_wait(struct frame *f, const struct step *at, bool counts);
 
 /* -- ops.c -- */
 
+/* Tells the host that element i of a step's result has become a NaN. */
+void interpreter_tell_nan(struct frame *f, const struct step *s, int64_t i);
 /* Formats one element as a kernel's print shows it. */
 void interpreter_value(char *out, size_t room, const struct type *t, const char *p, bool hex, bool is_unsigned);
 
@@ -224,6 +229,8 @@ void interpreter_place(const struct frame *f, const struct step *s, const struct
 struct shadow *shadows_in(const struct frame *f, size_t slot);
 /* Sets the shadows of the results of a step that has run. */
 void shadow_step(struct frame *f, const struct step *s);
+/* Tells the host if the result of a step that has run has a NaN which its operands do not have. Needs no shadows. */
+void shadow_find_nan(struct frame *f, const struct step *s);
 /* Copies shadows between slots, as copy_operands does values. */
 void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const int64_t *elems, int n);
 /* These check and record the shadows of floats, before a step stores or loads them, or after an atomic. */

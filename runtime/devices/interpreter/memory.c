@@ -126,7 +126,7 @@ static int64_t index_in(uint64_t base, uint64_t at, uint64_t bytes)
 static int parameter_of(const struct frame *f, const struct step *s, const struct cpu_buffer *b)
 {
     const struct func *func = f->launch->func;
-    if (s->origin >= 0 && f->homes[s->origin] == b)
+    if (s->origin >= 0 && s->origin < func->params.n && f->homes[s->origin] == b)
         return s->origin;
     for (int i = 0; i < func->params.n; i++)
         if (b && f->homes[i] == b)

@@ -555,7 +555,8 @@ static void step_print(struct frame *f, const struct step *s)
     }
 }
 
-static void step_host_call(struct frame *f, const struct step *s)
+/* Calls the host at site `s`; `born`: the op at which a value became a NaN, explained by `text`, or NULL. */
+static void call_host(struct frame *f, const struct step *s, const struct op *born, const char *text)
 {
     const struct interp_launch *l = f->launch;
     const char *small[32], **values = small;
@@ -567,13 +568,28 @@ static void step_host_call(struct frame *f, const struct step *s)
     struct host_call call = {.op = s->op,
                              .site = (int)op_int(s->op, ATTR_site),
                              .values = values,
-                             .result = s->nout ? step_out(f, s) : NULL};
+                             .result = s->nout ? step_out(f, s) : NULL,
+                             .nan_at = born,
+                             .nan_text = text};
     memcpy(call.pid, f->pid, sizeof call.pid);
     bool goes_on = l->host && l->host(l->host_ctx, &call);
     if (values != small)
         l->mem->free(l->mem->ctx, values, bytes);
     if (!goes_on)
         interpreter_fail(f, s, ERR_host_call, "%s", "it needs the program's host code");
+}
+
+static void step_host_call(struct frame *f, const struct step *s)
+{
+    f->site = s;
+    call_host(f, s, NULL, NULL);
+}
+
+void interpreter_tell_nan(struct frame *f, const struct step *s, int64_t i)
+{
+    char text[560];
+    interpreter_explain(f, s, i, text, sizeof text);
+    call_host(f, f->site, s->op, text);
 }
 
 static void step_asm(struct frame *f, const struct step *s)

@@ -18,6 +18,8 @@ struct path {
     struct frame *f;
     char *out;
     size_t room, used;
+    const struct value
+        *carried; /* the argument of a loop that the path has followed into the iteration before */
 };
 
 enum { STEPS_MOST = 24 };
@@ -45,10 +47,12 @@ static void format(const struct path *p, const struct value *v, int64_t i, char 
     if (!at)
         return;
     memcpy(&bits, at + i * bytes, (size_t)bytes);
-    if (type_is_float(v->type))
-        snprintf(out, room, "%.6g", bits_to_double(type_elem(v->type)->dtype, bits));
-    else
+    if (type_is_float(v->type)) {
+        double x = bits_to_double(type_elem(v->type)->dtype, bits);
+        snprintf(out, room, "%.6g", isnan(x) ? NAN : x); /* without the sign that a NaN may have */
+    } else {
         interpreter_value(out, room, v->type, at + i * bytes, false, false);
+    }
 }
 
 static double as_number(const struct path *p, const struct value *v, int64_t i)
@@ -251,8 +255,17 @@ static void put_load(struct path *p, const struct value *v, int64_t i)
     put(p, text);
 }
 
-/* Writes what a block's argument is: a parameter, or what a loop carries. Returns the value to follow, or NULL. */
-static const struct value *follow_argument(struct path *p, const struct value *v, int64_t i, int steps)
+/* Is element i of two values the same, bit by bit? */
+static bool is_same(const struct path *p, const struct value *x, const struct value *y, int64_t i)
+{
+    const char *a = slot(p, x), *b = slot(p, y);
+    size_t bytes = (size_t)type_elem_bytes(x->type);
+    return a && b && memcmp(a + (size_t)i * bytes, b + (size_t)i * bytes, bytes) == 0;
+}
+
+/* Writes what a block's argument is: a parameter, or what a loop carries. Returns the value to follow, or NULL. Only the
+ * values of one iteration are known, so the path goes through a loop once. */
+static const struct value *follow_argument(struct path *p, const struct value *v, int64_t i)
 {
     const struct op *o = v->block->parent;
     char r[40], text[120];
@@ -263,13 +276,16 @@ static const struct value *follow_argument(struct path *p, const struct value *v
             put(p, p->used ? "\n    " : ""), put(p, text);
         return NULL;
     }
+    if (o->code == OP_for && v->index > 0 && is_same(p, v, op_opnd(o, v->index + 2), i))
+        return op_opnd(o, v->index + 2); /* the first iteration */
     put_line(p, o->loc);
     snprintf(text, sizeof text, "the loop carries %s", r);
     put(p, text);
+    if (p->carried == v)
+        return NULL;
+    p->carried = v;
     const struct op *end = block_terminator(o->code == OP_for ? v->block : o->regions[1]);
     int index = o->code == OP_for ? v->index - 1 : v->index;
-    if (steps > STEPS_MOST / 2 && o->code == OP_for)
-        return op_opnd(o, v->index + 2);
     return end && index >= 0 && index < end->nopnds ? op_opnd(end, index) : NULL;
 }
 
@@ -279,7 +295,7 @@ static void follow(struct path *p, const struct value *v, int64_t i)
         const struct op *o = v->def;
         int k;
         if (!o) {
-            v = follow_argument(p, v, i, steps);
+            v = follow_argument(p, v, i);
             continue;
         }
         if (o->code == OP_load) {

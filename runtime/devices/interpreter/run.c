@@ -280,7 +280,10 @@ static void run_program(struct frame *f, struct interp_shared *s, long long numb
     if (interpreter_is_over(f))
         return;
     interpreter_pid(f, i, f->pid);
+    if (f->launch->only)
+        memcpy(f->pid, f->launch->only, sizeof f->pid);
     f->returned = false;
+    f->site = NULL;
     f->wrapped = f->wrapped_once;
     f->race = s->race && race_program(s->race, f) ? s->race : NULL;
     interpreter_block(f, s->code);
@@ -288,8 +291,11 @@ static void run_program(struct frame *f, struct interp_shared *s, long long numb
 
 static void load_params(struct frame *f, const struct code *c)
 {
-    for (int i = 0; i < c->nargs; i++)
-        memcpy(f->mem + c->args[i], &f->launch->args[i], c->arg_bytes[i]);
+    for (int i = 0; i < c->nargs; i++) {
+        bool is_tile = type_is_tile(f->launch->func->body->args.at[i]->type);
+        const void *from = is_tile ? (const void *)(uintptr_t)f->launch->args[i] : &f->launch->args[i];
+        memcpy(f->mem + c->args[i], from, c->arg_bytes[i]);
+    }
     for (int i = 0; i < c->nhoisted; i++) {
         c->hoisted[i].run(f, &c->hoisted[i]);
         if (f->shadows)
@@ -483,6 +489,8 @@ bool interpreter_run(const struct code *c, struct interp_launch *l)
     atomic_init(&s.failed, LLONG_MAX);
     if (l->sample && l->sample < s.total)
         s.total = l->sample;
+    if (l->only)
+        s.total = 1;
     if (s.total == 0)
         return true;
     pthread_mutex_init(&s.lock, NULL);

@@ -721,3 +721,40 @@ void shadow_step(struct frame *f, const struct step *s)
     if (out)
         shadow_result(f, s, out, step_elems(f, s));
 }
+
+/* -- the debugger's search for NaNs, which needs no shadows -- */
+
+/* Does element i of a dot's result have a NaN among its accumulator, row and column? */
+static bool takes_nan(const struct frame *f, const struct step *s, int64_t i)
+{
+    const struct type *a = op_opnd(s->op, 0)->type, *r = s->op->results[0].type;
+    int64_t n = r->shape[r->rank - 1], depth = a->shape[a->rank - 1], row = i / n,
+            group = row / r->shape[r->rank - 2];
+    bool any = isnan(number(op_opnd(s->op, 2), step_in(f, s, 2), i));
+    for (int64_t l = 0; l < depth && !any; l++)
+        any = isnan(number(op_opnd(s->op, 0), step_in(f, s, 0), row * depth + l)) ||
+              isnan(number(op_opnd(s->op, 1), step_in(f, s, 1), (group * depth + l) * n + i % n));
+    return any;
+}
+
+/* Is the NaN in element i of a result new? One that a load takes from `other` is not. */
+static bool is_new_nan(const struct frame *f, const struct step *s, int64_t i)
+{
+    const char *mask = s->op->code == OP_load ? step_in(f, s, 1) : NULL;
+    if (s->op->code == OP_dot)
+        return !takes_nan(f, s, i);
+    return (!mask || mask[i]) && is_born(f, s, i, NAN);
+}
+
+void shadow_find_nan(struct frame *f, const struct step *s)
+{
+    enum family family = op_info[s->op->code].family;
+    if (f->width || !s->nout || !type_is_float(s->op->results[0].type) || family == FAMILY_control ||
+        family == FAMILY_shape || family == FAMILY_create)
+        return;
+    for (int64_t i = 0; i < type_elems(s->op->results[0].type); i++)
+        if (isnan(number(&s->op->results[0], step_out(f, s), i)) && is_new_nan(f, s, i)) {
+            interpreter_tell_nan(f, s, i);
+            return;
+        }
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* evaluate.c: evaluates the debugger's expressions in a frame of the stopped kernel.
+ *
+ *     (neso) p tl.max(x, 0) - x[0]      traced as a line of the kernel would be, with x as a parameter, and run by the
+ *     3.5                               interpreter for the stopped program alone
+ *     (neso) p sorted(x)                what the language does not have is Python, on the values, as for a plain
+ *     [2., 3.5, 5.5]                    function that the kernel calls
+ *
+ * Errors are shown, with their place in the expression, and leave the session as it is. */
+#include "frontend/python/python.h"
+#include "frontend/trace/tile.h"
+#include "runtime/devices/interpreter/debugger.h"
+#include "runtime/runtime.h"
+
+#include <string.h>
+
+/* One evaluation, and what a launch of the expression gives. */
+struct evaluation {
+    struct program *program;
+    struct eval *eval;
+    const struct stop *stop;
+    int up;
+    const char *text;
+    struct expression *x;
+    bool is_launched;
+    struct obj *result;
+    struct exception raised;
+    bool has_raised, has_ended; /* an exception, or a fatal error, has ended the launch */
+};
+
+/* -- the launch -- */
+
+static void answer_site(struct evaluation *v, const struct host_call *call)
+{
+    const struct spec *spec = &v->x->spec;
+    const struct host_site *site = spec->sites.at[call->site];
+    if (call->site == spec->sites.n - 1)
+        v->result = host_site_result(v->eval, site, call->values);
+    else
+        host_site_run(v->eval, site, call->values, call->result);
+}
+
+/* Executes a host call of the expression. Nothing may unwind past the interpreter, so this keeps exceptions. */
+static bool answer(void *ctx, const struct host_call *call)
+{
+    struct evaluation *v = ctx;
+    struct eval *e = v->eval;
+    jmp_buf here, *fatal = e->diag->fatal;
+    struct handler handler;
+    handler_push(e, &handler);
+    e->diag->fatal = &here;
+    if (setjmp(here) != 0) {
+        v->has_ended = true;
+    } else if (setjmp(handler.jump) == 0) {
+        answer_site(v, call);
+        handler_pop(e, &handler);
+    } else {
+        v->raised = handler.raised;
+        v->has_raised = true;
+    }
+    e->diag->fatal = fatal;
+    return !v->has_raised && !v->has_ended;
+}
+
+/* The arguments of the expression's function: those of the kernel, scalars of the frame, and addresses of its tiles. */
+static uint64_t *arguments(const struct evaluation *v, int nown)
+{
+    const struct func *f = v->x->func;
+    uint64_t *args = NEW_ARRAY(v->eval->arena, f->body->args.n + 1, uint64_t);
+    for (int i = 0; i < f->body->args.n; i++) {
+        const struct type *t = f->body->args.at[i]->type;
+        const char *value = i < nown ? NULL : v->stop->call->values[v->x->first + i - nown];
+        if (!value)
+            args[i] = i < v->stop->launch->nargs ? v->stop->launch->args[i] : 0;
+        else if (type_is_tile(t))
+            args[i] = (uint64_t)(uintptr_t)value;
+        else
+            memcpy(&args[i], value, (size_t)type_elem_bytes(t));
+    }
+    return args;
+}
+
+static void launch(struct evaluation *v)
+{
+    struct device *d = v->program->device;
+    const struct launch *outer = v->stop->launch;
+    struct func *f = v->x->func;
+    struct launch l = {.args = arguments(v, f->params.n), .nargs = f->body->args.n, .races = RACES_off};
+    struct launch_tensor *tensors = NEW_ARRAY(v->eval->arena, l.nargs + 1, struct launch_tensor);
+    struct fault fault = {0};
+    void *loaded;
+    memcpy(l.grid, outer->grid, sizeof l.grid);
+    for (int i = 0; outer->tensors && i < f->params.n && i < outer->nargs; i++)
+        tensors[i] = outer->tensors[i];
+    l.tensors = tensors;
+    l.only = v->stop->call->pid;
+    l.write = outer->write;
+    l.write_ctx = outer->write_ctx;
+    l.budget = outer->budget;
+    l.host = answer;
+    l.host_ctx = v;
+    v->is_launched = true;
+    bool good = d->class->load(d, &(struct image){.name = f->name, .func = f}, &loaded, &fault);
+    if (good) {
+        good = d->class->launch(d, loaded, &l, &fault);
+        d->class->unload(d, loaded);
+    }
+    if (v->has_ended)
+        longjmp(*v->eval->diag->fatal, 1);
+    if (v->has_raised)
+        eval_throw(v->eval, &v->raised);
+    if (!good)
+        diag_error(v->eval->diag, fault.loc.line ? fault.loc : v->x->tree->loc, fault.error, fault.detail);
+}
+
+/* -- evaluation -- */
+
+static void evaluate_as_kernel(struct evaluation *v)
+{
+    struct diag *d = v->eval->diag;
+    const struct stop *stop = v->stop;
+    if (!v->x->tree)
+        frontend_trace_expression(v->eval, stop->site, v->up, stop->func, stop->spec, v->text, v->x);
+    if (d->nerrors == 0 && v->x->func)
+        launch(v);
+}
+
+static void evaluate_as_python(struct evaluation *v)
+{
+    struct eval *e = v->eval;
+    v->result = eval_expr(e, host_site_scope(e, v->stop->site, v->stop->call->values, v->up), v->x->tree);
+}
+
+/* Reports an exception at the place where it was raised; in a library of neso, at the expression. */
+static void report_raised(const struct evaluation *v, const struct exception *x)
+{
+    struct diag *d = v->eval->diag;
+    struct text what;
+    bool is_ours = !x->loc.line || d->sources.at[x->loc.file]->is_own;
+    text_init(&what, v->eval->arena);
+    text_printf(&what, "%s: %s", x->class->class.name, exception_message(v->eval, x));
+    diag_error(d, is_ours ? v->x->tree->loc : x->loc, ERR_exception, what.s);
+}
+
+/* Runs one way to evaluate. If that fails, appends the reason to `why` and returns false. */
+static bool attempt(struct evaluation *v, void way(struct evaluation *), struct text *why)
+{
+    struct eval *e = v->eval;
+    struct diag *d = e->diag;
+    struct handler h;
+    jmp_buf here, *fatal = d->fatal;
+    volatile bool good = false;
+    int nerrors = d->nerrors;
+    handler_push(e, &h);
+    d->nerrors = 0; /* so that evaluation stops only at the maximum of errors */
+    d->fatal = &here;
+    if (setjmp(here) != 0) {
+        e->handler = h.outer;
+        e->trace = h.trace;
+        e->depth = h.depth;
+        e->call = h.call;
+        e->calls = h.calls;
+    } else if (setjmp(h.jump) == 0) {
+        way(v);
+        good = d->nerrors == 0 && v->result;
+        handler_pop(e, &h);
+    } else if (h.raised.class) {
+        report_raised(v, &h.raised);
+    }
+    d->fatal = fatal;
+    if (d->exhausted || d->internal)
+        longjmp(*fatal, 1);
+    for (int i = h.ndiagnostics; !good && i < d->list.n; i++)
+        diag_render(d, &d->list.at[i], why);
+    diag_forget(d, h.ndiagnostics, nerrors);
+    return good;
+}
+
+/* Returns the expression that `traced` keeps for the site, or a new one. */
+static struct expression *expression_at(struct eval *e, const struct host_site *site, struct map *traced)
+{
+    void **kept = traced ? map_at_ptr(traced, site) : NULL;
+    if (kept && *kept)
+        return *kept;
+    struct expression *x = NEW(e->arena, struct expression);
+    if (kept)
+        *kept = x;
+    return x;
+}
+
+struct obj *debugger_evaluate(struct program *p, struct eval *e, const struct stop *stop, int up, const char *text,
+                              struct map *traced, struct text *why)
+{
+    struct text refused;
+    struct evaluation v = {p, e, stop, up, text, .x = expression_at(e, stop->site, traced)};
+    int nsources = e->diag->sources.n;
+    text_init(&refused, e->arena);
+    bool good = attempt(&v, evaluate_as_kernel, why);
+    if (!good && !v.is_launched && v.x->tree) {
+        v.x->func = NULL;
+        good = attempt(&v, evaluate_as_python, &refused);
+    }
+    if (!good && !why->len)
+        text_printf(why, "%s", refused.len ? refused.s : "it cannot be evaluated\n");
+    bool is_last = e->diag->sources.n == nsources + 1;
+    if (is_last && !traced && (!good || obj_tile(v.result) || obj_is_number(v.result)))
+        e->diag->sources.n--; /* nothing refers to this source any more */
+    return good ? v.result : NULL;
+}
