@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # neso: `make run` builds and runs the fused softmax; `make test` tests. Nothing but gcc (or clang) and make is needed.
-# Another machine's build: make CC=aarch64-linux-gnu-gcc; the other tools of the toolchain follow from CC.
+# Another machine's build: make CC=aarch64-linux-gnu-gcc; the other tools of the toolchain follow from CC. `make V=1` shows the commands.
 BUILD   ?= build
 CC      ?= gcc
 CFLAGS  ?= -O2 -g
@@ -32,13 +32,15 @@ PAGE     = $(patsubst %,$(BUILD)/runtime/command/%.o,inspect.html inspect.js ins
 OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o) $(TEXTS:%.c=%.o) $(BUILD)/build_id.o
 LINK     = $(CC) $(SAN) $(LDFLAGS)
 
+$(if $(V),,$(eval .SILENT:))
+SAY      = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,echo '$(1)';)
 all: $(BUILD)/neso $(BUILD)/libneso.so $(BUILD)/libneso.a
 
 # -- the library and the command --
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(OURS) -c $< -o $@
+	$(call SAY,cc $<)$(CC) $(CFLAGS) $(OURS) -c $< -o $@
 
 $(BUILD)/%.o: $(BUILD)/%.c
 	$(CC) $(CFLAGS) $(OURS) -c $< -o $@
@@ -72,11 +74,11 @@ $(BUILD)/libneso.a: $(BUILD)/neso.o
 PACKED   = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c - -fPIE -pie -Wl,-z,pack-relative-relocs,--fatal-warnings \
                    -o $(BUILD)/packed 2>/dev/null && $(BUILD)/packed && echo -Wl,-z,pack-relative-relocs)
 $(BUILD)/libneso.so: $(OBJECTS)
-	$(LINK) $(PACKED) -shared -Wl,--gc-sections -Wl,-soname,$(SONAME) -Wl,-z,defs $^ $(LDLIBS) -o $@
+	$(call SAY,link $@)$(LINK) $(PACKED) -shared -Wl,--gc-sections -Wl,-soname,$(SONAME) -Wl,-z,defs $^ $(LDLIBS) -o $@
 	ln -sf libneso.so $(BUILD)/$(SONAME)
 
 $(BUILD)/neso: $(COMMAND:%.c=$(BUILD)/%.o) $(PAGE) $(BUILD)/libneso.a
-	$(LINK) $^ $(LDLIBS) -o $@
+	$(call SAY,link $@)$(LINK) $^ $(LDLIBS) -o $@
 
 include tests/rules.mk
 
@@ -85,12 +87,9 @@ api: $(APIS)
 run: all
 	@$(BUILD)/neso run --keep-ptx $(BUILD) tests/programs/announcement_softmax.py
 	@echo "All checks hold. The PTX of each specialization is in $(BUILD)/*.ptx."
-test: all units api
-	tests/check
-test-fast: all units
-	tests/run --fast
-test-all: all units api
-	tests/check --all
+test: all units api ; tests/check
+test-fast: all units ; tests/run --fast
+test-all: all units api ; tests/check --all
 # `make random N=10000 SEED=1`: random kernels, judged by two devices that share no code.
 random: $(BUILD)/random_kernels
 	$(BUILD)/random_kernels $(or $(N),10000) $(SEED)

@@ -37,8 +37,9 @@ static struct ast *parse(struct eval *e, const char *text)
                             diag_add_source(e->diag, "<expression>", arena_strndup(e->arena, text, n), n));
 }
 
-void frontend_trace_expression(struct eval *e, const struct host_site *site, int up, const struct func *kernel,
-                               const struct spec *spec, const char *text, struct expression *x)
+void frontend_trace_expression(struct eval *e, const struct host_site *site, int up,
+                               const struct func *kernel, const struct spec *spec, const char *text,
+                               struct expression *x)
 {
     struct module *m = kernel->module;
     struct map lost, unfilled;
@@ -53,7 +54,8 @@ void frontend_trace_expression(struct eval *e, const struct host_site *site, int
     map_init(&lost, e->arena);
     map_init(&unfilled, e->arena);
     site = host_site_frame(e, site, up, &x->first);
-    const struct function fn = {.name = site->function, .qualified = site->function, .closure = site->closure};
+    const struct function fn = {
+        .name = site->function, .qualified = site->function, .closure = site->closure};
     const struct trace_frame frame = {.fn = &fn};
     struct trace t = {.func = x->func,
                       .module = m,

@@ -53,6 +53,16 @@ static const char *state_word(const struct bound *b)
     return words[b->state];
 }
 
+/* What would count a cost that was not counted. */
+static const char *counter_of(const char *cost)
+{
+    if (strncmp(cost, "run.", 4) == 0)
+        return " (--counts does)";
+    if (strcmp(cost, "registers") == 0)
+        return " (ptxas does, which is not found here; live_registers is counted without it)";
+    return strcmp(cost, "spill_bytes") == 0 ? " (ptxas does, which is not found here)" : "";
+}
+
 /* "softmax_kernel: registers <= 32, found 40" */
 static void put_bound(FILE *f, const struct bound *b)
 {
@@ -60,8 +70,7 @@ static void put_bound(FILE *f, const struct bound *b)
     if (b->state != BOUND_unknown)
         fprintf(f, ", found %.9g", b->found);
     else
-        fprintf(f, ", which nothing here counted%s",
-                strncmp(b->cost, "run.", 4) == 0 ? " (--counts does)" : "");
+        fprintf(f, ", which nothing here counted%s", counter_of(b->cost));
 }
 
 /* -- the table -- */
@@ -82,19 +91,43 @@ static void put_time(FILE *f, const struct judged *x, int width)
     fprintf(f, "%s%s\n", *x->note ? "  " : "", x->note);
 }
 
-static void put_costs(FILE *f, const struct judged *x, int width)
+static bool row_cost_of_any(const struct judgement *j, const char *name)
 {
-    static const char *const shown[] = {"registers", "spill_bytes", "shared_bytes", "instructions",
-                                        "bytes_per_access"};
+    for (size_t i = 0; i < j->n; i++)
+        if (row_cost(j->rows[i].row, name))
+            return true;
+    return false;
+}
+
+/* The costs in the table; those of the PTX where nothing assembled a kernel. */
+static const char *const *shown_costs(const struct judgement *j)
+{
+    static const char *const assembled[] = {"registers",    "spill_bytes",      "shared_bytes",
+                                            "instructions", "bytes_per_access", NULL};
+    static const char *const of_ptx[] = {"live_registers", "shared_bytes", "instructions", "bytes_per_access",
+                                         NULL};
+    return row_cost_of_any(j, "registers") ? assembled : of_ptx;
+}
+
+static void put_costs(const struct judgement *j, FILE *f, const struct judged *x, int width)
+{
     fprintf(f, "%-9s  %-*s", word_of(x), width, x->row->name);
-    for (int i = 0; i < (int)(sizeof shown / sizeof *shown); i++) {
-        const double *cost = row_cost(x->row, shown[i]);
+    for (const char *const *shown = shown_costs(j); *shown; shown++) {
+        const double *cost = row_cost(x->row, *shown);
         if (cost)
-            fprintf(f, "  %*.4g", (int)strlen(shown[i]), *cost);
+            fprintf(f, "  %*.4g", (int)strlen(*shown), *cost);
         else
-            fprintf(f, "  %*s", (int)strlen(shown[i]), "-");
+            fprintf(f, "  %*s", (int)strlen(*shown), "-");
     }
     fprintf(f, "%s%s\n", *x->note ? "  " : "", x->note);
+}
+
+static void put_costs_head(const struct judgement *j, FILE *f, int width)
+{
+    fprintf(f, "%-9s  %-*s", "", width, "kernel");
+    for (const char *const *shown = shown_costs(j); *shown; shown++)
+        fprintf(f, "  %s", *shown);
+    fputc('\n', f);
 }
 
 static void put_rows(const struct judgement *j, bool kernels, FILE *f)
@@ -106,25 +139,20 @@ static void put_rows(const struct judgement *j, bool kernels, FILE *f)
         if (r->is_kernel == kernels && strlen(r->name) > width)
             width = strlen(r->name);
     }
-    if (n && kernels)
-        fprintf(f, "%s%-9s  %-*s  registers  spill_bytes  shared_bytes  instructions  bytes_per_access\n",
-                n < j->n ? "\n" : "", "", (int)width, "kernel");
-    else if (n)
+    if (n && kernels) {
+        fputs(n < j->n ? "\n" : "", f);
+        put_costs_head(j, f, (int)width);
+    } else if (n) {
         fprintf(f, "%-9s  %-*s  %10s  %10s\n", "", (int)width, "call", j->has_base ? "base ms" : "", "ms");
+    }
     for (size_t i = 0; i < j->n; i++)
-        if (j->rows[i].row->is_kernel == kernels)
-            (kernels ? put_costs : put_time)(f, &j->rows[i], (int)width);
+        if (kernels && j->rows[i].row->is_kernel)
+            put_costs(j, f, &j->rows[i], (int)width);
+        else if (!kernels && !j->rows[i].row->is_kernel)
+            put_time(f, &j->rows[i], (int)width);
 }
 
 /* -- the summary: five lines -- */
-
-static bool row_cost_of_any(const struct judgement *j, const char *name)
-{
-    for (size_t i = 0; i < j->n; i++)
-        if (row_cost(j->rows[i].row, name))
-            return true;
-    return false;
-}
 
 static void put_measured(const struct judgement *j, FILE *f)
 {
@@ -158,9 +186,10 @@ static void put_highest(const struct judgement *j, const char *name, const char 
 
 static void put_verdicts(const struct judgement *j, FILE *f)
 {
-    fprintf(f, "%s: %zu same, %zu faster, %zu slower, %zu undecided", j->candidate->gpu,
-            j->counts[VERDICT_same], j->counts[VERDICT_faster], j->counts[VERDICT_slower],
-            j->counts[VERDICT_undecided]);
+    bool has_gpu = strcmp(j->candidate->gpu, "none") != 0;
+    fprintf(f, "%s: %zu same, %zu faster, %zu slower, %zu undecided",
+            has_gpu ? j->candidate->gpu : "verdicts", j->counts[VERDICT_same], j->counts[VERDICT_faster],
+            j->counts[VERDICT_slower], j->counts[VERDICT_undecided]);
     if (j->nmissing)
         fprintf(f, ", %zu missing%s", j->nmissing, j->allow_missing ? " (allowed)" : "");
     fprintf(f, "%s\n", j->has_base ? "" : "; nothing to compare with");

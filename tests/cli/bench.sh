@@ -62,9 +62,9 @@ grep -q 'to nobody' out && say "the program's own output"
 [ ! -e tables ] || say "the program's own files"
 [ "$(grep -c ^kernel none.txt)" = 2 ] || say "two kernels: $(cat none.txt)"
 grep -q '^ cost bytes_per_access 8$' none.txt || say "accesses of 8 bytes: $(grep bytes_per none.txt)"
-bench 0 '^none: 2 same, 0 faster' scale.py plain.py --baseline none.txt
+bench 0 '^verdicts: 2 same, 0 faster' scale.py plain.py --baseline none.txt
 bench 0 'bound kept: scale: registers <= 64' scale.py
-[ "$(tail -n 5 out | cut -d: -f1 | tr '\n' ' ')" = 'measured highest none largest change bounds ' ] || say "five lines: $(tail -n 5 out)"
+[ "$(tail -n 5 out | cut -d: -f1 | tr '\n' ' ')" = 'measured highest verdicts largest change bounds ' ] || say "five lines: $(tail -n 5 out)"
 bench 1 '^largest change: scale/scale-[0-9a-f]{16} SLOWER: .*registers 3 -> ' scale.py --baseline <(sed 's/ cost registers .*/ cost registers 3/; s/ cost live_registers .*/ cost live_registers 3/; s/ key .*/ key 01234567890abcde/' none.txt) \
     --allow-missing --json c.json --markdown c.md --svg c.svg
 grep -qE '^\| SLOWER \| scale/scale-[0-9a-f]{16} \| 3 → \*\*[0-9]+\*\* \| ' c.md || say "Markdown of costs: $(cat c.md)"
@@ -74,7 +74,7 @@ if command -v python3 >/dev/null; then
     python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("c.svg")' || say "a figure that is no XML"
 fi
 { echo; cat scale.py; } >moved.py && sed 's/^kernel scale/kernel moved/' none.txt >moved.txt
-bench 4 '^none: 1 same.* 1 missing$' moved.py --baseline moved.txt
+bench 4 '^verdicts: 1 same.* 1 missing$' moved.py --baseline moved.txt
 bench 0 '^MISSING +plain/bump-' moved.py --baseline moved.txt --allow-missing
 sed 's/ cost instructions .*/ cost instructions 9/; s/ key .*/ key 0000000000000001/' none.txt >fewer.txt
 bench 1 '^SLOWER .* instructions 9 -> [0-9]' scale.py --baseline fewer.txt

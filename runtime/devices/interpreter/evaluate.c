@@ -188,8 +188,8 @@ static struct expression *expression_at(struct eval *e, const struct host_site *
     return x;
 }
 
-struct obj *debugger_evaluate(struct program *p, struct eval *e, const struct stop *stop, int up, const char *text,
-                              struct map *traced, struct text *why)
+struct obj *debugger_evaluate(struct program *p, struct eval *e, const struct stop *stop, int up,
+                              const char *text, struct map *traced, struct text *why)
 {
     struct text refused;
     struct evaluation v = {p, e, stop, up, text, .x = expression_at(e, stop->site, traced)};
