@@ -146,6 +146,8 @@ void print_insns(FILE *to);
 __attribute__((format(printf, 1, 2)))
 #endif
 int complain(const char *format, ...);
+/* The edit distance of two words; for long words only a large number. */
+size_t word_distance(const char *a, const char *b);
 /* Prints the messages of the last call, warnings too; returns the exit status. */
 int report(const struct given *g, neso_context *ctx, neso_status status);
 /* Reads the number that an option has, 0 if it is not given. Returns false after a message if it is not a number. */

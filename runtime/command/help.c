@@ -150,6 +150,38 @@ static bool print_names(const char *name)
     return any;
 }
 
+static bool is_topic(const char *word)
+{
+    for (size_t i = 0; neso_help_topic(i); i++)
+        if (strcmp(neso_help_topic(i), word) == 0)
+            return true;
+    return false;
+}
+
+static size_t distance_to(const struct language_row *r, const char *word)
+{
+    size_t n = strlen(r->prefix);
+    return row_is_shown(r) ? word_distance(strncmp(word, r->prefix, n) == 0 ? word + n : word, r->name)
+                           : SIZE_MAX;
+}
+
+/* Says which names of the language are nearest to the word; returns false if none is near. */
+static bool suggest_names(const char *word)
+{
+    char names[120] = "";
+    size_t best = 3, used = 0;
+    for (const struct language_row *r = language_rows; r->heading || r->name; r++)
+        if (r->name && distance_to(r, word) < best && distance_to(r, word) < strlen(r->name))
+            best = distance_to(r, word);
+    for (const struct language_row *r = language_rows; best < 3 && (r->heading || r->name); r++)
+        if (r->name && distance_to(r, word) == best && used < sizeof names / 2)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s%s", used ? ", " : "", r->prefix,
+                                     r->name);
+    if (best < 3)
+        complain("there is no help on '%s'; did you mean %s?", word, names);
+    return best < 3;
+}
+
 /* -- the command -- */
 
 static int print_topic(const struct given *g, const char *topic)
@@ -196,5 +228,9 @@ int help_command(const struct given *g)
             own_topics[i].print(stdout);
             return GOOD;
         }
+    if (!is_topic(word) && print_page(word))
+        return GOOD;
+    if (!is_topic(word) && suggest_names(word))
+        return BAD;
     return print_topic(g, word);
 }

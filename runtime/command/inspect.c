@@ -101,7 +101,8 @@ static void put_source(const struct build *b, struct buffer *out)
             if (note_decides(&b->notes[i]) && b->notes[i].at.line == line && !b->notes[i].at.file)
                 put_note(out, &b->notes[i], "      |   ");
         if (pressure || counts[line])
-            put_format(out, "      |   %d registers, %d instructions\n", pressure, counts[line]);
+            put_format(out, "      |   %d register%s, %d instruction%s\n", pressure, pressure == 1 ? "" : "s",
+                       counts[line], counts[line] == 1 ? "" : "s");
     }
     free(counts);
 }

@@ -73,8 +73,7 @@ int report(const struct given *g, neso_context *ctx, neso_status status)
     return status == NESO_OK ? GOOD : status == NESO_FAILED ? FAILED : BAD;
 }
 
-/* The edit distance of two words; for long words only a large number. */
-static size_t distance(const char *a, const char *b)
+size_t word_distance(const char *a, const char *b)
 {
     enum { MOST = 32 };
     size_t row[MOST + 1], n = strlen(a), k = strlen(b);
@@ -121,7 +120,7 @@ static int unknown_option(const struct command_row *c, const char *word, size_t 
     snprintf(name, sizeof name, "%.*s", (int)n, word);
     size_t best = 3;
     for (int i = 0; i < OPTIONS_END; i++) {
-        size_t d = distance(name, option_rows[i].word);
+        size_t d = word_distance(name, option_rows[i].word);
         if ((option_rows[i].where & (int)c->bit) && d < best && d < strlen(option_rows[i].word)) {
             best = d;
             snprintf(suggestion, sizeof suggestion, "; did you mean --%s?", option_rows[i].word);

@@ -60,11 +60,13 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
     """PEP 517's: the wheel's name."""
     if not make("all"):
         raise SystemExit("neso: `make` failed; the wheel needs libneso.so")
-    has_extension = make("python")
+    has_headers = os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h"))
+    has_extension = has_headers and make("python")
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     tag = f"cp39-abi3-{platform}" if has_extension else f"py3-none-{platform}"
     if not has_extension:
-        sys.stderr.write("neso: the extension cannot be built here: launches from this wheel go through ctypes, and take longer\n")
+        why = "cannot be built here" if has_headers else "needs Python.h (Debian: python3-dev), which is not found"
+        sys.stderr.write(f"neso: the extension {why}: launches from this wheel go through ctypes, and take longer\n")
     name, info = f"{NAME}-{VERSION}-{tag}.whl", f"{NAME}-{VERSION}.dist-info"
     wheel = f"Wheel-Version: 1.0\nGenerator: neso\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
     record = []

@@ -36,6 +36,9 @@ done
 echo 'x = 1' >none.py
 printf 'def f(:\n' >broken.py
 mkdir folder
+expect 2 "there is no help on 'tl.lod'; did you mean tl.log, tl.load?" help tl.lod
+expect 2 "the topics are ops" help nonsense
+expect 0 "# What is not supported" help limits
 add='*fp32:16, *fp32:16, *fp32:16, i32:16, 1024'
 
 expect 2 'neso compile'

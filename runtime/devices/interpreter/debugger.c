@@ -267,10 +267,14 @@ static void show_scalar(struct eval *e, struct obj *x, struct text *out)
 {
     struct text array;
     text_init(&array, e->arena);
-    obj_print(e, x, &array, false);
-    text_bytes(out, array.s + 1, array.len - 2);
-    if (array.s[array.len - 2] == '.')
-        text_char(out, '0');
+    obj_print(e, x, &array, false); /* "[7]", "[2.]", "[1.e-06]" */
+    const char *s = array.s + 1, *point = memchr(s, '.', array.len - 2);
+    size_t n = array.len - 2, whole = point ? (size_t)(point - s) : n;
+    bool is_bare = point && (point[1] == ']' || point[1] == 'e');
+    text_bytes(out, s, whole);
+    if (is_bare && point[1] == ']')
+        text_str(out, ".0");
+    text_bytes(out, s + whole + is_bare, n - whole - is_bare);
 }
 
 /* Shows the items of a plain tuple one by one, so that pointers and scalars in it are shown as such. */
@@ -585,8 +589,13 @@ static void execute(struct program *p, struct eval *e, const struct stop *stop, 
 static const char *read_command(struct program *p, struct eval *e, const struct stop *stop)
 {
     const char *line = p->options.ask ? p->options.ask(p->options.user, "(neso) ") : NULL;
-    if (!line)
+    if (!line) {
+        struct text end;
+        text_init(&end, e->arena);
+        text_char(&end, '\n'); /* behind the prompt */
+        say(p, &end);
         quit(e, stop->site->loc);
+    }
     line += strspn(line, " ");
     size_t n = strlen(line);
     while (n && (line[n - 1] == ' ' || line[n - 1] == '\r'))
