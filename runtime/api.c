@@ -204,6 +204,8 @@ neso_status neso_context_create(const neso_context_options *options, neso_contex
     c->budget.user = c->user = o.user;
     c->record = o.record;
     c->event = o.event;
+    c->wants_capsule = o.capsule ? o.wants_capsule : NULL;
+    c->capsule = o.capsule;
     if (o.cache && !use_cache(c, &o)) {
         given.free(given.ctx, c, sizeof *c);
         return NESO_OUT_OF_MEMORY;

@@ -15,7 +15,7 @@ enum { WINDOW_BYTES = 1 << 20, BEFORE_BYTES = 1 << 14, ALIGN = 256 };
 
 /* -- windows -- */
 
-static uint64_t tensor_bytes(const struct launch_tensor *t)
+uint64_t launch_tensor_bytes(const struct launch_tensor *t)
 {
     int64_t last = 0;
     for (int d = 0; d < t->rank; d++) {
@@ -31,21 +31,12 @@ static bool find_extent(struct checking *c, int arg, uint64_t at, uint64_t *base
 {
     struct device *d = c->kernel->device;
     const struct launch_tensor *t = c->launch->tensors ? &c->launch->tensors[arg] : NULL;
-    if (d->class != &device_cuda) {
-        int n;
-        struct cpu_buffer *list = cpu_buffers(d, 0, NULL, NULL, &n);
-        const struct cpu_buffer *b = list ? cpu_buffer_at(list, n, at) : NULL;
-        bool found = b && at - b->base <= b->bytes;
-        if (found)
-            *base = b->base, *bytes = b->bytes;
-        if (list)
-            cpu_buffers_free(d, list, n);
-        return found;
-    }
+    if (d->class != &device_cuda || c->is_exact)
+        return d->class->extent(d, at, base, bytes);
     if (!t || !t->dtype)
         return false;
     *base = at;
-    *bytes = tensor_bytes(t);
+    *bytes = launch_tensor_bytes(t);
     return true;
 }
 
@@ -61,10 +52,11 @@ static int add_window(struct checking *c, int arg, const struct type *pointee)
 {
     uint64_t at = c->launch->args[arg], base = at, bytes = WINDOW_BYTES;
     bool is_known = find_extent(c, arg, at, &base, &bytes);
-    uint64_t from = at - base > BEFORE_BYTES ? at - BEFORE_BYTES : base, end = base + bytes;
+    uint64_t before = c->is_exact ? UINT64_MAX : BEFORE_BYTES, most = c->is_exact ? UINT64_MAX : WINDOW_BYTES;
+    uint64_t from = at - base > before ? at - before : base, end = base + bytes;
     struct check_window *w = &c->windows[c->nwindows];
     *w = (struct check_window){.from = from,
-                               .bytes = end - from < WINDOW_BYTES ? end - from : WINDOW_BYTES,
+                               .bytes = end - from < most ? end - from : most,
                                .skew = from % ALIGN,
                                .dtype = pointee->kind == TY_ptr ? DT_i64 : type_elem(pointee)->dtype,
                                .is_known = is_known,
@@ -253,8 +245,10 @@ static void cut_grid(struct checking *c, const struct check_draw *d)
 {
     enum { PROGRAMS = 6 };
     static const uint32_t most[3] = {4, 3, 2};
-    c->sample = 0;
+    c->sample = c->is_exact ? c->launch->sample : 0;
     memcpy(c->grid, c->launch->grid, sizeof c->grid);
+    if (c->is_exact)
+        return;
     if (d->whole_grid) {
         c->sample = PROGRAMS;
         return;

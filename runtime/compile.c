@@ -464,7 +464,7 @@ void kernel_make(struct neso_kernel *k, neso_text which)
     keep(k, which, &out);
 }
 
-void kernel_build(struct neso_kernel *k)
+static void build(struct neso_kernel *k)
 {
     if (k->device && !k->device->class->takes_ptx && k->module->context->bundle.text) {
         diag_error(&k->module->diag, (struct loc){0}, ERR_bundle_device, k->device->text);
@@ -478,6 +478,13 @@ void kernel_build(struct neso_kernel *k)
             return;
     }
     kernel_make(k, k->options.until ? k->options.until : NESO_TEXT_PTX);
+}
+
+void kernel_build(struct neso_kernel *k)
+{
+    build(k);
+    if (k->module->context->wants_capsule && !k->options.until && k->module->diag.nerrors == 0)
+        capsule_prepare(k);
 }
 
 const char *neso_text_name(neso_text text)

@@ -9,7 +9,7 @@
  * second. To find the pass, the kernel is compiled without one pass or stage after the other, the last one first: a pass
  * often makes work for later ones, and without it their faults are gone too. A set of inputs on which the interpreter fails is
  * dropped, and one for which rounding could decide a comparison. */
-#include "runtime/cross_check.h"
+#include "runtime/capsule.h"
 
 #include "opt/passes.h"
 
@@ -75,7 +75,8 @@ static void kernel_close(struct checking *c, struct neso_kernel *copy)
 
 static struct launch launch_of(struct checking *c, const uint64_t *args)
 {
-    budget_begin(&c->budget, c->is_search ? SEARCH_MS : RUN_MS, 0);
+    int64_t ms = c->is_exact ? c->kernel->module->context->time_limit_ms : c->is_search ? SEARCH_MS : RUN_MS;
+    budget_begin(&c->budget, ms, 0);
     return (struct launch){.grid = {c->grid[0], c->grid[1], c->grid[2]},
                            .args = args,
                            .nargs = c->nargs,
@@ -282,7 +283,8 @@ static int compare_all(struct checking *c, struct neso_kernel *k, struct finding
 {
     double start = milliseconds();
     bool cuts = has_plan(k) || k->info.packs;
-    for (int i = 0; i < DRAWS && milliseconds() - start < TOTAL_MS; i++) {
+    int draws_most = c->is_exact ? 1 : DRAWS;
+    for (int i = 0; i < draws_most && (c->is_exact || milliseconds() - start < TOTAL_MS); i++) {
         struct check_draw d = draws[i];
         d.whole_grid &= !cuts;
         c->seed = (uint64_t)i + 1;
@@ -312,6 +314,12 @@ static const char *culprit(enum order order, const char *left_out)
     return left_out ? left_out : "select";
 }
 
+static void give_capsule(struct checking *c, const struct finding *x, const char *without)
+{
+    capsule_of_check(
+        c, &(neso_checked){.text = x->text, .pass = x->pass, .without = without, .line = x->result.line});
+}
+
 /* Compares one code of the kernel; after a difference finds the passes and compiles the next code. Returns true if the code
  * was replaced, and is to be compared again. */
 static bool check_code(struct checking *c, struct finding *x)
@@ -334,8 +342,10 @@ static bool check_code(struct checking *c, struct finding *x)
     c->is_search = true;
     bool found = find_passes(c, x->without, list, sizeof list);
     c->is_search = false;
-    if (!*x->pass)
+    if (!*x->pass) {
         snprintf(x->pass, sizeof x->pass, "%s", culprit(order, found ? list : NULL));
+        give_capsule(c, x, found ? list : "");
+    }
     if (!found)
         return false;
     snprintf(x->without, sizeof x->without, "%s", list);
@@ -426,6 +436,7 @@ void cross_check(struct neso_kernel *k, const struct launch *l)
     memset(c, 0, sizeof *c);
     c->kernel = k;
     c->launch = l;
+    c->is_exact = k->options.check == 2;
     c->mem = *mem;
     budget_init(&c->budget, mem);
     c->func = rebuild_trace(k, &traced, &c->budget);

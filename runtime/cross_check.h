@@ -44,6 +44,7 @@ struct checking {
     uint32_t grid[3];
     int64_t sample;
     uint64_t seed;
+    bool is_exact;                  /* only the launch's inputs: all of its memory, its grid, without a limit of time */
     bool own_sizes;                 /* this set has the launch's integers */
     struct float_trace trace;
     struct budget budget;
@@ -56,6 +57,8 @@ struct checking {
 
 /* -- check_inputs.c -- */
 
+/* From a tensor's first element to its last. */
+uint64_t launch_tensor_bytes(const struct launch_tensor *t);
 /* Finds what memory the arguments point into, and allocates copies. Returns false with the reason in c->what. */
 bool check_windows(struct checking *c);
 void check_windows_free(struct checking *c);

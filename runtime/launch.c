@@ -137,6 +137,11 @@ static void check_once(struct neso_kernel *k, const struct launch *l)
 
 bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
+    return k->capsule ? capsule_launch(k, l, f) : kernel_run(k, l, f);
+}
+
+bool kernel_run(struct neso_kernel *k, const struct launch *l, struct fault *f)
+{
     if (k->options.check && !k->checked)
         check_once(k, l);
     bool planned = has_plan(k);
@@ -164,7 +169,7 @@ static uint64_t read_value(const void *from, int bytes)
     return value;
 }
 
-static bool keeps_promise(const struct neso_param *p, uint64_t value, struct fault *f)
+bool param_allows(const struct neso_param *p, uint64_t value, struct fault *f)
 {
     if (p->equals_one && value != 1)
         return fault_set(f, NESO_INVALID, ERR_promise_broken, "'%s' is %lld, and should be 1", p->name,
@@ -186,7 +191,7 @@ static bool launch_values(struct neso_kernel *k, struct launch *l, const void *c
     for (int i = 0; i < k->nparams; i++) {
         const struct neso_param *p = &k->params[i];
         uint64_t value = read_value(args[i], p->bytes);
-        if (!keeps_promise(p, value, f))
+        if (!param_allows(p, value, f))
             return false;
         if (!p->equals_one)
             values[l->nargs++] = value;
@@ -204,24 +209,18 @@ static void error_set(struct neso_error *error, const struct fault *f)
     fault_text(f, error->message, sizeof error->message);
 }
 
-neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
-                        neso_error *error)
-{
-    return neso_launch_with(kernel, grid, stream, args, NULL, error);
-}
-
-neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3], void *stream,
-                             const void *const *args, const neso_launch_options *options, neso_error *error)
+/* Launches with the limits of the context; `l` has the rest. */
+static neso_status start(neso_kernel *kernel, const uint32_t grid[3], struct launch *l,
+                         const void *const *args, const neso_launch_options *options, neso_error *error)
 {
     struct fault f;
     neso_launch_options read;
     const struct neso_context *c = kernel->module->context;
     struct budget budget;
-    struct launch l = {.grid = {grid[0], grid[1], grid[2]},
-                       .stream = stream,
-                       .budget = &budget,
-                       .write = c->write,
-                       .write_ctx = c->write_user};
+    memcpy(l->grid, grid, sizeof l->grid);
+    l->budget = &budget;
+    l->write = c->write;
+    l->write_ctx = c->write_user;
     budget_init(&budget, &c->mem);
     budget_begin(&budget, c->time_limit_ms, c->run_step_limit);
     budget.cancelled = c->budget.cancelled;
@@ -229,11 +228,37 @@ neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3], void *
     budget.limit_bytes = c->whole_limit;
     bool good = !options || options_read(&read, sizeof read, options);
     if (options && good)
-        l.options = &read;
+        l->options = &read;
     if (!good)
         fault_set(&f, NESO_INVALID, ERR_options_size, "%zu", options->size);
-    if (good && launch_values(kernel, &l, args, &f))
+    if (good && launch_values(kernel, l, args, &f))
         return NESO_OK;
+    error_set(error, &f);
+    return f.status;
+}
+
+neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
+                        neso_error *error)
+{
+    return start(kernel, grid, &(struct launch){.stream = stream}, args, NULL, error);
+}
+
+neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3], void *stream,
+                             const void *const *args, const neso_launch_options *options, neso_error *error)
+{
+    return start(kernel, grid, &(struct launch){.stream = stream}, args, options, error);
+}
+
+neso_status
+neso_capsule_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
+                    void (*write)(void *user, const neso_capsule *seen, const void *data, size_t length),
+                    void *user, neso_error *error)
+{
+    struct fault f;
+    struct launch l = {.stream = stream, .give_capsule = write, .give_user = user};
+    if (kernel->capsule)
+        return start(kernel, grid, &l, args, NULL, error);
+    fault_set(&f, NESO_INVALID, ERR_capsule_none, "%s", kernel->name);
     error_set(error, &f);
     return f.status;
 }

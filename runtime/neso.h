@@ -43,6 +43,7 @@ extern "C" {
 typedef struct neso_context neso_context;
 typedef struct neso_module neso_module;   /* a parsed source */
 typedef struct neso_kernel neso_kernel;   /* a kernel compiled for one signature */
+typedef struct neso_capsule neso_capsule; /* one launch, with all that it needs */
 
 typedef enum neso_status {
     NESO_OK,
@@ -120,6 +121,13 @@ typedef struct neso_context_options {
     /* Long calls ask it often; any thread that works for the call may ask. If it does not return 0, the call ends
      * with NESO_CANCELLED, which a program cannot catch. A kernel that runs on a GPU goes on. */
     int (*cancelled)(void *user);
+    /* Is asked before each launch of a kernel that was compiled since then. 0: no capsule; 1: a capsule if the launch fails or
+     * its check finds a difference; 2: in any case. The answer 1 or 2 copies the launch's memory first, and waits for a
+     * GPU afterwards. NULL: no capsules. */
+    int (*wants_capsule)(void *user, const char *kernel);
+    /* Gets a capsule (see neso_capsule) as a file: `length` bytes. `data` is NULL if it could not be made, and seen->text
+     * says why. Launches call both functions, from their threads. */
+    void (*capsule)(void *user, const neso_capsule *seen, const void *data, size_t length);
 } neso_context_options;
 
 /* Creates a context without a device, which suffices to compile. `options` may be NULL. Fails with
@@ -302,7 +310,8 @@ typedef struct neso_compile_options {
     void (*note)(void *user, const neso_note *note);
     /* 1: before the first launch, run the PTX in the emulator beside the traced kernel in the interpreter, on the launch's
      * inputs and on drawn ones, for some programs of the grid. If they differ, launches use code without the pass that made
-     * the difference. `checked` gets the result, on the thread that launches. */
+     * the difference. `checked` gets the result, on the thread that launches. 2: on the launch's inputs alone, in the whole
+     * grid, however long that takes. */
     int check;
     void (*checked)(void *user, const neso_checked *result);
 } neso_compile_options;
@@ -437,6 +446,86 @@ NESO_API neso_status neso_memory_write(neso_context *context, uint64_t address, 
 NESO_API neso_status neso_memory_read(neso_context *context, void *to, uint64_t address, size_t bytes);
 /* Waits for all launches on the stream, and reports their errors. */
 NESO_API neso_status neso_synchronize(neso_context *context, void *stream);
+
+/* -- capsules: one launch in a file -- */
+
+/* What a launch did. */
+typedef enum neso_seen {
+    NESO_SEEN_RESULT,     /* it wrote the memory in `after` */
+    NESO_SEEN_FAULT,      /* it failed, with the error `tag` */
+    NESO_SEEN_DIFFERENCE, /* the PTX in the emulator computes something else than the traced kernel in the interpreter */
+    NESO_SEEN_REFUSED     /* the kernel does not compile, or does not take these arguments */
+} neso_seen;
+
+typedef struct neso_capsule_file {
+    const char *name; /* of the first file its own name, "softmax.py" or "softmax.ir"; of others the imported module, "pkg.helpers" */
+    const char *text;
+    size_t length;
+} neso_capsule_file;
+
+/* Memory that arguments point into. */
+typedef struct neso_capsule_buffer {
+    const char *name; /* the first argument that points into it */
+    size_t bytes;
+    size_t skew;      /* its address modulo 256 */
+    const unsigned char *before, *after; /* contents; after: NULL if unknown */
+} neso_capsule_buffer;
+
+typedef struct neso_capsule_argument {
+    const char *name, *type; /* as in neso_param; arguments that are promised to be 1 are left out */
+    int buffer;       /* the number of the buffer that a pointer points into; -1: none */
+    uint64_t value;   /* the low bytes are the argument's; of a pointer into a buffer, the distance from its begin */
+} neso_capsule_argument;
+
+/* A kernel with everything that one launch of it needs, and what was seen of that launch. A caller may change a copy and run it.
+ * Strings are never NULL. */
+struct neso_capsule {
+    size_t size;
+    const char *kernel, *signature, *target, *params, *skip; /* as in neso_compile_options; "": NULL there */
+    int num_warps, num_stages, max_registers, no_fp_fusion, debug;
+    uint32_t grid[3];
+    int64_t programs;   /* the number of programs that ran, spread over the grid; 0: all */
+    const char *device; /* where it was seen, as neso_context_device_text returns it */
+    neso_seen seen;
+    const char *tag, *text;     /* of a fault: the name of the error, and its message; of a difference: the first one */
+    const char *pass, *without; /* of a difference: as in neso_checked */
+    uint32_t line;              /* of the fault or the kernel, in the first file; 0: unknown */
+    const neso_capsule_file *files;
+    size_t file_count;
+    const neso_capsule_argument *arguments;
+    size_t argument_count;
+    const neso_capsule_buffer *buffers;
+    size_t buffer_count;
+};
+
+/* Launches the kernel as neso_launch does, waits, and gives the launch as a capsule to `write`, whether it fails or not.
+ * The context must have had `wants_capsule` when the kernel was compiled. Returns the status of the launch. */
+NESO_API neso_status neso_capsule_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
+                                         void (*write)(void *user, const neso_capsule *seen, const void *data, size_t length),
+                                         void *user, neso_error *error);
+/* Passes the capsule as a file to `write`. Fails only with NESO_OUT_OF_MEMORY. */
+NESO_API neso_status neso_capsule_write(neso_context *context, const neso_capsule *capsule,
+                                        void (*write)(void *user, const void *data, size_t length), void *user);
+/* Reads a capsule from a file's contents; `name` is for messages. NESO_INVALID if the file is no capsule, or incomplete or
+ * changed. The caller releases the capsule. */
+NESO_API neso_status neso_capsule_read(neso_context *context, const char *name, const void *data, size_t length,
+                                       neso_capsule **capsule);
+NESO_API void neso_capsule_release(neso_capsule *capsule);
+
+typedef struct neso_replay {
+    size_t size;
+    int same;             /* 1: the launch did what was seen */
+    neso_seen seen;
+    const char *tag, *text, *pass, *without; /* as in neso_capsule; of a result that is not the same, `text` says where it is not */
+    uint32_t line;
+    neso_verdict verdict; /* what the check found; NESO_CHECK_UNKNOWN also without a check */
+    const char *why;      /* of NESO_CHECK_UNKNOWN: why nothing was compared */
+} neso_replay;
+
+/* Compiles the capsule's kernel and launches it on the context's device. If `check` is 1, or if a difference was seen, first compares
+ * emulator and interpreter as neso_compile_options.check = 2 does, and finds the pass of a difference. Strings live
+ * until the next call. Returns NESO_OK whatever the launch does, unless there is no device or no memory. */
+NESO_API neso_status neso_capsule_run(neso_context *context, const neso_capsule *capsule, int check, neso_replay *out);
 
 /* -- costs of launches -- */
 

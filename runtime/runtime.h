@@ -49,6 +49,8 @@ struct neso_context {
     /* The user's callbacks, each of which may be NULL, and their argument. */
     void (*record)(void *user, const char *text, size_t length);
     void (*event)(void *user, neso_event event, const char *text);
+    int (*wants_capsule)(void *user, const char *kernel);
+    void (*capsule)(void *user, const neso_capsule *seen, const void *data, size_t length);
     void *user;
     /* Gets the output of kernels; NULL: the output is discarded. */
     void (*write)(void *user, const char *text, size_t length);
@@ -102,6 +104,7 @@ struct neso_kernel {
     } texts[TEXT_count];
     struct ptx_info info; /* valid if there is PTX */
     const struct bundle_entry *entry; /* where the PTX comes from; NULL: not from a bundle */
+    const neso_capsule *capsule; /* what all capsules of k's launches have; NULL: the context wants none */
     struct neso_param *params; /* one for each type in the signature */
     int nparams;
     double seconds[STAGE_count];
@@ -285,6 +288,16 @@ void proofs_free(struct program *p);
  * replaces the code if a pass made a difference. Calls options.checked. To be called with k->lock held, once. */
 void cross_check(struct neso_kernel *k, const struct launch *l);
 
+/* -- capsule_source.c -- */
+
+/* Sets k->capsule. To be called inside guard, after k is compiled. */
+void capsule_prepare(struct neso_kernel *k);
+
+/* -- capsule.c -- */
+
+/* Launches a kernel that has a capsule, and gives the context what it wants. */
+bool capsule_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
+
 /* -- launch.c -- */
 
 bool kernel_load(struct neso_kernel *k, struct fault *f);
@@ -294,6 +307,10 @@ void codes_free(struct neso_kernel *k);
 /* Launches k. l->args has a value for each parameter that is not a constant. A launch whose grid contains a 0
  * does nothing. */
 bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
+/* The same, without capsules. */
+bool kernel_run(struct neso_kernel *k, const struct launch *l, struct fault *f);
+/* Does the value keep the promises of a parameter? */
+bool param_allows(const struct neso_param *p, uint64_t value, struct fault *f);
 /* Launches one of k's variants. If its programs have one warp each, several programs share a CTA, as long as several
  * CTAs remain for each multiprocessor. */
 bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loaded, const struct launch *whole,

@@ -452,6 +452,8 @@ ERROR(bundle_options, "kernel '%s' comes from a bundle: its passes cannot be cho
 ERROR(bundle_text, "kernel '%s' comes from a bundle, which has its PTX alone: %s would have to be compiled")
 ERROR(bundle_variant, "%s")
 ERROR(bundle_record, "a line of the record has no name and value")
+ERROR(capsule_refused, "%s cannot be replayed: %s")
+ERROR(capsule_none, "a launch of '%s' cannot be kept in a capsule: the context had no wants_capsule when the kernel was compiled, or the kernel calls the host or comes from a bundle")
 ERROR(no_function, "%s has no driver whose function a kernel could be")
 ERROR(function_planned, "launches of kernel '%s' follow a plan (tensor maps, guards, a persistent grid), which its function alone does not have: capture neso_launch instead")
 ERROR(unknown_topic, "there is no help on '%s': the topics are %s")

@@ -15,22 +15,26 @@
 /* Exit status: success, the program failed, bad usage or bad input. */
 enum { GOOD, FAILED, BAD };
 
-enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128, COMPLETION = 256, CHECK = 512, BUNDLE = 1024, LSP = 2048 };
+enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128, COMPLETION = 256, CHECK = 512, BUNDLE = 1024, LSP = 2048, CAPSULE = 4096, REPLAY = 8192 };
 
 /*    option         short word            argument    where          meaning */
 #define OPTIONS(X) \
-    X(device,        0,    "device",        "NAME",    RUN | BENCH,          "cuda, cuda:1, interpreter, emulator, or best (the default): cuda if there is a GPU") \
+    X(device,        0,    "device",        "NAME",    RUN | BENCH | CAPSULE | REPLAY,        "cuda, cuda:1, interpreter, emulator, or best (the default): cuda if there is a GPU") \
+    X(kernel,        0,    "kernel",        "NAME",    CAPSULE,       "keep a launch of this kernel; without --kernel and --launch: the first launch that fails, else the first one") \
+    X(nth_launch,    0,    "launch",        "N",       CAPSULE,       "keep the program's Nth launch, or that kernel's Nth; 1 is the default") \
+    X(capsule_file,  'o',  "output",        "FILE",    CAPSULE | REPLAY, "the file to write; of capsule, KERNEL.capsule is the default") \
+    X(reduce,        0,    "reduce",        NULL,      REPLAY,        "make the capsule small while it still fails in the same way, and write it to --output") \
     X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN | BENCH,   "write each kernel's PTX into DIR") \
     X(keep_ir,       0,    "keep-ir",       "DIR",     RUN | BENCH,   "write each kernel's traced IR into DIR: `neso compile` compiles it for any target") \
     X(output_folder, 'o',  "output",        "DIR",     RUN,           "write the program's tables and plots below this folder instead of the working folder") \
-    X(time_limit,    0,    "time-limit",    "SECONDS", RUN,           "end the program after that time: 10, 0.5; exit status 1") \
-    X(memory_limit,  0,    "memory-limit",  "SIZE",    RUN,           "end the program when it has allocated that much memory, tensors included: 500K, 64M, 2G; exit status 1") \
+    X(time_limit,    0,    "time-limit",    "SECONDS", RUN | CAPSULE,         "end the program after that time: 10, 0.5; exit status 1") \
+    X(memory_limit,  0,    "memory-limit",  "SIZE",    RUN | CAPSULE,         "end the program when it has allocated that much memory, tensors included: 500K, 64M, 2G; exit status 1") \
     X(break,         0,    "break",         "PLACE",   RUN,           "stop at FILE:LINE, in the first program that reaches it, or in a given one: FILE:LINE@3, FILE:LINE@1,2,0") \
     X(break_on,      0,    "break-on",      "nan",     RUN,           "stop in the debugger where a value of a kernel first becomes a NaN") \
-    X(races,         0,    "races",         "HOW LONG",RUN,           "check the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
+    X(races,         0,    "races",         "HOW LONG",RUN | CAPSULE,         "check the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
     X(trace,         0,    "trace",         "WHAT",    RUN,           "on the interpreter: nan says where a stored NaN or inf began, precision (precision:N) which stored results lost more than N bits, and where") \
     X(digests,       0,    "digests",       "[=FILE]",RUN,           "after each launch, write a line with a digest of each tensor, to standard error or FILE: equal lines mean equal bits") \
-    X(check,         0,    "check",         NULL,      RUN,           "before a kernel's first launch, compare its PTX in the emulator with the interpreter; --verbose: say what each check found") \
+    X(check,         0,    "check",         NULL,      RUN | CAPSULE,         "before a kernel's first launch, compare its PTX in the emulator with the interpreter; --verbose: say what each check found") \
     X(counts,        0,    "counts",        "[=FILE]", RUN | BENCH,          "on the emulator: print the counted costs of launches; also as JSON in FILE (see `neso help counts`)") \
     X(sample,        0,    "sample",        "N",       RUN | BENCH,          "with --counts: run N program instances of each launch only; results are incomplete") \
     X(baseline,      0,    "baseline",      "FILE",    BENCH,         "compare with a file of --record; in a folder, with the GPU's file") \
@@ -73,17 +77,17 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(to_target,     0,    "to-target",     "NAME",    DIFF,          "the same option for the second build") \
     X(to_param,      0,    "to-param",      "NAME=VALUE,...", DIFF,   "the same option for the second build") \
     X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the list; see `neso help passes`") \
-    X(skip,          0,    "skip",          "NAMES",   RUN | COMPILE | INSPECT, "leave these passes out: see `neso help passes`") \
-    X(param,         0,    "param",         "NAME=VALUE,...", RUN | COMPILE | INSPECT | DIFF | BENCH, "change thresholds of optimisations: see `neso help params`") \
+    X(skip,          0,    "skip",          "NAMES",   RUN | CAPSULE | COMPILE | INSPECT, "leave these passes out: see `neso help passes`") \
+    X(param,         0,    "param",         "NAME=VALUE,...", RUN | CAPSULE | COMPILE | INSPECT | DIFF | BENCH, "change thresholds of optimisations: see `neso help params`") \
     X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "stop after this pass") \
     X(print_after,   0,    "print-after",   "NAMES",   COMPILE,       "write the IR after these passes, or after `all`, to standard error") \
     X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "dump only after passes that changed something") \
     X(explain,       0,    "explain",       "NAMES",   COMPILE,       "explain the decisions of these passes, or of `all`") \
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
     X(accesses,      0,    "accesses",      NULL,      CHECK,         "run the program on the interpreter, and say of each load, store and atomic: proven in bounds and apart from other programs, or only checked in this run") \
-    X(json,          0,    "json",          NULL,      RUN | COMPILE | VARIANTS | CHECK | BUNDLE, "messages as JSON") \
-    X(color,         0,    "color",         "WHEN",    RUN | COMPILE | VARIANTS | INSPECT | DIFF | BENCH | CHECK | BUNDLE, "colours in messages: always, never, or auto (the default): on a terminal, if NO_COLOR is not set") \
-    X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE | BENCH, "neither read nor write the cache") \
+    X(json,          0,    "json",          NULL,      RUN | CAPSULE | REPLAY | COMPILE | VARIANTS | CHECK | BUNDLE, "messages as JSON") \
+    X(color,         0,    "color",         "WHEN",    RUN | CAPSULE | REPLAY | COMPILE | VARIANTS | INSPECT | DIFF | BENCH | CHECK | BUNDLE, "colours in messages: always, never, or auto (the default): on a terminal, if NO_COLOR is not set") \
+    X(no_cache,      0,    "no-cache",      NULL,      RUN | CAPSULE | COMPILE | BENCH, "neither read nor write the cache") \
     X(variants,      0,    "variants",      NULL,      COMPILE | BUNDLE, "--emit c, and bundle: all specializations that launches can make; see `neso variants`") \
     X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile the specializations into the cache, and assemble them if there is a GPU") \
     X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE | DIFF | BENCH, "run: name the device, and each kernel that is compiled or loaded; compile: comments in the PTX; diff: PTX line by line") \
@@ -299,8 +303,35 @@ int launches_choose(const struct given *g, const char *path, const char *text, s
 /* -- check.c -- */
 int check_command(const struct given *g);
 
+/* -- capsule.c -- */
+int capsule_command(const struct given *g);
+int replay_command(const struct given *g);
+/* What becomes of capsules during a run. */
+struct keeper {
+    const struct given *given; /* of `neso capsule`; NULL: NESO_CAPSULE has chosen */
+    char folder[4096];
+    int launches, chosen; /* of `neso capsule`: launches that the options name, and the number of the one to keep */
+    bool is_chosen;       /* the running launch is that one */
+    int nkept, nseen;     /* written files, and capsules given */
+    char *held;           /* the capsule of a launch that did not fail */
+    size_t held_bytes;
+    char path[4200];      /* the last file that was written */
+};
+/* Does NESO_CAPSULE say that failing launches leave capsules? Returns false after a message if it cannot be used. */
+bool keeper_open(struct keeper *k, bool *is_on);
+int keeper_wants(struct keeper *k, const char *kernel);
+void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, size_t length);
+
+/* -- reduce.c -- */
+/* Makes a capsule small, and writes it. */
+int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const neso_replay *seen);
+
 /* -- run.c -- */
 int run_command(const struct given *g);
+/* Runs the program for `neso capsule`. */
+int run_with(const struct given *g, struct keeper *keeper);
+/* The usual limit of memory. */
+size_t memory_most(void);
 /* The files beside a program, which it may import. */
 struct beside {
     char folder[4096];

@@ -54,7 +54,8 @@ const char environment_text[] =
     "otherwise (every sum has one order, order-dependent atomics are errors). NESO_CACHE_DIR is the folder "
     "of compiled kernels (default: neso\n"
     "in XDG_CACHE_HOME or ~/.cache); NESO_CACHE=off keeps none; with NESO_CACHE=strict a kernel that\n"
-    "the cache lacks is an error. NO_COLOR turns the colours of messages off.\n"
+    "the cache lacks is an error. NESO_CAPSULE=on, or a folder, keeps launches that fail as capsules, for\n"
+    "`neso replay`. NO_COLOR turns the colours of messages off.\n"
     "Exit status: 0 success; 1 the program failed, reached a limit or is slower; 2 bad usage or input;\n"
     "3 bench is undecided; 4 bench did not measure everything in the base.\n";
 

@@ -20,10 +20,23 @@ struct session {
     char *loaded;    /* the file loaded last */
     char line[4096]; /* the user's last line */
     struct progress progress;
-    int nkernels;         /* compiled so far */
-    struct buffer record; /* for --record */
-    FILE *digests;        /* for --digests; NULL: standard error */
+    int nkernels;          /* compiled so far */
+    struct buffer record;  /* for --record */
+    struct keeper *keeper; /* NULL: launches leave no capsules */
+    FILE *digests;         /* for --digests; NULL: standard error */
 };
+
+static int wants_capsule(void *user, const char *kernel)
+{
+    return keeper_wants(((struct session *)user)->keeper, kernel);
+}
+
+static void take_capsule(void *user, const neso_capsule *seen, const void *data, size_t length)
+{
+    struct session *s = user;
+    progress_clear(&s->progress);
+    keeper_take(s->keeper, seen, data, length);
+}
 
 /* Keeps a record, once. */
 static void keep_record(void *user, const char *text, size_t length)
@@ -264,7 +277,7 @@ static int run_program(struct session *s, const char *path, const char *text, si
 
 /* The program's memory limit: three quarters of the machine's memory. Objects of a program live until its end, and
  * a benchmark launches many times. */
-static size_t memory_most(void)
+size_t memory_most(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     const size_t most = (size_t)32 << 30,
@@ -312,7 +325,16 @@ static bool read_time(const struct given *g, int64_t *ms)
 
 int run_command(const struct given *g)
 {
-    struct session s = {.given = g};
+    struct keeper keeper;
+    bool is_on;
+    if (!keeper_open(&keeper, &is_on))
+        return BAD;
+    return run_with(g, is_on ? &keeper : NULL);
+}
+
+int run_with(const struct given *g, struct keeper *keeper)
+{
+    struct session s = {.given = g, .keeper = keeper};
     const char *path = g->argv[0];
     size_t length = 0, memory;
     int64_t time_ms;
@@ -327,6 +349,8 @@ int run_command(const struct given *g)
     o.memory_limit = memory ? memory : memory_most();
     o.record = record ? keep_record : NULL;
     o.event = g->options[OPTION_verbose] ? show_event : NULL;
+    o.wants_capsule = keeper ? wants_capsule : NULL;
+    o.capsule = keeper ? take_capsule : NULL;
     put_format(&s.record, "neso record 1\nprogram %s\n\n", path);
     int result = context_open_with(g, &o, &s.ctx) ? GOOD : BAD;
     if (result == GOOD) {

@@ -145,6 +145,20 @@ bool cpu_release(struct device *d, uint64_t address, struct fault *f)
     return found || fault_set(f, NESO_INVALID, ERR_device_address, "0x%llx", (unsigned long long)address);
 }
 
+bool cpu_extent(struct device *d, uint64_t address, uint64_t *base, uint64_t *bytes)
+{
+    struct cpu *m = d->state;
+    pthread_mutex_lock(&m->lock);
+    int i = position(m, address);
+    bool is_base = i < m->n && m->list[i].buffer.base == address;
+    const struct cpu_buffer *b = is_base ? &m->list[i].buffer : i > 0 ? &m->list[i - 1].buffer : NULL;
+    bool found = b && address - b->base <= b->bytes;
+    if (found)
+        *base = b->base, *bytes = b->bytes;
+    pthread_mutex_unlock(&m->lock);
+    return found;
+}
+
 /* -- memory: addresses are pointers -- */
 
 bool cpu_write(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f)

@@ -38,6 +38,7 @@ void cpu_close(struct device *d);
 bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
 bool cpu_release(struct device *d, uint64_t address, struct fault *f);
 bool cpu_lend(struct device *d, uint64_t address, size_t bytes, struct fault *f);
+bool cpu_extent(struct device *d, uint64_t address, uint64_t *base, uint64_t *bytes);
 bool cpu_write(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f);
 bool cpu_read(struct device *d, void *to, uint64_t from, size_t bytes, void *stream, struct fault *f);
 bool cpu_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);

@@ -105,6 +105,9 @@ struct launch {
     const bool *finds_nan;
     struct budget *budget; /* limits of memory, time and steps, on a CPU; NULL: unlimited */
     const neso_launch_options *options; /* for a GPU; NULL: a plain launch */
+    /* Gets a capsule of the launch; NULL: the context gets those that it wants. */
+    void (*give_capsule)(void *user, const neso_capsule *seen, const void *data, size_t length);
+    void *give_user;
 };
 
 /* A batched matrix product out = a b. out is row-major and contiguous; there are `count` products; `batch` is the
@@ -139,6 +142,8 @@ struct device_class {
     /* Allows kernels to access memory of the caller until `release`, which does not free it. NULL: the driver
      * decides which memory kernels may access. */
     bool (*lend)(struct device *d, uint64_t address, size_t bytes, struct fault *f);
+    /* Finds the allocation, lent memory included, that has an address, or that ends there. */
+    bool (*extent)(struct device *d, uint64_t address, uint64_t *base, uint64_t *bytes);
     /* These functions copy or fill memory in stream order. When a copy to or from the host returns, it has
      * finished. */
     bool (*write)(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f);

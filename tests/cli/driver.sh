@@ -29,6 +29,11 @@ grep -q 'Fake GPU, compute capability 9.0, target sm_90a, 16 GiB' out || say "do
 "$NESO" run --verbose copy.py >out 2>err || say "copy.py: $(cat err)"
 grep -q 'on Fake GPU (cuda:0, sm_90a)' err || say "the best device: $(cat err)"
 [ "$(cat out)" = 0.0 ] || say "a kernel that does nothing: $(cat out)"
+# A launch that the driver refuses leaves a capsule, whose kernel runs on other devices.
+FAKE_FAIL=cuLaunchKernel NESO_CAPSULE=on "$NESO" run --device cuda copy.py >out 2>err; [ $? = 1 ] || say "a capsule: exit $?"
+"$NESO" replay --device emulator copy.capsule >out 2>&1; [ $? = 1 ] || say "a replay elsewhere: exit $?"
+grep -q '^seen:    a fault on Fake GPU (cuda:0, sm_90a): .*cuLaunchKernel .*\[driver-call\]$' out || say "a replay elsewhere: $(cat out)"
+FAKE_FAIL=cuLaunchKernel "$NESO" replay copy.capsule >out 2>&1 || say "a replay on the GPU: $(cat out)"
 FAKE_NONE=1 "$NESO" run --device cuda copy.py >out 2>err; [ $? = 2 ] || say "no GPU: exit $?"
 grep -q 'no GPU' err || say "no GPU: $(cat err)"
 "$NESO" run --device cuda:7 copy.py >out 2>err; [ $? = 2 ] || say "cuda:7: exit $?"

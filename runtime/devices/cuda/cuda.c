@@ -225,6 +225,21 @@ static bool cuda_release(struct device *d, uint64_t address, struct fault *f)
     return enter(g, &pushed, f) && finish(g, pushed, g->driver.mem_free(address), "cuMemFree", f);
 }
 
+static bool cuda_extent(struct device *d, uint64_t address, uint64_t *base, uint64_t *bytes)
+{
+    struct gpu *g = gpu_of(d);
+    struct fault f;
+    bool pushed;
+    cu_address from = 0;
+    size_t n = 0;
+    if (!enter(g, &pushed, &f))
+        return false;
+    bool found = finish(g, pushed, g->driver.mem_range(&from, &n, address), "cuMemGetAddressRange", &f);
+    *base = from;
+    *bytes = n;
+    return found;
+}
+
 static cu_result then_sync(struct gpu *g, cu_result r, void *stream)
 {
     return r ? r : g->driver.stream_sync(stream);
@@ -470,6 +485,7 @@ const struct device_class device_cuda = {
     .close = cuda_close,
     .alloc = cuda_alloc,
     .release = cuda_release,
+    .extent = cuda_extent,
     .write = cuda_write,
     .read = cuda_read,
     .copy = cuda_copy,

@@ -31,6 +31,7 @@ typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event;
     X(context_device,      "cuCtxGetDevice",               (cu_device *d)) \
     X(mem_alloc,           "cuMemAlloc_v2",                (cu_address *p, size_t bytes)) \
     X(mem_free,            "cuMemFree_v2",                 (cu_address p)) \
+    X(mem_range,           "cuMemGetAddressRange_v2",      (cu_address *base, size_t *bytes, cu_address p)) \
     X(copy_to_device,      "cuMemcpyHtoDAsync_v2",         (cu_address to, const void *from, size_t n, cu_stream s)) \
     X(copy_from_device,    "cuMemcpyDtoHAsync_v2",         (void *to, cu_address from, size_t n, cu_stream s)) \
     X(copy_on_device,      "cuMemcpyDtoDAsync_v2",         (cu_address to, cu_address from, size_t n, cu_stream s)) \

@@ -141,6 +141,7 @@ const struct device_class device_emulator = {
     .alloc = cpu_alloc,
     .release = cpu_release,
     .lend = cpu_lend,
+    .extent = cpu_extent,
     .write = cpu_write,
     .read = cpu_read,
     .copy = cpu_copy,

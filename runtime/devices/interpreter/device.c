@@ -130,6 +130,7 @@ const struct device_class device_interpreter = {
     .alloc = cpu_alloc,
     .release = cpu_release,
     .lend = cpu_lend,
+    .extent = cpu_extent,
     .write = cpu_write,
     .read = cpu_read,
     .copy = cpu_copy,

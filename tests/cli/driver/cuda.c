@@ -7,6 +7,7 @@
 
 #include "tests/cli/driver/fake.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,7 @@ CALL(cuCtxPushCurrent_v2, (cu_context c), current = c)
 CALL(cuCtxPopCurrent_v2, (cu_context *c), *c = current; current = NULL)
 CALL(cuCtxGetDevice, (cu_device *d), *d = 0)
 CALL(cuMemAlloc_v2, (cu_address *p, size_t n), *p = (cu_address)(uintptr_t)aligned_alloc(256, (n + 255) / 256 * 256); fake.held++)
+CALL(cuMemGetAddressRange_v2, (cu_address *base, size_t *n, cu_address p), *base = p; *n = malloc_usable_size((void *)(uintptr_t)p))
 RELEASE(cuMemFree_v2, (cu_address p), free((void *)(uintptr_t)p))
 CALL(cuMemcpyHtoDAsync_v2, (cu_address to, const void *from, size_t n, cu_stream s),
      (void)s; memcpy((void *)(uintptr_t)to, from, n))

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* capsule.c: `neso capsule`: writes a launch of a program into a file; `neso replay`: launches it again. */
+#include "runtime/command/command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { KEPT_MOST = 10 }; /* files of one run, since a program may go on after each failure */
+
+/* -- what becomes of capsules -- */
+
+bool keeper_open(struct keeper *k, bool *is_on)
+{
+    const char *word = getenv("NESO_CAPSULE");
+    *k = (struct keeper){.folder = "."};
+    *is_on = word && *word && strcmp(word, "off") != 0 && strcmp(word, "0") != 0;
+    if (!*is_on || is_switched_on("NESO_CAPSULE"))
+        return true;
+    snprintf(k->folder, sizeof k->folder, "%s", word);
+    struct stat s;
+    if ((mkdir(k->folder, 0777) == 0 || errno == EEXIST) && stat(k->folder, &s) == 0 && S_ISDIR(s.st_mode))
+        return true;
+    complain("NESO_CAPSULE: expected on, off or a folder, and cannot make the folder '%s'", word);
+    return false;
+}
+
+int keeper_wants(struct keeper *k, const char *kernel)
+{
+    const char *name = k->given ? k->given->options[OPTION_kernel] : NULL;
+    if (!k->given)
+        return 1;
+    k->is_chosen = (!name || strcmp(name, kernel) == 0) && ++k->launches == k->chosen;
+    bool is_explicit = name || k->given->options[OPTION_nth_launch];
+    return k->is_chosen ? 2 : is_explicit ? 0 : 1;
+}
+
+/* Opens FOLDER/KERNEL.capsule, or KERNEL-2.capsule and so on if it exists. */
+static FILE *open_new(struct keeper *k, const char *kernel)
+{
+    FILE *f = NULL;
+    char number[16] = "";
+    for (int i = 2; !f && i < 10000; i++) {
+        snprintf(k->path, sizeof k->path, "%.4000s/%.150s%s.capsule", k->folder, kernel, number);
+        f = fopen(k->path, "wbx");
+        if (!f && errno != EEXIST)
+            break;
+        snprintf(number, sizeof number, "-%d", i);
+    }
+    return f;
+}
+
+static bool keep_file(struct keeper *k, const char *kernel, const void *data, size_t length)
+{
+    const char *output = k->given ? k->given->options[OPTION_capsule_file] : NULL;
+    if (k->given) {
+        snprintf(k->path, sizeof k->path, output ? "%.4100s" : "%.150s.capsule", output ? output : kernel);
+        return write_file(k->path, data, length) == GOOD;
+    }
+    FILE *f = open_new(k, kernel);
+    bool good = f && fwrite(data, 1, length, f) == length;
+    if (f && fclose(f) != 0)
+        good = false;
+    if (!good)
+        complain("cannot write %s: %s", k->path, strerror(errno));
+    return good;
+}
+
+static void tell(const struct keeper *k, const neso_capsule *seen)
+{
+    fflush(stdout);
+    fprintf(stderr, "neso: capsule: %s: %s %s\n", seen->kernel,
+            seen->seen == NESO_SEEN_RESULT  ? "the launch is kept in"
+            : seen->seen == NESO_SEEN_FAULT ? "the failed launch is kept in"
+                                            : "the inputs of the difference are kept in",
+            k->path);
+    if (seen->seen == NESO_SEEN_RESULT)
+        fprintf(stderr, "neso: capsule: `neso replay %s` launches it again\n", k->path);
+    else
+        fprintf(stderr,
+                "neso: capsule: `neso replay %s` launches it again, `neso replay --reduce %s -o "
+                "small.capsule` makes it small\n",
+                k->path, k->path);
+}
+
+void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, size_t length)
+{
+    bool is_explicit = k->given && (k->given->options[OPTION_kernel] || k->given->options[OPTION_nth_launch]);
+    if (is_explicit && !k->is_chosen)
+        return;
+    k->nseen++;
+    if (!data) {
+        complain("capsule: no capsule of this launch of %s: %s", seen->kernel, seen->text);
+        return;
+    }
+    if (seen->seen == NESO_SEEN_RESULT && !is_explicit) { /* a later launch may fail */
+        snprintf(k->path, sizeof k->path, "%s", seen->kernel);
+        k->held = malloc(length);
+        k->held_bytes = length;
+        if (k->held)
+            memcpy(k->held, data, length);
+        return;
+    }
+    if (k->nkept == (k->given ? 1 : KEPT_MOST))
+        return;
+    if (!keep_file(k, seen->kernel, data, length))
+        return;
+    tell(k, seen);
+    if (++k->nkept == KEPT_MOST)
+        fprintf(stderr, "neso: capsule: this is the last one: a run keeps %d\n", KEPT_MOST);
+}
+
+int capsule_command(const struct given *g)
+{
+    struct keeper k = {.given = g, .folder = "."};
+    if (!number(g, OPTION_nth_launch, &k.chosen))
+        return BAD;
+    k.chosen = k.chosen ? k.chosen : 1;
+    int result = run_with(g, &k);
+    if (k.nkept) {
+        free(k.held);
+        return GOOD;
+    }
+    if (k.held) {
+        char kernel[200];
+        snprintf(kernel, sizeof kernel, "%.199s", k.path);
+        bool good = keep_file(&k, kernel, k.held, k.held_bytes);
+        free(k.held);
+        if (good)
+            tell(&k, &(neso_capsule){.kernel = kernel, .seen = NESO_SEEN_RESULT});
+        return good ? GOOD : BAD;
+    }
+    if (!k.nseen)
+        complain("capsule: of the launches%s%s, %d can be kept (kernels that call the host cannot), and "
+                 "number %d is to be kept",
+                 g->options[OPTION_kernel] ? " of " : "",
+                 g->options[OPTION_kernel] ? g->options[OPTION_kernel] : "", k.launches, k.chosen);
+    return result ? result : FAILED;
+}
+
+/* -- replay -- */
+
+static const char *const seen_words[] = {"a result", "a fault", "a difference", "a refusal"};
+
+/* --device, or the device on which the launch was seen, if this machine has it; else the emulator. */
+static bool open_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
+{
+    const char *name = g->options[OPTION_device], *variable = getenv("NESO_DEVICE");
+    name = name ? name : variable && *variable ? variable : NULL;
+    if (name)
+        return neso_context_use_device(ctx, name, NULL) == NESO_OK;
+    if (strncmp(c->device, "the interpreter", 15) == 0)
+        return neso_context_use_device(ctx, "interpreter", NULL) == NESO_OK;
+    return (strstr(c->device, "(cuda") && neso_context_use_device(ctx, "cuda", NULL) == NESO_OK) ||
+           neso_context_use_device(ctx, "emulator", NULL) == NESO_OK;
+}
+
+static void describe(const neso_capsule *c)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < c->buffer_count; i++)
+        bytes += c->buffers[i].bytes;
+    printf("capsule: %s of %s, grid %u x %u x %u, %zu arguments, %zu bytes of memory\n", c->kernel,
+           c->files[0].name, (unsigned)c->grid[0], (unsigned)c->grid[1], (unsigned)c->grid[2],
+           c->argument_count, bytes);
+    printf("seen:    %s on %s", seen_words[c->seen], c->device);
+    if (c->seen == NESO_SEEN_FAULT)
+        printf(": %s [%s]", c->text, c->tag);
+    if (c->seen == NESO_SEEN_DIFFERENCE)
+        printf(": %s; made by %s", c->text, c->pass);
+    putchar('\n');
+}
+
+static void print_replay(const char *device, const neso_replay *r)
+{
+    printf("replay:  %s on %s", seen_words[r->seen], device);
+    if (*r->text)
+        printf(": %s", r->text);
+    if (*r->tag && r->seen != NESO_SEEN_DIFFERENCE)
+        printf(" [%s]", r->tag);
+    if (r->seen == NESO_SEEN_DIFFERENCE)
+        printf("; made by %s, gone without %s", r->pass, *r->without ? r->without : "no pass");
+    putchar('\n');
+}
+
+/* Finds out whether a pass is to blame. */
+static neso_status bisect(neso_context *ctx, const neso_capsule *c)
+{
+    neso_replay r = {.size = sizeof r};
+    neso_status status = neso_capsule_run(ctx, c, 1, &r);
+    if (status != NESO_OK)
+        return status;
+    if (r.verdict == NESO_CHECK_DIFFERS)
+        printf("check:   the PTX differs from the traced kernel: %s; made by %s, gone without %s\n", r.text,
+               r.pass, *r.without ? r.without : "no pass");
+    else if (r.verdict == NESO_CHECK_AGREES)
+        puts(
+            "check:   no pass made it: the PTX in the emulator agrees with the traced kernel up to rounding");
+    else
+        printf("check:   the PTX cannot be compared with the traced kernel: %s\n", r.why);
+    return status;
+}
+
+static int replay(const struct given *g, neso_context *ctx, const neso_capsule *c)
+{
+    neso_replay r = {.size = sizeof r};
+    neso_status status = neso_capsule_run(ctx, c, 0, &r);
+    if (status != NESO_OK)
+        return report(g, ctx, status);
+    if (g->options[OPTION_reduce])
+        return reduce(g, ctx, c, &r);
+    describe(c);
+    print_replay(neso_context_device_text(ctx), &r);
+    int same = r.same;
+    bool is_cpu_code = strcmp(neso_context_device(ctx), "interpreter") != 0;
+    if (r.seen != NESO_SEEN_REFUSED && r.seen != NESO_SEEN_DIFFERENCE && c->seen != NESO_SEEN_DIFFERENCE &&
+        (!same || (r.seen == NESO_SEEN_FAULT && is_cpu_code)))
+        status = bisect(ctx, c);
+    puts(same ? "same" : "different");
+    return status != NESO_OK ? report(g, ctx, status) : same ? GOOD : FAILED;
+}
+
+/* In a context of its own, since a context with modules keeps its device. */
+static int replay_on_device(const struct given *g, const neso_capsule *c)
+{
+    neso_context *ctx;
+    const int64_t reduction_ms = 20000; /* of one try: a changed kernel may not end */
+    if (!context_open(g, memory_most(), g->options[OPTION_reduce] ? reduction_ms : 0, &ctx))
+        return BAD;
+    int result = open_device(g, ctx, c) ? replay(g, ctx, c) : report(g, ctx, NESO_NO_DEVICE);
+    neso_context_release(ctx);
+    return result;
+}
+
+int replay_command(const struct given *g)
+{
+    const char *path = g->argv[0];
+    size_t length;
+    neso_context *ctx;
+    neso_capsule *c;
+    if (!g->options[OPTION_reduce] != !g->options[OPTION_capsule_file])
+        return complain("replay: --reduce and --output FILE belong together");
+    char *data = read_file(path, &length);
+    if (!data)
+        return complain("cannot read %s: %s", path, strerror(errno));
+    int result = BAD;
+    if (context_open(g, memory_most(), 0, &ctx)) {
+        neso_status status = neso_capsule_read(ctx, path, data, length, &c);
+        result = status == NESO_OK ? replay_on_device(g, c) : report(g, ctx, status);
+        neso_capsule_release(status == NESO_OK ? c : NULL);
+        neso_context_release(ctx);
+    }
+    free(data);
+    return result;
+}
