@@ -16,7 +16,8 @@ python -m neso [run] [OPTION...] -m MODULE [ARG...]     the same for a module: -
   --record FILE   write a record of each kernel that is compiled, for `neso bundle FILE`; the kernels' sources are kept in FILE.sources
   --help          this text
 
-Environment: NESO_DEVICE is --device; NESO_PARANOID=1 (or verbose) is --paranoid; NESO_RECORD is --record, and appends; NESO_TRITON=1 does all this for every Python program, where neso is installed by pip;
+Environment: NESO_CAPSULE=on, or a folder, keeps launches that fail, and the inputs of differences that --paranoid finds, as files for `neso replay`;
+NESO_DEVICE is --device; NESO_PARANOID=1 (or verbose) is --paranoid; NESO_RECORD is --record, and appends; NESO_TRITON=1 does all this for every Python program, where neso is installed by pip;
 NESO_FALLBACK=triton runs kernels that neso refuses by the original Triton, and says at the end which; NESO_PTXAS=off never runs ptxas, NESO_PTXAS=always
 runs it for torch.compile on the main thread too, and TRITON_PTXAS_PATH is its path; NESO_LIBRARY is libneso.so, where it does not lie in the package; NESO_CACHE=off keeps nothing of what was compiled.
 """

@@ -9,7 +9,7 @@ On a CPU device, the arrays' memory is lent to the device during a launch. Tenso
 import ctypes
 import struct
 
-from . import contexts, library
+from . import capsules, contexts, library
 
 try:
     from . import _launch as extension
@@ -178,7 +178,7 @@ def number_of(x, kind):
 
 
 def fail(status, message):
-    raise error_of(library.NesoError(message, status), None)
+    raise error_of(library.NesoError(message + capsules.take_note(), status), None)
 
 
 def error_of(e, metadata):

@@ -15,6 +15,8 @@ import sys
 import threading
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
+from . import capsules as _capsules
+
 _Write = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 TEXTS = {"ast": 1, "ir": 2, "opt": 3, "mir": 4, "ptx": 5, "json": 6, "explain": 7, "record": 8}
 
@@ -22,7 +24,8 @@ TEXTS = {"ast": 1, "ir": 2, "opt": 3, "mir": 4, "ptx": 5, "json": 6, "explain": 
 class _ContextOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("allocate", c_void_p), ("free", c_void_p), ("user", c_void_p), ("memory_limit", c_size_t),
                 ("source_limit", c_size_t), ("step_limit", c_int64), ("ir_limit", c_int64), ("time_limit_ms", c_int64),
-                ("cache", c_char_p), ("cache_limit", c_size_t), ("cache_strict", c_int)]
+                ("cache", c_char_p), ("cache_limit", c_size_t), ("cache_strict", c_int), ("user_of_calls", c_void_p),
+                ("record", c_void_p), ("event", c_void_p), ("cancelled", c_void_p), ("wants_capsule", c_void_p), ("capsule", c_void_p)]
 
 
 class _CompileOptions(ctypes.Structure):
@@ -125,6 +128,7 @@ def _open():
     lib.neso_kernel_load_code.argtypes = [c_void_p, POINTER(_Code), c_size_t, POINTER(_Error)]
     lib.neso_kernel_param.argtypes = [c_void_p, c_size_t, POINTER(_Param)]
     lib.neso_kernel_resources.argtypes = [c_void_p, POINTER(_Resources)]
+    lib.neso_capsule_launch.argtypes = [c_void_p, POINTER(c_uint32), c_void_p, POINTER(c_void_p), c_void_p, c_void_p, POINTER(_Error)]
     lib.neso_launch.argtypes = [c_void_p, POINTER(c_uint32), c_void_p, POINTER(c_void_p), POINTER(_Error)]
     lib.neso_synchronize.argtypes = [c_void_p, c_void_p]
     return lib
@@ -191,12 +195,16 @@ class _Guard:
 
 
 class Context:
-    """A context of the library. `device` is "cuda", "cuda:1", "interpreter", "emulator", "best", or None to compile only."""
+    """A context of the library. `device` is "cuda", "cuda:1", "interpreter", "emulator", "best", or None to compile only. With `capsules`, launches of
+    its kernels can be kept (Kernel.capsule); NESO_CAPSULE keeps those that fail."""
 
-    def __init__(self, device="best", cache=None):
+    def __init__(self, device="best", cache=None, capsules=False):
         self._as_parameter_ = c_void_p()
         self.lock = _Guard()
         options = _ContextOptions(size=ctypes.sizeof(_ContextOptions), cache=cache.encode() if cache else None)
+        if capsules or _capsules.is_on():
+            options.wants_capsule = ctypes.cast(_capsules.wants, c_void_p)
+            options.capsule = ctypes.cast(_capsules.take, c_void_p)
         if _lib.neso_context_create(ctypes.byref(options), ctypes.byref(self._as_parameter_)) != 0:
             raise NesoError("neso cannot make a context: out of memory", 5)
         if device is None:
@@ -335,7 +343,7 @@ class Kernel:
         self.module.context._check(_lib.neso_kernel_resources(self, ctypes.byref(r)))
         return {name: getattr(r, name) for name, _ in _Resources._fields_[1:]}
 
-    def bind(self, grid, *args, stream=0):
+    def bind(self, grid, *args, stream=0, call=_lib.neso_launch):
         """Returns a function that launches with these arguments without packing them again."""
         values = [kind(x) for kind, x in zip(self._types, args, strict=True)]
         pointers = (c_void_p * max(1, len(values)))(*[ctypes.addressof(v) for v in values])
@@ -343,10 +351,30 @@ class Kernel:
         error = _Error(size=ctypes.sizeof(_Error))
 
         def launch(keep=values):
-            status = _lib.neso_launch(self, dims, stream, pointers, ctypes.byref(error))
+            status = call(self, dims, stream, pointers, ctypes.byref(error))
             if status != 0:
-                raise NesoError(error.message.decode(errors="replace"), status)
+                raise NesoError(error.message.decode(errors="replace") + _capsules.take_note(), status)
         return launch
+
+    def capsule(self, path, grid, *args, stream=0):
+        """Launches, and writes the launch into a file for `neso replay`, whether it fails or not. Returns "result" or "fault"."""
+        found = []
+
+        @_capsules.Give
+        def give(_, seen, data, length):
+            x = seen.contents
+            found.append((x.seen, x.text.decode(errors="replace"), ctypes.string_at(data, length) if data else None))
+
+        def call(kernel, grid, stream, pointers, error):
+            status = _lib.neso_capsule_launch(kernel, grid, stream, pointers, give, None, error)
+            return 0 if found else status
+        self.bind(grid, *args, stream=stream, call=call)()
+        seen, text, data = found[0]
+        if data is None:
+            raise NesoError(text, 5)
+        with open(path, "wb") as f:
+            f.write(data)
+        return "fault" if seen == _capsules.FAULT else "result"
 
     def __getitem__(self, grid):
         return lambda *args, stream=0: self.bind(grid, *args, stream=stream)()
