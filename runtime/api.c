@@ -57,8 +57,9 @@ static void *object_new(const struct memory *mem, size_t bytes)
     return p ? memset(p, 0, bytes) : NULL;
 }
 
-/* A compilation of usual size takes less memory, and the next one finds all of it in the context's pool. Under
- * AddressSanitizer the pool keeps nothing, so that a pointer into a released module is found. */
+/* The bytes of freed chunks that a context keeps for its next compilation. A typical compilation needs less, so the
+ * next one allocates nothing. Under AddressSanitizer the pool keeps nothing, so that accesses to a released module
+ * are detected. */
 #ifdef __SANITIZE_ADDRESS__
 enum { CHUNKS_KEPT_BYTES = 0 };
 #else
@@ -80,7 +81,7 @@ static neso_status diag_status(const struct diag *d)
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
 {
     struct diag *d = &m->diag;
-    /* a copy, since some fields of the evaluator point into stack frames that unwinding removes */
+    /* Unwinding removes stack frames into which some fields of the evaluator point; the copy restores these fields. */
     const struct eval before = m->eval;
     size_t limit = m->arena.limit_bytes;
     jmp_buf here, *outer = d->fatal;
@@ -190,7 +191,8 @@ neso_status neso_context_create(const neso_context_options *options, neso_contex
     c->given = given;
     budget_init(&c->budget, &c->given);
     c->mem = c->budget.mem;
-    /* The user's allocator and limit get to see each allocation and each free. */
+    /* With an allocator or a memory limit of the user, the pool keeps nothing: the user's allocator gets every call,
+     * and the limit counts only chunks in use. */
     c->chunks.below = &c->mem;
     c->chunks.limit_bytes = o.allocator.allocate || o.memory_limit ? 0 : CHUNKS_KEPT_BYTES;
     c->whole_limit = o.memory_limit;
@@ -274,7 +276,7 @@ void report_begin(struct neso_context *c)
         module_drop(m);
 }
 
-/* Unwinds if the time limit of the current call is exceeded. */
+/* Unwinds if the current call has exceeded its time limit, or the user has cancelled it. */
 static void check_deadline(void *ctx, struct loc at)
 {
     struct neso_module *m = ctx;
@@ -451,7 +453,7 @@ static void start(void *arg)
 {
     struct neso_module *m = arg;
     jmp_buf *fatal = m->diag.fatal;
-    /* From here on, the arena's first chunk has space for a diagnostic. */
+    /* This call allocates the arena's first chunk, so that a later message about exhausted memory has space. */
     arena_alloc(&m->arena, 1);
     diag_init(&m->diag, &m->arena);
     m->diag.fatal = fatal;
@@ -598,7 +600,7 @@ const char *neso_module_kernel(const neso_module *module, size_t index)
 
 /* -- kernels and their helpers -- */
 
-/* Does the tree return a value, functions inside of it apart? */
+/* Does the tree contain a `return` with a value, outside of nested functions? */
 static bool returns_value(const struct ast *n)
 {
     struct ast_cursor at = {0};

@@ -2,21 +2,21 @@
 /* bundle.c: bundles: one file with the PTX and launch plans of kernels, for programs that must compile nothing.
  *
  *     neso bundle 1
- *     compiler 7d03...                  who made it: only the same compiler understands its launch plans
+ *     compiler 7d03...                  the version that made it: no other version understands its launch plans
  *
  *     kernel scale                      the key of an entry: its fields, in this order
  *     signature *fp32:16, i32, 256
  *     num_warps 4 ...
  *     bytes 4711                        the size of what follows
  *     param X *fp32 8 16 0 1            for each parameter: name, type, bytes, divisible, equals_one, written
- *     code kernel 3120 128 0 0 ...      bytes of the PTX, its resources and plan, as the cache has them; PTX follows
+ *     code kernel 3120 128 0 0 ...      bytes of the PTX, its resources and plan as in the cache; the PTX follows
  *     code fallback 1207 128 0 ...      a variant, for launches that break a condition of the plan
  *
  *     choice scale                      another kind of entry: what autotuning chose
  *     ...
  *     sum 9f86...                       SHA-256 of all before it
  *
- * A record is the same keys without contents: `neso bundle` compiles a record into a bundle, and
+ * A record has the same keys without contents: `neso bundle` compiles a record into a bundle, and
  * neso_bundle_check compares one with the other. The field `source` is a digest of the traced IR: a kernel that
  * was edited is another kernel. A context that uses a bundle either takes a kernel from it or reports which field
  * differs. */
@@ -152,13 +152,13 @@ void bundle_write(struct neso_kernel *k, const struct func *f, struct text *out)
 
 /* -- reading -- */
 
-/* What is wrong with a bundle; NULL: nothing. */
+/* The state of reading a bundle. */
 struct reading {
     struct bundle *bundle;
     const struct memory *mem;
     char *s, *end; /* what is still to be read, without the sum */
-    int room;
-    const char *wrong;
+    int room;      /* the number of entries for which bundle->entries has memory */
+    const char *wrong; /* what is wrong with the bundle; NULL: nothing */
 };
 
 static bool begins(const char *s, const char *end, const char *word)
@@ -306,7 +306,8 @@ struct joining {
     const char *wrong;
 };
 
-/* Makes an entry of a record of a choice: its last field becomes the contents. */
+/* Appends an entry for the record of a choice (n bytes at s): the record's last field becomes the entry's contents.
+ * Returns false if the record is malformed. */
 static bool join_choice(struct joining *j, const char *s, size_t n)
 {
     static const char word[] = "\nchosen ";
@@ -416,12 +417,12 @@ static void refuse(struct neso_module *m, const char *name, const char *key, con
         diag_hint(&m->diag, ERR_kernels_here, names_here(m, &m->arena));
 }
 
-/* The lines of an entry. */
+/* The lines of an entry that are still to be read. */
 struct lines {
     const char *s, *end;
 };
 
-/* Gives the next line, which begins with `word`; false: there is none. */
+/* If the next line begins with `word`, gives the rest of the line, and moves past it. Else returns false. */
 static bool next_line(struct lines *at, const char *word, const char **line, const char **line_end)
 {
     const char *newline = at->s < at->end ? memchr(at->s, '\n', (size_t)(at->end - at->s)) : NULL;
@@ -474,7 +475,8 @@ static bool read_params(struct neso_kernel *k, struct lines *at, struct ptx_para
     return true;
 }
 
-/* Reads the code called `name`: an entry has the kernel's, then those of its variants. */
+/* Reads the code called `name` ("kernel", or the name of a variant) from the lines of an entry. Returns false if the
+ * entry lacks it or is malformed. */
 static bool read_code(struct arena *a, struct lines at, const char *name, const struct ptx_param *slots,
                       int nslots, struct text *ptx, struct ptx_info *info)
 {
@@ -496,8 +498,8 @@ static bool read_code(struct arena *a, struct lines at, const char *name, const 
     return false;
 }
 
-/* The name in an entry of the code that k asks for: "kernel", or that of the variant for which k's options skip the passes.
- * NULL: an entry has no code without these passes. */
+/* Returns the name of the code that k's options select in an entry: "kernel", or, with options.skip, the variant that
+ * is compiled without exactly these passes. NULL: there is no such variant. */
 static const char *code_of(const struct neso_kernel *k)
 {
     if (!k->options.skip)
@@ -508,7 +510,7 @@ static const char *code_of(const struct neso_kernel *k)
     return NULL;
 }
 
-/* Gives k what its entry has. */
+/* Sets k's parameters, PTX and launch plan from its entry; reports an error if the entry is malformed. */
 static void take(struct neso_kernel *k, const struct bundle_entry *e)
 {
     struct lines at = {e->payload, e->payload + e->payload_bytes};
@@ -584,7 +586,7 @@ static const char *without_blanks(struct arena *a, const char *s, size_t n)
     return t.s;
 }
 
-/* Returns the value of a field of a key. */
+/* Returns the field called `name` of a key; its value is "" if the key lacks the field. */
 static struct cache_field field_of(const char *key, const char *name)
 {
     struct cache_field x;
@@ -600,7 +602,7 @@ static bool is_called(const struct bundle_entry *e, const char *name)
     return (size_t)x.value_bytes == strlen(name) && memcmp(x.value, name, strlen(name)) == 0;
 }
 
-/* Are the fields of `key`, which lacks the source, equal to those of the entry? */
+/* Are the fields of `key`, which ends before the field `source`, equal to the first fields of `with`? */
 static bool agrees(const char *key, const char *with)
 {
     struct cache_field x, y;
@@ -744,7 +746,7 @@ static void check_key(struct check *c, const char *key, const char *name)
     refuse(c->module, name, key, near);
 }
 
-/* The fields that tell how a record was made are no part of a key. */
+/* Does the field describe how a record was made, or what was chosen? Such fields are not part of a key. */
 static bool is_remark(const struct cache_field *x)
 {
     static const char *const words[] = {"neso", "program", "file", "chosen"};

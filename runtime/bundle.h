@@ -18,7 +18,7 @@ struct bundle_entry {
     size_t payload_bytes;
 };
 
-/* The context owns it. A context without a bundle has `text` NULL. */
+/* The bundle that a context uses, and owns. If `text` is NULL, the context uses none. */
 struct bundle {
     char *text, *name;
     size_t text_bytes, name_bytes;
@@ -35,8 +35,8 @@ void bundle_close(struct bundle *b, const struct memory *mem);
 void bundle_record(struct neso_kernel *k, const struct func *f, struct text *out);
 /* Appends a bundle that has one kernel, k, which has PTX. */
 void bundle_write(struct neso_kernel *k, const struct func *f, struct text *out);
-/* Gives k the PTX and plan that the context's bundle has for it; f is the traced IR. Reports if there is no such
- * entry, and which fields differ from the nearest one's. */
+/* Sets k's PTX and launch plan from the context's bundle; f is the traced IR. If the bundle has no entry for k, reports
+ * an error that shows which fields of k's key differ from the nearest entry's. */
 void bundle_take(struct neso_kernel *k, const struct func *f);
 /* Does the same for a kernel of neso_module_from_bundle, which has no source; k->name and k->options select the
  * entry. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check_inputs.c: draws inputs for a comparison of the emulator with the interpreter, and compares what they leave in memory.
+/* check_inputs.c: makes the inputs on which the emulator is compared with the interpreter, and compares what the two
+ * leave in memory.
  *
  *     x_ptr ─► window of at most 1 MB of the tensor ─► contents drawn ─► a copy for each device ─► run ─► equal?
  *
@@ -26,7 +27,8 @@ uint64_t launch_tensor_bytes(const struct launch_tensor *t)
     return (uint64_t)(last + 1) * t->elem_bytes;
 }
 
-/* The memory around an address of the launch: what the device allocated, or the argument's tensor. */
+/* Gives the memory around address `at`, the value of argument `arg`: on a CPU the device's allocation, on a GPU the
+ * tensor that was passed. Returns false if the memory is unknown. */
 static bool find_extent(struct checking *c, int arg, uint64_t at, uint64_t *base, uint64_t *bytes)
 {
     struct device *d = c->kernel->device;
@@ -123,7 +125,8 @@ static double draw_general(uint64_t r)
     return ldexp(x, (int)(r >> 40) % 3);
 }
 
-/* Seven of eight are plain: else one is likely to hide all others. */
+/* Returns a random number: one in eight is a special value of the type, such as NaN or the largest number. With more
+ * of them, a NaN or inf would hide most other results. */
 static double draw_adversarial(enum dtype t, uint64_t r)
 {
     const struct trace_format *k = trace_format(t);
@@ -187,7 +190,7 @@ static int64_t as_int(const struct type *t, uint64_t value)
     return (int64_t)(value << unused) >> unused;
 }
 
-/* The largest block that a kernel computes at once and that is not larger than a size. */
+/* Sets *found to the largest end of a range (tl.arange) in b that is at most `most`, if it is larger than *found. */
 static void look_for_block(const struct block *b, int64_t most, int64_t *found)
 {
     for (const struct op *o = b->first; o; o = o->next) {
@@ -207,7 +210,9 @@ static bool is_size(const struct checking *c, int i)
            as_int(t, c->launch->args[i]) >= LEAST;
 }
 
-/* Smaller sizes: equal ones stay equal, larger ones larger, products products; all keep their promises. */
+/* Replaces the launch's sizes (integers for which is_size holds) by small ones, in increasing order. A new size is
+ * about one block of the kernel; `ragged` moves it away from a multiple of the block. Equal sizes stay equal, a larger
+ * size stays larger, a product of two sizes stays their product, and every size keeps its promise. */
 static void shrink_sizes(struct checking *c, int ragged)
 {
     int64_t before = -1, now = 0;
@@ -303,7 +308,8 @@ static bool is_close(const struct trace_cell *cell, uint64_t want, uint64_t got)
     return fabs(x - y) <= 2 * err + ldexp(2, (e < k->least ? k->least : e) - k->bits);
 }
 
-/* The stored float that has the byte at an address of the interpreter; NULL: none. */
+/* Returns the cell of the stored value that contains the byte at address `at` of the interpreter; NULL if there is
+ * none. */
 static const struct trace_cell *cell_of(const struct checking *c, uint64_t at)
 {
     for (uint64_t back = 0; back < 8; back++) {

@@ -376,7 +376,7 @@ static void make_explanation(struct neso_kernel *k)
         keep(k, NESO_TEXT_EXPLAIN, &out);
 }
 
-/* Makes the record of k, or the bundle that has k alone. A record says how a GPU would get the kernel, also if
+/* Makes the record of k, or the bundle that contains only k. Both describe the kernel as compiled for a GPU, even if
  * the interpreter runs it. */
 static void make_portable(struct neso_kernel *k, neso_text which, struct text *out)
 {
@@ -399,7 +399,7 @@ static void make_portable(struct neso_kernel *k, neso_text which, struct text *o
     keep(k, which, out);
 }
 
-/* Beside a bundle nothing is compiled: which texts can be made? */
+/* May the text be made? A context that uses a bundle compiles nothing, so it makes only texts that need no passes. */
 static bool is_without_compiling(const struct neso_kernel *k, neso_text which)
 {
     if (k->module->is_bundle)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* cross_check.c: does a kernel's PTX compute what its traced IR says? Before the first launch, runs both on the CPU.
+/* cross_check.c: checks before a kernel's first launch that its PTX computes the same as its traced IR. Both run on
+ * the CPU.
  *
  *     traced IR ──► interpreter ─┐
  *         │                      ├─► equal memory? ──no──► which pass? ──► the kernel without that pass
  *         └─► passes ─► PTX ──► emulator
  *
- * A few programs of the grid run, on the launch's inputs and on drawn ones (check_inputs.c), for at most a tenth of a
- * second. To find the pass, the kernel is compiled without one pass or stage after the other, the last one first: a pass
- * often makes work for later ones, and without it their faults are gone too. A set of inputs on which the interpreter fails is
- * dropped, and one for which rounding could decide a comparison. */
+ * A few programs of the grid run, on the launch's inputs and on random ones (check_inputs.c); no further set of inputs
+ * starts after TOTAL_MS. To find the faulty pass, the kernel is compiled without the last pass or stage of code
+ * generation, then without the one before it instead, and so on. The order matters: an early pass often prepares code
+ * for later ones, so leaving it out hides their faults too. A set of inputs is dropped if the interpreter fails on it,
+ * or if rounding decides a comparison in it. */
 #include "runtime/capsule.h"
 
 #include "opt/passes.h"
@@ -25,8 +27,8 @@ static const struct check_draw draws[] = {
     {"any bits in memory of integers", FLOATS_integers, false, true, 1, false},
     {"random numbers, the launch's sizes", FLOATS_general, true, false, 0, false},
 };
-/* Times of the processor: after TOTAL_MS no further set begins. RUN_MS, of the clock on the wall, ends a run; SEARCH_MS ends
- * one of the search for a pass, in which a run that is cut off would count for the wrong pass. */
+/* No further set begins after TOTAL_MS of processor time. A run ends after RUN_MS of wall-clock time. During the search
+ * for a pass the limit is SEARCH_MS, since a run that is cut off there could make the search name a wrong pass. */
 enum { DRAWS = sizeof draws / sizeof *draws, TOTAL_MS = 50, RUN_MS = 400, SEARCH_MS = 10000, ROUNDS = 3 };
 
 /* The stages of code generation that can be left out, after all passes. */
@@ -35,7 +37,7 @@ enum { STAGES = sizeof stages / sizeof *stages };
 
 enum outcome { SAME, DIFFERENT, DROPPED };
 
-/* The processor time of this thread, which does all work of a check, in ms. */
+/* Returns the processor time of this thread in ms. The thread does all work of a check. */
 static double milliseconds(void)
 {
     struct timespec t;
@@ -45,7 +47,8 @@ static double milliseconds(void)
 
 /* -- running -- */
 
-/* A kernel like c->kernel on the emulator, with other code. */
+/* Initializes `copy` as a kernel like c->kernel that runs `ptx` on the emulator; `info` describes the PTX, and `skip`
+ * lists the passes without which it was compiled. */
 static void kernel_on_emulator(struct checking *c, struct neso_kernel *copy, const char *ptx, size_t bytes,
                                const struct ptx_info *info, const char *skip)
 {
@@ -92,7 +95,7 @@ static bool is_limit(const struct fault *f)
            f->error == ERR_kernel_too_large || f->error == ERR_address_overflow; /* of drawn integers */
 }
 
-/* Runs the traced kernel; false: this set says nothing, for the reason in c->what. */
+/* Runs the traced IR in the interpreter. Returns false if the set allows no comparison, for the reason in c->what. */
 static bool run_interpreter(struct checking *c)
 {
     struct fault f;
@@ -134,7 +137,8 @@ static enum outcome run_emulator(struct checking *c, struct neso_kernel *k)
 
 /* -- which pass -- */
 
-/* Compiles without `skip` and runs the set again; DROPPED: it does not compile. */
+/* Compiles the kernel without the passes of `skip`, and runs the set again. Returns DROPPED if the kernel does not
+ * compile, or exceeds a limit. */
 static enum outcome try_without(struct checking *c, const char *skip)
 {
     struct rebuild r;
@@ -150,7 +154,8 @@ static enum outcome try_without(struct checking *c, const char *skip)
     return found;
 }
 
-/* The names of passes and stages in order, each once; NULL past the end. */
+/* Returns name number i of the passes in order (a pass that runs several times has its last place), followed by the
+ * stages; NULL past the end. */
 static const char *name_at(int i)
 {
     int n = 0;
@@ -170,7 +175,7 @@ static void add_name(char *list, size_t room, const char *name)
     snprintf(list + n, room - n, "%s%s", n ? "," : "", name);
 }
 
-/* Joins the names for which `on` is set. */
+/* Sets `list` to `before`, followed by each name i for which on[i] is set. */
 static void join(const bool *on, int n, const char *before, char *list, size_t room)
 {
     snprintf(list, room, "%s", before);
@@ -179,7 +184,8 @@ static void join(const bool *on, int n, const char *before, char *list, size_t r
             add_name(list, room, name_at(i));
 }
 
-/* Without all passes that can be left out the difference is gone: leaves as few out as possible. */
+/* For a difference that no single pass causes: leaves out all passes for which `on` is set, then puts each of them back
+ * without which the difference stays away. Sets `list` to the rest, and returns true; false: the difference remains. */
 static bool find_several(struct checking *c, bool *on, int n, const char *before, char *list, size_t room)
 {
     join(on, n, before, list, room);
@@ -196,7 +202,8 @@ static bool find_several(struct checking *c, bool *on, int n, const char *before
     return true;
 }
 
-/* Finds the passes without which the set shows no difference, and writes them to `list`, behind `before`. */
+/* Finds passes without which the set shows no difference, and writes them to `list` after `before`, which lists the
+ * passes that are left out already. Returns false if there are none. */
 static bool find_passes(struct checking *c, const char *before, char *list, size_t room)
 {
     enum { NAMES_MOST = 64 };
@@ -230,14 +237,14 @@ static bool waits(const struct block *b, bool in_while)
     return false;
 }
 
-/* Why the kernel cannot be compared; NULL: it can. */
+/* Returns why the kernel cannot be compared; NULL if it can. */
 static const char *obstacle(const struct block *b)
 {
     if (!b->parent && waits(b, false))
         return "a loop may wait for other programs";
     for (const struct op *o = b->first; o; o = o->next) {
         if (o->code == OP_asm || o->code == OP_asm_effect || o->code == OP_host_call)
-            return "the interpreter cannot run inline assembly or host code of it";
+            return "it contains inline assembly or host code, which cannot run in both devices";
         if (o->code == OP_clock || o->code == OP_sm_id)
             return "it reads the clock or the number of the multiprocessor";
         for (int i = 0; i < o->nregions; i++)
@@ -275,7 +282,7 @@ static void close_devices(struct checking *c)
 struct finding {
     struct neso_checked result;
     char text[700], pass[600], without[600];
-    struct rebuild *code; /* the code to check; in the end the replacement */
+    struct rebuild *code; /* the code to check, after the check the replacement; NULL: the kernel's own code */
 };
 
 /* Runs all sets of inputs. Returns the first set that differs, or DRAWS. */
@@ -302,9 +309,10 @@ static int compare_all(struct checking *c, struct neso_kernel *k, struct finding
     return DRAWS;
 }
 
-/* The pass to name, if the difference is gone without `left_out` (NULL: it is in every code). Two passes that always run
- * place barriers, and are known by what the emulator reports: insert_barriers for warps, warp_specialize, which only works
- * with the loads that raise_tma_load makes, for rings. */
+/* Returns the name of the faulty pass. `left_out` is the pass whose omission removes the difference; NULL: there is
+ * none. Two passes place barriers and are never left out, so `order`, the emulator's report, identifies them.
+ * insert_barriers is at fault if warps race, or if no omission repairs the order; warp_specialize if the order is right
+ * without raise_tma_load, since it works only on the loads that raise_tma_load makes. */
 static const char *culprit(enum order order, const char *left_out)
 {
     if (order == ORDER_warps || (order != ORDER_good && !left_out))
@@ -320,8 +328,8 @@ static void give_capsule(struct checking *c, const struct finding *x, const char
         c, &(neso_checked){.text = x->text, .pass = x->pass, .without = without, .line = x->result.line});
 }
 
-/* Compares one code of the kernel; after a difference finds the passes and compiles the next code. Returns true if the code
- * was replaced, and is to be compared again. */
+/* Compares one code of the kernel. After a difference, finds the passes that cause it, and compiles the kernel without
+ * them. Returns true if this new code exists, and must be compared too. */
 static bool check_code(struct checking *c, struct finding *x)
 {
     struct neso_kernel copy, *k = c->kernel;
@@ -376,7 +384,8 @@ static void replace_code(struct neso_kernel *k, struct rebuild *r)
     k->options.skip = r->skip;
 }
 
-/* The code that launches would use: the kernel's own, or, where the device takes none, code made for the check. */
+/* Ensures that there is PTX to check: the kernel's own, or, if the device executes IR, PTX compiled for the check.
+ * Returns false, with the reason in c->what, if the kernel does not compile for a GPU. */
 static bool first_code(struct checking *c, struct finding *x)
 {
     if (c->kernel->texts[NESO_TEXT_PTX].s)

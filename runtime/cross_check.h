@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cross_check.h: what cross_check.c (which kernels and passes) and check_inputs.c (arguments and memory) share. */
+/* cross_check.h: declares what cross_check.c (runs a kernel on both CPU devices, finds the faulty pass) and
+ * check_inputs.c (makes arguments and memory, compares results) share. */
 #ifndef NESO_RUNTIME_CROSS_CHECK_H
 #define NESO_RUNTIME_CROSS_CHECK_H
 
@@ -8,23 +9,25 @@
 
 enum { CHECK_ARGS = 128 };
 
-/* How the inputs of one comparison are made. */
+/* The floats in memory: those of the launch, small integers, ordinary random numbers, or random numbers with special
+ * values among them. */
 enum floats { FLOATS_own, FLOATS_integers, FLOATS_general, FLOATS_adversarial };
+/* How one set of inputs is made. */
 struct check_draw {
-    const char *name;
+    const char *name; /* describes the set in messages */
     enum floats floats;
-    bool own_sizes;   /* integer arguments are the launch's; else they are smaller, and no multiples of a block */
-    bool wild_ints;   /* memory of integers has any bits; else what the launch has there */
-    int ragged;
-    bool whole_grid;  /* programs are spread over the launch's grid; else the grid is cut off */
+    bool own_sizes;   /* integer arguments are the launch's; else sizes are replaced by smaller ones */
+    bool wild_ints;   /* integers in memory have random bits; else they are the launch's (0 if it cannot be read) */
+    int ragged;       /* how many steps (of 3, or 16 if promised) small sizes are above one block of the kernel */
+    bool whole_grid;  /* the programs that run are spread over the launch's grid; else the grid is made small */
 };
 
-/* Memory that arguments point into: a copy of a part of one tensor, for each device. */
+/* The part of a tensor's memory that arguments point into. Each of the two devices has a copy. */
 struct check_window {
-    uint64_t from, bytes, skew; /* the address in the launch; bytes of the copy; its address modulo 256 */
-    enum dtype dtype;           /* of the elements, of the first argument that points into it */
+    uint64_t from, bytes, skew; /* the part's address and size in the launch; the address modulo 256 */
+    enum dtype dtype;           /* the elements' type, by the first argument that points into the part */
     bool is_known;              /* the launch's memory can be read */
-    const char *name;
+    const char *name;           /* the parameter of this first argument */
     char *start;                /* the contents before the run */
     uint64_t interpreter, emulator; /* addresses of the copies */
 };
@@ -36,37 +39,41 @@ struct checking {
     struct memory mem;
     struct device interpreter, emulator;
     void *traced, *loaded;          /* the kernel on each device */
-    const struct ptx_info *info;    /* of the loaded PTX */
+    const struct ptx_info *info;    /* describes the loaded PTX */
     struct check_window windows[CHECK_ARGS];
     int nwindows, nargs;
-    int window_of[CHECK_ARGS];      /* of each argument; -1: it is no pointer */
-    uint64_t args[CHECK_ARGS];      /* values of this set; pointers as in the launch */
+    int window_of[CHECK_ARGS];      /* for each argument the index of its window; -1: the argument is not a pointer */
+    uint64_t args[CHECK_ARGS];      /* the arguments of this set; pointers are those of the launch */
     uint32_t grid[3];
-    int64_t sample;
-    uint64_t seed;
+    int64_t sample;                 /* how many programs of the grid run; 0: all */
+    uint64_t seed;                  /* the state of the random numbers */
     bool is_exact;                  /* only the launch's inputs: all of its memory, its grid, without a limit of time */
-    bool own_sizes;                 /* this set has the launch's integers */
+    bool own_sizes;                 /* this set has the launch's integer arguments */
     struct float_trace trace;
     struct budget budget;
-    bool is_search;                 /* runs look for the pass of a difference, and have more time */
-    char what[400];                 /* the first difference */
-    struct loc at;
-    /* what the emulator has reported of the last run's order: warps race, a copy or wgmma races, a barrier deadlocks */
+    bool is_search;                 /* runs search for the pass that causes a difference, and have more time */
+    char what[400];                 /* the first difference, or why nothing was compared */
+    struct loc at;                  /* where the emulator's last run failed; line 0: unknown */
+    /* what the emulator reported about the order of the last run: warps race, a copy or wgmma races, a barrier
+     * deadlocks */
     enum order { ORDER_good, ORDER_warps, ORDER_copies, ORDER_barrier } unordered;
 };
 
 /* -- check_inputs.c -- */
 
-/* From a tensor's first element to its last. */
+/* The number of bytes from a tensor's first element to its last. */
 uint64_t launch_tensor_bytes(const struct launch_tensor *t);
-/* Finds what memory the arguments point into, and allocates copies. Returns false with the reason in c->what. */
+/* Finds the memory that the arguments point into, and allocates copies. If it fails, returns false, with the reason in
+ * c->what. */
 bool check_windows(struct checking *c);
 void check_windows_free(struct checking *c);
-/* Makes the arguments and the contents of a set. */
+/* Makes the arguments, the grid and the memory's contents of the set `d`. */
 void check_prepare(struct checking *c, const struct check_draw *d);
-/* Puts the contents of the set into a device's copies, and that device's addresses into `args`. */
+/* Writes the set's contents to the copies of one device (the emulator or the interpreter), and sets `args` to the
+ * arguments, with that device's addresses. */
 void check_place(struct checking *c, bool in_emulator, uint64_t *args);
-/* Is what the emulator has left equal to what the interpreter has left? If not, c->what says where it is not. */
+/* Did the emulator leave the same memory as the interpreter, except for permitted errors of floats? If not, c->what
+ * describes the first difference. */
 bool check_compare(struct checking *c);
 
 #endif

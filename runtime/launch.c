@@ -4,7 +4,7 @@
  *
  *     args[0] ─► 0x7f..00 (*fp32:16, checked)  ┐
  *     args[1] ─► 98432    (i32:16, checked)    ├─► values[], 8 bytes each ─► device
- *     args[2] ─► 1        (i32:1, checked)     ┘   without arguments that are 1
+ *     args[2] ─► 1        (i32:1, checked)     ┘   without arguments that are promised to be 1
  *
  * Any thread may launch: after compilation a kernel does not change, except for the code loaded at its first
  * launch. */
@@ -16,10 +16,10 @@
 
 /* -- machine code made ahead of time -- */
 
-/* A list, in one piece of memory for each element: the element, then its code. */
+/* An element of the list of machine codes; the code follows in the same allocation. */
 struct machine_code {
     struct machine_code *next;
-    size_t bytes; /* of the whole piece */
+    size_t bytes; /* size of the allocation */
     char ptx_digest[2 * DIGEST_BYTES + 1];
     _Alignas(16) unsigned char code[];
 };

@@ -372,8 +372,8 @@ static bool fulfils(struct neso_kernel *k, const struct candidate *v, const stru
     return v->info->nmaps <= MAPS_MOST && find_maps(k, v, l, maps);
 }
 
-/* Switches to a variant with weaker conditions: maps for stores have more than maps for loads, and loops that run once
- * more than loops that repeat. */
+/* Switches *v to a variant with weaker conditions: without maps for stores, or, if *v has no maps, with loops that may
+ * run more than once. Returns false if there is no such variant. */
 static bool take_weaker(struct neso_kernel *k, struct candidate *v, const struct launch *l)
 {
     struct fault ignored;

@@ -62,10 +62,11 @@ typedef enum neso_status {
 #define NESO_VERSION_MINOR 1
 #define NESO_VERSION_PATCH 0
 #define NESO_VERSION_NUMBER (NESO_VERSION_MAJOR * 10000 + NESO_VERSION_MINOR * 100 + NESO_VERSION_PATCH)
-/* The version of the library that runs: "0.1", and 100 for it, as above. */
+/* These functions return the version of the library in use: as text ("0.1"), and as a number that compares with
+ * NESO_VERSION_NUMBER (100). */
 NESO_API const char *neso_version(void);
 NESO_API int neso_version_number(void);
-/* "NESO_OK" and so on; "?" for a number that is not a status. */
+/* Returns the name of a status, for example "NESO_OK"; "?" for a number that is not a status. */
 NESO_API const char *neso_status_name(neso_status status);
 
 /* -- contexts -- */
@@ -131,7 +132,7 @@ typedef struct neso_context_options {
 } neso_context_options;
 
 /* Creates a context without a device, which suffices to compile. `options` may be NULL. Fails with
- * NESO_OUT_OF_MEMORY, or with NESO_INVALID if options->size is that of no version of the structure. */
+ * NESO_OUT_OF_MEMORY, or with NESO_INVALID if no version of the structure has the size options->size. */
 NESO_API neso_status neso_context_create(const neso_context_options *options, neso_context **context);
 NESO_API void neso_context_release(neso_context *context);
 
@@ -206,8 +207,8 @@ NESO_API neso_status neso_module_from_files(neso_context *context, const char *n
 NESO_API void neso_module_release(neso_module *module);
 /* Returns the name of kernel number `index` of the module, in source order; NULL past the end. */
 NESO_API const char *neso_module_kernel(const neso_module *module, size_t index);
-/* Does the same without helpers: functions that return a value, or that other kernels use and the source does not
- * launch. */
+/* Like neso_module_kernel, but skips helpers: functions that return a value, and functions that other kernels use
+ * and the source does not launch. */
 NESO_API const char *neso_module_entry(const neso_module *module, size_t index);
 
 /* The texts of a kernel, one for each stage of its compilation. */
@@ -252,8 +253,9 @@ typedef struct neso_checked {
     size_t size;
     const char *kernel, *id;
     neso_verdict verdict;
-    /* Of a difference: the pass or the stage of code generation that made it ("select": none of those that can be left out;
-     * "insert_barriers": warps race), and the passes that later launches leave out, separated by commas; "": none. */
+    /* For NESO_CHECK_DIFFERS: `pass` is the pass or stage of code generation that causes the difference: "select" if
+     * leaving out passes does not remove it, "insert_barriers" if warps race. `without` lists the passes that later
+     * launches leave out, separated by commas; "" if there are none. */
     const char *pass, *without;
     const char *text; /* what differs where, or why nothing was compared; lives until the callback returns */
     const char *file; /* the kernel's source and line; NULL: unknown */
@@ -270,8 +272,8 @@ typedef struct neso_compile_options {
      * makes the parameter a constant. Or it is NAME=entry, for the parameter NAME or for a keyword of **META. A
      * tuple is its entries in parentheses, "(*fp32, (i32, None))"; a named tuple is written after its class,
      * "Matrix(*fp16:16, (i32, i32), stride=1)". "tensordesc<fp16[128, 64]>" is a tensor descriptor of the host,
-     * and "tensordesc<fp16[128, 64], nan>" one that pads with NaN. A parameter without an entry is a constant,
-     * its default. An IR file contains its own signature, so this is NULL for it. */
+     * and "tensordesc<fp16[128, 64], nan>" one that pads with NaN. A parameter without an entry is a constant with
+     * its default value. An IR file contains its own signature, so `signature` is NULL for it. */
     const char *signature;
     const char *target;  /* "sm_90a"; NULL: the device's target; without a device sm_90a */
     int num_warps;       /* 0 means 4 */
@@ -308,10 +310,10 @@ typedef struct neso_compile_options {
     /* The compiler passes explanations to this function as records, together with `user`. NULL: `write` gets
      * their text. */
     void (*note)(void *user, const neso_note *note);
-    /* 1: before the first launch, run the PTX in the emulator beside the traced kernel in the interpreter, on the launch's
-     * inputs and on drawn ones, for some programs of the grid. If they differ, launches use code without the pass that made
-     * the difference. `checked` gets the result, on the thread that launches. 2: on the launch's inputs alone, in the whole
-     * grid, however long that takes. */
+    /* 1: before the first launch, compare the PTX in the emulator with the traced kernel in the interpreter, on the
+     * launch's inputs and on random ones, for some programs of the grid. If their results differ, launches use code
+     * that is compiled without the pass that causes the difference. The launching thread passes the result to
+     * `checked`. 2: on the launch's inputs alone, in the whole grid, however long that takes. */
     int check;
     void (*checked)(void *user, const neso_checked *result);
 } neso_compile_options;
@@ -368,6 +370,7 @@ typedef struct neso_param {
 } neso_param;
 
 NESO_API size_t neso_kernel_param_count(const neso_kernel *kernel);
+/* Gives parameter number `index`. Returns 0 if there is no such parameter. The caller sets `out->size`. */
 NESO_API int neso_kernel_param(const neso_kernel *kernel, size_t index, neso_param *out);
 
 /* -- launching -- */
@@ -413,7 +416,7 @@ typedef struct neso_launch_options {
     /* 1: all program instances must be on the GPU at once, so that they may wait for each other; the driver refuses a
      * grid that is too large. */
     int cooperative;
-    int priority; /* the priority of its blocks, as for cuStreamCreateWithPriority; lower numbers run first */
+    int priority; /* the priority of the launch's blocks, as for cuStreamCreateWithPriority; lower numbers run first */
 } neso_launch_options;
 
 /* Does the same as neso_launch, with options; `options` may be NULL. */
@@ -422,8 +425,9 @@ NESO_API neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3
 
 /* Gives the driver's function (CUfunction) of the kernel, for graphs and launches of the caller's own: each block has
  * neso_resources.num_threads threads and shared_bytes of dynamic shared memory, and args are as for neso_launch,
- * without those that are promised to be 1. NESO_INVALID if launches need a plan (tensor maps, guards, a persistent grid):
- * then capture neso_launch into the graph, which works for every kernel. NESO_NO_DEVICE if the device is not a GPU. */
+ * without those that are promised to be 1. Returns NESO_INVALID if launches need a plan (tensor maps, guards, a
+ * persistent grid): then capture neso_launch into the graph, which works for every kernel. Returns NESO_NO_DEVICE if
+ * the device is not a GPU. */
 NESO_API neso_status neso_kernel_function(neso_kernel *kernel, void **function);
 
 /* Sets the function that gets the output of kernels that neso_launch runs on a CPU; the launching thread calls
@@ -672,7 +676,7 @@ typedef struct neso_run_options {
 NESO_API neso_status neso_program_run(neso_context *context, const char *name, const char *text, size_t length,
                                       const neso_run_options *options);
 
-/* -- doctor -- */
+/* -- tables, limits of targets, GPUs -- */
 
 /* Gives a table of the language or compiler as text. Topics are "ops", "passes", "params", "insns", "errors",
  * "targets", "language", "counts", "decisions"; those of ops, params and insns are without the meanings that `neso help`
@@ -707,6 +711,8 @@ typedef struct neso_gpu {
  * *gpus the number of GPUs. If the status is NESO_NO_DEVICE or NESO_DRIVER, neso_error_text describes what is
  * missing. */
 NESO_API neso_status neso_find_gpus(neso_context *context, int *driver_version, int *gpus);
+/* Gives GPU number `index`. The caller sets `out->size`. Fails with NESO_NO_DEVICE if there is no driver or no such
+ * GPU. */
 NESO_API neso_status neso_gpu_get(neso_context *context, int index, neso_gpu *out);
 
 #ifdef __cplusplus

@@ -22,7 +22,6 @@
 
 /* -- the key of a kernel's PTX -- */
 
-/* Compilations with inspection options, or with another list of passes, are not cached. */
 bool ptx_is_plain(const struct neso_compile_options *o)
 {
     return !o->passes && !o->skip && !o->stop_after && !o->print_after && !o->explain && !o->print_changed &&
@@ -307,8 +306,6 @@ static int compare(const struct cache_field *a, const struct cache_field *b)
     return a->value_bytes != b->value_bytes || memcmp(a->value, b->value, (size_t)a->value_bytes) != 0;
 }
 
-/* Reports the fields of a key, each with the nearest entry's value if it differs. Compares the field `source` only
- * if the signatures are equal, since another signature gives other IR. */
 void key_explain(struct diag *d, const char *key, const char *nearest)
 {
     struct cache_field x, y;

@@ -9,10 +9,11 @@
  * guard(), which has the only setjmp of the library.
  *
  * The files of runtime/ in reading order: neso.h (the API), api.c (contexts and modules), signature.c
- * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), launch.c and
- * launch_plan.c (launches), specialize.c and compiled_kernel.c (launches of host programs), budget.h
- * (limits), help.c. Folders: devices/ (cuda, interpreter, emulator), host/ (torch, tuning and testing for
- * programs), command/ (the command `neso`), python/ (the binding). */
+ * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels
+ * compiled earlier), launch.c and launch_plan.c (launches), rebuild.c (variants of a kernel), cross_check.c with
+ * check_inputs.c (comparison of the PTX with the traced IR), specialize.c and compiled_kernel.c (launches of host
+ * programs), budget.h (limits), help.c. Folders: devices/ (cuda, interpreter, emulator), host/ (torch, tuning and
+ * testing for programs), command/ (the command `neso`), python/ (the binding). */
 #ifndef NESO_RUNTIME_RUNTIME_H
 #define NESO_RUNTIME_RUNTIME_H
 
@@ -66,7 +67,7 @@ struct neso_module {
     int busy; /* nesting depth of calls: a callback of a program may call the API again */
     struct neso_context *context;
     struct memory mem; /* the context's memory; records failed allocations */
-    bool refused;
+    bool refused; /* an allocation failed although no limit was exceeded */
     struct arena arena;
     struct diag diag;
     struct interner strings;
@@ -177,13 +178,6 @@ bool signature_variants(struct neso_kernel *k, const char *signature, struct tex
 bool signature_print(struct neso_kernel *k, struct text *out);
 /* Sets k->params and k->id from the spec; for a kernel of an IR file, from f. */
 void kernel_describe(struct neso_kernel *k, const struct func *f);
-/* -- written.c -- */
-
-/* Sets `written` of k's parameters; f is the traced IR. */
-void kernel_note_written(struct neso_kernel *k, const struct func *f);
-
-/* -- signature.c -- */
-
 /* Prints what distinguishes k from other specializations of its kernel, without the options: "x=*fp32:16,
  * BLOCK=512:1". */
 void spec_print(struct neso_kernel *k, struct text *out);
@@ -201,16 +195,22 @@ struct param_rule {
 /* Gives one rule for each parameter, and returns their number. */
 int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules);
 
+/* -- written.c -- */
+
+/* Sets `written` of k's parameters; f is the traced IR. */
+void kernel_note_written(struct neso_kernel *k, const struct func *f);
+
 /* -- ptx_cache.c: kernels in the cache (to be called inside guard) -- */
 
 enum { PTX_SOURCE_DIGITS = 40 };
-/* Do the options ask for no inspection and no other list of passes? Only such PTX is stored. */
+/* Do the options keep the default list of passes, and request no dumps, explanations or times? Only PTX that is made
+ * with such options is stored. */
 bool ptx_is_plain(const struct neso_compile_options *o);
 /* Gives the digest of the traced IR, with source locations and file names; if `is_portable`, it does not depend
  * on which program has the kernel. */
 void ptx_source_digest(struct neso_kernel *k, const struct func *f, bool is_portable, char out[PTX_SOURCE_DIGITS + 1]);
-/* Writes everything but the PTX that codegen learnt, as one line without its end; and reads it, where `params`
- * has the names and types of the parameters. ptx_info_read returns false if the line is malformed. */
+/* ptx_info_write appends a kernel's ptx_info as one line, without a newline. ptx_info_read reads such a line, which
+ * ends at `end`; `params` has the names and types of the parameters. It returns false if the line is malformed. */
 void ptx_info_write(const struct ptx_info *i, struct text *out);
 bool ptx_info_read(struct arena *a, struct ptx_info *i, const struct ptx_param *params, int nparams, int nfiles,
                    const char *s, const char *end);
@@ -231,7 +231,8 @@ void ptx_cache_miss(struct neso_kernel *k, const struct func *f, const char *key
 
 /* -- launch_plan.c -- */
 
-/* Does k's plan contain a tensor map, a guard or another condition that may fail at a launch? */
+/* Does k's plan contain a tensor map or a guard, which may fail at a launch? Returns false if the device executes the
+ * traced IR. */
 bool has_plan(const struct neso_kernel *k);
 /* Stores the text of f from which fallbacks are compiled, if k may need one. Must be called before passes
  * change f. */

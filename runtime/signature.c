@@ -924,7 +924,7 @@ bool signature_print(struct neso_kernel *k, struct text *out)
     return good;
 }
 
-/* The text that distinguishes this specialization from the kernel's others. */
+/* Appends the text that distinguishes this specialization from the kernel's others. */
 static void key_text(struct neso_kernel *k, struct text *out)
 {
     const struct spec *s = &k->spec;

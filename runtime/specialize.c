@@ -208,7 +208,8 @@ static bool is_int_type(const struct lang_type *t)
     return t->kind == LT_number && dtype_info[t->dtype].kind == DTYPE_int;
 }
 
-/* Gives an argument the type of the parameter's annotation. */
+/* Sets `a` to the value x with the type that the parameter's annotation demands; raises an exception if x does not
+ * fit. */
 static void set_forced(struct call *c, struct spec_arg *a, const struct param_rule *rule, struct obj *x)
 {
     const struct lang_type *t = rule->type;
@@ -441,7 +442,7 @@ static struct text make_key(struct call *c)
     return key;
 }
 
-/* A difference between the PTX and the traced kernel as a warning, for programs without options.checked. */
+/* Reports a difference between the PTX and the traced kernel as a warning, for programs without options.checked. */
 static void warn_of_difference(void *user, const neso_checked *x)
 {
     struct program *p = user;
@@ -610,7 +611,7 @@ static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
 
 /* -- traces of floats -- */
 
-/* A warning for each op at which stored results began to lose bits; each op once in a program. */
+/* Warns of each op at which stored results began to lose bits, once in a program for each op. */
 static void warn_of_losses(struct call *c, const struct float_trace *t)
 {
     for (int i = 0; i < t->nbirths; i++) {

@@ -10,7 +10,7 @@
 struct written {
     struct arena *arena;
     bool *by_param; /* for each parameter of the func */
-    bool all;
+    bool all; /* the origin of a written address is unknown, so the kernel may write through every pointer */
 };
 
 static void note(struct written *w, const struct value *pointer)

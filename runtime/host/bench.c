@@ -312,7 +312,7 @@ static void release_copies(struct program *p, const struct backup *backups, int 
             p->device->class->release(p->device, backups[i].copy, &ignored);
 }
 
-/* Has an equal launch been timed? If not, records this one. */
+/* Has a launch of the same kernel from the same source line with the same grid been timed? If not, records this one. */
 static bool was_timed(struct program *p, struct eval *e, struct neso_kernel *k, const uint32_t grid[3],
                       struct loc at)
 {

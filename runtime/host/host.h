@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* host.h: the modules (torch, triton.testing), tensors and launches that the runtime provides to host programs.
- * The files of runtime/host: program.c (runs a program), host.c (connects both), torch*.c and tensor*.c
+ * The files of runtime/host: program.c (runs a program), host.c (gives it modules and tensors), torch*.c and tensor*.c
  * (torch), testing.c and bench.c (timing), tune.c (autotuning), properties.c, modules.c with modules.py. */
 #ifndef NESO_RUNTIME_HOST_H
 #define NESO_RUNTIME_HOST_H

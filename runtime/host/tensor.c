@@ -257,7 +257,8 @@ struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *s
 
 enum { MAP_OPERANDS_MAX = 4 };
 
-/* Walks all tensors together in row-major order: it keeps one address for each, which the strides advance. */
+/* The position of a walk over several tensors of one shape together, in row-major order: an address for each tensor,
+ * which advances by the tensor's strides. */
 struct walk {
     int rank;
     int64_t index[TENSOR_RANK_MAX];
@@ -314,7 +315,7 @@ static void read_row(double *row, const char *host, const struct tensor *t, int6
     }
 }
 
-/* The product of one pair of matrices of a batch, or some rows of it: out = a b in double precision. */
+/* One product of a batch, out = a b in double precision, or some rows of it: `first` to `last`. */
 struct product {
     struct tensor_pool *pool;
     char *out_host;
@@ -324,7 +325,9 @@ struct product {
     int64_t base, first, last, n, k;
 };
 
-/* Checks the budget once in TURN multiply-adds, of which MULTIPLY_ADDS count as one element, because they are cheap. */
+/* Charges the multiply-adds since the last call to the budget, MULTIPLY_ADDS of them as one element, because they are
+ * cheap. Sets *unasked to how many the caller may make before it calls again. Returns false if the budget is
+ * exhausted. */
 static bool ask(struct tensor_pool *p, int64_t *unasked)
 {
     enum { MULTIPLY_ADDS = 8, TURN = MULTIPLY_ADDS * ELEMS_UNASKED };

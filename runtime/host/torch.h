@@ -7,8 +7,8 @@
 
 struct elementwise;
 
-/* -- torch.c: objects and arguments; all raise located errors -- */
-struct obj *torch_wrap(struct eval *e, struct tensor t);
+/* -- torch.c: objects and arguments; functions with a parameter `at` raise exceptions there -- */
+struct obj *torch_wrap(struct eval *e, struct tensor t); /* the tensor as an object */
 /* Raises an exception with the reason why an operation of the pool failed: a limit, memory, or a copy. */
 _Noreturn void torch_fail(struct eval *e, struct loc at);
 /* Counts computed elements; raises an exception if the budget is exhausted. */
@@ -20,6 +20,7 @@ static inline void torch_tick(struct eval *e, int64_t i, struct loc at)
     if (i % TURN == TURN - 1)
         torch_spend(e, TURN, at);
 }
+/* Like tensor_init and tensor_host, but these functions raise an exception if the pool's function fails. */
 struct tensor torch_make(struct eval *e, enum torch_dtype dtype, int rank, const int64_t *shape, struct loc at);
 char *torch_host(struct eval *e, const struct tensor *t, bool write, struct loc at);
 struct obj *torch_dtype_obj(struct eval *e, enum torch_dtype d);

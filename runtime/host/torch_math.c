@@ -336,7 +336,8 @@ static const struct reduction reductions[] = {
     {"any", r_any, 0, false, false, true},
 };
 
-/* Reduces the elements of one row along a dimension. */
+/* Reduces n elements, of which the first has index `first` and the next ones follow at distance `step`. Sets *index to
+ * the position of the element that last changed the result. */
 static double reduce_run(struct eval *e, const struct reduction *r, const char *host, const struct tensor *t,
                          int64_t first, int64_t step, int64_t n, int64_t *index, struct loc at)
 {

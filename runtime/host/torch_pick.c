@@ -46,7 +46,8 @@ static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int
     return obj_tuple(e, items->seq.n, items->seq.at);
 }
 
-/* Returns the dimension of the view that item number `at` of the index selects from. */
+/* Returns the dimension of the view at which the dimensions begin that item number `at` of the index selects from;
+ * `dims` is their number. */
 static int dim_of(const struct tensor *t, struct obj *index, int at, int dims)
 {
     int dim = 0, used = dims;
