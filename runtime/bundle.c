@@ -156,8 +156,8 @@ void bundle_write(struct neso_kernel *k, const struct func *f, struct text *out)
 struct reading {
     struct bundle *bundle;
     const struct memory *mem;
-    char *s, *end; /* what is still to be read, without the sum */
-    int room;      /* the number of entries for which bundle->entries has memory */
+    char *s, *end;     /* what is still to be read, without the sum */
+    int room;          /* the number of entries for which bundle->entries has memory */
     const char *wrong; /* what is wrong with the bundle; NULL: nothing */
 };
 

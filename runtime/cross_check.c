@@ -282,7 +282,7 @@ static void close_devices(struct checking *c)
 struct finding {
     struct neso_checked result;
     char text[700], pass[600], without[600];
-    struct rebuild *code; /* the code to check, after the check the replacement; NULL: the kernel's own code */
+    struct rebuild *code; /* the code to check, and then the replacement; NULL: the kernel's own code */
 };
 
 /* Runs all sets of inputs. Returns the first set that differs, or DRAWS. */

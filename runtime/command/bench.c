@@ -8,7 +8,7 @@
  *
  *     base: a file         candidate                    base: another build (--against)
  *     ┌────────────┐   run, run, run ...                base, candidate, candidate, base, base, candidate
- *     │ baseline   │─►  judge ─► table, files, status   each round is a separate process
+ *     │ baseline   │─►  judge ─► table, files, status   each run is a separate process
  *     └────────────┘   (undecided: more rounds)
  *
  * Exit status: 0 nothing is slower; 1 something is slower, or a bound is broken; 2 bad usage, or a program
@@ -29,9 +29,9 @@ struct bencher {
     neso_context *ctx;
     struct bench_set set;
     struct beside beside;
-    const char *path; /* of the current program */
+    const char *path; /* the path of the current program */
     bool has_gpu;
-    bool *times_launches; /* for each program: does it time nothing itself? Its launches are then timed */
+    bool *times_launches; /* for each program: are its launches timed, because it times nothing itself? */
     size_t nmeasured;     /* number of timed calls */
     bool measures;        /* times are measured, not only costs */
     struct progress progress;
@@ -71,7 +71,7 @@ static int save_nothing(void *user, const char *path, const char *text, size_t l
     return 0;
 }
 
-/* "softmax" of "bench/softmax.py". */
+/* Writes a program's name without folder and ending to `out`: "softmax" for "bench/softmax.py". */
 static void stem(const char *path, char *out, size_t n)
 {
     const char *slash = strrchr(path, '/');
@@ -89,7 +89,7 @@ static struct bench_row *row_of(struct bencher *b, bool is_kernel, const char *w
     return set_row(&b->set, is_kernel, name);
 }
 
-/* The line of the program that defines the kernel; 0: the kernel is defined in another file. */
+/* Returns the line of the file that defines the kernel; 0: the kernel is defined in another file. */
 static uint32_t line_of(const char *path, const char *kernel)
 {
     size_t length, n = strlen(kernel);
@@ -105,7 +105,7 @@ static uint32_t line_of(const char *path, const char *kernel)
     return found;
 }
 
-/* Adds the row of the kernel's costs. */
+/* Adds the row with the kernel's costs, and returns it; NULL, after a message, if the kernel has no PTX. */
 static struct bench_row *add_kernel(struct bencher *b, neso_kernel *kernel)
 {
     const char *ptx;
@@ -146,7 +146,7 @@ static void measured(void *user, const neso_measurement *m)
         return;
     for (size_t i = 0; i < m->kernel_count; i++) {
         const char *ptx;
-        add_kernel(b, m->kernels[i]); /* again, since assembling it adds costs */
+        add_kernel(b, m->kernels[i]); /* a second time, since the kernel is assembled now, which adds costs */
         if (neso_kernel_text(m->kernels[i], NESO_TEXT_PTX, &ptx, NULL) == NESO_OK)
             key = ptx_digest(ptx, key);
     }
@@ -195,7 +195,8 @@ static neso_status run_text(struct bencher *b, const char *text, size_t length, 
     return neso_program_run(b->ctx, b->path, text, length, &o);
 }
 
-/* Runs one round of a program. Each round has its own context, since the emulator's counts belong to one program. */
+/* Runs a program once, and adds its times, costs and counts to the set. Sets *times_launches if the program times
+ * nothing; its launches are then timed. */
 static int run_program(struct bencher *b, const char *text, size_t length, bool *times_launches)
 {
     const struct given *g = b->given;

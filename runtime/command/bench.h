@@ -28,14 +28,14 @@ struct bench_row {
     char *name; /* "softmax/softmax-performance/N=1024/Triton", "softmax/softmax_kernel-028eb708fcffe6c5" */
     char *file;
     uint32_t line; /* 0: unknown */
-    char *kernel;  /* is_kernel: its name in the source */
+    char *kernel;  /* if is_kernel: the kernel's name in the source */
     uint64_t key;  /* digest of the PTX; for a variant that a launch chose, of the counts */
     bool is_counted_only;
     struct numbers stretches, values; /* ms, of all rounds; see statistics.h */
     size_t ndropped, nmeasured;       /* calls: measured while the clock was throttled, and in total */
     size_t ncosts;
     struct cost *costs;
-    int uses; /* how often the current round has used the row: if a name occurs again, it is a different call */
+    int uses; /* how often the current round has used the row; a timed call that is used twice gets a second row */
 };
 
 /* All measurements of one build for some programs on one device. */
@@ -48,22 +48,23 @@ struct bench_set {
 
 /* -- bench_set.c -- */
 
-/* realloc that ends the process if there is no memory. */
+/* Does the same as realloc, but ends the process if there is no memory. */
 void *grow(void *old, size_t bytes);
 char *copy_text(const char *s);
 void set_begin_round(struct bench_set *s);
-/* Returns the row of that name that this round has not used yet, and makes one if there is none. */
+/* Returns the row of a kernel or timed call, and makes it if there is none. If this round has used the name for an
+ * earlier timed call, the row is named NAME#2, NAME#3, ... */
 struct bench_row *set_row(struct bench_set *s, bool is_kernel, const char *name);
 void row_place(struct bench_row *r, const char *file, uint32_t line);
 /* Reduces the times of a round (see statistics.h) and adds them to the row. */
 void row_add_times(struct bench_row *r, const double *ms, size_t n);
 void row_set_cost(struct bench_row *r, const char *name, double value);
-/* The cost of that name; NULL: it was not counted. The count for a line of the program has a name like
+/* Returns the cost of that name; NULL: it was not counted. The count for a line of the program has a name like
  * "run.global_sectors@24". */
 const double *row_cost(const struct bench_row *r, const char *name);
 void set_free(struct bench_set *s);
-/* Write and read sets as text; return GOOD, or BAD after a message. Reading adds to the set; the file's GPU
- * must be the set's, if the set has one. */
+/* These functions write and read sets as text. They return GOOD, or BAD after a message. set_read adds the file's rows
+ * to the set; if the set already has a GPU, the file's must be the same. */
 int set_write(const struct bench_set *s, const char *path);
 int set_read(struct bench_set *s, const char *path);
 /* Sets `out` to the path of the set: `given`, or, if that is a folder, the GPU's file in it. */
@@ -145,9 +146,10 @@ struct figure_cost {
     const char *name, *words;
 };
 const struct figure_cost *figure_costs(size_t *n);
-/* Files keep costs with nine digits: is this more than what that rounds? */
+/* Do the costs differ by more than the rounding to the nine digits that files store? */
 bool cost_differs(double was, double now);
-/* The highest value of a cost, in the base too; 0: no kernel has it, or all have 0. */
+/* Returns the highest value of a cost among all kernels of the candidate and of the base; 0: no kernel has the cost,
+ * or all have 0. */
 double figure_highest(const struct judgement *j, const char *name);
 void report_figure(const struct judgement *j, FILE *f);
 

@@ -2,11 +2,11 @@
 /* bench_cost.c: finds the costs of a kernel that are known without running it: from its PTX, the compiler and ptxas.
  *
  *     registers, spill_bytes   as assembled by ptxas or the driver
- *     live_registers           most live at once in the PTX: used if it is not assembled
+ *     live_registers           most live at once in the PTX: used if the kernel is not assembled
  *     shared_bytes             of a program instance
- *     instructions             lines of PTX, and by class: integer, floating, tensor, global_loads, ...
+ *     instructions             lines of PTX; also for each class: integer, floating, tensor, global_loads, ...
  *     bytes_per_access         bytes of an average load or store of global memory by a thread
- *     instructions_per_byte    instructions for each of these bytes
+ *     instructions_per_byte    instructions for each byte that a thread loads or stores in global memory
  *     tensor_copies            copies by tensor maps
  *     warpgroup_products       wgmma instructions
  *     staged_bytes             shared memory of a kernel that copies into it asynchronously */
@@ -19,7 +19,7 @@
 
 /* -- lines of PTX -- */
 
-/* The instruction of a line, without its guard; NULL: there is none. */
+/* Returns the instruction of a line of PTX, without its guard; NULL: the line has none. */
 static const char *find_instruction(const char *line)
 {
     line += strspn(line, "\t ");
@@ -30,7 +30,7 @@ static const char *find_instruction(const char *line)
     return islower((unsigned char)*line) ? line : NULL;
 }
 
-/* Does the line only name the source of code? It does not change the code. */
+/* Does the line only describe the source of the code (.loc, .file or a comment)? */
 static bool is_about_source(const char *line)
 {
     line += strspn(line, "\t ");
@@ -101,7 +101,7 @@ static const struct class
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 
-/* "add.rn.f32 ": is one of the types a float? */
+/* Is one of the types in an instruction's name, such as "add.rn.f32", a float? */
 static bool has_float_type(const char *s, size_t n)
 {
     for (size_t i = 0; i + 2 < n; i++)
@@ -119,7 +119,7 @@ static const char *classify(const char *s)
     return i == CLASSES - 1 && has_float_type(s, strcspn(s, " \t;\n")) ? "floating" : classes[i].name;
 }
 
-/* The bytes that a thread accesses: 16 for "ld.global.v4.b32". */
+/* Returns how many bytes one thread accesses: 16 for "ld.global.v4.b32". */
 static double access_bytes(const char *s)
 {
     size_t n = strcspn(s, " \t\n");

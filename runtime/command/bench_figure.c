@@ -3,7 +3,7 @@
  *
  *     change of time, with its interval          for calls that were timed and have a base
  *         softmax/N=1024      ──●──
- *     costs                                      for kernels; a bar a cost, in each column against its highest value
+ *     costs                                      for kernels; a column for each cost, with bars relative to the highest
  *         softmax_kernel      ████ 32   ██ 16    a line under the bar: the base
  */
 #include "runtime/command/bench.h"
@@ -128,7 +128,7 @@ static void put_bar(FILE *f, const struct judged *x, const char *name, double mo
             differs ? " font-weight=\"bold\"" : "", *now);
 }
 
-/* Draws the kernels' costs below `top`; returns where they end. */
+/* Draws the kernels' costs below `top`, and returns where the drawing ends. */
 static double put_costs(const struct judgement *j, double top, int *width, FILE *f)
 {
     size_t ncosts, columns = 0;
@@ -165,7 +165,8 @@ void report_figure(const struct judgement *j, FILE *f)
     int width = RIGHT + 20;
     char *text = NULL;
     size_t length = 0;
-    FILE *body = open_memstream(&text, &length); /* the size stands in front of what it depends on */
+    /* the file begins with its size, which is known only after all is drawn */
+    FILE *body = open_memstream(&text, &length);
     if (!body)
         exit(complain("out of memory"));
     double height = put_costs(j, put_changes(j, body), &width, body);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_history.c: `neso bench --history DIR`: the measurements of one commit after another, and a page of them.
+/* bench_history.c: `neso bench --history DIR`: keeps the measurements of each commit, and writes a page about them.
  *
  *     DIR/0001-3f2a91c.txt    a set, as --record writes it; measured again, a commit keeps its number
  *     DIR/0002-8d10be4.txt
@@ -30,7 +30,7 @@ struct commit {
     struct bench_set set;
 };
 
-/* What a series' row is, compared with the row at the change point before it. */
+/* A row of a series, and its comparison with the row at the change point before it. */
 struct point {
     const struct bench_row *row; /* NULL: that commit did not measure it */
     bool is_change;
@@ -59,7 +59,7 @@ static int by_number(const void *a, const void *b)
                                   : strcmp(x->name, y->name);
 }
 
-/* Is it NUMBER-COMMIT.txt? */
+/* Reads a file name of the form NUMBER-COMMIT.txt into *c; returns false for any other name. */
 static bool read_name(const char *file, struct commit *c)
 {
     char *end;
@@ -105,7 +105,7 @@ static int read_commits(struct history *h, const char *folder)
 
 /* -- the name of the present commit -- */
 
-/* Sets `out` to what git says of HEAD; "" if there is no git, or no repository. */
+/* Sets `out` to the short name of git's HEAD; "" if there is no git, or no repository. */
 static void ask_git(char *out, size_t n)
 {
     char tool[PATH_MAX], answer[PATH_MAX];
@@ -125,7 +125,8 @@ static void ask_git(char *out, size_t n)
     unlink(answer);
 }
 
-/* --commit, or GITHUB_SHA, or git's HEAD. */
+/* Sets `out` to the commit's name: the value of --commit, or of GITHUB_SHA, or git's HEAD. Returns BAD after a message
+ * if there is none of these. */
 static int name_commit(const struct given *g, char *out, size_t n)
 {
     const char *github = getenv("GITHUB_SHA"), *given = g->options[OPTION_commit];
@@ -138,10 +139,10 @@ static int name_commit(const struct given *g, char *out, size_t n)
     for (char *s = out; *s; s++)
         if (!isalnum((unsigned char)*s) && !strchr("._-", *s))
             *s = '-';
-    return *out ? GOOD : complain("--history: this is no folder of git: give --commit NAME");
+    return *out ? GOOD : complain("--history: git knows no commit of this folder: give --commit NAME");
 }
 
-/* The path of the present commit's set: the one that it has, or else the next number. */
+/* Sets `out` to the path of the present commit's set: the commit's existing file, or a file with the next number. */
 static int find_path(const struct given *g, const char *folder, char *out, size_t n)
 {
     struct history h = {.n = 0};
@@ -169,7 +170,7 @@ static struct series *add_series(struct history *h)
     return s;
 }
 
-/* The series whose newest row this is; NULL: none. */
+/* Returns the series whose newest row is r; NULL: there is none. */
 static struct series *series_of(struct history *h, const struct bench_row *r)
 {
     for (size_t i = 0; i < h->nseries && r; i++)
@@ -178,7 +179,8 @@ static struct series *series_of(struct history *h, const struct bench_row *r)
     return NULL;
 }
 
-/* A series that an earlier commit measured under the same name, and the commit before did not. */
+/* Returns a series of the same name that has no row at this commit yet; NULL: there is none. Finds the series of a row
+ * that earlier commits measured, but the commit before did not. */
 static struct series *find_series(struct history *h, const struct bench_row *r, size_t commit)
 {
     for (size_t i = 0; i < h->nseries; i++) {
@@ -210,7 +212,7 @@ static void add_commit(struct history *h, size_t commit)
 
 /* -- change points -- */
 
-/* Compares a row with that at the last change point. */
+/* Compares p's row with `base`, the row at the last change point of its series, and sets the other members of *p. */
 static void judge_point(struct point *p, const struct bench_row *base, const struct bench_set *set,
                         const struct rules *rules)
 {
@@ -290,7 +292,8 @@ static const char *word_of(enum verdict v)
     return words[v];
 }
 
-/* What a chart shows of a row: its median time in microseconds, or a cost. Returns false if the row lacks it. */
+/* Gives what a chart shows of a row: the value of a cost, or, if `cost` is NULL, the median time in microseconds.
+ * Returns false if the row lacks it. */
 static bool find_value(const struct bench_row *r, const char *cost, double *out)
 {
     const double *x = r && cost ? row_cost(r, cost) : NULL;
@@ -309,7 +312,7 @@ static bool find_value(const struct bench_row *r, const char *cost, double *out)
 
 enum { WIDTH = 380, HEIGHT = 90, LEFT = 54, EDGE = 12 };
 
-/* The lowest and highest value; returns how many rows have one. */
+/* Gives the lowest and highest value of a series, and returns how many of its rows have one. */
 static size_t find_range(const struct history *h, const struct series *s, const char *cost, double *low,
                          double *high)
 {
@@ -390,7 +393,8 @@ static void put_chart(const struct history *h, const struct series *s, const cha
     fputs("</svg></div>\n", f);
 }
 
-/* A chart for each cost that changed; the others in a line. */
+/* Writes the part of the page about one series: a chart for each cost that changed, and one line that lists the
+ * others. */
 static void put_series(const struct history *h, const struct series *s, FILE *f)
 {
     size_t n;
@@ -416,7 +420,7 @@ static void put_series(const struct history *h, const struct series *s, FILE *f)
     fputs("</div>\n", f);
 }
 
-/* The change points, the newest first. */
+/* Writes the table of change points, the newest first. */
 static void put_changes(const struct history *h, FILE *f)
 {
     fputs("<div class=\"scroll\"><table><tr><th>commit</th><th>call or kernel</th><th></th><th>what "

@@ -98,8 +98,7 @@ static void judge_row(struct judgement *j, struct judged *x, const struct rules 
     j->counts[x->verdict]++;
 }
 
-/* Is a row of the base that has no partner a missing measurement? If calls are timed, rows of kernels' costs are
- * not. */
+/* Is a row of the base that has no partner a missing measurement? A kernel's row is not one if calls are timed. */
 static bool is_missed(const struct bench_row *r, const struct bench_set *candidate)
 {
     return !r->is_kernel || strcmp(candidate->gpu, "none") == 0;
@@ -122,7 +121,8 @@ static void judge_rows(struct judgement *j, const struct bench_set *base, const 
     free(of_base);
 }
 
-/* The first cost that can decide a verdict and that the base has, but the candidate lacks; NULL: none. */
+/* Returns the first cost that can decide a verdict and that the base has, but the candidate lacks; NULL: there is
+ * none. */
 static const char *find_lacking(const struct judgement *j)
 {
     for (size_t i = 0; i < j->n; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_pair.c: finds, for each row of the candidate, the row of the base with which it is compared.
  *
- * A kernel's row is named by its specialization, so another tile size, another number of warps, a lost
- * promise of the signature, or renaming the kernel changes its name. Rows are therefore paired in three
+ * A kernel's row has the name of its specialization, so another tile size, another number of warps, a lost
+ * promise of the signature, or renaming the kernel changes the row's name. Rows are therefore paired in three
  * steps, each among the rows left by the previous step, in their order:
  *
  *     base                   candidate
@@ -25,7 +25,7 @@ static bool is_same_program(const struct bench_row *a, const struct bench_row *b
     return strncmp(a->name, b->name, n) == 0 && b->name[n] == a->name[n];
 }
 
-/* Is the row named by a kernel, not by the program? */
+/* Is the row named by a kernel? Else the program has named it. */
 static bool is_named_by_kernel(const struct bench_row *r)
 {
     const char *slash = strchr(r->name, '/');
@@ -45,7 +45,7 @@ static bool may_pair(const struct bench_row *a, const struct bench_row *b, enum 
     return is_named_by_kernel(a) && is_named_by_kernel(b);
 }
 
-/* How many rows without a partner step 3 may pair with `r`. */
+/* Returns how many rows of s without a partner step 3 may pair with `r`. */
 static size_t count_left(const struct bench_set *s, const struct bench_row *const *partners,
                          const struct bench_row *r)
 {

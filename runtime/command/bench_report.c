@@ -19,7 +19,7 @@ static double median_ms(const struct bench_row *r)
     return r->values.n ? r->values.at[r->values.n / 2] : 0;
 }
 
-/* The candidate's median: that of the comparison if there is one, so that all outputs agree. */
+/* Returns the candidate's median time in ms: that of the comparison if there is one, so that all outputs agree. */
 static double now_ms(const struct judged *x)
 {
     return x->times.candidate > 0 ? x->times.candidate : median_ms(x->row);
@@ -33,7 +33,7 @@ static void put_ms(FILE *f, double ms)
         fprintf(f, "%.4g ms", ms);
 }
 
-/* "3.1 % slower, 1.23 ms -> 1.27 ms" or the note. */
+/* Writes the reason for a verdict: "3.1 % slower, 1.23 ms -> 1.27 ms, ...", and the note. */
 static void put_reason(FILE *f, const struct judged *x)
 {
     if (x->times.base > 0) {
@@ -63,7 +63,7 @@ static const char *counter_of(const char *cost)
     return strcmp(cost, "spill_bytes") == 0 ? " (ptxas does, which is not found here)" : "";
 }
 
-/* "softmax_kernel: registers <= 32, found 40" */
+/* Writes a bound and what was found: "softmax_kernel: registers <= 32, found 40". */
 static void put_bound(FILE *f, const struct bound *b)
 {
     fprintf(f, "%s: %s <= %.9g", b->kernel, b->cost, b->most);
@@ -169,7 +169,7 @@ static void put_measured(const struct judgement *j, FILE *f)
                 counted ? ", counts of the emulator" : " (--counts: also those of the emulator)");
 }
 
-/* The highest cost of that name, and whose it is. */
+/* Writes the highest value of a cost and the kernel that has it: "registers 40 (softmax_kernel)". */
 static void put_highest(const struct judgement *j, const char *name, const char *words, FILE *f)
 {
     const struct bench_row *most = NULL;
@@ -195,7 +195,8 @@ static void put_verdicts(const struct judgement *j, FILE *f)
     fprintf(f, "%s\n", j->has_base ? "" : "; nothing to compare with");
 }
 
-/* The row that changed the most for the worse, or else for the better; NULL: none. */
+/* Returns the row with the largest change of its time among the slower rows; if there are none, among the undecided,
+ * else among the faster ones; NULL: there is no such row. */
 static const struct judged *find_largest(const struct judgement *j)
 {
     static const enum verdict order[] = {VERDICT_slower, VERDICT_undecided, VERDICT_faster};
@@ -241,7 +242,7 @@ void report_table(const struct judgement *j, FILE *f)
     put_rows(j, false, f);
     put_rows(j, true, f);
     for (size_t i = 0; i < j->nmissing; i++)
-        fprintf(f, "MISSING    %s  stands in the base, and was not measured now\n", j->missing[i]->name);
+        fprintf(f, "MISSING    %s  is in the base, and was not measured now\n", j->missing[i]->name);
     for (size_t i = 0; i < j->nbounds; i++) {
         fprintf(f, "%s:%" PRIu32 ": bound %s: ", j->bounds[i].file, j->bounds[i].line,
                 state_word(&j->bounds[i]));
@@ -249,7 +250,7 @@ void report_table(const struct judgement *j, FILE *f)
         fputc('\n', f);
     }
     if (j->lacking)
-        fprintf(f, "%s stands in the base, and was not measured now: %s\n", j->lacking,
+        fprintf(f, "%s is in the base, and was not measured now: %s\n", j->lacking,
                 strncmp(j->lacking, "run.", 4) == 0 ? "give --counts" : "ptxas did not run, or failed");
     fputc('\n', f);
     put_summary(j, "", f);
@@ -291,7 +292,7 @@ void report_annotations(const struct judgement *j, FILE *f)
     }
     for (size_t i = 0; i < j->nmissing; i++) {
         begin_warning(f, j->missing[i]->file, 0);
-        fprintf(f, "%s MISSING: it stands in the base, and was not measured now\n", j->missing[i]->name);
+        fprintf(f, "%s MISSING: it is in the base, and was not measured now\n", j->missing[i]->name);
     }
     for (size_t i = 0; i < j->nbounds; i++) {
         if (j->bounds[i].state == BOUND_kept)
@@ -471,7 +472,7 @@ static void put_missing_case(FILE *f, const struct bench_row *r)
 {
     fprintf(f, "  <testcase classname=\"neso.bench.%s\" name=\"", r->is_kernel ? "kernel" : "time");
     put_xml(f, r->name);
-    fputs("\"><failure message=\"it stands in the base, and was not measured now\"/></testcase>\n", f);
+    fputs("\"><failure message=\"it is in the base, and was not measured now\"/></testcase>\n", f);
 }
 
 static void put_bound_case(FILE *f, const struct bound *b)
@@ -562,7 +563,7 @@ static void put_markdown_times(const struct judgement *j, bool changed, FILE *f)
     fputc('\n', f);
 }
 
-/* "32", or "32 → **40**" where the base has another value. */
+/* Writes a cell with a cost: "32", or "32 → **40**" if the base has another value. */
 static void put_markdown_cost(FILE *f, const struct judged *x, const char *name)
 {
     const double *now = row_cost(x->row, name), *was = x->base ? row_cost(x->base, name) : NULL;
@@ -612,7 +613,7 @@ static void put_markdown_table(const struct judgement *j, bool changed, FILE *f)
     put_markdown_costs(j, changed, f);
 }
 
-/* Shows the rows that changed, and puts the others into a collapsed section. */
+/* Writes the rows that changed, and puts the others into a collapsed section. */
 static void write_markdown(const struct judgement *j, FILE *f)
 {
     fprintf(f, "### neso bench: %zu slower, %zu faster, %zu undecided, %zu same (%s)\n\n",

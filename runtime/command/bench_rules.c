@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_rules.c: decides from the changes of a kernel's costs whether it is slower, if nothing was timed.
+/* bench_rules.c: decides whether a kernel is slower, by the changes of its costs, if nothing was timed.
  *
  * A rule compares one cost of the base with the candidate's:
  *
@@ -66,7 +66,7 @@ bool rules_tell(const char *name)
 void bench_rules_print(void)
 {
     static const char *const words[] = {"grows", "falls", "falls to 0"};
-    puts("\nWithout a clock, a kernel is slower than its base where");
+    puts("\nIf nothing is timed, a kernel is slower than its base if");
     for (int i = 0; i < RULES; i++) {
         const struct rule *r = &rules[i];
         if (r->bound == HUGE_VAL)
@@ -76,15 +76,15 @@ void bench_rules_print(void)
             printf(" by more than %g %%", 100 * r->bound);
         if (r->least > 0)
             printf(" and %g", r->least);
-        puts(r->flags & TEXT       ? " (where the emulator counted nothing)"
-             : r->flags & ESTIMATE ? " (where nobody assembled)"
+        puts(r->flags & TEXT       ? " (unless the emulator counted)"
+             : r->flags & ESTIMATE ? " (unless the kernel was assembled)"
                                    : "");
     }
-    puts("What grows within these bounds leaves it undecided; --threshold applies to all.\n"
+    puts("Growth within these bounds leaves the kernel undecided; --threshold applies to all costs.\n"
          "Exit status: 0 nothing is slower, 1 something is, or a bound is broken, 2 bad use or a program "
          "failed,\n"
-         "3 undecided, 4 incomplete: the base has what this run did not measure (--allow-missing: on "
-         "purpose).");
+         "3 undecided, 4 incomplete: this run did not measure all of the base (--allow-missing accepts "
+         "that).");
 }
 
 static void note(struct judged *x, const char *what, double from, double to)
@@ -93,7 +93,8 @@ static void note(struct judged *x, const char *what, double from, double to)
     snprintf(x->note + n, sizeof x->note - n, "%s%s %.9g -> %.9g", n ? ", " : "", what, from, to);
 }
 
-/* The program's line at which the count `name` grew the most; 0: there are no counts for lines. */
+/* Returns the program's line at which the count `name` grew the most; 0: it grew in no line, or lines have no counts.
+ */
 static uint32_t line_of_growth(const struct bench_row *row, const struct bench_row *base, const char *name)
 {
     size_t n = strlen(name);
@@ -122,7 +123,7 @@ static void note_line(struct judged *x, const char *cost)
     x->line = x->line ? x->line : line;
 }
 
-/* The verdict of one rule on a change. */
+/* Returns the verdict of one rule on a change of its cost. */
 static enum verdict apply(const struct rule *r, double from, double to, double threshold)
 {
     bool is_worse = r->direction == GROWS ? to > from : to < from;

@@ -61,7 +61,7 @@ void set_begin_round(struct bench_set *s)
         s->rows[i].uses = 0;
 }
 
-/* NULL: there is none. */
+/* Returns the row of that kind and name; NULL: there is none. */
 static const struct bench_row *set_find(const struct bench_set *s, bool is_kernel, const char *name)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -70,7 +70,7 @@ static const struct bench_row *set_find(const struct bench_set *s, bool is_kerne
     return NULL;
 }
 
-/* Copies a name as one line. */
+/* Copies a name to `out`, with a blank in place of each control character, so that it fits into one line. */
 static void copy_name(char *out, size_t n, const char *name)
 {
     snprintf(out, n, "%s", name);
@@ -205,7 +205,8 @@ void set_path(const struct bench_set *s, const char *given, char *out, size_t n)
 
 /* -- reading -- */
 
-/* The rest of a line after its first word, "" if nothing follows; NULL: the line has another first word. */
+/* Returns the rest of a line whose first word is `word`; "" if nothing follows; NULL: the line has another first word.
+ */
 static char *after(char *line, const char *word)
 {
     size_t n = strlen(word);

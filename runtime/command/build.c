@@ -30,13 +30,13 @@ struct stage *build_add_stage(struct build *b, const char *name, const char *kin
     return s;
 }
 
-/* The messages of the library during a compilation: dumps of IR, and explanations of passes. */
+/* The state of a compilation whose dumps of IR become stages of `build`, and whose explanations become notes. */
 struct listening {
     struct build *build;
     size_t nbefore; /* number of stages */
 };
 
-/* Drops the messages so far, because all passes run again with less shared memory. */
+/* Drops the stages and notes of this compilation so far, because all passes run again with less shared memory. */
 static void forget(struct listening *l)
 {
     struct build *b = l->build;
@@ -108,7 +108,8 @@ const char *line_instruction(const char *line, size_t n, size_t *length)
     return s;
 }
 
-/* The source place that stands after the last " @" of a line of IR. Text after the place is ignored. */
+/* Returns the source place after the last " @" of a line of IR; text after the place is ignored. Line 0: there is
+ * none. */
 static struct place place_of_ir(const char *line, size_t n)
 {
     for (size_t i = n; i-- > 1;) {
@@ -129,7 +130,8 @@ static struct place place_of_ir(const char *line, size_t n)
     return (struct place){0};
 }
 
-/* Does the line give the source place of the lines that follow it? */
+/* Does the line (".loc" of PTX, "//## File" of SASS) give the source place of the lines that follow it? Then sets
+ * *out. */
 static bool reads_place(const struct build *b, const char *line, size_t n, struct place *out)
 {
     int file, row, column;
@@ -185,7 +187,7 @@ static const char *skip(const char *s, const char *end, bool spaces)
     return s;
 }
 
-/* The instruction of a line of SASS, which stands after the address and the guard. */
+/* Returns the instruction of a line of SASS, which follows the address and the guard; NULL: the line has none. */
 static const char *sass_instruction(const char *line, size_t n, size_t *length)
 {
     const char *end = line + n, *s = skip(line, end, true);

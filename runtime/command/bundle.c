@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.c: `neso bundle`: compiles what programs recorded into one file, and compares such a file with a record.
+/* bundle.c: `neso bundle`: compiles the kernels that programs recorded into one file, and compares such a file with a
+ * record.
  *
  *     neso run --record launches.txt train.py              which kernels the program launches, and how
  *     neso bundle launches.txt -o kernels.neso             their PTX, with all variants, and what autotuning chose
@@ -29,15 +30,15 @@ struct bundling {
     size_t nfiles;
     struct buffer *parts; /* bundles of one kernel, and records of choices */
     size_t nparts, nkernels;
-    const char *program;               /* of the record that is being read; NULL: it does not say */
-    const char *targets[TARGETS_MOST]; /* of --target */
+    const char *program;               /* the program that the current record names; NULL: it names none */
+    const char *targets[TARGETS_MOST]; /* the targets that --target lists */
     int ntargets;
     struct progress progress;
 };
 
 /* -- records -- */
 
-/* The value of a field of a record, which ends at an empty line; false: it has no such field. */
+/* Gives the value of a field of a record, which ends at an empty line. Returns false if it has no such field. */
 static bool field(const char *record, const char *name, char out[FIELD_MOST])
 {
     size_t n = strlen(name);
@@ -68,7 +69,8 @@ static char *copy(const char *s)
     return b.s;
 }
 
-/* A file of the record: as it is named, or beside the program, which imported it. */
+/* Returns the text of a file that a record names: the file of that name, or else of that name beside the recorded
+ * program, which imported it. Sets `path` to where the file is. */
 static char *read_source(const struct bundling *b, const char *name, char path[FIELD_MOST], size_t *length)
 {
     const char *slash = b->program ? strrchr(b->program, '/') : NULL;
@@ -80,7 +82,7 @@ static char *read_source(const struct bundling *b, const char *name, char path[F
     return n > 0 && n < FIELD_MOST ? read_file(path, length) : NULL;
 }
 
-/* The module of a file, which is read once. NULL: a message says why. */
+/* Returns the module of a file, which is read once; NULL after a message. */
 static neso_module *module_of(struct bundling *b, const char *name)
 {
     char path[FIELD_MOST];
@@ -123,7 +125,7 @@ static void bundling_free(struct bundling *b)
 
 /* -- compiling -- */
 
-/* Keeps a part, unless it is there already. */
+/* Adds a part to b->parts, unless an equal one is in it already. */
 static void keep_part(struct bundling *b, const char *text, size_t length)
 {
     for (size_t i = 0; i < b->nparts; i++)
@@ -135,7 +137,8 @@ static void keep_part(struct bundling *b, const char *text, size_t length)
     b->nkernels += strncmp(text, "choice ", 7) != 0;
 }
 
-/* Is the kernel the one that was recorded? */
+/* Is the kernel in `bundle` the one that was recorded? Compares the digests of the sources, if the targets are equal.
+ */
 static bool is_recorded(const char *record, const char *bundle)
 {
     char then[FIELD_MOST], now[FIELD_MOST], target_then[FIELD_MOST], target_now[FIELD_MOST];
@@ -170,7 +173,7 @@ static int add_kernel(struct bundling *b, neso_module *module, const char *recor
     return result;
 }
 
-/* All that launches can make of the signature, one on each line. */
+/* Adds a kernel for each specialization that launches can make of o.signature. */
 static int add_variants(struct bundling *b, neso_module *module, const char *name, neso_compile_options o)
 {
     const char *list;
@@ -218,7 +221,7 @@ static int add_record(struct bundling *b, const char *record)
     return result;
 }
 
-/* Adds what a file of records has. */
+/* Adds the kernels and choices of a file of records. */
 static int add_records(struct bundling *b, const char *path)
 {
     size_t length;
@@ -293,7 +296,7 @@ static int verify(struct bundling *b, const char *bundle)
     return result == GOOD ? GOOD : FAILED;
 }
 
-/* Reads --target, a list with commas. */
+/* Reads the value of --target: names of targets, separated by commas. Changes `list`, into which b->targets points. */
 static int read_targets(struct bundling *b, char *list)
 {
     for (char *s = list; *s;) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* command.h: what the files of the command `neso` share: its options, one row each, and messages to the user.
  *
- * main.c reads the command line; compile.c, run.c, bench.c, inspect.c, serve.c, diff.c, variants.c, bundle.c, embed.c, help.c, manual.c and
- * completion.c implement the commands. They use only neso.h and libc, so an embedder can do everything that the command
- * does. */
+ * main.c reads the command line; run.c, compile.c, check.c, lsp.c, variants.c, bundle.c, inspect.c, bench.c, diff.c,
+ * completion.c and help.c implement the commands. They use only neso.h and libc, so an embedder can do everything that
+ * the command does. */
 #ifndef NESO_RUNTIME_COMMAND_H
 #define NESO_RUNTIME_COMMAND_H
 
@@ -32,12 +32,12 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(break,         0,    "break",         "PLACE",   RUN,           "stop at FILE:LINE, in the first program that reaches it, or in a given one: FILE:LINE@3, FILE:LINE@1,2,0") \
     X(break_on,      0,    "break-on",      "nan",     RUN,           "stop in the debugger where a value of a kernel first becomes a NaN") \
     X(races,         0,    "races",         "HOW LONG",RUN | CAPSULE,         "check the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
-    X(trace,         0,    "trace",         "WHAT",    RUN,           "on the interpreter: nan says where a stored NaN or inf began, precision (precision:N) which stored results lost more than N bits, and where") \
+    X(trace,         0,    "trace",         "WHAT",    RUN,           "on the interpreter: nan explains where a stored NaN or inf began; precision or precision:N warns where results that lose more than N bits began to lose them") \
     X(digests,       0,    "digests",       "[=FILE]",RUN,           "after each launch, write a line with a digest of each tensor, to standard error or FILE: equal lines mean equal bits") \
     X(check,         0,    "check",         NULL,      RUN | CAPSULE,         "before a kernel's first launch, compare its PTX in the emulator with the interpreter; --verbose: say what each check found") \
     X(counts,        0,    "counts",        "[=FILE]", RUN | BENCH,          "on the emulator: print the counted costs of launches; also as JSON in FILE (see `neso help counts`)") \
     X(sample,        0,    "sample",        "N",       RUN | BENCH,          "with --counts: run N program instances of each launch only; results are incomplete") \
-    X(baseline,      0,    "baseline",      "FILE",    BENCH,         "compare with a file of --record; in a folder, with the GPU's file") \
+    X(baseline,      0,    "baseline",      "FILE",    BENCH,         "compare with a file that --record wrote; if FILE is a folder, with the GPU's file in it") \
     X(record,        0,    "record",        "FILE",    BENCH,         "write the measurements, for later comparisons") \
     X(record_launches, 0,  "record",        "FILE",    RUN,           "write which kernels the program compiles, and what autotuning chooses: `neso bundle` makes a bundle of it") \
     X(bundle,        0,    "bundle",        "FILE",    RUN,           "take kernels from this bundle and compile nothing; a kernel that it lacks is an error") \
@@ -53,22 +53,22 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(markdown,      0,    "markdown",      "OUT",     BENCH,         "write a table for a pull request") \
     X(svg,           0,    "svg",           "OUT",     BENCH,         "write a figure: changes of times with their intervals, and bars of the kernels' costs") \
     X(history,       0,    "history",       "DIR",     BENCH,         "add the measurements to this folder, and write its page, index.html: each kernel's costs over the commits") \
-    X(commit,        0,    "commit",        "NAME",    BENCH,         "of --history: the commit's name, if it is neither in GITHUB_SHA nor git's HEAD") \
-    X(annotate,      0,    "annotate",      NULL,      BENCH,         "warnings that GitHub shows beside the source; the default if GITHUB_ACTIONS=true") \
+    X(commit,        0,    "commit",        "NAME",    BENCH,         "with --history: the commit's name; by default GITHUB_SHA, or else git's HEAD") \
+    X(annotate,      0,    "annotate",      NULL,      BENCH,         "print warnings that GitHub shows beside the source; the default if GITHUB_ACTIONS=true") \
     X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS | INSPECT | DIFF, "one entry for each parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
-    X(launch,        0,    "launch",        "N",       COMPILE | INSPECT | DIFF, "without --signature: as the program's Nth launch that differs compiles the kernel") \
+    X(launch,        0,    "launch",        "N",       COMPILE | INSPECT | DIFF, "without --signature: compile the kernel as the Nth of the program's different launches does") \
     X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS | INSPECT | DIFF, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS | INSPECT | DIFF, "depth of software pipelines; 3 is the default") \
-    X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "registers a thread may have") \
-    X(no_fp_fusion,  0,    "no-fp-fusion",  NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "a * b + c, and a dot and an addition, round twice") \
+    X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "maximum of registers of a thread") \
+    X(no_fp_fusion,  0,    "no-fp-fusion",  NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "do not fuse a * b + c, or a dot and an addition: round twice") \
     X(deterministic, 0,    "deterministic", NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "every sum adds in an order that depends on neither the grid, the warps nor promises; the default if NESO_DETERMINISTIC=1") \
-    X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF | BUNDLE, "the GPU to compile for: see `neso help targets`; sm_90a is the default; of bundle: several, with commas") \
+    X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF | BUNDLE, "the GPU to compile for: see `neso help targets`; sm_90a is the default; for bundle also several, separated by commas") \
     X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, record, bundle, cubin, sass or c") \
     X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF | BUNDLE, "write to FILE instead of standard output") \
     X(time,          0,    "time",          NULL,      COMPILE,       "print the time of each stage and pass") \
-    X(html,          0,    "html",          "FILE",    INSPECT | DIFF, "write a page that shows everything in one file; of diff, both builds side by side") \
+    X(html,          0,    "html",          "FILE",    INSPECT | DIFF, "write a page that shows everything in one file; for diff, both builds side by side") \
     X(serve,         0,    "serve",         "[=PORT]", INSPECT,       "serve the page on this machine: it follows the file, and changes source, options and target; prints its address") \
-    X(ncu,           0,    "ncu",           "FILE",    INSPECT,       "show what ncu measured of the kernel: what ncu --page source --csv, details or raw prints, or several of them") \
+    X(ncu,           0,    "ncu",           "FILE",    INSPECT,       "show what ncu measured for the kernel; FILE has the output of `ncu --csv` with --page source, details or raw, or several of these") \
     X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "write everything as JSON; runtime/command/inspect.schema.json describes it") \
     X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "the signature of the second build, if it differs") \
     X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "the same option for the second build") \
@@ -76,12 +76,12 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(to_maxnreg,    0,    "to-maxnreg",    "N",       DIFF,          "the same option for the second build") \
     X(to_target,     0,    "to-target",     "NAME",    DIFF,          "the same option for the second build") \
     X(to_param,      0,    "to-param",      "NAME=VALUE,...", DIFF,   "the same option for the second build") \
-    X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the list; see `neso help passes`") \
+    X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the default list; see `neso help passes`") \
     X(skip,          0,    "skip",          "NAMES",   RUN | CAPSULE | COMPILE | INSPECT, "leave these passes out: see `neso help passes`") \
     X(param,         0,    "param",         "NAME=VALUE,...", RUN | CAPSULE | COMPILE | INSPECT | DIFF | BENCH, "change thresholds of optimisations: see `neso help params`") \
     X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "stop after this pass") \
     X(print_after,   0,    "print-after",   "NAMES",   COMPILE,       "write the IR after these passes, or after `all`, to standard error") \
-    X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "dump only after passes that changed something") \
+    X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "dump the IR only after passes that changed it") \
     X(explain,       0,    "explain",       "NAMES",   COMPILE,       "explain the decisions of these passes, or of `all`") \
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
     X(accesses,      0,    "accesses",      NULL,      CHECK,         "run the program on the interpreter, and say of each load, store and atomic: proven in bounds and apart from other programs, or only checked in this run") \
@@ -104,8 +104,8 @@ enum option {
 
 struct option_row {
     char letter;
-    const char *word, *argument; /* "[=FILE]": it is optional */
-    int where;
+    const char *word, *argument; /* argument NULL: the option has none; "[=FILE]": the argument is optional */
+    int where;                   /* the commands that have the option, as bits of enum command */
     const char *meaning;
 };
 extern const struct option_row option_rows[OPTIONS_END];
@@ -121,14 +121,14 @@ struct given {
 struct command_row {
     enum command bit;
     const char *word, *arguments;
-    int least, most; /* number of arguments; most is -1: all that follow, options too */
+    int least, most; /* number of arguments; most -1: the command also takes all that follows the first one */
     int (*run)(const struct given *g);
     const char *meaning;
 };
 extern const struct command_row command_rows[];
 extern const int ncommand_rows;
 
-/* A name of the language, or a heading (then all else is NULL); the last row has neither. */
+/* A name of the language, or a heading (then all other members are NULL); the last row has neither. */
 struct language_row {
     const char *heading;
     const char *where, *handler;                    /* as builtins.h has them */
@@ -158,13 +158,13 @@ int report(const struct given *g, neso_context *ctx, neso_status status);
 bool number(const struct given *g, enum option o, int *out);
 /* Opens a context with the cache that the environment names. Returns false after a message if that fails. */
 bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx);
-/* Does the same with limits and callbacks in *o. */
+/* Does the same with the limits and callbacks in *o; sets the cache in *o. */
 bool context_open_with(const struct given *g, neso_context_options *o, neso_context **ctx);
-/* The folder of the cache; false: there is none. */
+/* Writes the folder of the cache to `out`. Returns false if there is no cache. */
 bool cache_folder(char *out, size_t n);
 /* Is a variable of the environment set to true, as Triton reads its own? */
 bool is_switched_on(const char *variable);
-/* The whole file, with a terminator; NULL: errno has the reason. The caller frees it. */
+/* Returns the contents of a file, with a terminating zero; NULL: errno has the reason. The caller frees the text. */
 char *read_file(const char *path, size_t *length);
 int write_file(const char *path, const void *bytes, size_t length);
 
@@ -195,11 +195,11 @@ int compile_command(const struct given *g);
 bool read_options(const struct given *g, neso_compile_options *o);
 
 /* -- tools.c: tools that others make -- */
-/* Searches PATH, then the folder where CUDA's toolkit installs itself. */
+/* Searches for a tool in PATH, then in the folder where CUDA's toolkit installs itself. */
 bool find_tool(const char *name, char *out, size_t n);
 /* Runs a tool, with this process's output, or with its output and errors in a file. */
 int tool_run(char *const argv[], const char *output);
-/* The number in front of `words` in a tool's report; 0: the report does not contain these words. */
+/* Returns the number in front of `words` in a tool's report; 0: the report does not contain these words. */
 int tool_number(const char *report, const char *words);
 /* Sets `out` to a template for mkstemp and mkdtemp in the folder for temporary files. */
 void temporary_name(char *out, size_t n);
@@ -229,7 +229,7 @@ int help_command(const struct given *g);
 const struct command_row *find_command(const char *word);
 void print_usage(FILE *to);
 void print_command(FILE *to, const struct command_row *c);
-/* "--device NAME" */
+/* Writes an option with its argument to `out`: "--device NAME". */
 void option_text(const struct option_row *o, char *out, size_t n);
 bool row_is_shown(const struct language_row *r);
 bool row_is_supported(const struct language_row *r);
@@ -276,9 +276,9 @@ int keep_folders(const struct given *g);
 void keep_texts(const struct given *g, neso_context *ctx, neso_kernel *kernel);
 
 /* -- files.c -- */
-/* For neso_run_options.save: writes a program's file below a folder, which it makes if needed. */
+/* Writes a program's file below a folder, which it makes if needed. Returns a result for neso_run_options.save. */
 int save_below(const char *folder, const char *path, const char *text, size_t length);
-/* Likewise for choices of autotuning, which go into the folder of the cache (NULL: there is none). */
+/* Does the same for a choice of autotuning, which goes into the folder of the cache (NULL: there is none). */
 int save_choice(const char *cache, const char *path, const char *text, size_t length);
 
 /* -- launches.c: the specializations that a program's launches make -- */
@@ -290,13 +290,14 @@ struct launches {
     int n;
     struct launched *at; /* in order, each once */
 };
-/* Runs the host part of a program, launches nothing, and lists what its launches compile. Messages stay in *ctx, which the caller
- * releases (it may be NULL). */
+/* Runs the host part of a program, launches nothing, and lists what its launches compile. Messages stay in *ctx, which
+ * the caller releases (it may be NULL). */
 neso_status launches_find(const struct given *g, const char *path, const char *text, size_t length, neso_context **ctx,
                           struct launches *out);
 void launches_free(struct launches *l);
-/* Without --signature: fills *options and *kernel (NULL: any) from the program's launches. Returns GOOD, also if there is
- * none, or BAD after a list of several. What it fills lives as long as *l. */
+/* Chooses the kernel and its options from the program's launches, if no signature was given: fills *options and
+ * *kernel (before the call: the wanted kernel, or NULL for any). Returns GOOD, even if nothing is launched, or BAD
+ * after a message, which lists the launches if there are several. The filled strings live as long as *l. */
 int launches_choose(const struct given *g, const char *path, const char *text, size_t length, struct launches *l,
                     const char **kernel, neso_compile_options *options);
 

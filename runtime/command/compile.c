@@ -19,7 +19,7 @@ static int write_output(const struct given *g, const void *bytes, size_t length)
                : complain("cannot write the output: %s", strerror(errno));
 }
 
-/* Assembles the kernel into w->cubin. */
+/* Assembles the kernel with ptxas into the file w->cubin. */
 static int assemble(const struct given *g, neso_context *ctx, neso_kernel *kernel, struct workshop *w)
 {
     char ptxas[PATH_MAX];
@@ -80,7 +80,7 @@ static void write_dump(void *user, const char *pass, const char *text, size_t le
 
 enum emit { EMIT_CUBIN = 100, EMIT_SASS, EMIT_C };
 
-/* A neso_text, or one of the above; 0: unknown. */
+/* Returns what --emit asks for: a neso_text or an enum emit; 0, after a message, for an unknown word. */
 static int find_emit(const struct given *g)
 {
     const char *word = g->options[OPTION_emit];
@@ -132,9 +132,9 @@ static void print_times(neso_kernel *kernel)
             1e3 * r.opt_seconds, 1e3 * r.codegen_seconds);
 }
 
-/* Which output to make, and of which kernel. */
+/* The requested output, and the kernel and options to make it from. */
 struct order {
-    const char *kernel; /* NULL: the only one */
+    const char *kernel; /* NULL: the file's only kernel */
     int emit;
     neso_compile_options options;
 };

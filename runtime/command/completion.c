@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* completion.c: `neso completion SHELL`: prints a script that completes neso's command line. The script is made from
- * the tables of commands and options, so it contains all of them.
+ * the tables of commands and options, so it knows all of them.
  *
  *     bash    source <(neso completion bash)                       in ~/.bashrc
  *     zsh     neso completion zsh >"${fpath[1]}/_neso"
@@ -31,7 +31,7 @@ void add_names(struct buffer *out, const char *topic, const char *end_of_name)
     neso_context_release(ctx);
 }
 
-/* The values that an option takes, separated by blanks; "" if it takes any text. */
+/* Returns the values that an option takes, separated by blanks; "" if it takes any text. */
 static struct buffer values_of(int option)
 {
     struct buffer out = {0};
@@ -80,7 +80,7 @@ static void add_topics(struct buffer *out)
     }
 }
 
-/* The words that a command takes as arguments; "" if it takes files. */
+/* Returns the words that a command takes as arguments; "" if it takes files. */
 static struct buffer arguments_of(const struct command_row *c)
 {
     struct buffer out = {0};

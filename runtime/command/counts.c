@@ -20,10 +20,10 @@
 
 struct json {
     FILE *f;
-    const char *id; /* of the current kernel; NULL: none yet */
+    const char *id; /* the id of the current kernel; NULL: none yet */
     const char *file;
     uint32_t line; /* the current line; 0: the whole kernel */
-    bool any;      /* it has a count */
+    bool any;      /* the current line, or the whole kernel, already has a count */
 };
 
 static void put_string(FILE *f, const char *s)

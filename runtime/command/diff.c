@@ -4,8 +4,8 @@
  *     neso diff add.py::add --signature "*i32, *i32, *i32, i32" --to-signature "*i32:16, *i32:16, *i32:16, i32:16"
  *     neso diff before.json after.json         (by neso inspect --json)
  *
- * --html writes a page that shows both builds side by side. A build that is not given as a saved file is compiled first; both are compared as JSON. Exit status: 0 the builds
- * are the same, 1 they differ, 2 an error. */
+ * --html writes a page that shows both builds side by side. A build that is not given as a saved file is compiled
+ * first; both are compared as JSON. Exit status: 0 the builds are the same, 1 they differ, 2 an error. */
 #include "runtime/command/inspect.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@
 
 enum { FROM, TO, SIDES };
 
-/* One change; `was` or `is` NULL: only one side has it. */
+/* One change. If `was` or `is` is NULL, only the other build has a value. */
 struct change {
     const char *section;
     char *name;
@@ -25,7 +25,7 @@ struct change {
 
 struct comparison {
     struct json *side[SIDES];
-    struct buffer text[SIDES]; /* the same as text */
+    struct buffer text[SIDES]; /* the JSON text of each side */
     struct change *changes;
     size_t nchanges;
     struct buffer ptx; /* line by line, in diff's format */
@@ -41,7 +41,7 @@ static int take_build(const struct given *g, const struct build *b, void *out)
     return GOOD;
 }
 
-/* The options of one build. An option that is not given for the second build is that of the first. */
+/* Returns the command line for one build. The second build has the first one's options, except those given for it. */
 static struct given given_for(const struct given *g, int side)
 {
     static const enum option pairs[][2] = {
@@ -126,7 +126,8 @@ static bool is_about_the_same(const struct json *x, const struct json *y)
            same_member(x, y, "column");
 }
 
-/* Of the decisions about the same thing as x, the one with this index, from 0. */
+/* Returns number `index`, counted from 0, of the decisions in `list` that are about the same thing as x; NULL: there
+ * is none. */
 static const struct json *find_decision(const struct json *list, const struct json *x, int index)
 {
     for (const struct json *y = list ? list->first : NULL; y; y = y->next)
@@ -135,7 +136,7 @@ static const struct json *find_decision(const struct json *list, const struct js
     return NULL;
 }
 
-/* How many decisions about the same thing stand in front of x. */
+/* Returns how many decisions about the same thing stand before x in `list`. */
 static int index_of(const struct json *list, const struct json *x)
 {
     int n = 0;
@@ -234,8 +235,8 @@ static void put_difference(struct comparison *c, char sign, const char *line)
     c->removed += sign == '-';
 }
 
-/* Walks through both texts. length[i][k] is the length of the longest common subsequence of the lines from i and
- * from k on. */
+/* Writes the difference of lines i to xn of x and i to yn of y. length[a * columns + b] is the length of the longest
+ * common subsequence of the lines from i + a and i + b on. */
 static void walk_lines(struct comparison *c, const struct lines *x, const struct lines *y,
                        const unsigned short *length, size_t i, size_t xn, size_t yn)
 {
@@ -262,7 +263,7 @@ static void compare_ptx(struct comparison *c)
     while (xn > first && yn > first && strcmp(x.key[xn - 1], y.key[yn - 1]) == 0)
         xn--, yn--;
     size_t rows = xn - first + 1, columns = yn - first + 1;
-    /* treats everything as changed */
+    /* The table would be too large: treats every line as changed. */
     if (rows > LINES_MOST || columns > LINES_MOST || rows * columns > CELLS_MOST) {
         for (size_t i = first; i < xn; i++)
             put_difference(c, '-', x.at[i]);
@@ -325,7 +326,7 @@ static void put_changes(const struct comparison *c, bool whole_ptx, struct buffe
         }
     }
     if (c->added || c->removed)
-        put_format(out, "%sPTX: %d lines go, %d come%s\n", *section ? "\n" : "", c->removed, c->added,
+        put_format(out, "%sPTX: %d lines removed, %d added%s\n", *section ? "\n" : "", c->removed, c->added,
                    whole_ptx ? "" : " (--verbose shows them)");
     if (whole_ptx && c->ptx.n)
         put_bytes(out, c->ptx.s, c->ptx.n);

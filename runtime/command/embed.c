@@ -3,10 +3,10 @@
  *
  *     neso compile add.py::add --signature "*fp32, *fp32, i32, 1024" --variants --emit c -o add
  *         add.h   struct add_module; add_load, add_launch(&module, stream, grid_x, grid_y, grid_z, X, Y, n), add_unload
- *         add.c   the PTX of each variant, and a table of their promises; a launch takes the first that its arguments keep
+ *         add.c   the PTX of each variant, and a table of their promises; a launch takes the first variant whose
+ *                 promises its arguments keep
  *
- * The text is C11 and C++17. PTX is written as numbers, since a string literal may have at most 4095
- * bytes. */
+ * The text is C11 and C++17. PTX is a string literal with one line of the source for each line of PTX. */
 #include "runtime/command/embed.h"
 
 #include <ctype.h>
@@ -62,7 +62,8 @@ static void put_param_name(const struct embedding *e, int i)
         fprintf(e->to, "arg_%d", i);
 }
 
-/* Numbers of types that C lacks are passed as their bits. */
+/* Returns the C type in which a launch takes a number of a neso type. Numbers of types that C lacks are passed as
+ * their bits. */
 static const char *c_type(const char *type)
 {
     static const struct {
@@ -120,11 +121,11 @@ static void put_header(struct embedding *e)
             "struct %s_module {\n    void *modules[%d];\n    void *functions[%d];\n%s};\n\n",
             name, name, name, e->nimages, e->nimages, e->has_plan ? "    int multiprocessors;\n" : "");
     fprintf(e->to,
-            "/* Into the current CUcontext. */\nint %s_load(struct %s_module *module);\n"
+            "/* Loads the kernel into the current CUcontext. */\nint %s_load(struct %s_module *module);\n"
             "int %s_unload(struct %s_module *module);\n"
-            "/* Starts grid_x * grid_y * grid_z program instances on a CUstream. 1 "
-            "(CUDA_ERROR_INVALID_VALUE): the kernel\n"
-            " * was not compiled for such arguments. */\n",
+            "/* Starts grid_x * grid_y * grid_z program instances on a CUstream. Returns 1 "
+            "(CUDA_ERROR_INVALID_VALUE) if the\n"
+            " * kernel was not compiled for such arguments. */\n",
             name, name, name, name);
     put_prototype(e, ";");
     fputs("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n", e->to);
@@ -161,7 +162,7 @@ static const char functions[] =
     "        result = cuModuleLoadData(&module->modules[i], variants[i].ptx);\n"
     "        if (result == 0)\n"
     "            result = cuModuleGetFunction(&module->functions[i], module->modules[i], \"KERNEL\");\n"
-    "        if (result == 0 && variants[i].shared_bytes > 49152) /* more must be asked for */\n"
+    "        if (result == 0 && variants[i].shared_bytes > 49152) /* the driver's default limit */\n"
     "            result = cuFuncSetAttribute(module->functions[i], 8, (int)variants[i].shared_bytes);\n"
     "    }\n"
     "MULTIPROCESSORS"
@@ -206,7 +207,8 @@ static const char launch[] = "    for (int at = 0; at < COUNT; at++) {\n"
                              "    return 1;\n"
                              "}\n";
 
-/* Used if there is a launch plan. MAPS is the most that a variant has; each has 128 bytes, aligned to 64. */
+/* The body of a launch if some variant has a launch plan. MAPS is the largest number of maps of a variant; each has
+ * 128 bytes, aligned to 64. */
 static const char planned_launch[] =
     "    const unsigned programs[3] = {grid_x, grid_y, grid_z};\n"
     "    for (int at = 0; at < COUNT; at++) {\n"
@@ -275,7 +277,7 @@ static void put_filled(const struct embedding *e, const char *s)
     }
 }
 
-/* Writes n bytes as a line with a string. */
+/* Writes n bytes as a string literal on a line of its own. */
 static void put_literal(const struct embedding *e, const char *s, size_t n)
 {
     fputs("\n    \"", e->to);
@@ -347,7 +349,7 @@ static int put_source(struct embedding *e)
 {
     fprintf(e->to, "/* %s.c: see %s.h. */\n#include \"%s.h\"\n\n", e->name, e->name, e->name);
     put_filled(e, driver);
-    /* C compilers need not take more than 4,095 characters, but GCC and clang do. */
+    /* The C standard guarantees string literals of 4,095 characters only; GCC and clang accept longer ones. */
     fputs("#ifdef __GNUC__\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n#endif\n\n", e->to);
     for (int i = 0; i < e->nimages; i++)
         if (put_ptx(e, i))
@@ -410,8 +412,8 @@ static int compile_one(struct embedding *e, neso_module *module, const char *ker
     return plan_read(e, image) ? GOOD : BAD;
 }
 
-/* Compiles the variants of a signature that its plan names, as runtime/launch_plan.c does: those for some
- * grids only come first. */
+/* Compiles a signature's kernel and its variants, in the order in which launches try them, as runtime/launch_plan.c
+ * does: variants for small grids only come first. */
 static int compile_signature(struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {
@@ -429,13 +431,13 @@ static int compile_signature(struct embedding *e, neso_module *module, const cha
     return result;
 }
 
-/* Skips what an entry of a signature promises: ":16" or ":1". */
+/* Returns s behind the promise of an entry, ":16" or ":1", if there is one at s. */
 static const char *skip_promise(const char *s)
 {
     return *s == ':' ? s + strcspn(s, ", \n") : s;
 }
 
-/* Are two signatures, each of which ends with its line, equal but for the promises? Then they have the same constants. */
+/* Do two signatures, each of which ends with its line, have the same constants: do they differ only in promises? */
 static bool same_constants(const char *a, const char *b)
 {
     for (a = skip_promise(a), b = skip_promise(b); *a && *a != '\n' && *a == *b;)
@@ -443,7 +445,7 @@ static bool same_constants(const char *a, const char *b)
     return (*a == '\0' || *a == '\n') && (*b == '\0' || *b == '\n');
 }
 
-/* The first line with the constants of a signature; NULL: there is none. */
+/* Returns the first line of the list that has the same constants as a signature; NULL: there is none. */
 static const char *line_like(const char *list, const char *signature)
 {
     while (*list && !same_constants(list, signature))
@@ -451,7 +453,8 @@ static const char *line_like(const char *list, const char *signature)
     return *list ? list : NULL;
 }
 
-/* Each line of the list is a signature. Those of a bundle may have different constants. */
+/* Compiles each line of the list, which is a signature. The signatures of a bundle may have different constants: one
+ * file has only those that agree with options->signature, or, without it, all must agree. */
 static int compile_all(struct embedding *e, neso_module *module, const char *kernel,
                        const neso_compile_options *options, char *list)
 {
@@ -472,7 +475,8 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     return result;
 }
 
-/* The signature as the only one of a list, or all that launches make of it. */
+/* Returns a list with only the given signature, or, with --variants, with all that launches make of it; NULL after a
+ * message. The caller frees the list. */
 static char *list_signatures(const struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {
@@ -494,7 +498,8 @@ static char *list_signatures(const struct embedding *e, neso_module *module, con
     return list;
 }
 
-/* "dir/k" of "dir/k", "dir/k.c" and "dir/k.h". */
+/* Writes the path without its ending to `stem`: "dir/k" for "dir/k", "dir/k.c" and "dir/k.h". Returns false if it is
+ * too long. */
 static bool find_stem(const char *path, char *stem, size_t room)
 {
     size_t n = strlen(path);

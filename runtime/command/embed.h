@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* embed.h: what embed.c and embed_plan.c share: the file being written, and the kernels' launch plans. */
+/* embed.h: declares what embed.c and embed_plan.c share: the file being written, and the kernels' launch plans. */
 #ifndef NESO_RUNTIME_COMMAND_EMBED_H
 #define NESO_RUNTIME_COMMAND_EMBED_H
 
@@ -8,11 +8,11 @@
 
 #include <stdio.h>
 
-/* One PTX of the file; a launch takes the first one that fits. */
+/* One variant in the file, with its PTX; a launch takes the first variant that fits. */
 struct image {
     neso_kernel *kernel;
     struct json *whole;      /* its launch plan's JSON */
-    const struct json *plan; /* the requirements in it besides passing arguments; NULL: there are none */
+    const struct json *plan; /* the part of `whole` that a launch must execute; NULL: it only passes arguments */
     bool is_single;          /* only for grids with at most one program per multiprocessor */
 };
 

@@ -2,9 +2,10 @@
 /* embed_plan.c: writes launch plans for `--emit c`: tensor maps and guards as tables, and functions that
  * evaluate them as runtime/launch_plan.c does.
  *
- *     "strides": ["stride_am 2 *", "2"]   ─►   steps[] = {{'a', 6}, {'#', 2}, {'*', 0}, {'#', 2}}, and where each begins
+ *     "strides": ["stride_am 2 *", "2"]   ─►   steps[] = {{'a', 6}, {'#', 2}, {'*', 0}, {'#', 2}}, and the index of the
+ *                                              first step of each expression
  *
- * A plan names dimensions outermost first; the driver, and so these tables, innermost first. */
+ * A plan lists dimensions outermost first; the driver, and therefore these tables, list them innermost first. */
 #include "runtime/command/embed.h"
 
 #include <stdio.h>
@@ -14,11 +15,11 @@
 enum { RANK_MOST = 5 };
 
 const char plan_driver[] =
-    "struct launch_attribute { /* as cuda.h has CUlaunchAttribute */\n"
+    "struct launch_attribute { /* CUlaunchAttribute of cuda.h */\n"
     "    int id;\n"
     "    unsigned values[17];\n"
     "};\n"
-    "struct launch_config { /* and CUlaunchConfig */\n"
+    "struct launch_config { /* CUlaunchConfig of cuda.h */\n"
     "    unsigned grid[3], block[3], shared_bytes;\n"
     "    void *stream;\n"
     "    const struct launch_attribute *attributes;\n"
@@ -80,7 +81,7 @@ const char plan_functions[] =
     "    *value = stack[0];\n"
     "    return 1;\n"
     "}\n\n"
-    "/* False: the driver's units cannot address such a tensor. */\n"
+    "/* Returns 0 if the hardware cannot address such a tensor. */\n"
     "static int encode(const struct tensor_map *m, const uint64_t *bits, const unsigned *grid, uint64_t "
     "*map)\n"
     "{\n"
@@ -104,7 +105,7 @@ const char plan_functions[] =
     "m->box, one, 0,\n"
     "                                  m->swizzle, 2, m->fill) == 0;\n"
     "}\n\n"
-    "/* Makes the variant's tensor maps, 16 words each. False: it is not for this launch. */\n"
+    "/* Makes the tensor maps, 16 words each. Returns 0 if this launch cannot use v. */\n"
     "static int prepare(const struct variant *v, int multiprocessors, const uint64_t *bits, const unsigned "
     "*grid,\n"
     "                   uint64_t *made)\n"
@@ -120,7 +121,7 @@ const char plan_functions[] =
     "            return 0;\n"
     "    return 1;\n"
     "}\n\n"
-    "/* A persistent variant runs all programs in so many CTAs a multiprocessor. */\n"
+    "/* If v is persistent, v->persistent CTAs on each multiprocessor run all programs. */\n"
     "static int start(const struct variant *v, void *function, int multiprocessors, const unsigned "
     "*programs, void *stream,\n"
     "                 void **params)\n"
@@ -174,13 +175,13 @@ static const char *word_of(const struct image *image, const char *name)
     return x && x->string ? x->string : "";
 }
 
-/* How many CTAs of each multiprocessor run all programs; 0: each program has its own CTA. */
+/* Returns how many CTAs on each multiprocessor share all programs; 0: each program has a CTA of its own. */
 static int persistent(const struct image *image)
 {
     return atoi(word_of(image, "ctas_per_sm"));
 }
 
-/* Does its launch differ from one CTA per program? */
+/* Does a launch of the image start other CTAs than one for each program, or CTAs in pairs? */
 static bool is_dealt(const struct image *image)
 {
     return persistent(image) > 0 || atoi(word_of(image, "pairs")) > 0;
@@ -230,7 +231,7 @@ static void put_word(const struct embedding *e, const char *word)
         fprintf(e->to, "{'#', %s}, ", word);
 }
 
-/* How many steps an expression has. */
+/* Returns how many steps an expression has; writes them if `puts_them` is set. */
 static int steps_of(const struct embedding *e, const char *text, bool puts_them)
 {
     char word[256];
@@ -278,8 +279,8 @@ static void put_expression(const struct embedding *e, const char *text, int *at)
     *at += n;
 }
 
-/* Writes a list's expressions, last first; `at` is the index of the list's first step, and moves behind its
- * last. */
+/* Writes the expressions of a list in reverse order. *at is the index of the list's first step, and becomes the index
+ * after its last one. */
 static void put_reversed(const struct embedding *e, const struct json *list, int *at)
 {
     int first[RANK_MOST] = {0}, count[RANK_MOST] = {0}, n = 0;
@@ -294,7 +295,7 @@ static void put_reversed(const struct embedding *e, const struct json *list, int
     fputs("}, ", e->to);
 }
 
-/* The type's number in CUtensorMapDataType. */
+/* Returns a type's number in CUtensorMapDataType; 0 (uint8) for types of one byte. */
 static int map_type(const char *name)
 {
     static const char *const types[] = {"",      "int16", "",     "int32", "",
@@ -327,7 +328,8 @@ static void put_map(const struct embedding *e, const struct json *m, int *at)
 
 static void put_guards(const struct embedding *e, int *at)
 {
-    fputs("/* They hold where they are at least 0. */\nstatic const struct expression guards[] = {\n", e->to);
+    fputs("/* A guard holds if its value is at least 0. */\nstatic const struct expression guards[] = {\n",
+          e->to);
     for (int i = 0; i < e->nimages; i++)
         for (const struct json *g = guards_of(&e->images[i]) ? guards_of(&e->images[i])->first : NULL; g;
              g = g->next) {
@@ -341,9 +343,8 @@ static void put_guards(const struct embedding *e, int *at)
 void put_plan_tables(const struct embedding *e)
 {
     int at = 0;
-    fputs("/* Numbers that a launch computes, in postfix: '#' a number, 'a' an argument, 'g' programs along "
-          "an axis; '<' and\n"
-          " * '>' are the smaller and the larger of two. */\n"
+    fputs("/* Numbers that a launch computes, in postfix notation: '#' a number, 'a' an argument, 'g' the\n"
+          " * programs along an axis; '<' and '>' are the smaller and the larger of two. */\n"
           "static const struct step {\n    char what;\n    int64_t value;\n} steps[] = {",
           e->to);
     put_all_steps(e);
@@ -361,9 +362,9 @@ void put_plan_tables(const struct embedding *e)
 
 void put_plan_members(const struct embedding *e)
 {
-    fputs("    struct expression guards, maps; /* the first of its own, and how many they are */\n"
+    fputs("    struct expression guards, maps; /* index of the variant's first one, and their number */\n"
           "    int persistent, is_single;\n"
-          "    unsigned pairs; /* CTAs go in pairs where the grid is a multiple of it; 0: never */\n",
+          "    unsigned pairs; /* CTAs form pairs if the grid is a multiple of this number; 0: never */\n",
           e->to);
 }
 

@@ -19,7 +19,7 @@
 
 enum { SAVED, NOT_SAVED, NOT_BELOW = NESO_SAVE_OUTSIDE };
 
-/* The path relative to the folder; NULL: it starts outside of it. */
+/* Returns `path` relative to the folder; NULL: it starts outside of the folder. */
 static const char *relative(const char *folder, const char *path)
 {
     char real[PATH_MAX];

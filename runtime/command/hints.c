@@ -25,8 +25,8 @@ struct entries {
     size_t n;
     struct entry {
         const char *s;
-        size_t length;     /* without the text behind the type's colon */
-        size_t whole;      /* with it, up to a comma or a parenthesis */
+        size_t length;     /* the bytes of the entry without a promise */
+        size_t whole;      /* the bytes of the entry with its promise, up to a comma or a parenthesis */
         const char *param; /* NULL: it is a constant, or has all possible promises */
         bool is_pointer;
         enum promise promise; /* the promise to try */
@@ -40,7 +40,7 @@ static bool is_descriptor(const char *s)
     return strncmp(s, "tensordesc<", 11) == 0;
 }
 
-/* The length up to a comma or a parenthesis outside of brackets and quotes. */
+/* Returns the length of s up to a comma or a parenthesis outside of brackets and quotes. */
 static size_t entry_length(const char *s)
 {
     int depth = 0;
@@ -58,7 +58,7 @@ static size_t entry_length(const char *s)
     return n;
 }
 
-/* The length of a type at s; 0 if there is none. */
+/* Returns the length of the type at s; 0 if there is none. */
 static size_t type_length(const char *s, size_t n)
 {
     static const char *const words[] = {"i", "u", "fp", "f", "bf", "int", "uint", "float", "bfloat"};
@@ -74,7 +74,7 @@ static size_t type_length(const char *s, size_t n)
     return is_known && (i == n || s[i] == ':') && isdigit((unsigned char)s[i - 1]) ? i : 0;
 }
 
-/* The number of parameters of a descriptor: an address, the sizes, and all strides but the last. */
+/* Returns the number of parameters of a descriptor: an address, the sizes, and all strides but the last. */
 static size_t descriptor_params(const char *s, size_t n)
 {
     size_t rank = 1;
@@ -177,7 +177,7 @@ struct trial {
     struct entries entries;
 };
 
-/* The decisions of a compilation with the promises to try; none if it fails. */
+/* Returns the decisions of a compilation with the promises to try; none if it fails. */
 static struct notes try_entries(const struct trial *t)
 {
     struct notes found = {0};
@@ -261,7 +261,7 @@ static struct notes promise_all(struct trial *t)
     return best;
 }
 
-/* If a decision gets worse without this promise, adds the promise to those that the decision needs. */
+/* Compiles without the promise to try for x. Adds the promise to needs[i] if decision i gets worse without it. */
 static void ask_without(struct trial *t, struct build *b, const struct notes *best, struct entry *x,
                         struct buffer *needs)
 {

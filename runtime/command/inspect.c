@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect.c: `neso inspect`: shows everything that is known of one compiled kernel, on the terminal, as JSON, or as
- * an HTML page.
+/* inspect.c: `neso inspect`: shows all stages, decisions and resources of one compiled kernel: on the terminal, as
+ * JSON, or as an HTML page.
  *
  *     25 |     x = tl.load(X, mask=mask)
  *        |       vector: 1 element at once; memory is not known to be aligned for more
@@ -235,7 +235,7 @@ static int show_build(const struct given *g, const struct build *b, void *ctx)
     return show(g, b);
 }
 
-/* --serve: the page asks for its builds. */
+/* Serves the page of --serve, which requests its builds from this process. */
 static int serve_file(const struct given *g)
 {
     char *path = g->argv[0], *colons = strstr(path, "::");

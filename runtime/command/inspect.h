@@ -103,25 +103,25 @@ struct build {
 };
 
 /* -- build.c -- */
-/* Compiles and gathers everything; of an error the module's context has the text. `module` and options must outlive
- * the build. */
+/* Compiles a kernel and sets *b. After an error, the module's context has the message. `module` and `options` must
+ * outlive the build. */
 neso_status build_make(struct build *b, neso_module *module, const char *kernel, const neso_compile_options *options);
 void build_free(struct build *b);
 struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n);
 const struct stage *build_stage(const struct build *b, const char *kind);
-/* Is it a decision, rather than a clean-up? */
+/* Is the note about a decision, not about a clean-up or registers? */
 bool note_decides(const struct note *n);
 /* Appends a note to an array of n. */
 void notes_add(struct note **notes, size_t *n, const neso_note *note);
 void notes_free(struct note *notes, size_t n);
-/* The source place of each line of a stage. */
+/* Returns the source place of each line of a stage, and sets *nlines. The caller frees the array. */
 struct place *stage_places(const struct build *b, const struct stage *s, size_t *nlines);
-/* The instruction of a line of PTX or machine IR, or NULL. */
+/* Returns the instruction of a line of PTX or machine IR, and sets *length; NULL: the line has none. */
 const char *line_instruction(const char *line, size_t n, size_t *length);
 /* Finds the next file that PTX names behind `at`: returns its name, and sets *file to its number in places. NULL:
  * there is none. */
 const char *build_next_file(const char *at, int *file, size_t *length);
-/* How many programs fit on a multiprocessor, and which resource limits them. */
+/* Returns about how many programs fit on a multiprocessor, and sets *limit to the resource that limits their number. */
 int build_occupancy(const struct build *b, const char **limit);
 /* Counts the instructions of a text by name. */
 struct count {
@@ -166,7 +166,7 @@ struct json {
     char *name, *string; /* name in an object; text of a string, and of a number as it was written */
     struct json *first, *next;
 };
-/* NULL: it is not JSON. */
+/* Parses JSON; NULL: the text is not JSON. */
 struct json *json_read(const char *text);
 void json_free(struct json *j);
 const struct json *json_member(const struct json *j, const char *name);
@@ -185,7 +185,7 @@ struct live {
     const struct given *given;
     const char *path, *kernel; /* as given on the command line; kernel NULL: the first that is launched */
 };
-/* One request: the query of its address, and the source as edited in the page (NULL: that of the file). */
+/* One request: the query of its address, and the source as edited in the page (NULL: the source in the file). */
 struct wish {
     const char *query, *source;
 };
@@ -193,7 +193,7 @@ struct wish {
 void live_build(const struct live *l, const struct wish *w, struct buffer *out);
 /* Appends the data of the page. */
 void live_page_data(const struct live *l, const struct wish *w, struct buffer *out);
-/* A number that changes when the file, or a Python file beside it, is saved. */
+/* Returns a number that changes when the file, or a Python file beside it, is saved. */
 unsigned long live_stamp(const struct live *l);
 
 /* -- serve.c -- */
@@ -201,7 +201,7 @@ unsigned long live_stamp(const struct live *l);
 int serve(const struct live *l, const char *port);
 
 /* -- page.c: the page, one file that contains data and the code that shows it -- */
-/* Appends the page with its data, which is JSON; NULL: the place of the data stays marked by @DATA@. */
+/* Appends the page with its data, which is JSON. If `data` is NULL, the mark @DATA@ stays in place of the data. */
 void put_page(struct buffer *out, const char *data);
 /* Appends the data of a page: one build, or two of which the first is the base (NULL: none), as JSON. */
 void put_page_data(struct buffer *out, const char *base, const char *build);

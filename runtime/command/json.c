@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.c: writes a build as JSON, which inspect.schema.json describes, and reads JSON. */
+/* json.c: writes a build as JSON, whose format inspect.schema.json describes, and reads JSON. */
 #include "runtime/command/inspect.h"
 
 #include <ctype.h>
@@ -94,7 +94,7 @@ static void put_notes(const struct build *b, struct buffer *out)
     put_string(out, *comma ? "\n  ],\n" : "],\n");
 }
 
-/* Appends number i of an array: there are ten thousands of them, and printf takes time. */
+/* Appends number i of an array. Arrays have tens of thousands of numbers, for which printf would be slow. */
 static void put_element(struct buffer *out, size_t i, int n)
 {
     char digits[16], *s = digits + sizeof digits;
@@ -139,7 +139,7 @@ static void put_stages(const struct build *b, struct buffer *out)
     put_string(out, "\n  ],\n");
 }
 
-/* The next "4-9" of a live range; false: there is none. */
+/* Reads the next "4-9" of a live range at *s, and moves *s past it. Returns false if there is none. */
 static bool next_segment(const char **s, int *from, int *to)
 {
     int n = 0;

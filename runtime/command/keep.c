@@ -36,7 +36,8 @@ int keep_folders(const struct given *g)
     return GOOD;
 }
 
-/* A kernel that runs on the interpreter has no PTX until it is requested, and compiling it may fail. */
+/* Writes one text of a kernel, or a message if the text cannot be made: a kernel that runs on the interpreter has no
+ * PTX until it is requested, and compiling it may fail. */
 static void keep_text(const struct given *g, neso_context *ctx, neso_kernel *kernel,
                       const struct kept_text *k)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* launches.c: which specializations does a program launch? Its host part runs on the CPU; launches compile their kernels and
- * execute nothing, and assertions hold. So nobody has to write the signature of a kernel that a file launches:
+/* launches.c: finds the specializations that a program launches. It runs the program's host part on the CPU; launches
+ * compile their kernels and execute nothing, and assertions never fail. So nobody has to write the signature of a
+ * kernel that a file launches:
  *
- *     neso compile matmul.py        =        neso compile matmul.py::matmul --signature "*fp16:16, ..., 128, 128, 64" --num-warps 8
+ *     neso compile matmul.py
+ *     neso compile matmul.py::matmul --signature "*fp16:16, ..., 128, 128, 64" --num-warps 8      the same
  */
 #include "runtime/command/inspect.h"
 

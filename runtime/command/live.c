@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* live.c: the builds that the page of `neso inspect --serve` asks for. A request is the query of an address, in which
- * each field replaces an option of the command line, and possibly a source as edited in the page:
+/* live.c: makes the builds that the page of `neso inspect --serve` requests. A request is the query of an address, in
+ * which each field replaces an option of the command line, and possibly the source as edited in the page:
  *
  *     build.json?signature=*fp32:16,+i32,+256&target=sm_80    ──►  {"build": ..., "ms": 3.1, "messages": ""}
  *     build.json?...&assemble=1                               the same with ptxas, SASS and hints, which take longer
@@ -62,7 +62,7 @@ static const struct field {
     {"skip", OPTION_skip},           {"param", OPTION_param},
 };
 
-/* The values of a request: those of the query, or else of the command line; NULL: none. */
+/* The values of the fields of a request, from the query or else from the command line; s NULL: neither gives one. */
 struct values {
     struct buffer at[FIELDS];
 };
@@ -86,7 +86,8 @@ static void values_free(struct values *v)
         buffer_free(&v->at[i]);
 }
 
-/* A number of the form; returns false after a message if it is none. */
+/* Reads a field that is a number; *out is 0 if the field is empty. Returns false after a message if it is not a
+ * number. */
 static bool read_number(const struct values *v, int field, int *out, struct buffer *messages)
 {
     char *end;
@@ -131,7 +132,8 @@ static bool is_python(const char *path)
     return n > 3 && strcmp(path + n - 3, ".py") == 0;
 }
 
-/* Without a signature: that of the first launch, of the kernel if one is named. */
+/* Takes the signature and options of the program's first launch, or of the first launch of *kernel if it is not NULL.
+ */
 static void choose_launch(const struct launches *all, const char **kernel, neso_compile_options *o)
 {
     for (int i = 0; i < all->n; i++) {
@@ -147,7 +149,7 @@ static void choose_launch(const struct launches *all, const char **kernel, neso_
     }
 }
 
-/* The text and its launches, which are sought only if something needs them. */
+/* The source to compile, and its launches, which are searched only if the request needs them. */
 struct subject {
     char *text;
     size_t length;
@@ -183,7 +185,8 @@ static void close_subject(struct subject *s)
     free(s->text);
 }
 
-/* For a kernel that nothing launches (the first, if none is named): a signature that its parameters' names suggest. */
+/* Chooses a signature for a kernel that nothing launches (the first kernel if *kernel is NULL): one that its
+ * parameters' names suggest. */
 static void guess_signature(neso_context *ctx, neso_module *module, const char **kernel,
                             neso_compile_options *o, struct buffer *signature)
 {
@@ -224,7 +227,7 @@ static void build_subject(const struct live *l, const struct subject *s, const s
     struct beside beside;
     struct buffer guess = {0};
     const char *kernel = v->at[FIELD_kernel].s;
-    /* a source that is being typed may loop forever */
+    /* limits, because a source that is being typed may loop forever */
     neso_context_options limits = {
         .size = sizeof limits, .time_limit_ms = 10000, .memory_limit = (size_t)4 << 30};
     if (!read_wish(l, v, &o, messages))

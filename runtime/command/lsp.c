@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lsp.c: `neso lsp`: a server for editors, by the Language Server Protocol over standard input and output:
  *
- *     the editor opens or changes a file     what `neso check` says of it, as diagnostics
+ *     the editor opens or changes a file     the messages of `neso check` for it, as diagnostics
  *     hover over a variable of a kernel      x: tile<256xf32,#l0>, and what layout #l0 is
  *     hover over tl.load                     its entry of the language reference
  *     completion behind tl.                  the names of the language
@@ -16,7 +16,7 @@
 
 enum { KERNELS_MOST = 16, BODY_MOST = 1 << 26 };
 
-/* The IR of one kernel. */
+/* The IR of one kernel, with layouts and as traced; "" if the kernel does not compile. */
 struct shown {
     char *kernel, *signature;
     struct buffer laid_out, traced;
@@ -33,7 +33,7 @@ struct document {
 struct server {
     const struct given *given;
     struct document *documents;
-    bool is_shut; /* the editor said shutdown */
+    bool is_shut; /* the editor has sent the request "shutdown" */
 };
 
 static char *copy(const char *s)
@@ -45,7 +45,7 @@ static char *copy(const char *s)
 
 /* -- messages -- */
 
-/* Reads a message; NULL: the input has ended. */
+/* Reads a message, and returns its body; NULL: the input has ended. The caller frees the body. */
 static char *read_message(void)
 {
     char line[256];
@@ -120,7 +120,7 @@ static int number_of(const struct json *j)
 
 /* -- places: the protocol counts from 0, in units of UTF-16 -- */
 
-/* The line's begin; the last line's end if there are fewer. */
+/* Returns the start of a line, or the end of the text if it has fewer lines. */
 static const char *line_at(const char *text, int line)
 {
     for (const char *end; line > 0 && *text; line--) {
@@ -150,7 +150,7 @@ static size_t bytes_of(const char *line, int units)
     return i;
 }
 
-/* The range of a place of neso: line and column count from 1, in bytes. */
+/* Appends the protocol's range for a place of neso, whose line and column count from 1, in bytes. */
 static void put_range(struct buffer *out, const char *text, int line, int column, int length)
 {
     line = line > 0 ? line - 1 : 0;
@@ -175,7 +175,7 @@ static void forget_kernels(struct document *d)
     d->is_compiled = false;
 }
 
-/* "file:///a%20b.py" is /a b.py. */
+/* Returns the path of a URI: "/a b.py" for "file:///a%20b.py". The caller frees it. */
 static char *path_of(const char *uri)
 {
     struct buffer b = {0};
@@ -241,7 +241,8 @@ static int severity_of(const char *word)
                                           : 4;
 }
 
-/* Puts the place of a message as "range": of another file the first line. */
+/* Appends the place of a message as "range", and returns true; for a place in another file, the range is in the first
+ * line, and the result false. */
 static bool put_place(struct buffer *out, const struct document *d, const struct json *x)
 {
     bool is_here = strcmp(text_of(json_member(x, "file")), d->path) == 0;
@@ -429,7 +430,8 @@ static bool find_word(const struct document *d, const struct json *position, str
     return true;
 }
 
-/* The name that the file gives to triton.language, in the notation of the tables: "tl". */
+/* Is the name (n bytes) one by which the file knows triton.language: "tl", or NAME of `import triton.language as
+ * NAME`? */
 static bool is_language(const char *text, const char *name, size_t n)
 {
     static const char import[] = "triton.language as ";
@@ -481,7 +483,8 @@ static const struct language_row *find_row(const char *text, const char *dotted)
     return NULL;
 }
 
-/* The type and place in a line of IR: "... : TYPE @LINE:COLUMN+LENGTH", where the place is in the file itself. */
+/* Gives the type and line in a line of IR: "... : TYPE @LINE:COLUMN+LENGTH". Returns false if there are none, or if
+ * the place is in another file. */
 static bool read_type(const char *s, const char *end, const char **type, int *type_bytes, int *line)
 {
     int column, used = 0;
@@ -499,8 +502,8 @@ static bool read_type(const char *s, const char *end, const char **type, int *ty
     return false;
 }
 
-/* The type of a variable at a line: that of its last value above or there. Returns the end of its line of IR,
- * NULL: none. */
+/* Gives the type of a variable at a source line: that of its last value at or above the line. Returns the end of the
+ * value's line of IR; NULL: there is none. */
 static const char *find_value(const char *ir, const char *name, int line, const char **type, int *type_bytes)
 {
     const char *found = NULL;
@@ -527,7 +530,8 @@ static const char *find_value(const char *ir, const char *name, int line, const 
     return found;
 }
 
-/* The type of a parameter, in the kernel's first line: "%X: ptr<f32> {divisible=16} @6:11+1". */
+/* Gives the type of a parameter, from the kernel's first line: "%X: ptr<f32> {divisible=16} @6:11+1". Returns false if
+ * there is no such parameter. */
 static bool find_parameter(const char *ir, const char *name, const char **type, int *type_bytes)
 {
     char word[160];
@@ -540,7 +544,7 @@ static bool find_parameter(const char *ir, const char *name, const char **type, 
     return true;
 }
 
-/* Does the kernel contain the line? Then its definition is the last one above. */
+/* Does the kernel contain the source line? It does if the last definition at or above the line is the kernel's. */
 static bool is_inside(const char *text, const char *kernel, int line)
 {
     char word[128], current[128] = "";
@@ -621,7 +625,7 @@ static void hover(const struct server *s, const struct json *id, struct document
 
 /* -- completion -- */
 
-/* The names behind a prefix of the language: each once. */
+/* Answers a completion request with the names of the language that follow the prefix before the cursor. */
 static void complete(const struct json *id, const struct document *d, const struct json *position)
 {
     const char *s = line_at(d->text, number_of(json_member(position, "line")));
@@ -689,7 +693,7 @@ static void request(struct server *s, const struct json *id, const char *method,
         s->is_shut = true;
         answer(id, "null");
     } else if (!is_hover && !is_completion)
-        refuse(id, -32601, "neso has no such method");
+        refuse(id, -32601, "neso does not implement this method");
     else if (!d)
         refuse(id, -32602, "this file is not open");
     else if (is_hover)

@@ -77,6 +77,7 @@ int report(const struct given *g, neso_context *ctx, neso_status status)
     return status == NESO_OK ? GOOD : status == NESO_FAILED ? FAILED : BAD;
 }
 
+/* Returns the edit distance of two words; 32 if one is longer than 32 bytes. */
 size_t word_distance(const char *a, const char *b)
 {
     enum { MOST = 32 };
@@ -134,7 +135,8 @@ static int unknown_option(const struct command_row *c, const char *word, size_t 
     return complain("see `neso help %s`", c->word);
 }
 
-/* The option that `arg` names, with the text behind `=` in *value; OPTIONS_END: none. */
+/* Returns the option that `arg` names, and sets *value to the text behind `=` (NULL: there is none). OPTIONS_END: the
+ * command has no such option. */
 static enum option find_option(const struct command_row *c, const char *arg, const char **value)
 {
     const char *word = arg + 2, *equals = strchr(arg, '=');
@@ -152,7 +154,8 @@ static enum option find_option(const struct command_row *c, const char *arg, con
     return OPTIONS_END;
 }
 
-/* An option that is given again replaces its earlier value, but --param adds to it. Returns false if there is no room. */
+/* Keeps the value of an option. A repeated option replaces its earlier value; only --param and --to-param add to it.
+ * Returns false if there is no room. */
 static bool keep_value(struct given *g, enum option o, const char *value)
 {
     if (g->options[o] && (o == OPTION_param || o == OPTION_to_param)) {

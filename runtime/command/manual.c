@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* manual.c: the parts of the manual that are tables: the language, what is not supported, the commands, and each topic of
- * help, as Markdown; and the page of the command for man(1). `make manual` puts them between the written pages. */
+/* manual.c: prints the parts of the manual that are made from tables: the language, what is not supported, the
+ * commands, and each topic of help, as Markdown; and the page of the command for man(1). `make manual` puts them between the
+ * written pages. */
 #include "runtime/command/command.h"
 
 #include <string.h>

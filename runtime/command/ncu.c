@@ -9,10 +9,10 @@
  *     "#","Address","Source","Warp Stall Sampling (All Samples)",...,"Instructions Executed",...,"stall_barrier",...
  *     "0","0x7f...","LDC R1, c[0x0][0x28]","12",...
  *
- *     "ID",...,"Kernel Name",...,"Metric Name","Metric Unit","Metric Value"    --page details: a row a metric
- *     "ID",...,"Kernel Name",...,"gpc__cycles_elapsed.max",...        --page raw: a column a metric, units below
+ *     "ID",...,"Kernel Name",...,"Metric Name","Metric Unit","Metric Value"    --page details: a row for each metric
+ *     "ID",...,"Kernel Name",...,"gpc__cycles_elapsed.max",...        --page raw: a column for each metric, units below
  *
- * A file may hold several of these; of each, the first launch of this kernel counts. */
+ * A file may hold several of these tables; from each, the first launch of the inspected kernel is read. */
 #include "runtime/command/inspect.h"
 
 #include <ctype.h>
@@ -65,7 +65,7 @@ static void table_free(struct table *t)
     free(t->rows);
 }
 
-/* The column of that name; -1: there is none. */
+/* Returns the column of that name; -1: there is none. */
 static int find_column(const struct row *head, const char *name)
 {
     for (size_t i = 0; i < head->n; i++)
@@ -79,7 +79,7 @@ static const char *cell_at(const struct row *r, int column)
     return column >= 0 && (size_t)column < r->n ? r->cells[column] : "";
 }
 
-/* A number, which may have commas between its thousands. */
+/* Returns a number that may have commas between its thousands. */
 static double number_of(const char *s)
 {
     char digits[64];
@@ -127,7 +127,8 @@ static void add_instruction(struct profile *p, const struct row *head, const str
     p->instructions[p->ninstructions++] = x;
 }
 
-/* --page source: the rows from `at` on, which is the head, up to the next kernel. Returns the row behind them. */
+/* Reads a table of --page source, whose head is row `at`, up to the next table; keeps its instructions if `wanted`.
+ * Returns the row after the table. */
 static size_t read_source(struct profile *p, const struct table *t, size_t at, bool wanted)
 {
     const struct row *head = &t->rows[at];
@@ -141,7 +142,8 @@ static size_t read_source(struct profile *p, const struct table *t, size_t at, b
     return at;
 }
 
-/* --page details: the metrics of the first launch. */
+/* Reads a table of --page details, whose head is row `at`, and keeps the metrics of the kernel's first launch. Returns
+ * the row after the table. */
 static size_t read_details(struct profile *p, const struct table *t, size_t at, const char *kernel)
 {
     const struct row *head = &t->rows[at];
@@ -160,7 +162,7 @@ static size_t read_details(struct profile *p, const struct table *t, size_t at, 
     return at;
 }
 
-/* Of the thousand metrics of --page raw: those about cycles, time, stalls and traffic. */
+/* Is a metric of --page raw, which has about a thousand, about cycles, time, stalls or memory traffic? */
 static bool is_telling(const char *name)
 {
     static const char *const words[] = {"cycles_elapsed.max", "cycles_active.avg",   "time_duration.sum",
@@ -173,7 +175,8 @@ static bool is_telling(const char *name)
     return false;
 }
 
-/* --page raw: the columns of the first launch. The row below the head has the units. */
+/* Reads a table of --page raw, whose head is row `at`, and keeps the columns of the kernel's first launch. The row
+ * below the head has the units. Returns the row after the table. */
 static size_t read_raw(struct profile *p, const struct table *t, size_t at, const char *kernel)
 {
     const struct row *head = &t->rows[at], *units = at + 1 < t->n ? &t->rows[at + 1] : head;
@@ -192,7 +195,7 @@ static size_t read_raw(struct profile *p, const struct table *t, size_t at, cons
 static void read_pages(struct profile *p, const struct table *t, const char *kernel)
 {
     const char *present =
-        kernel; /* the kernel of the next table of sources: one table may go without a name */
+        kernel; /* the kernel of the next table of sources; a single table has no row with the name */
     for (size_t i = 0; i < t->n;) {
         const struct row *r = &t->rows[i];
         if (r->n == 2 && strcmp(r->cells[0], "Kernel Name") == 0) {
@@ -205,7 +208,7 @@ static void read_pages(struct profile *p, const struct table *t, const char *ker
         } else if (find_column(r, "Kernel Name") >= 0 && r->n > 2) {
             i = read_raw(p, t, i, kernel);
         } else {
-            i++; /* what ncu says of itself: ==PROF== */
+            i++; /* a line about ncu itself, such as "==PROF== ..." */
         }
     }
 }
@@ -224,9 +227,9 @@ bool build_profile(struct build *b, const char *path)
     table_free(&t);
     if (p->nmetrics || p->ninstructions)
         return true;
-    complain(
-        "%s measures no kernel %s: it is not what `ncu --page source --csv`, details or raw prints of it",
-        path, b->kernel);
+    complain("%s has no measurements of kernel %s: expected the output of `ncu --csv` with --page source, "
+             "details or raw",
+             path, b->kernel);
     return false;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* page.c: the page of `neso inspect --html`, `neso diff --html` and `neso inspect --serve`: markup and style
- * (inspect.html), the code (inspect*.js) and the data, in one file that needs nothing else. */
+/* page.c: makes the page of `neso inspect --html`, `neso diff --html` and `neso inspect --serve` from markup and style
+ * (inspect.html), the code (inspect*.js) and the data. The page is one file that needs no other. */
 #include "runtime/command/inspect.h"
 
 #include <string.h>
@@ -26,8 +26,8 @@ void put_page(struct buffer *out, const char *data)
     put_string(out, rest);
 }
 
-/* Appends JSON that may come from elsewhere: no `<` may end the script that contains it. In JSON it occurs in strings
- * only. */
+/* Appends JSON with each `<` as an escape: "</script>" in a string would end the script that contains the JSON. JSON
+ * has `<` only in strings. */
 static void put_escaped(struct buffer *out, const char *json)
 {
     for (size_t n; *json; json += n) {

@@ -38,7 +38,7 @@ static void take_capsule(void *user, const neso_capsule *seen, const void *data,
     keeper_take(s->keeper, seen, data, length);
 }
 
-/* Keeps a record, once. */
+/* Adds a record to those for --record, unless it is among them. */
 static void keep_record(void *user, const char *text, size_t length)
 {
     struct session *s = user;
@@ -61,8 +61,8 @@ static void write_program(void *user, const char *text, size_t length, int to_st
     fwrite(text, 1, length, to_stderr ? stderr : stdout);
 }
 
-/* The program's environment. NESO_DEVICE is the chosen device, whether an option or the environment chose it, so
- * that a program can ask for it. */
+/* Returns a variable of the program's environment. NESO_DEVICE is the device in use, however it was chosen, so that a
+ * program can ask for it. */
 static const char *get_variable(void *user, const char *name)
 {
     const struct session *s = user;
@@ -128,7 +128,7 @@ static void compiled(void *user, neso_kernel *kernel)
     progress_show(&s->progress, "%d kernels compiled, %s the last", ++s->nkernels, neso_kernel_name(kernel));
 }
 
-/* One line for each check, under --verbose. */
+/* Prints one line about each check, for --verbose. */
 static void checked(void *user, const neso_checked *x)
 {
     struct session *s = user;
@@ -156,7 +156,7 @@ static void launched(void *user, const char *line)
     fprintf(s->digests ? s->digests : stderr, "%s\n", line);
 }
 
-/* Reads a line of standard input. */
+/* Prints the debugger's prompt and reads a line of standard input; NULL: the input has ended. */
 static const char *ask(void *user, const char *prompt)
 {
     struct session *s = user;
@@ -194,7 +194,8 @@ static bool choose_races(const struct given *g, int *out)
     return false;
 }
 
-/* "nan", "precision", "precision:N". */
+/* Reads the value of --trace: "nan", "precision" or "precision:N". Returns false after a message if it is none of
+ * these. */
 static bool choose_trace(const struct given *g, int *trace, int *bits)
 {
     const char *s = g->options[OPTION_trace];
@@ -275,8 +276,8 @@ static int run_program(struct session *s, const char *path, const char *text, si
     return result ? result : counted;
 }
 
-/* The program's memory limit: three quarters of the machine's memory. Objects of a program live until its end, and
- * a benchmark launches many times. */
+/* Returns the program's default memory limit: three quarters of the machine's memory, at most 32 GiB. Programs need
+ * much, because their objects live until the end, and a benchmark launches many times. */
 size_t memory_most(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -285,7 +286,7 @@ size_t memory_most(void)
     return here < most ? here : most;
 }
 
-/* --memory-limit, 0 if it is not given; returns false after a message if it is malformed. */
+/* Reads the value of --memory-limit; 0: it is not given. Returns false after a message if it is malformed. */
 static bool read_size(const struct given *g, size_t *bytes)
 {
     const char *s = g->options[OPTION_memory_limit];
@@ -306,7 +307,7 @@ static bool read_size(const struct given *g, size_t *bytes)
     return false;
 }
 
-/* --time-limit, likewise. */
+/* Reads the value of --time-limit; 0: it is not given. Returns false after a message if it is malformed. */
 static bool read_time(const struct given *g, int64_t *ms)
 {
     const char *s = g->options[OPTION_time_limit];
@@ -370,7 +371,7 @@ int run_with(const struct given *g, struct keeper *keeper)
 
 /* -- doctor -- */
 
-/* The first message of the last call. */
+/* Returns the first message of the last call. */
 static const char *first_message(neso_context *ctx, neso_diagnostic *d)
 {
     *d = (neso_diagnostic){.size = sizeof *d};

@@ -7,8 +7,8 @@
  *     GET  /template.html  the page without data, from which the page saves itself as a file
  *     GET  /events         stays open; an event tells that a file was saved
  *
- * One thread answers one request at a time: a build takes milliseconds. Requests must name this machine as their host,
- * and come from this page if they say from where: no page of another site can ask. */
+ * One thread answers one request at a time: a build takes milliseconds. A request must name this machine as its host,
+ * and, if it names its origin, come from this page, so that pages of other sites cannot send requests. */
 #include "runtime/command/inspect.h"
 
 #include <arpa/inet.h>
@@ -91,7 +91,7 @@ static bool split(struct request *r)
     return true;
 }
 
-/* Is "127.0.0.1:PORT" or "localhost:PORT" what stands at `s`, and nothing behind it? */
+/* Does `at` begin with "127.0.0.1:PORT" or "localhost:PORT", followed by nothing else in its line? */
 static bool is_this_host(const struct server *s, const char *at)
 {
     static const char *const names[] = {"127.0.0.1", "localhost"};

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.c: decides whether the candidate is slower than the base. Measured times are skewed and quantised,
- * drift, and have outliers. So this file uses only medians and ranks, which a few outliers do not change.
+/* statistics.c: decides whether the candidate's times are slower than the base's. Measured times are skewed and
+ * quantised, drift, and have outliers. So this file uses only medians and ranks, which a few outliers do not change.
  *
  * The times of one round are in the order of measurement. Consecutive times are correlated (clocks, temperature), so
  * n of them carry less information than n independent ones. Confidence intervals are therefore computed from the
  * medians of stretches, five per round, which are not correlated.
  *
- *     SLOWER     the medians differ by more than the floor, the intervals do not touch, ranks differ (p < 0.001)
- *     FASTER     the same downwards
- *     SAME       the interval of the difference lies within the floor
+ *     SLOWER     the candidate's median is larger by more than `floor`, its interval lies above the base's interval,
+ *                and the ranks differ (p < 0.001)
+ *     FASTER     the same with a smaller median, and an interval below the base's
+ *     SAME       the interval of the difference lies within -floor to floor
  *     UNDECIDED  none of these: more rounds may decide
  *
  *     base        ├──●──┤
@@ -51,8 +52,8 @@ static double median(const double *x, size_t n, double *scratch)
 
 /* -- reduction of a round -- */
 
-/* A throttled clock slows all calls for a while: it is detected as a stretch whose fastest call is 5 % above
- * the median of all stretches' fastest calls. A single slow call does not count. */
+/* A throttled clock slows all calls for a while. So the calls of a stretch are removed if its fastest call takes more
+ * than 1.05 times the median of all stretches' fastest calls. A single slow call has no effect. */
 size_t statistics_steady(double *times, size_t n)
 {
     enum { STRETCH = 16, MOST = 4096 };
@@ -93,8 +94,8 @@ void statistics_keep(const double *times, size_t n, double *scratch, double *str
 
 /* -- comparing -- */
 
-/* The 99 % confidence interval of the median of all times, by order statistics: the number of stretches below the
- * median is binomially distributed. `scratch` has room for the stretches. */
+/* Gives the 99 % confidence interval of the median of all times, by order statistics: the number of stretches below
+ * the median is binomially distributed. `scratch` has room for the stretches. */
 static void interval(const struct times *t, double *scratch, double *low, double *high)
 {
     double n = (double)t->nstretches, reach = (n - 2.576 * sqrt(n)) / 2 - 1;
@@ -106,7 +107,7 @@ static void interval(const struct times *t, double *scratch, double *low, double
     *high = scratch[t->nstretches - 1 - cut];
 }
 
-/* The normal approximation of U, with its variance corrected for ties. */
+/* Uses the normal approximation of the statistic U, with its variance corrected for ties. */
 double statistics_mann_whitney(const double *a, size_t na, const double *b, size_t nb, double *scratch)
 {
     size_t n = na + nb, below = 0, nsorted = 0;

@@ -31,19 +31,19 @@ struct comparison {
 };
 
 void statistics_sort(double *x, size_t n);
-/* The q-quantile, 0 <= q <= 1, of at least one number; the numbers are sorted. */
+/* Returns the q-quantile, 0 <= q <= 1, of n >= 1 numbers, which are sorted. */
 double statistics_quantile(const double *sorted, size_t n, double q);
 /* Removes stretches that ran while the clock was throttled, in place and in order; returns how many times are
  * left. */
 size_t statistics_steady(double *times, size_t n);
-/* Reduces a round's times, given in order: `stretches` and `quantiles` get at most the numbers above.
- * `scratch` has room for n. */
+/* Reduces the n times of a round, given in order, to at most STATISTICS_STRETCHES medians of stretches and at most
+ * STATISTICS_QUANTILES quantiles. `scratch` has room for n numbers. */
 void statistics_keep(const double *times, size_t n, double *scratch, double *stretches, size_t *nstretches,
                      double *quantiles, size_t *nquantiles);
-/* Mann-Whitney: the two-sided probability; `scratch` has room for 2 * (na + nb). */
+/* Returns the two-sided probability of Mann and Whitney's test. `scratch` has room for 2 * (na + nb) numbers. */
 double statistics_mann_whitney(const double *a, size_t na, const double *b, size_t nb, double *scratch);
-/* `floor` is the least difference that counts, as a time. `scratch` has room for twice the values of both, or
- * the stretches. */
+/* Compares two sets of times. `floor` is the least difference of the medians that counts, in the unit of the times.
+ * `scratch` has room for twice all values of both sets, and for the stretches of each. */
 struct comparison statistics_compare(const struct times *base, const struct times *candidate, double floor, double *scratch);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal.c: output for terminals only: colours of messages, and a line of progress during work that lasts longer
- * than a second.
+/* terminal.c: prints what only a terminal gets: colours of messages, and a line of progress during work that lasts
+ * longer than a second.
  *
  *     add.py:3:9: error: name 'x' is not defined [name]     the place bold, the kind red (warning: magenta, note: cyan,
  *         3 |     return x                                  hint: green), the carets green

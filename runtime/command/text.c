@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text.c: growing text of the command, and strings in JSON's notation. */
+/* text.c: implements the command's growing text (struct buffer), and writes strings in JSON's notation. */
 #include "runtime/command/inspect.h"
 
 #include <stdarg.h>
@@ -64,7 +64,7 @@ void buffer_free(struct buffer *b)
     *b = (struct buffer){0};
 }
 
-/* The length in bytes of the UTF-8 character at s, of which n bytes are left; 0: it is not UTF-8. */
+/* Returns the length in bytes of the UTF-8 character at s, where n bytes are left; 0: the bytes are not UTF-8. */
 static size_t character_length(const unsigned char *s, size_t n)
 {
     size_t length = s[0] < 0x80                   ? 1
@@ -83,7 +83,7 @@ static size_t character_length(const unsigned char *s, size_t n)
     return length;
 }
 
-/* How many of n characters stand for themselves in JSON. */
+/* Returns how many of n characters from s on stand for themselves in JSON. */
 static size_t plain_length(const char *s, size_t n)
 {
     size_t i = 0;

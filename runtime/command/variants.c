@@ -21,7 +21,7 @@ struct variants {
     neso_compile_options options;
 };
 
-/* Each line of the list is a signature. */
+/* Compiles each signature of the list (one on each line) into the cache; with a GPU, also assembles it. */
 static int precompile(struct variants *v, char *list, int has_gpu)
 {
     int n = 0;

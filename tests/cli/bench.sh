@@ -144,7 +144,7 @@ sed 's/kernel \(.*\)scale-/kernel \1other-/; s/name scale/name other/; s/ cost r
     costs/0001-0123456789.txt >costs/0002-next.txt
 bench 0 '^costs/index.html: 2 commits, 1 change point$' --history costs
 grep -qE '<tr><td>next</td><td>scale/other-[0-9a-f]{16}</td><td class="slower">slower</td><td>.*registers [0-9]+ -&gt; 90' costs/index.html || say "history of costs: $(cat costs/index.html)"
-bench 2 'this is no folder of git: give --commit NAME' scale.py --history costs
+bench 2 'git knows no commit of this folder: give --commit NAME' scale.py --history costs
 bench 2 'cannot make the folder no/such' scale.py --history no/such --commit x
 bench 2 'cannot read none: ' --history none
 export NESO_DEVICE=best

@@ -167,10 +167,10 @@ done
 [ "$(grep -cE '"(executed|unit)"' ncu.json)" = 3 ] || { say "ncu: rows of other kernels or launches"; grep -A9 '"profile"' ncu.json; }
 if command -v python3 >/dev/null; then python3 "$NESO_ROOT/tests/cli/schema.py" ncu.json "$NESO_ROOT/runtime/command/inspect.schema.json" || say "ncu: against the schema"; fi
 PATH=$PWD/tools:$PATH "$NESO" inspect "$add" --signature "$given" --ncu ncu.csv | grep -qF '  ncu            54,321 cycle, 12.5 usecond; warps wait for: long_sb 81 %, not_selected 19 %' || say "ncu on the terminal"
-"$NESO" inspect "$softmax" --signature "$(signature "$softmax")" --ncu ncu.csv 2>err; [ $? = 2 ] && grep -q 'measures no kernel softmax' err || say "ncu of another kernel: $(cat err)"
+"$NESO" inspect "$softmax" --signature "$(signature "$softmax")" --ncu ncu.csv 2>err; [ $? = 2 ] && grep -q 'has no measurements of kernel softmax' err || say "ncu of another kernel: $(cat err)"
 for bad in '' '"' '""' '"Kernel Name"' '"Kernel Name","add' ',,,' '"Source","Address"' 'ID,Kernel Name,Metric Name,Metric Value' 'ID,Kernel Name,x'; do
     printf '%s' "$bad" >bad.csv
-    "$NESO" inspect "$add" --signature "$given" --ncu bad.csv >out 2>err; [ $? = 2 ] && grep -q 'bad.csv measures no kernel add' err || say "bad CSV '$bad': $(cat err)"
+    "$NESO" inspect "$add" --signature "$given" --ncu bad.csv >out 2>err; [ $? = 2 ] && grep -q 'bad.csv has no measurements of kernel add' err || say "bad CSV '$bad': $(cat err)"
 done
 if [ -n "$browser" ]; then
     shown ncu.html >dom
