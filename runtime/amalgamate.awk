@@ -4,9 +4,10 @@
 #     runtime/launch.c: static bool load(...)      =>   static bool runtime_launch__load(...)
 #     runtime/api.c:    #include "runtime/runtime.h"     =>   its text, the first time; a table without a guard, each time
 #
-# What a file keeps to itself (static functions and variables, enumerators, tags) gets the file's name in front where another
-# file has the same name for something else, or where a system header might: where there is no underscore. Macros end with
-# their file. The text is read as tokens, once to find the names and once to write; headers are written as they are.
+# A name that only one file uses (of a static function or variable, an enumerator, a tag) gets the file's name as a
+# prefix if another file has the same name for something else, or if a system header may have it, which is assumed of
+# names without an underscore. Macros are undefined at the end of their file. The sources are read as tokens twice: once
+# to find the names, and once to write them; headers are written unchanged.
 
 function words(list, set,    n, i, part) {
     n = split(list, part, " ")
@@ -44,7 +45,8 @@ function reset_state() {
 
 function begin_declaration() { is_static = is_typedef = has_name = has_value = 0 }
 
-# Takes the first token off `rest` into `token`; `kind` is ident, text (blanks, comments, strings, numbers) or sign.
+# Removes the first token from `rest` and sets `token` to it, and `kind` to ident, text (blanks, comments, strings,
+# numbers) or sign.
 function next_token() {
     kind = "text"
     if (in_comment) {
@@ -193,7 +195,7 @@ function mentioned_by_includes(file, name,    n, i, list) {
     return 0
 }
 
-# Is it the file's own, and to be told from others'?
+# Does the name belong to this file alone, and need a prefix?
 function is_renamed(file, space, name) {
     if (!((file, space, name) in owns))
         return 0
@@ -206,12 +208,13 @@ function is_renamed(file, space, name) {
 
 # -- writing --
 
-# What the system declares is not hidden.
+# Writes an #include of a system header, whose declarations must not be hidden.
 function write_system(line) {
     print "#pragma GCC visibility push(default)\n" line "\n#pragma GCC visibility pop"
 }
 
-# A table's header may include itself: hence it is read whole first. The second time, its own conditions leave the table only.
+# Writes a header, and the headers that it includes. A header with a table may include itself, so it is first read as a
+# whole.
 function write_header(file,    line, part, has_begun, n, i) {
     if (file == "runtime/neso.h" || file in written)
         return
@@ -238,7 +241,7 @@ function write_header(file,    line, part, has_begun, n, i) {
     }
 }
 
-# What a header that includes itself is then: the part under its first condition.
+# Writes a header that is included by itself: only the part under its first condition.
 function write_rows(file,    i) {
     for (i = 1; i <= lines_of[file] && text_of[file, i] !~ /^#if/; i++)
         continue

@@ -7,8 +7,9 @@
 //     x.write(values);
 //     scale.launch({(n + 255) / 256, 1, 1}, nullptr, x, y, n, 2.5f);
 //
-// Objects can be moved, and not copied; they may be destroyed in any order but for buffers, which need their context. What
-// neso.h says of threads holds here too. Functions that are not here take `get()`.
+// Objects can be moved, and not copied. They may be destroyed in any order, except that a buffer must not outlive its
+// context. The rules of neso.h about threads hold here too. For functions of neso.h that are missing here, an object's
+// get() returns its handle.
 #ifndef NESO_HPP
 #define NESO_HPP
 
@@ -27,7 +28,7 @@
 
 namespace neso {
 
-// The messages are what(); status() says of which kind the error is.
+// An error of the library: what() returns its messages, status() its kind.
 class error : public std::runtime_error {
 public:
     error(neso_status status, const std::string &text)
@@ -159,7 +160,7 @@ public:
     module(neso_context *ctx, neso_module *owned) : ctx_(ctx), handle_(owned) {}
     neso_module *get() const noexcept { return handle_.get(); }
 
-    // The names of its kernels, without helper functions.
+    // Returns the names of the module's kernels, without helper functions.
     std::vector<std::string> kernels() const
     {
         std::vector<std::string> list;
@@ -187,7 +188,7 @@ private:
 
 class context {
 public:
-    // Without a device, which suffices to compile.
+    // Creates a context without a device, which suffices to compile.
     context() : context(context_options()) {}
     explicit context(const neso_context_options &options)
     {
@@ -195,7 +196,8 @@ public:
         detail::require(nullptr, neso_context_create(&options, &ctx));
         handle_.reset(ctx);
     }
-    // "best", "cuda", "cuda:1", "interpreter", "emulator"; cuda_context is a CUcontext, or null for the primary one.
+    // Creates a context with a device: "best", "cuda", "cuda:1", "interpreter" or "emulator". cuda_context is a
+    // CUcontext; null: the device's primary context.
     explicit context(const std::string &device, void *cuda_context = nullptr) : context() { use_device(device, cuda_context); }
     neso_context *get() const noexcept { return handle_.get(); }
 
@@ -213,7 +215,7 @@ public:
         detail::require(get(), neso_module_from_source(get(), name.c_str(), text.data(), text.size(), &m));
         return neso::module(get(), m);
     }
-    // Kernels of a bundle, which compile nothing.
+    // Returns the kernels of a bundle as a module; afterwards the context compiles nothing.
     neso::module bundle(const std::string &name, std::string_view text) const
     {
         neso_module *m = nullptr;

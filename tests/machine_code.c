@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* machine_code.c: does ptxas's machine code have what the PTX has?
+/* machine_code.c: checks that ptxas's machine code has all instructions of the PTX that ptxas may not remove.
  *
  *     machine_code KERNEL.ptx KERNEL.cubin
  *
  * Counts shuffles, matrix loads and stores, tensor core instructions, barriers, stores, atomics and copies in both. ptxas
- * unrolls loops and copies the ends of blocks, so the machine code may have more of each. ptxas may merge none of them, so
- * fewer than in the PTX is an error (a message, exit status 1). Two kinds of PTX do not count, because ptxas may remove them:
- * code behind a jump that is always taken, since it compares a register with itself, and a store that the next instruction
- * overwrites. No disassembler is needed: an instruction has 16 bytes,
- * the lowest 9 bits of which say what it is (from sm_80 on; `nvdisasm -hex` shows it).
+ * unrolls loops and copies the ends of blocks, so the machine code may have more of each. ptxas may merge none of them,
+ * so fewer than in the PTX is an error (a message, exit status 1). Two kinds of PTX do not count, because ptxas may
+ * remove them: code behind a jump that is always taken, because it compares a register with itself, and a store that
+ * the next instruction overwrites. No disassembler is needed: the lowest 9 bits of the 16 bytes of an instruction are
+ * its opcode (from sm_80 on; `nvdisasm -hex` prints the bytes).
  */
 #include <elf.h>
 #include <stdbool.h>
@@ -62,7 +62,8 @@ static bool begins(const char *s, const char *prefix)
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-/* `setp.ge.s32 %p1, %r2, %r2; @%p1 bra $L3` jumps: of a line with that comparison, the predicate. */
+/* In `setp.ge.s32 %p1, %r2, %r2; @%p1 bra $L3` the jump is always taken. If p is such a comparison, gives its
+ * predicate, and returns true. */
 static bool is_always(const char *p, char *pred, size_t size)
 {
     char x[32], y[32], guard[16];
@@ -82,7 +83,7 @@ static bool redefines(const char *p, const char *pred)
     return pred[0] && n == strlen(pred) - strlen("@ bra") && strncmp(operand, pred + 1, n) == 0;
 }
 
-/* A store that the next instruction overwrites: the same but for the value. */
+/* Does the next instruction overwrite what the store at p stores? It does if it is the same store of another value. */
 static bool is_overwritten(const char *p, const char *next)
 {
     const char *end = strchr(p, ']');
@@ -99,7 +100,8 @@ static bool is_judged(const struct kind *k, const char *ptx)
     return !may_go || strstr(ptx, "wgmma.mma_async");
 }
 
-/* Code that an always taken jump skips does not count, since ptxas removes it. */
+/* Counts the instructions of each kind in PTX, without those that a jump skips which is always taken: ptxas removes
+ * them. */
 static void count_ptx(const char *text, int counts[NKINDS])
 {
     char pred[32] = "", label[32] = "";
@@ -135,7 +137,7 @@ static void count_section(const char *code, size_t size, int counts[NKINDS])
     }
 }
 
-/* False: that is no cubin with code. */
+/* Counts the instructions of each kind in a cubin; returns false if the file is not a cubin with code. */
 static bool count_code(const char *elf, size_t size, int counts[NKINDS])
 {
     Elf64_Ehdr head;

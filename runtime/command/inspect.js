@@ -52,10 +52,10 @@ addEventListener("resize", () => {
     }, 200);
 });
 
-/* -- live: the form, the editor, and what the server says -- */
+/* -- live: the form, the editor, and the server's answers -- */
 
 const fields = {}; /* the form's fields by their names in the address */
-let edited = null; /* the source as edited in the page; null: that of the file */
+let edited = null; /* the source as edited in the page; null: the file's source */
 let asked = 0;
 
 function problem(text) {
@@ -68,7 +68,7 @@ function query() {
         if (field.value) q.set(name, field.value);
     return q.toString();
 }
-/* Asks for a build: first without ptxas, which takes longer than everything else, then with it. */
+/* Requests a build: first without ptxas, which takes longer than all other steps, then with it (`assemble`). */
 async function rebuild(assemble) {
     const number = ++asked, began = performance.now();
     const post = edited === null ? {} : {method: "POST", headers: {"Content-Type": "text/x-python"}, body: edited};
@@ -90,7 +90,7 @@ async function rebuild(assemble) {
     if (!assemble && given.serve.assembles) rebuild(true);
 }
 
-/* The editor takes the place of the Python pane's text. */
+/* Puts an editor in place of the Python pane's text. */
 let editor = null;
 function mountEditor() {
     const pane = panes.find(p => p.title === "Python");

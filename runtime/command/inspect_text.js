@@ -41,7 +41,7 @@ function sourceOf(build) {
     return {name: "source", kind: "python", text: build.source, lines: build.source.split("\n").map((_, i) => i + 1)};
 }
 
-/* The line at which the kernel's body begins: what stands above it is scrolled away. */
+/* Returns the line at which the kernel's body begins, to which a pane scrolls first. */
 function bodyOf(build, stage) {
     const lines = stage.text.split("\n"), from = rule => lines.findIndex(rule);
     if (stage.kind === "python") {
@@ -60,7 +60,8 @@ function displayed(stage, s, details) {
                                  : s;
 }
 
-/* Rows of a stage: {text, number, line, file, position, samples}; lines that only place others are left out. */
+/* Returns the rows of a stage: {text, number, line, file, position, samples}. Omits lines that only give a source
+ * place. */
 function rowsOf(build, stage, details) {
     const rows = [], text = stage.text.replace(/\n$/, "").split("\n");
     let position = 0, instruction = 0;
@@ -276,7 +277,8 @@ function showLive(reg) {
 
 /* -- two builds side by side -- */
 
-/* What makes two lines the same: not the numbers of registers, labels, layouts and addresses. */
+/* Returns a line without the numbers of registers, labels, layouts and addresses: lines with equal keys count as equal.
+ * */
 function keyOf(kind, s) {
     if (kind === "python") return s;
     if (kind === "sass")
@@ -285,7 +287,8 @@ function keyOf(kind, s) {
     return s.replace(/%([a-z]+)\d+/g, "%$1").replace(/\$L\d+/g, "$L");
 }
 
-/* Pairs [i, k] of equal lines, by the longest common subsequence; -1: the line has no partner. */
+/* Returns pairs [i, k] of equal lines, by the longest common subsequence; an index is -1 if the other line has no
+ * partner. */
 function align(x, y) {
     let first = 0, xn = x.length, yn = y.length;
     const pairs = [], tail = [];
@@ -295,7 +298,7 @@ function align(x, y) {
     }
     while (xn > first && yn > first && x[xn - 1] === y[yn - 1]) tail.unshift([--xn, --yn]);
     const rows = xn - first, columns = yn - first, wide = columns + 1;
-    if (rows * columns > 16e6) { /* too much to compare: all of it differs */
+    if (rows * columns > 16e6) { /* too much to compare: treats all lines as different */
         for (let i = first; i < xn; i++) pairs.push([i, -1]);
         for (let k = first; k < yn; k++) pairs.push([-1, k]);
         return pairs.concat(tail);
@@ -317,7 +320,7 @@ function align(x, y) {
     return pairs.concat(tail);
 }
 
-/* Puts lines that go and lines that come beside each other. */
+/* Pairs removed lines with added ones, so that the page shows them side by side. */
 function facing(pairs) {
     const out = [];
     for (let i = 0; i < pairs.length;) {

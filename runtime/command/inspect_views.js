@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// inspect_views.js: what the page shows below its panes: decisions, instructions, measurements, live registers, tiles, launch plan.
+// inspect_views.js: draws the parts of the page below its panes: decisions, instructions, measurements, live registers,
+// tiles, launch plan.
 
 function tip(event, text) {
     $("tip").style.display = event ? "block" : "none";
@@ -53,7 +54,7 @@ function showCards() {
 const placeOf = (b, d) =>
     d.line ? (d.file ? (b.files[d.file] || "another file") + ":" : "") + d.line + ":" + d.column : "";
 
-/* Decisions of both builds: those about the same thing in one row, as the nth of a pass at a place. */
+/* Returns a row for each decision of both builds. The nth decisions of one pass at one place share a row. */
 function pairDecisions() {
     const rows = new Map(), nth = {};
     [base, data].forEach((b, side) => {
@@ -128,7 +129,7 @@ function mostSamples(build) {
     if (!mostOf.has(build)) mostOf.set(build, Math.max(1, ...build.profile.instructions.map(x => x.samples)));
     return mostOf.get(build);
 }
-/* The samples of each source line: those of the SASS instructions that come from it. */
+/* Returns the samples of each source line: the sum over the SASS instructions that come from the line. */
 const ofLine = new WeakMap();
 function samplesOfLine(build) {
     if (ofLine.has(build)) return ofLine.get(build);
@@ -192,7 +193,7 @@ function showProfile() {
 /* -- registers -- */
 
 const UNNAMED = "addresses, temporaries"; /* registers that hold no value of the last IR */
-/* Live ranges of what is one value of the IR, together. */
+/* Groups the live ranges of registers by the value of the IR that they hold. */
 function groupsOf(b) {
     const all = new Map();
     for (const x of b.live) {
@@ -312,7 +313,7 @@ function tilesOf(stage) {
     for (const t of tiles.values()) t.text = layouts[t.name] || "";
     return [...tiles.values()].filter(t => t.shape.reduce((a, b) => a * b) > 1);
 }
-/* Who holds each element: [register, lane, warp] or [offset]; the first of those that do. */
+/* Returns for each element the first place that holds it: [register, lane, warp] or [offset]. */
 function owners(t) {
     const strides = t.shape.map((_, i) => t.shape.slice(i + 1).reduce((a, b) => a * b, 1)),
           total = t.shape.reduce((a, b) => a * b);
@@ -360,7 +361,7 @@ function colour(o, x, bytes, by) {
     if (by === "lane") return `hsl(${hueOf(p.lane, o.lane)} 65% 58%)`;
     return `hsl(${hueOf(p.warp, o.warp)} 60% ${by === "warp" ? 58 : 34 + 46 * p.lane / Math.max(1, 1 << o.lane)}%)`;
 }
-/* What the colours and numbers of a picture mean. */
+/* Returns the legend of a picture: the meaning of its colours and numbers. */
 function legendOf(o, by) {
     const swatches = (word, n, hue) =>
         Array.from({length: n}, (_, i) => el("span", {}, el("i", {style: `background:hsl(${hue(i)} 62% 58%)`}),
@@ -389,7 +390,8 @@ function label(o, x, bytes) {
     return `warp ${p.warp}, lane ${p.lane}, register ${p.reg}`;
 }
 const roomy = n => Math.min(n, 64);
-/* A grid of cells: `at` gives the element of a row and column; `index` labels rows by their first element. */
+/* Draws a grid of cells: at(row, column) is the element of a cell; with `index`, each row is labelled by its first
+ * element. */
 function gridOf(t, {title, rows, columns, tall, wide, at, numbers, index}) {
     const o = t.owners, by = $("by").value, gap = tall > 9 ? 1 : 0, left = index ? 40 : 0;
     const svg =
@@ -428,7 +430,7 @@ function gridOf(t, {title, rows, columns, tall, wide, at, numbers, index}) {
     svg.onmouseleave = () => tip();
     return svg;
 }
-/* A tile of one dimension: rows of cells, in order. */
+/* Draws a tile of one dimension as rows of cells, in order. */
 function drawRow(t) {
     const o = t.owners, most = 2048, n = Math.min(o.total, most), columns = Math.min(n, innerWidth < 760 ? 16 : 32);
     const grid = gridOf(t, {
@@ -519,7 +521,7 @@ const plain = x => Array.isArray(x) ? x.map(plain).join(", ")
                    : x !== null && typeof x === "object"
                        ? Object.entries(x).map(([k, v]) => `${k}: ${plain(v)}`).join("; ")
                        : String(x);
-/* Expressions of a plan are in postfix notation: "stride_am 2 *" is stride_am * 2. */
+/* Converts an expression of a plan from postfix notation: "stride_am 2 *" becomes stride_am * 2. */
 function infix(text) {
     const stack = [], level = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2};
     for (const w of text.split(" ")) {

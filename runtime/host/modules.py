@@ -850,7 +850,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
         _refuse('ValueError', 'return_mode', "'min', 'max', 'mean', 'median' or 'all'", repr(return_mode))
     return _quantile(ordered, {'min': 0.0, 'max': 1.0, 'median': 0.5}[return_mode])
 
-# neso has no CUDA graphs, so this function makes the same calls one after the other.
+# Host programs of neso have no CUDA graphs, so this function makes the same calls one after the other.
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode='mean'):
     return do_bench(fn, 0, rep, grad_to_none, quantiles, return_mode)
 

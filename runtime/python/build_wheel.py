@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""build_wheel.py FOLDER: the wheel neso-triton, with libneso.so and, where there is a compiler and Python's headers, the extension inside.
+"""build_wheel.py FOLDER: builds the wheel neso-triton, which contains libneso.so and, if Python's headers are found, the extension.
 
-It is also what pip calls (`pip install runtime/python`), and needs nothing but Python, make and a C compiler. The wheel has a .pth
-file: with NESO_TRITON=1 every Python program of the environment has neso where Triton was.
+pip calls this file too (`pip install runtime/python`). It needs only Python, make and a C compiler. The wheel has a .pth file, by which
+every Python program of the environment uses neso in place of Triton if NESO_TRITON=1 is set.
 """
 import base64
 import hashlib
@@ -23,7 +23,7 @@ def make(*targets):
 
 
 def stripped(path):
-    """A file's bytes without its debug information, where there is `strip`."""
+    """Returns a file's bytes, without debug information if the tool `strip` is found."""
     out = path + ".stripped"
     try:
         done = subprocess.run(["strip", "-o", out, path]).returncode == 0
@@ -37,7 +37,7 @@ def stripped(path):
 
 
 def files(has_extension):
-    """(name in the wheel, bytes)"""
+    """Yields (name in the wheel, bytes) for each file of the wheel."""
     package = os.path.join(HERE, "neso")
     for folder, folders, names in os.walk(package):
         folders[:] = sorted(x for x in folders if x not in ("__pycache__", "extension"))
@@ -57,7 +57,7 @@ def metadata():
 
 
 def build_wheel(folder, config_settings=None, metadata_directory=None):
-    """PEP 517's: the wheel's name."""
+    """Builds the wheel in a folder and returns its file name, as PEP 517 specifies."""
     if not make("all"):
         raise SystemExit("neso: `make` failed; the wheel needs libneso.so")
     has_headers = os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h"))

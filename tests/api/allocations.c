@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* allocations.c: each allocation of a compilation, and of whole programs on the interpreter and the emulator,
- * fails in turn, until one run succeeds: every failure is NESO_OUT_OF_MEMORY with a message, nothing leaks,
- * and every byte is released with the size that was allocated. Likewise with a limit on memory that grows
- * step by step. */
+/* allocations.c: makes each allocation of a compilation, and of whole programs on the interpreter and the emulator,
+ * fail in turn, until a run succeeds. Every failure must give NESO_OUT_OF_MEMORY with a message, nothing may leak, and
+ * every block must be released with the size that was allocated. Then the same with a memory limit that grows step by
+ * step. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void check(int good, const char *what, long at)
         fprintf(stderr, "failed: %s, at %ld\n", what, at);
 }
 
-/* An allocator that returns `left` blocks, and counts the bytes in use; threads of a launch call it too. */
+/* An allocator that allows `left` more allocations, and counts the bytes in use. Threads of a launch call it too. */
 struct ration {
     long left, bytes_out;
 };
@@ -50,7 +50,7 @@ static void release(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-/* Source to PTX and plan; what went wrong must be said. */
+/* Compiles a source to PTX and a launch plan; a failure must have a message. */
 static neso_status compile(neso_context *ctx)
 {
     neso_module *module;
@@ -72,7 +72,8 @@ static neso_status compile(neso_context *ctx)
     return status;
 }
 
-/* Lists, text, tensors, launches of two kernels, a reduction's scratch memory, what is caught, a benchmark. */
+/* A program with lists, text, tensors, launches of two kernels, a reduction that needs scratch memory, caught
+ * exceptions, and a benchmark. */
 static const char program[] =
     "import torch\n"
     "import triton\n"
@@ -133,7 +134,7 @@ static neso_status run(struct ration *r, size_t limit, const char *device)
     return status;
 }
 
-/* Of a compilation, or of a program on a device. */
+/* Fails each allocation in turn of a compilation (device NULL), or of a program on a device. */
 static void refuse(const char *device)
 {
     neso_status status = NESO_OUT_OF_MEMORY;

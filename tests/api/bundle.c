@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bundles: a context with a bundle compiles nothing: it launches what the bundle has, without a source too, and
- * refuses everything else with the name of the field that differs. Damaged bundles are refused. */
+/* bundle.c: tests that a context with a bundle compiles nothing: it launches the kernels of the bundle, also without
+ * their source, and refuses all others with the name of the field that differs. It also refuses damaged bundles. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void check(int good, const char *what)
         fprintf(stderr, "failed: %s\n", what);
 }
 
-/* What contexts told. */
+/* What the callbacks of a context were told. */
 struct told {
     int compiled, bundled, loaded;
     char record[4096];
@@ -73,7 +73,7 @@ static neso_compile_options with(const char *text)
     return o;
 }
 
-/* A bundle of both kernels, which the caller frees, and the record of the first. */
+/* Returns a bundle of both kernels, which the caller frees, and the record of the first one in *t. */
 static char *make(struct told *t, size_t *length)
 {
     static const char *const names[] = {"scale", "product"};
@@ -127,7 +127,7 @@ static void launch(neso_context *ctx, neso_kernel *kernel)
     neso_memory_release(ctx, y);
 }
 
-/* With source or without, a launch takes everything from the bundle. */
+/* With or without a source, a launch takes everything from the bundle. */
 static void replay(const char *bundle, size_t length, int has_source)
 {
     struct told t = {.compiled = 0};
@@ -168,7 +168,7 @@ static void replay(const char *bundle, size_t length, int has_source)
     neso_context_release(ctx);
 }
 
-/* Compiles in a context with the bundle; the message must have the words. */
+/* Compiles in a context with the bundle; this must fail with a message that contains `words`. */
 static void refuse(const char *bundle, size_t length, const char *text, const char *name,
                    neso_compile_options o, const char *device, const char *words)
 {
@@ -236,7 +236,7 @@ static void mismatches(const char *bundle, size_t length)
     refuse(bundle, length, edited, "scale", with(signature), NULL, "source is ");
 }
 
-/* Bundles that cannot be used. */
+/* Changes byte `at` of a bundle; the context must refuse the bundle with a message that contains `words`. */
 static void damage(const char *bundle, size_t length, size_t at, char c, const char *words)
 {
     struct told t = {.compiled = 0};
@@ -267,7 +267,7 @@ static void damages(const char *bundle, size_t length)
         damage(bundle, n, none, 0, "its end is missing");
 }
 
-/* The record of a kernel against bundles with and without it. */
+/* Compares the record of a kernel with bundles that have the kernel, and with bundles that lack it. */
 static void records(const char *bundle, size_t length, const char *record)
 {
     struct told t = {.compiled = 0};
@@ -290,7 +290,7 @@ static void records(const char *bundle, size_t length, const char *record)
     neso_context_release(ctx);
 }
 
-/* The callback that ends a call. */
+/* A callback `cancelled` that ends a call when it is asked the fourth time. */
 static int soon(void *user)
 {
     return ++*(int *)user > 3;

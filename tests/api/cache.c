@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache on disk: 64 processes that compile one kernel leave one entry and no error; whatever byte of an
- * entry is changed, and wherever it is cut off, the PTX that comes out is the right one; a strict context
- * tells what it misses, and from the cache gets the same PTX and resources; the folder keeps to its limit. */
+/* cache.c: tests the cache on disk. 64 processes that compile one kernel must leave one entry and report no error.
+ * After any change of a byte of an entry, and after cutting the entry off anywhere, the PTX must still be right. A
+ * strict context must report what is missing, and get the same PTX and resources from the cache. The folder must stay
+ * within its limit. */
 #define _DEFAULT_SOURCE
 #include "neso.h"
 
@@ -32,7 +33,7 @@ static void check(int good, const char *what, long at)
         fprintf(stderr, "failed: %s, at %ld\n", what, at);
 }
 
-/* The PTX and its resources, compiled with or without the cache; `error` gets messages. */
+/* Compiles a kernel with or without the cache; gives its PTX and resources, and the messages in `error`. */
 static neso_status compile(int block, const neso_context_options *limits, char *ptx, char *error)
 {
     neso_context *ctx;
@@ -70,7 +71,7 @@ static neso_context_options cached(int strict)
     return o;
 }
 
-/* How many files; the last one's path. */
+/* Returns the number of files in the folder, and the path of the last one. */
 static int count_files(char *path)
 {
     DIR *d = opendir(folder);
@@ -99,7 +100,8 @@ static void write_entry(const char *bytes, size_t n)
         abort();
 }
 
-/* Each is forked before it touches the library; all but one find the entry, or write it again. */
+/* Compiles the kernel in many processes at once. Each is forked before it uses the library; each finds the entry or
+ * writes it. */
 static void race(const char *right)
 {
     static char ptx[PTX_MOST];
@@ -118,7 +120,8 @@ static void race(const char *right)
     check(count_files(entry) == 1, "one key, one entry", count_files(entry));
 }
 
-/* `all` bits of each byte, or one; then cuts. */
+/* Changes one bit of each byte of the entry, or, with `all`, each bit in turn; then cuts the entry off at many
+ * lengths, or, with `all`, at each. The kernel must compile to the right PTX every time. */
 static void damage(const char *right, int all)
 {
     static char bytes[ENTRY_MOST], ptx[PTX_MOST];

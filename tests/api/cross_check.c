@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The option `check`: the first launch of a kernel compares it, once; it reports agreement, a race of the program as a difference, and
- * why it compared nothing; without `checked` it is silent. The launch itself does what it does without the option. */
+/* cross_check.c: tests the option `check`. Only the first launch of a kernel compares it. The check reports agreement,
+ * a race of the program as a difference, or the reason why it compared nothing; without the callback `checked` it is
+ * silent. The launch itself has the same result as without the option. */
 #include "neso.h"
 
 #include <stdio.h>

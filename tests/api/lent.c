@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A CPU device works on memory of the caller's once it was lent: zeros are read from it, what a kernel writes is there, what lies
- * outside is refused, and what a kernel prints comes to the caller. */
+/* lent.c: tests that kernels on a CPU device use memory that the caller has lent: they read its contents and write to
+ * it, and accesses outside of it are errors. The output of kernels reaches the caller's callback. */
 #include "neso.h"
 
 #include <stdio.h>

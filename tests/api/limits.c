@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a caller who compiles and runs strangers' sources sets: each limit (bytes of source, statements,
- * operations, memory, time) stops its own hostile input with its own error, at its place, soon, and the context
- * goes on working. Then what may be asked of a kernel. */
+/* limits.c: tests the limits for callers that compile and run sources of strangers. Each limit (bytes of source,
+ * statements, operations, memory, time) must stop its own hostile input soon, with its own error at the right place,
+ * and the context must stay usable. Then tests the functions that describe a kernel. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void check(int is_good, const char *what, const char *said)
         fprintf(stderr, "failed: %s: %s\n", what, said);
 }
 
-/* The tag of the first error; "": none. */
+/* Compiles a source, and returns the tag of the first error; "" if there is none. */
 static const char *compile(neso_context *ctx, const char *source, const char *signature, neso_status *status)
 {
     static char tag[64];
@@ -173,14 +173,14 @@ static const char many_kernels[] =
     PROGRAM "    tl.store(X + i, tl.sum(tl.exp(i * 1.0)) + n)\n"
             "for n in range(10**9):\n"
             "    k[(1,)](x, 2, 16, num_warps=2 ** (n % 6), num_stages=1 + n % 99)\n";
-/* The interpreter's frames: 200 MB of values. */
+/* Makes the interpreter's frames large: 200 MB of values. */
 static const char large_tiles[] = PROGRAM "    a = i[:, None] + i\n"
                                           "    for j in tl.static_range(50):\n"
                                           "        a = a * 3 + j + n\n"
                                           "    tl.store(X, tl.sum(tl.sum(a, 1), 0))\n"
                                           "k[(4,)](x, 2, 1024)\n";
 
-/* An allocator that knows the most bytes that were out. */
+/* An allocator that records the maximum of allocated bytes. */
 struct tally {
     long out, most;
 };
@@ -201,7 +201,7 @@ static void release(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-/* Processor time of the run, in seconds: a busy machine does not make it more. */
+/* Runs a program, and returns its processor time in seconds, which does not depend on how busy the machine is. */
 static double run(neso_context *ctx, const char *source, neso_status *status)
 {
     clock_t start = clock();
@@ -209,7 +209,7 @@ static double run(neso_context *ctx, const char *source, neso_status *status)
     return (double)(clock() - start) / CLOCKS_PER_SEC;
 }
 
-/* Past the limit is what says so: a piece of an arena. */
+/* SLACK_BYTES: the message about an exceeded memory limit may take this much more: one chunk of an arena. */
 enum { THREADS_MOST = 16, SLACK_BYTES = 5 << 20 };
 
 static void ends(const char *what, neso_context_options limits, const char *device, const char *source,
@@ -238,7 +238,7 @@ static void ends(const char *what, neso_context_options limits, const char *devi
     check(tally.out == 0, name, "memory is kept");
 }
 
-/* 40 loops, each in the one before, and a reduction, which needs barriers, in the last. */
+/* Writes a kernel with 40 nested loops; the innermost one has a reduction, which needs barriers. */
 static void write_loops(char *out, size_t room)
 {
     size_t n = (size_t)snprintf(out, room, "%s", PROGRAM);
@@ -295,7 +295,7 @@ static void end_programs(const char *device)
         ends("large tiles", little, device, large_tiles, "launch-memory", NESO_OUT_OF_MEMORY);
 }
 
-/* A launch by itself has the limits of its context. */
+/* A launch with neso_launch has the limits of its context. */
 static void launch(const char *device)
 {
     neso_context_options limits = {.size = sizeof limits, .time_limit_ms = 100};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One kernel is launched by many threads at once, each on its own memory; other threads compile meanwhile,
- * each in its own context: all sums are right, and all texts are the same. Six threads of each kind, 20
- * times; with EVERY set, 64 and 200. */
+/* threads.c: launches one kernel from many threads at once, each on its own memory, while other threads compile, each
+ * in its own context. All sums must be right, and all texts equal. Six threads of each kind, 20 times; with EVERY set,
+ * 64 threads and 200 times. */
 #include "neso.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that embeds neso: source to module to kernel to launch in three calls. It compiles vector add for
- * a GPU and shows the PTX, then runs it on the interpreter and checks every element, and that wrong uses are
+/* three_calls.c: a program that embeds neso: source to module to kernel to launch in three calls. It compiles vector
+ * add for a GPU and checks the PTX, then runs it on the interpreter and checks every element, and that wrong uses are
  * refused with a reason. */
 #include "neso.h"
 
@@ -62,7 +62,8 @@ static void compile_to_ptx(void)
     neso_context_release(ctx);
 }
 
-/* Values for the parameters that are types, in order; the interpreter's memory is memory of this process. */
+/* Launches the kernel with a value for each parameter that is a type, in order; the interpreter's memory is memory of
+ * this process. */
 static void launch(neso_context *ctx, neso_kernel *kernel, uint64_t memory)
 {
     float *data = (float *)(uintptr_t)memory;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* timing.c: a caller gets the times of a program's timed calls: how often they run, which kernels they
- * launch; timing a launch leaves the program's tensors as the launch alone would. It runs on the emulator,
+/* timing.c: tests the times that a caller gets of a program's timed calls: how often a call runs, and which kernels it
+ * launches. Timing a launch must leave the program's tensors as the launch alone would. The test uses the emulator,
  * which takes PTX as a GPU does. */
 #include "neso.h"
 

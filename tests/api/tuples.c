@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tuples and named tuples in signatures: each of their items is an entry, and the types among them are the
- * parameters of a launch, in order. Invalid tuples are refused with the place in the signature. */
+/* tuples.c: tests tuples and named tuples in signatures: each of their items is an entry, and the types among them are
+ * the parameters of a launch, in order. Invalid tuples are refused with their place in the signature. */
 #include "neso.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which pointers a kernel may write through: those of its stores and atomics, in loops, branches, tuples and functions; all, where a
- * pointer came from memory or may be one of several. */
+/* written.c: tests through which pointers a kernel may write: those of its stores and atomics, also in loops,
+ * branches, tuples and functions; and all pointers, if an address comes from memory or from one of several pointers.
+ */
 #include "neso.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache.c: any bytes as a payload of the cache, behind the right key and before the right digest, and as a
+/* cache.c: writes any bytes as a payload of the cache, behind the right key and before the right digest, and as a
  * whole file. A malformed entry must count as absent: a strict cache reports it; else the kernel compiles to
  * the same PTX as without a cache (checked for one input in 64, since a compilation takes as long as 30 other
  * inputs). No input may crash, hang or leak.
@@ -23,13 +23,13 @@ static const char source[] =
 
 enum { INPUTS_OF_A_MODULE = 500 };
 
-/* A folder with one entry, as the library writes it; the key and name of that entry. */
+/* The folder with one entry, as the library wrote it; the entry's path and contents. */
 struct kept {
     char folder[40], path[400], *file;
     size_t bytes, head; /* head: where the payload begins */
 };
 
-/* A module whose kernel is compiled again and again. */
+/* A module whose kernel is compiled for each input. */
 struct subject {
     neso_context *ctx;
     neso_module *module;
@@ -73,7 +73,7 @@ static neso_status compile(const struct subject *s, char **ptx)
     return status;
 }
 
-/* With a context of its own, in which what is absent is compiled. */
+/* Compiles the kernel in a context that is not strict, which compiles what is missing in the cache. */
 static neso_status compile_anyway(const char *folder, char **ptx)
 {
     struct subject s;
@@ -143,7 +143,7 @@ static void refresh(void)
     }
 }
 
-/* The file's head, the payload, and the digest of both. */
+/* Writes an entry with the right key, the given payload, and the digest of both. */
 static void write_payload(const uint8_t *data, size_t size)
 {
     size_t n = kept.head + size;

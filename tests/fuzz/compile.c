@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.c: any bytes as a Triton source, compiled to PTX. The first line may say how:
+/* compile.c: compiles any bytes as a Triton source to PTX. The first line may give the options:
  *
  *     # SIGNATURE | TARGET | WARPS | STAGES
  *

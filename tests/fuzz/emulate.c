@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* emulate.c: any bytes as PTX, read and run by the emulator. No input may crash, hang or leak: what is wrong is reported.
- * Every parameter is the address of a buffer, which begins with a tensor map; a loop to such a number ends by the budget.
+/* emulate.c: reads any bytes as PTX, and runs it in the emulator. No input may crash, hang or leak; errors must be
+ * reported. The value of every parameter is the address of a buffer, which begins with a tensor map. The budget of
+ * steps ends loops that count up to such a value.
  *
  *   make fuzz-emulate && build/fuzz/fuzz_emulate tests/fuzz/emulate -max_len=20000 -runs=1000000 */
 #include "runtime/devices/emulator/machine.h"
@@ -96,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena a;
     struct emu_report r;
     jmp_buf too_large;
-    char *text = malloc(size + 1); /* the emulator reads up to a terminator */
+    char *text = malloc(size + 1); /* the emulator reads a text that ends with a zero byte */
     memcpy(text, data, size);
     text[size] = '\0';
     arena_init(&a, &memory, (size_t)64 << 20, full, &too_large);

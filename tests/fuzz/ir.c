@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ir.c: any bytes as IR text. The parser must not crash; IR that it accepts must print, parse back, and print
- * the same; and the verifier must accept or reject it.
+/* ir.c: parses any bytes as IR text. The parser must not crash. IR that it accepts must print as a text that parses and
+ * prints as the same text again; the verifier must accept or reject it.
  *
  *   make fuzz-ir && build/fuzz/fuzz_ir tests/ir -runs=1000000 */
 #include "tests/fuzz/mutate.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lower.c: any bytes as IR text, compiled to PTX. The first letter of the text chooses the target. No input
+/* lower.c: compiles any bytes as IR text to PTX. The first letter of the text chooses the target. No input
  * may crash, hang or leak. IR that the verifier accepts may still need something that no pass provides: such
  * an internal error is allowed.
  *

@@ -3,9 +3,9 @@
  * lines, so that the parser accepts most of its outputs. One time in eight it changes bytes, as libFuzzer
  * does by itself.
  *
- *     x = tl.load(X + i)  ─►  x = tl.load(i + i)     a token becomes another of the text, or of fuzz_words
- *                             x = tl.load(X + 65536) a number becomes one at an edge
- *                             (nothing, or twice)    a line goes, comes twice, or changes places */
+ *     x = tl.load(X + i)  ─►  x = tl.load(i + i)     replaces a token by another one of the text, or of fuzz_words
+ *                             x = tl.load(X + 65536) replaces a number by a constant that is often a limit
+ *                             (nothing, or twice)    deletes, repeats or moves a line */
 #include "tests/fuzz/mutate.h"
 
 #include <ctype.h>
@@ -26,7 +26,7 @@ static bool is_word(uint8_t c)
     return isalnum(c) || c == '_' || c == '%' || c == '$';
 }
 
-/* The token that begins at `at`: a word, a string, blanks, or one character. */
+/* Returns the length of the token at `at`: a word, a string, blanks, or one character. */
 static size_t token_bytes(const uint8_t *s, size_t n, size_t at)
 {
     size_t end = at + 1;
@@ -43,7 +43,7 @@ struct span {
     size_t at, bytes;
 };
 
-/* A word or number somewhere in the text; bytes 0: none was hit upon. */
+/* Returns a word or number at a random place of the text; bytes 0: there is none at this place. */
 static struct span pick_word(const uint8_t *s, size_t n, uint32_t *state)
 {
     size_t begin = next(state) % n;
@@ -65,7 +65,7 @@ static struct span pick_line(const uint8_t *s, size_t n, uint32_t *state)
     return (struct span){at, end - at + (end < n)};
 }
 
-/* Puts `bytes` of `with` in place of a span; the new size, the old one where there is no room. */
+/* Replaces a span by `bytes` bytes of `with`. Returns the new size; if there is no room, the old one. */
 static size_t replace(uint8_t *s, size_t n, size_t most, struct span old, const void *with, size_t bytes)
 {
     if (n - old.bytes + bytes > most)
@@ -86,7 +86,7 @@ static size_t change_number(uint8_t *s, size_t n, size_t most, struct span old, 
     return replace(s, n, most, old, edge, strlen(edge));
 }
 
-/* A word out of fuzz_words, which has a blank between two. */
+/* Replaces a span by a random word of fuzz_words, which are separated by blanks. */
 static size_t change_to_known(uint8_t *s, size_t n, size_t most, struct span old, uint32_t *state)
 {
     size_t length = strlen(fuzz_words), at = length ? next(state) % length : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mutate.h: the declarations that a fuzz target makes for the mutator. */
+/* mutate.h: declares what a fuzz target must define for the mutator. */
 #ifndef NESO_TESTS_FUZZ_MUTATE_H
 #define NESO_TESTS_FUZZ_MUTATE_H
 
@@ -8,12 +8,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The folder of its corpus, from the root. */
+/* The folder of the target's corpus, relative to the root. */
 extern const char fuzz_corpus[];
-/* Words worth trying, with blanks between. */
+/* Words that the mutator inserts, separated by blanks. */
 extern const char fuzz_words[];
 
-/* What a Triton source is made of. */
+/* Words of Triton sources. */
 #define TRITON_WORDS                                                                                                   \
     "tl.load tl.store tl.arange tl.program_id tl.num_programs tl.zeros tl.full tl.where tl.sum tl.max tl.min "         \
     "tl.argmax tl.cumsum tl.sort tl.flip tl.gather tl.histogram tl.dot tl.trans tl.reshape tl.join tl.split "          \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* parse.c: any bytes as a Python source. The parser must not crash, must report an error whenever it omits
- * something, and its tree must have the properties that ast.h states: places inside the text, a bounded
- * height; then it must print.
+/* parse.c: parses any bytes as a Python source. The parser must not crash, and must report an error whenever it omits
+ * something. Its tree must have the properties that ast.h states (places inside the text, a bounded height), and print.
  *
  *   make fuzz-parse && build/fuzz/fuzz_parse tests/fuzz/parse -dict=tests/fuzz/parse.dict -runs=1000000 */
 #include "frontend/python/ast.h"
@@ -17,7 +16,7 @@ static void promise(bool kept)
         abort();
 }
 
-/* The length of every line, and how many there are. */
+/* The length of each line of a text, and the number of lines. */
 struct lines {
     uint32_t *bytes;
     uint32_t n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* program.c: any bytes as a whole program, run on the interpreter with its host part. No input may crash, leak, run past its limits,
- * or lead to an internal error.
+/* program.c: runs any bytes as a whole program, with its host part, on the interpreter. No input may crash, leak,
+ * exceed its limits, or lead to an internal error.
  *
  *   make fuzz-program && build/fuzz/fuzz_program tests/fuzz/program -max_len=4000 -runs=1000000 */
 #include "runtime/neso.h"

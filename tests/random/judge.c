@@ -21,8 +21,8 @@ struct device {
 
 struct judge {
     bool cuda;
-    bool checks;             /* no comparison of its own: what the option `check` of the library reports */
-    struct verdict *checked; /* where it reports */
+    bool checks;             /* use the library's option `check` instead of a comparison by this file */
+    struct verdict *checked; /* gets the result of the option `check` */
     struct device devices[DEVICES];
     unsigned char *before, *want, *got;
 };
@@ -63,7 +63,7 @@ void judge_by_check(struct judge *j)
     j->checks = true;
 }
 
-/* A line for each check, for tests/random/faults.sh; a difference is a failure. */
+/* Prints a line for each check, for tests/random/faults.sh, and takes a difference as a failure. */
 static void take_check(void *user, const neso_checked *x)
 {
     static const char *const words[] = {"agrees", "differs", "unknown"};

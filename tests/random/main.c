@@ -133,7 +133,7 @@ static bool any_failure(const struct run *r)
     return false;
 }
 
-/* On a terminal, a line a second that says how far all workers are. */
+/* On a terminal, prints every second how many kernels all workers have judged. */
 static void show_progress(const struct run *r, time_t *last)
 {
     time_t now = time(NULL);

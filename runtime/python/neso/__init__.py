@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """neso in Python: Triton kernels to PTX, without LLVM.
 
-    python -m neso train.py        runs a program with neso where Triton was; see `python -m neso --help`
+    python -m neso train.py        runs a program with neso in place of Triton; see `python -m neso --help`
     neso.install()                 does the same for all later imports
 
 library.py binds the functions of the C library (neso.Context and so on); the folder instead/ has the package that replaces `triton`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""python -m neso [run] [OPTION...] PROGRAM ARGS, or python -m neso -m MODULE ARGS: a program with neso where Triton was."""
+"""python -m neso [run] [OPTION...] PROGRAM ARGS, or python -m neso -m MODULE ARGS: runs a program with neso in place of Triton."""
 import os
 import runpy
 import sys

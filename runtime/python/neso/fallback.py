@@ -23,7 +23,7 @@ def is_refusal(e):
 
 
 class Refused:
-    """Takes the place of a compiled kernel that neso refused."""
+    """Stands for a kernel that neso could not compile."""
 
     def __init__(self, fn, error):
         if not _refused:

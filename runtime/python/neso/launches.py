@@ -13,7 +13,7 @@ from . import capsules, contexts, library
 
 try:
     from . import _launch as extension
-except ImportError:  # built where there is a compiler; without it launches go through ctypes
+except ImportError:  # the package was built without a C compiler, so launches use ctypes
     extension = None
 
 

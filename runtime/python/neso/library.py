@@ -45,7 +45,7 @@ class _Checked(ctypes.Structure):
 
 @CFUNCTYPE(None, c_void_p, POINTER(_Checked))
 def _report_check(_, result):
-    """What a check of a kernel found; agreement is silent, unless NESO_PARANOID=verbose."""
+    """Prints the result of a check of a kernel: differences always, other results with NESO_PARANOID=verbose."""
     x = result.contents
     name, text = x.kernel.decode(), x.text.decode()
     if x.verdict == 1:
@@ -80,7 +80,8 @@ _Find = CFUNCTYPE(c_void_p, c_void_p, c_char_p, POINTER(c_size_t))
 
 
 class NesoError(RuntimeError):
-    """status is neso_status: 1 wrong input, 3 no device, 4 the driver refused, 5 out of memory, 6 a defect of neso."""
+    """An error of the library. `status` is the neso_status: 1 wrong input, 3 no device, 4 driver error, 5 out of memory, 6 a defect of
+    neso."""
 
     def __init__(self, message, status=0):
         super().__init__(message)
@@ -323,7 +324,7 @@ class Kernel:
 
     @property
     def written(self):
-        """A list: for each parameter, whether the kernel may write through it."""
+        """Returns a list that tells for each parameter whether the kernel may write through it."""
         found = []
         for i in range(len(self.params)):
             p = _Param(size=ctypes.sizeof(_Param))

@@ -121,7 +121,7 @@ def _dtype(x):
 
 
 class _Members(types.ModuleType):
-    """A module of the user's, whose members are translated when they are asked for."""
+    """A module of the user; its members are translated when they are read."""
 
     def __init__(self, module):
         super().__init__(module.__name__)

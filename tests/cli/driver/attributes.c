@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* attributes.c: launches with options over a driver without a GPU, which prints them (FAKE_TRACE), and the
- * driver's function of a kernel: one whose launches follow a plan is refused. */
+/* attributes.c: launches kernels with options on the driver without a GPU, which prints the options (FAKE_TRACE). Also
+ * gets the driver's function of a kernel, which is refused for a kernel whose launches need a plan. */
 #include "neso.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda.c: a CUDA driver without a GPU, for tests: memory is malloc's, kernels are assembled to nothing and do
- * nothing. The call that FAKE_FAIL names fails; FAKE_LOG is then the assembler's log; with FAKE_TRACE,
- * launches are printed; the file FAKE_LOADED gets a line for each loaded image, ptx or code. Timed calls take FAKE_MS. A test that fails each call in turn (failures.c) sets
- * fake.until, and reads which call failed, and how much was not released. */
+/* cuda.c: a CUDA driver without a GPU, for tests. Memory comes from malloc; kernels are assembled to nothing and do
+ * nothing. The call that FAKE_FAIL names fails, and FAKE_LOG is then the assembler's log. With FAKE_TRACE, launches
+ * are printed. The file FAKE_LOADED gets a line for each loaded image: ptx or code. Timed calls take FAKE_MS. A test
+ * that fails each call in turn (failures.c) sets fake.until, and reads which call failed and how much was not
+ * released. */
 #include "runtime/devices/cuda/cuda.h"
 
 #include "tests/cli/driver/fake.h"
@@ -32,7 +33,7 @@ static cu_result result(const char *symbol)
     return REFUSED;
 }
 
-/* Gives back, even where it then says no. */
+/* Defines a call that releases something: it does so even if it then reports a failure. */
 #define RELEASE(symbol, arguments, ...)                                                                      \
     cu_result symbol arguments;                                                                              \
     cu_result symbol arguments                                                                               \
@@ -42,7 +43,7 @@ static cu_result result(const char *symbol)
         return result(#symbol);                                                                              \
     }
 
-/* 1 ms; or FAKE_MS, with some noise: 1 % up or down, now and then much more. */
+/* Returns the time between two events: 1 ms, or FAKE_MS with noise: up to 1 % more or less, and sometimes much more. */
 static float elapsed(void)
 {
     static unsigned state = 1;
@@ -63,10 +64,9 @@ static float elapsed(void)
     }
 
 static int something;
-static _Thread_local cu_context current; /* the stack of contexts is one deep */
+static _Thread_local cu_context current; /* the stack of contexts, which holds one at most */
 
-/* What a launch gets: the grid, the threads, the bytes of shared memory, and where the module
- * is PTX, each parameter. */
+/* Prints a launch: the grid, the threads, the bytes of shared memory, and, if the module is PTX, each parameter. */
 static void trace_launch(const char *image, const unsigned *sizes, void *const *params)
 {
     printf("grid %u %u %u threads %u shared %u:", sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]);
@@ -80,7 +80,6 @@ static void trace_launch(const char *image, const unsigned *sizes, void *const *
     puts("");
 }
 
-/* Where a refusal leaves the assembler's words. */
 /* Appends to the file FAKE_LOADED whether the image is PTX or machine code. */
 static void note_loaded(const void *image)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* failures.c: five kernels, each compiled, loaded, launched and released repeatedly, while one allocation or
- * one call of the driver fails: the first one, then the second, until a run succeeds. Every failure is
- * reported with its reason, and everything is released. Needs the driver without a GPU (cuda.c) as
- * libcuda.so.1. */
+/* failures.c: compiles, loads, launches and releases five kernels repeatedly, while one allocation or one call of the
+ * driver fails: in the first run the first one, then the second, until a run succeeds. Every failure must be reported
+ * with its reason, and everything must be released. The test needs the driver without a GPU (cuda.c) as libcuda.so.1.
+ */
 #include "neso.h"
 #include "tests/cli/driver/fake.h"
 
@@ -62,7 +62,7 @@ static const struct {
     {"atomics", "*fp32:16, *fp32:16, *i32:16, i32, 256"},
 };
 
-/* Calls whose refusal is no failure: the code goes on without, or is past caring. */
+/* Calls whose failure is not reported: neso works without them, or calls them only to release something. */
 static const char *const forgiven[] = {"cuDriverGetVersion",    "cuCtxGetCurrent",
                                        "cuCtxPopCurrent_v2",    "cuDevicePrimaryCtxRelease_v2",
                                        "cuModuleUnload",        "cuCtxPushCurrent_v2" /* to unload */,
@@ -71,7 +71,7 @@ static const char *const forgiven[] = {"cuDriverGetVersion",    "cuCtxGetCurrent
 enum { BYTES = 1 << 16 };
 
 static int passed, failed;
-static const char *now; /* what is done, for messages */
+static const char *now; /* the name of the current kernel, for messages */
 
 static void check(int good, const char *what, long at)
 {
@@ -109,7 +109,7 @@ static void release(void *user, void *memory, size_t bytes)
 
 static neso_status launch(neso_context *ctx, neso_kernel *kernel, uint64_t memory)
 {
-    /* The second has no elements: a matrix without is no business of a tensor map. */
+    /* The second number is 0, an empty matrix, for which no tensor map can be encoded. */
     static const int32_t numbers[] = {64, 0, 64};
     const uint32_t grid[3] = {1, 1, 1};
     neso_error error = {.size = sizeof error};
@@ -204,8 +204,8 @@ static void fail_allocations(struct fake *fake, int which, const char *cache)
 
 static int is_forgiven(const char *call)
 {
-    /* Two kernels are made of it, one for few programs; where that one does not load, the other does its
-     * work. */
+    /* Two variants of the product are compiled, one of them for small grids; if that one cannot be loaded, the other
+     * is launched. */
     static const char loading[] = "cuModuleLoadDataEx cuModuleGetFunction cuFuncSetAttribute";
     if (strcmp(now, "matmul") == 0 && strstr(loading, call))
         return 1;
@@ -215,7 +215,8 @@ static int is_forgiven(const char *call)
     return 0;
 }
 
-/* A driver that grants no more shared memory means that the kernel is too large. */
+/* Returns the status that a refused call must give. If the driver does not grant more shared memory, the kernel is too
+ * large. */
 static neso_status wanted(const char *refused)
 {
     if (!refused)
@@ -242,7 +243,7 @@ static void fail_calls(struct fake *fake, int which, const char *cache)
     check(!fake->refused && n > 10, "a run gets by", n);
 }
 
-/* With a folder, the runs find there what the ones before left. */
+/* The argument is a folder of the cache, in which later runs find what earlier ones wrote. */
 int main(int argc, char **argv)
 {
     const char *cache = argc > 1 ? argv[1] : NULL;

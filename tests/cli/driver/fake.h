@@ -4,9 +4,9 @@
 #define FAKE_H
 
 struct fake {
-    long until;          /* this many calls from now one is refused; 0: none is */
-    const char *refused; /* the one */
-    long held;           /* contexts, memory, modules, links and events that were not given back */
+    long until;          /* the call to refuse: 1 is the next one; 0: none */
+    const char *refused; /* the name of the refused call */
+    long held;           /* the number of contexts, memory blocks, modules, links and events that are not released */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* dispatch.c: launches kernel[grid](arguments) without executing Python code if an equal call was made before.
  *
- *     arguments ─► one slot a parameter ─► a key (key.h): what Triton specializes on ─► the table ─► values ─► neso_launch
+ *     arguments ─► a slot for each parameter ─► a key (key.h): what Triton specializes on ─► table ─► values ─► neso_launch
  *
  * Unusual calls (hooks, a first call, a wrong argument) go to `slow`, which is JITFunction.run;
  * `remember` then enters the kernel that it compiled into the table. A key distinguishes at least as much as Triton's key,
@@ -16,7 +16,7 @@
 
 enum { TABLE_MOST = 4096 };
 
-/* Vector calls are in the stable ABI from 3.12 on; from 3.9 they have been the same. */
+/* Python's headers declare vector calls for the stable ABI from 3.12 on; their ABI is the same from 3.9 on. */
 typedef PyObject *(*vector_call)(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
 enum { HAVE_VECTORCALL = 1 << 11 };
 #define FLAG_OF_VECTORCALL ((size_t)1 << (8 * sizeof(size_t) - 1))
@@ -24,7 +24,7 @@ enum { HAVE_VECTORCALL = 1 << 11 };
 /* The objects that a dispatch owns. */
 enum held {
     NAMES,    /* a tuple of interned strings */
-    DEFAULTS, /* a tuple; the type Dispatch itself stands for none */
+    DEFAULTS, /* a tuple; the type Dispatch marks a parameter without a default */
     SLOW,
     REMEMBER,
     FAIL,
@@ -160,7 +160,7 @@ static uint64_t hash_of(const uint64_t *words, int n)
     return h;
 }
 
-/* The table's place for a key: its entry, or the empty place where the entry belongs. */
+/* Returns the place in the table that holds the entry of a key, or the empty place for a new entry. */
 static struct entry **find(const struct dispatch *d, uint64_t hash, const uint64_t *words, int n)
 {
     int i = (int)(hash & (uint64_t)(d->capacity - 1));
@@ -222,7 +222,8 @@ static PyObject *kept_tuple(const struct key *k)
     return t;
 }
 
-/* Enters the kernel that `slow` has compiled: `found` is (address of neso_launch, kernel's address, plan). */
+/* Adds an entry for the kernel that `slow` has compiled: `found` is (address of neso_launch, kernel's address, plan).
+ * */
 static int enter(struct dispatch *d, const struct key *k, PyObject *kernel, PyObject *found)
 {
     struct entry *e = calloc(1, sizeof *e);
@@ -250,7 +251,7 @@ static int enter(struct dispatch *d, const struct key *k, PyObject *kernel, PyOb
 
 /* -- calls -- */
 
-/* A look into os.environ's dictionary takes a tenth of getenv's time in a large environment. */
+/* Is TRITON_DEBUG set? In a large environment, os.environ's dictionary takes a tenth of the time of getenv. */
 static int is_debugging(const struct dispatch *d)
 {
     const char *word = NULL;
@@ -353,7 +354,7 @@ static PyObject *launch(struct call *c, struct entry *e, PyObject *grid)
     return NULL;
 }
 
-/* Notes the types of arrays, so that the next call need not ask. */
+/* Adds the types of arrays to d->tensor_types, by which the next call recognizes arrays. */
 static void note_types(struct dispatch *d, PyObject *types)
 {
     for (Py_ssize_t i = 0; i < PyTuple_Size(types) && d->ntypes < TENSOR_TYPES_MOST; i++) {
@@ -368,7 +369,8 @@ static void note_types(struct dispatch *d, PyObject *types)
     }
 }
 
-/* Enters the kernel that a slow call gave, if `remember` says how it is launched: (launch, kernel, plan, globals, types). */
+/* Calls the Python function `remember`, and adds an entry for the kernel of a slow call if the function returns how to
+ * launch it: (launch, kernel, plan, globals, types). */
 static int remember(struct dispatch *d, PyObject *kernel, PyObject *args, PyObject *kwargs)
 {
     PyObject *found = PyObject_CallFunctionObjArgs(d->held[REMEMBER], kernel, args, kwargs, NULL);
@@ -391,7 +393,7 @@ static int remember(struct dispatch *d, PyObject *kernel, PyObject *args, PyObje
     return good;
 }
 
-/* The call as Python makes it. */
+/* Makes the call in Python; with `may_keep`, adds an entry for the kernel. */
 static PyObject *call_slow(struct bound *b, PyObject *args, PyObject *kwargs, int may_keep)
 {
     struct dispatch *d = (struct dispatch *)b->dispatch;
@@ -405,7 +407,7 @@ static PyObject *call_slow(struct bound *b, PyObject *args, PyObject *kwargs, in
 
 enum outcome { LAUNCHED, NEW_KEY, UNUSUAL };
 
-/* LAUNCHED: *result is the result of the call; otherwise Python must make the launch. */
+/* Makes the call in C if possible. LAUNCHED: *result is the result of the call; else Python must make the call. */
 static enum outcome call_fast(struct bound *b, const struct given *g, PyObject **result)
 {
     struct dispatch *d = (struct dispatch *)b->dispatch;
@@ -431,7 +433,7 @@ static PyObject *bound_call(PyObject *self, PyObject *args, PyObject *kwargs)
     return o == LAUNCHED ? result : call_slow(b, args, kwargs ? kwargs : Py_None, o == NEW_KEY);
 }
 
-/* A vector call's arguments as a tuple and a dictionary, for Python. */
+/* Makes a vector call in Python, with its arguments as a tuple and a dictionary. */
 static PyObject *call_unpacked(struct bound *b, PyObject *const *args, Py_ssize_t n, PyObject *names,
                                int may_keep)
 {
@@ -509,7 +511,7 @@ static void object_free(PyObject *self)
     Py_DECREF(type);
 }
 
-/* A kernel owns its dispatch, whose functions own the kernel: Python's collector has to see that. */
+/* Visits all owned objects for Python's collector: a kernel owns its dispatch, whose functions own the kernel. */
 static int dispatch_traverse(PyObject *self, visitproc visit, void *arg)
 {
     struct dispatch *d = (struct dispatch *)self;
@@ -545,7 +547,7 @@ static void dispatch_free(PyObject *self)
     object_free(self);
 }
 
-/* kernel[grid]: the object that is then called. */
+/* Returns kernel[grid], an object that launches the kernel when it is called. */
 static PyObject *dispatch_at(PyObject *self, PyObject *grid)
 {
     allocfunc allocate = (allocfunc)PyType_GetSlot((PyTypeObject *)bound_class, Py_tp_alloc);

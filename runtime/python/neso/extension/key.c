@@ -17,7 +17,7 @@ enum word_kind {
     WORD_constants,
     WORD_descriptor,
     WORD_double,
-    WORD_tensor /* and one more: aligned */
+    WORD_tensor /* WORD_tensor + 1: an aligned tensor */
 };
 
 enum { RANK_MOST = 5, DEPTH_MOST = 16 };
@@ -137,7 +137,7 @@ static int is_tensor(const struct key *k, PyObject *x)
     return 0;
 }
 
-/* Adds an array on a GPU, of a type that an earlier call had. */
+/* Adds an array on a GPU. Returns 0 if x is not one, or if its type is not in k->tensor_types. */
 static int add_tensor(struct key *k, PyObject *x, uint8_t flags)
 {
     uint64_t address;
@@ -153,11 +153,12 @@ static int add_tensor(struct key *k, PyObject *x, uint8_t flags)
     int aligned = !(flags & (NO_SPECIALIZE | NO_ALIGN)) && address % 16 == 0;
     object_word(k, WORD_tensor + (aligned ? 1u : 0u), dtype);
     place(k, x, address);
-    Py_DECREF(dtype); /* the tensor has it; it is kept when it is entered */
+    Py_DECREF(dtype); /* the tensor owns it; an entry of the table will own it too */
     return 1;
 }
 
-/* The integers of the list or tuple that is x's attribute; -1: it is something else. */
+/* Reads the integers of the list or tuple in x's attribute `name`, and returns how many there are; -1: the attribute is
+ * something else. */
 static int read_numbers(PyObject *x, PyObject *name, long long numbers[RANK_MOST])
 {
     PyObject *list = PyObject_GetAttr(x, name);
@@ -177,7 +178,8 @@ static int read_numbers(PyObject *x, PyObject *name, long long numbers[RANK_MOST
     return n;
 }
 
-/* A descriptor on the host: its type is the array's, the block's extents and the padding; its values are numbers. */
+/* Adds a descriptor of the host. Its words are the array's type, the block's extents and the padding; its values are
+ * the array's address, its sizes and its strides. */
 static int add_descriptor(struct key *k, PyObject *x)
 {
     long long shape[RANK_MOST], strides[RANK_MOST], block[RANK_MOST];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* key.h: the arguments of one call as a key (what Triton specializes on) and as values.
  *
- * A place is one scalar among the arguments, in order: a parameter, an element of a tuple, or of a descriptor its base, its
- * sizes, its strides but the last. `neso/launches.py` numbers them alike. */
+ * A place is one scalar among the arguments, in order: a parameter, an element of a tuple, or a descriptor's base, one
+ * of its sizes, or one of its strides except the last. neso/launches.py numbers places in the same way. */
 #ifndef NESO_PYTHON_KEY_H
 #define NESO_PYTHON_KEY_H
 
@@ -31,23 +31,24 @@ struct given {
 
 struct key {
     PyObject *const
-        *tensor_types; /* the types that count as arrays on a GPU, if they say that they are there */
+        *tensor_types; /* types of arrays; an array on a GPU has the attribute is_cuda */
     int ntypes;
     int is_full; /* the arguments did not fit */
     int nwords, nkept, nplaces;
     uint64_t words[WORDS_MOST];
-    PyObject *kept[KEPT_MOST];     /* borrowed: whose addresses are in the words */
-    uint64_t values[PLACES_MOST];  /* of numbers and addresses */
-    PyObject *places[PLACES_MOST]; /* borrowed; NULL: the value says all */
+    PyObject *kept[KEPT_MOST];     /* borrowed: the objects whose addresses are in the words */
+    uint64_t values[PLACES_MOST];  /* for each place its number or address */
+    PyObject *places[PLACES_MOST]; /* borrowed: for each place its object; NULL: the value suffices */
 };
 
 void key_begin(struct key *k, PyObject *const *tensor_types, int ntypes);
 void key_number(struct key *k, uint64_t x);
 /* Adds a constant: a number by its value, a tuple by its elements, another object by its address. */
 void key_constant(struct key *k, PyObject *x);
-/* Adds an argument of a parameter with these flags. False: only Python can specialize it; an exception may be set. */
+/* Adds the argument of a parameter with these flags. Returns 0 if only Python can specialize it; an exception may then
+ * be set. */
 int key_argument(struct key *k, PyObject *x, uint8_t flags);
-/* Makes the strings for reading attributes. False: there is no memory. */
+/* Makes the strings that name attributes. Returns 0 if there is no memory. */
 int key_ready(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.h: the plan that converts the arguments of Python to values for neso_launch, which both kinds of launches use.
  *
- * The extension is built against Python's stable ABI (3.9): one file serves every Python from then on. It is not linked with
- * libneso: whoever makes a plan passes the address of neso_launch. */
+ * The extension is built against Python's stable ABI of 3.9, so that one file serves Python 3.9 and all later versions.
+ * It is not linked with libneso: the code that makes a plan passes the address of neso_launch. */
 #ifndef NESO_PYTHON_LAUNCH_H
 #define NESO_PYTHON_LAUNCH_H
 
@@ -16,14 +16,16 @@
 
 enum { VALUES_MOST = 128 };
 
-/* One value of a launch: the argument (in a Dispatch: the place, see key.h) that it comes from, and what becomes of it: 'P' an address, 'i' an integer of at most
- * 8 bytes, 'f' a float, 'd' a double, 'h' a float16, 'b' a bfloat16, '1' the number 1 of no argument. */
+/* One value of a launch: the argument (in a Dispatch: the place, see key.h) that it comes from, and the kind of value
+ * to which the argument is converted: 'P' an address, 'i' an integer of at most 8 bytes, 'f' a float, 'd' a double, 'h'
+ * a float16, 'b' a bfloat16; '1' is the number 1, which comes from no argument. */
 struct plan_entry {
     uint8_t argument;
     char kind;
 };
 
-/* How one compiled kernel is launched. The Python objects that keep the kernel alive belong to whoever holds the plan. */
+/* How one compiled kernel is launched. The owner of the plan also owns the Python objects that keep the kernel alive.
+ * */
 struct plan {
     neso_status (*launch)(neso_kernel *, const uint32_t *, void *, const void *const *, neso_error *);
     neso_kernel *kernel;
@@ -31,16 +33,18 @@ struct plan {
     struct plan_entry entries[VALUES_MOST];
 };
 
-/* From (address of neso_launch, address of the kernel, bytes of argument and kind in turn). False: an exception is set. */
+/* Makes a plan from the address of neso_launch, the address of the kernel, and bytes: for each value its argument and
+ * its kind. Returns 0 with an exception set on a failure. */
 int plan_read(struct plan *p, PyObject *launch, PyObject *kernel, PyObject *entries);
-/* Converts a Python object to a value of the given kind. False: an exception is set. */
+/* Converts a Python object to a value of the given kind. Returns 0 with an exception set on a failure. */
 int plan_value(char kind, PyObject *x, uint64_t *value);
-/* values[i] is the plan's entry i. False: an exception is set, made by `fail(status, message)`. */
+/* Launches the kernel with values[i] for entry i of the plan. On a failure returns 0 with an exception set, which the
+ * Python function fail(status, message) makes. */
 int plan_launch(const struct plan *p, const uint32_t grid[3], void *stream, const uint64_t *values,
                 PyObject *fail);
 /* Converts Python's number for a CUstream. */
 int stream_of(PyObject *x, void **stream);
-/* Reads an extent of a grid. False: it is not a number from 0 to 2^32 - 1, and an exception is set. */
+/* Reads an extent of a grid. If x is not a number from 0 to 2^32 - 1, returns 0 with an exception set. */
 int extent_of(PyObject *x, uint32_t *extent);
 
 PyObject *launcher_type(void);

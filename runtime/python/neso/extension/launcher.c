@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* launcher.c: CompiledKernel.run: run(grid_0, grid_1, grid_2, stream, function, metadata, launch metadata, enter, exit, *arguments). */
+/* launcher.c: implements CompiledKernel.run, which launches a compiled kernel with arguments from Python:
+ *
+ *     run(grid_0, grid_1, grid_2, stream, function, metadata, launch metadata, enter hook, exit hook, *arguments) */
 #include "runtime/python/neso/extension/launch.h"
 
 enum { BEFORE_ARGUMENTS = 9 };
@@ -35,7 +37,7 @@ static void launcher_free(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Calls a hook, unless it is None or a chain of none. */
+/* Calls a hook with `metadata`, unless the hook is None or an empty chain of hooks. */
 static int call_hook(PyObject *hook, PyObject *metadata)
 {
     if (hook == Py_None)

@@ -12,7 +12,7 @@ static int read_address(PyObject *x, void *to)
     void *address = PyLong_AsVoidPtr(x);
     if (!address && PyErr_Occurred())
         return 0;
-    memcpy(to, &address, sizeof address); /* POSIX promises that the bits are a function's too */
+    memcpy(to, &address, sizeof address); /* POSIX guarantees that a function's address has the same bits */
     return 1;
 }
 
@@ -45,8 +45,8 @@ static uint64_t bits_of(char kind, double x)
     return value;
 }
 
-/* A number rounded to nearest even to `digits` bits behind the point and exponents from `least` on; as float16 (10, -14) or bfloat16
- * (7, -126) have them. False: it is too large. */
+/* Gives the bits of x, rounded to nearest even, in a format of 16 bits with `digits` fraction bits and the exponents
+ * from `least` on: 10 and -14 for float16, 7 and -126 for bfloat16. Returns 0 if x is too large. */
 static int short_bits(double x, int digits, int least, uint64_t *value)
 {
     uint64_t sign = signbit(x) ? 0x8000 : 0, infinity = (uint64_t)0x7FFF >> digits << digits;
@@ -64,7 +64,7 @@ static int short_bits(double x, int digits, int least, uint64_t *value)
 
 static int short_float(char kind, double x, uint64_t *value)
 {
-    float single = (float)x; /* through which a bfloat16 is rounded, as PyTorch does */
+    float single = (float)x; /* like PyTorch, rounds to float before it rounds to bfloat16 */
     if (kind == 'h' ? short_bits(x, 10, -14, value)
                     : (isinf(x) || !isinf(single)) && short_bits(single, 7, -126, value))
         return 1;
@@ -78,7 +78,7 @@ static int integer(PyObject *x, uint64_t *value)
     return *value != (uint64_t)-1 || !PyErr_Occurred();
 }
 
-/* Gets the address of an array without data_ptr() from its other interfaces. */
+/* Gets the address of an array that has no data_ptr() from its other interfaces. */
 static PyObject *address_by_python(PyObject *x)
 {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError))
@@ -90,7 +90,7 @@ static PyObject *address_by_python(PyObject *x)
     return found;
 }
 
-/* An array's address; numbers are addresses themselves, None is 0. */
+/* Gives an array's address; a number is an address itself, and None is 0. */
 static int address(PyObject *x, uint64_t *value)
 {
     *value = 0;

@@ -32,7 +32,7 @@ def get_iterable_path(iterable, path):
 
 
 def find_paths_if(iterable, pred):
-    """The paths (tuples of indices) of the items below for which pred(path, item) is true."""
+    """Returns the paths (tuples of indices) of the items in nested lists and tuples for which pred(path, item) is true."""
     found = []
 
     def walk(x, path):

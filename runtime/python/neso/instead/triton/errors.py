@@ -3,4 +3,4 @@
 
 
 class TritonError(Exception):
-    """What all errors of triton have in common."""
+    """The base class of all errors of triton."""

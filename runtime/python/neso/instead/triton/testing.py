@@ -207,7 +207,7 @@ class Mark:
 
 
 def perf_report(benchmarks):
-    """A decorator: the function's .run() measures what the benchmarks say."""
+    """A decorator that gives the function a method run(), which measures the benchmarks and reports the results."""
     return lambda fn: Mark(fn, benchmarks)
 
 

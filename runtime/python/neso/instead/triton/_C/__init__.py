@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""triton._C in neso: there is no compiled part; libtriton is what torch asks for."""
+"""triton._C in neso, which has no compiled part: torch imports its module libtriton."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.backends.compiler in neso: targets, and what a backend answers."""
+"""triton.backends.compiler in neso: targets, and the base class of backends."""
 from dataclasses import dataclass
 from enum import Enum
 from typing import Union
@@ -29,7 +29,7 @@ class BaseBackend:
 
     @staticmethod
     def parse_attr(desc):
-        """A specialization's letters as attributes: "D" is divisible by 16."""
+        """Returns the attributes for a specialization's letters: "D" means divisible by 16."""
         return [["tt.divisibility", 16]] if "D" in desc else []
 
     @staticmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.backends.driver in neso: what a driver answers."""
+"""triton.backends.driver in neso: the base class of drivers."""
 
 
 class DriverBase:

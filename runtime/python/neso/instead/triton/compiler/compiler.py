@@ -74,7 +74,7 @@ BOOLS = {"u1": "i1", "*u1": "*i1", "*ku1": "*ki1"}
 
 
 def debug_of(options):
-    """Returns which checks a kernel has, in neso_compile_options's words: those of overflow can be left out, as Inductor does."""
+    """Returns neso_compile_options.debug for a kernel's options: 1 with checks of overflow, 2 without them, as Inductor asks for."""
     return (1 if options.sanitize_overflow else 2) if options.debug else 0
 
 
@@ -233,7 +233,7 @@ _METADATA = {}
 
 
 def metadata_of(values):
-    """A named tuple, one class for each set of fields."""
+    """Returns the values as a named tuple; equal sets of fields share one class."""
     names = tuple(sorted(values))
     kind = _METADATA.setdefault(names, namedtuple("KernelMetadata", names))
     return kind(**values)

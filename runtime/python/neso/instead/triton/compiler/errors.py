@@ -4,7 +4,7 @@ from ..errors import TritonError
 
 
 class CompilationError(TritonError):
-    """Its text is the compiler's: the place, the line, what was found and expected."""
+    """A kernel cannot be compiled. The error's text is the compiler's message, with the place and the source line."""
 
     def __init__(self, src, node=None, error_message=None):
         super().__init__(src, node, error_message)
@@ -16,7 +16,7 @@ class CompilationError(TritonError):
 
 
 class CompileTimeAssertionFailure(CompilationError):
-    """tl.static_assert failed."""
+    """A tl.static_assert has failed."""
 
 
 class UnsupportedLanguageConstruct(CompilationError):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """triton.runtime._allocation in neso: allocators of workspaces.
 
-neso's kernels need no workspace: an allocator is kept for whoever asks for it, and none is called.
+neso's kernels need no workspace: a program can set and read an allocator, which is never called.
 """
 from contextvars import ContextVar
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.runtime._async_compile in neso: kernels compiled by an executor's threads, asked for when they are needed.
+"""triton.runtime._async_compile in neso: compiles kernels in an executor's threads; a launch waits for its kernel.
 
     with triton.AsyncCompileMode(ThreadPoolExecutor()):
         kernel.warmup(...)          returns at once; at the end of the block all are compiled
@@ -11,7 +11,7 @@ active_mode = ContextVar("async_compile_active_mode", default=None)
 
 
 class FutureKernel:
-    """A kernel that is being compiled; `finish` is told of it once."""
+    """A kernel that is being compiled; `finish` is called with it once."""
 
     def __init__(self, finalize_compile, future):
         self.finalize_compile, self.future, self.kernel = finalize_compile, future, None

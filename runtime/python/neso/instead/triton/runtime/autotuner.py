@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.runtime.autotuner in neso: configurations tried out, and parameters computed from others."""
+"""triton.runtime.autotuner in neso: chooses configurations by timing them, and computes parameters from others."""
 import functools
 import hashlib
 import inspect
@@ -94,7 +94,7 @@ class Autotuner(KernelInterface):
             self._do_bench = lambda call, quantiles: testing.do_bench(call, warmup=25 if warmup is None else warmup, rep=rep,
                                                                       quantiles=quantiles)
 
-    # Tensors that a kernel adds to, or overwrites, are the same before each try.
+    # These functions give tensors that a kernel changes the same contents before each trial.
 
     def _prepare(self, kwargs, reset_only=False):
         for name in self.reset_to_zero:
@@ -148,7 +148,7 @@ class Autotuner(KernelInterface):
         return fn, hashlib.sha256("-".join(parts).encode()).hexdigest()
 
     def check_disk_cache(self, tuning_key, configs, bench_fn):
-        """True: the times of an earlier process are taken."""
+        """Returns True if it has found, and taken over, the times that an earlier process measured."""
         if not tuning_key or any(c.pre_hook for c in configs):
             bench_fn()
             return False
@@ -167,7 +167,7 @@ class Autotuner(KernelInterface):
         return False
 
     def _key(self, kwargs):
-        """The values of the arguments named in `keys`, then the types of all arrays, in the order of the call."""
+        """Returns the values of the arguments named in `keys`, then the types of all arrays, in the order of the call."""
         nargs, names = self.nargs, self._names
         named = nargs if kwargs.keys().isdisjoint(names) else {**nargs, **{k: x for k, x in kwargs.items() if k in names}}
         return (*[named[k] for k in self.keys if k in named], *[dtype_name(x.dtype) for x in named.values() if hasattr(x, "dtype")])
@@ -260,7 +260,7 @@ class Autotuner(KernelInterface):
 
 def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None,
              rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
-    """A decorator: for each value of the arguments named in `key` the fastest of `configs` is found, and kept."""
+    """A decorator that finds the fastest of `configs` for each combination of values of the arguments named in `key`."""
 
     def decorate(fn):
         return Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook=pre_hook, post_hook=post_hook,
@@ -281,5 +281,5 @@ class Heuristics(KernelInterface):
 
 
 def heuristics(values):
-    """A decorator: parameters by name, each computed from the arguments of the launch."""
+    """A decorator that computes parameters: `values` has, by name, functions of the launch's arguments."""
     return lambda fn: Heuristics(fn, fn.arg_names, values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.runtime.driver in neso: the driver that launches go through."""
+"""triton.runtime.driver in neso: the driver that launches use."""
 from .. import knobs
 from ..backends import backends, select_driver
 

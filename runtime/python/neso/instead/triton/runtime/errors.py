@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.runtime.errors in neso: what launches raise."""
+"""triton.runtime.errors in neso: the errors that launches raise."""
 from ..errors import TritonError
 
 

@@ -4,5 +4,5 @@ from .jit import JITFunction
 
 
 class InterpretedFunction(JITFunction):
-    """A kernel that the interpreter runs, tensors on a GPU being copied there and back."""
+    """A kernel that the interpreter runs; tensors on a GPU are copied to the CPU and back."""
     device = "interpreter"

@@ -69,7 +69,7 @@ def _specialize_int(x, specialize_value, align):
 
 
 def specialize_impl(backend, arg, is_const=False, specialize_value=True, align=True):
-    """(type, promise) of an argument: ("*fp32", "D"), ("i32", ""), ("constexpr", 1)."""
+    """Returns (type, promise) of an argument: ("*fp32", "D"), ("i32", ""), ("constexpr", 1)."""
     kind = type(arg)
     if kind is int:
         return _specialize_int(arg, specialize_value, align)
@@ -162,7 +162,7 @@ class KernelParam:
 
     @cached_property
     def annotation_type(self):
-        """The type that the annotation demands, or ""."""
+        """Returns the type that the annotation demands, or ""."""
         plain = self.annotation[2:] if self.annotation.startswith("*k") else self.annotation.lstrip("*")
         return self.annotation if plain in type_canonicalisation_dict.values() else ""
 
@@ -341,7 +341,7 @@ class JITCallable:
 
     @property
     def cache_key(self):
-        """A digest of its text, of what it calls, and of its constants."""
+        """Returns a digest of the function's text, of the functions that it calls, and of its constants."""
         from ..language.core import constexpr
         with self._hash_lock:
             if self.hash is not None:

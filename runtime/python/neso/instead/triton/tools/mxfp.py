@@ -6,7 +6,7 @@ _E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
 
 class MXFP4Tensor:
-    """Elements of E2M1, a byte each in `data`: sign, exponent, mantissa in its low 4 bits."""
+    """A tensor of E2M1 numbers. Each has a byte in `data`, with its sign, exponent and mantissa in the low 4 bits."""
 
     def __init__(self, data=None, size=None, device=None):
         assert data is not None or size is not None, "Either parameter data or size must be provided"
@@ -23,22 +23,22 @@ class MXFP4Tensor:
         return self
 
     def to(self, dtype):
-        """As floats: only to torch.float32."""
+        """Returns the numbers as floats; `dtype` must be torch.float32."""
         assert dtype == torch.float32, "Currently only float32 is supported for f4e2m1 to float conversion"
         values = torch.tensor(_E2M1, dtype=dtype, device=self.data.device)[(self.data & 7).long()]
         return torch.where(self.data & 8 != 0, -values, values)
 
     @staticmethod
     def _encode(x):
-        """The nearest element; halfway the even one; what is too large the largest."""
+        """Returns the codes of the nearest numbers; a tie gives the even code, and a number that is too large the largest one."""
         size = x.abs().float()
         bounds = torch.tensor([(a + b) / 2 for a, b in zip(_E2M1, _E2M1[1:])], device=x.device)
-        code = torch.bucketize(size, bounds)                   # halfway is below
-        halfway = (size[..., None] == bounds[1::2]).any(-1)    # from an odd element the even one above
+        code = torch.bucketize(size, bounds)                   # rounds a tie down
+        halfway = (size[..., None] == bounds[1::2]).any(-1)    # ties whose lower code is odd round up
         return ((code + halfway).clamp(max=7) | torch.where(torch.signbit(x), 8, 0)).to(torch.uint8)
 
     def to_packed_tensor(self, dim):
-        """Two elements a byte along dim, the first in the low bits; the last one alone if their number is odd."""
+        """Packs two elements along `dim` into each byte, the first in the low bits. If their number is odd, the last byte has one."""
         data = self.data
         if data.shape[dim] % 2:
             data = torch.cat([data, torch.zeros_like(data.narrow(dim, 0, 1))], dim)
@@ -54,7 +54,7 @@ class MXFP4Tensor:
 
 
 class MXScaleTensor:
-    """Powers of two by their exponents, E8M0: 2^(x - 127); 255 is NaN."""
+    """A tensor of E8M0 numbers: the byte x stands for 2^(x - 127), and 255 for NaN."""
 
     def __init__(self, data=None, size=None, device=None):
         assert data is not None or size is not None, "Either parameter data or size must be provided"
@@ -67,7 +67,7 @@ class MXScaleTensor:
             self.data = self._encode(data)
 
     def random(self, low=None, high=None):
-        """Between two scales, as exponents."""
+        """Sets random powers of two between `low` and `high`."""
         first = 0 if low is None else max(0, int(torch.log2(torch.tensor(low))) + 127)
         last = 254 if high is None else min(254, max(0, int(torch.log2(torch.tensor(high))) + 127))
         assert first <= last, "Low must be less than or equal to high"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.tools.tensor_descriptor in neso: tensors as a launch passes them by blocks."""
+"""triton.tools.tensor_descriptor in neso: descriptors, through which kernels access a tensor block by block."""
 from dataclasses import dataclass
 from typing import Any, List
 
