@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# neso: `make run` builds and runs the fused softmax; `make test` tests. Nothing but gcc (or clang) and make is needed.
-# Another machine's build: make CC=aarch64-linux-gnu-gcc; the other tools of the toolchain follow from CC. `make V=1` shows the commands.
+# neso: `make run` builds and runs the fused softmax; `make test` tests. Only gcc (or clang) and make are needed.
+# `make CC=aarch64-linux-gnu-gcc` builds for another machine; the names of the other tools follow from CC.
+# `make V=1` shows the commands.
 BUILD   ?= build
 CC      ?= gcc
 CFLAGS  ?= -O2 -g
@@ -10,12 +11,12 @@ VERSION  = 0.1
 SONAME   = libneso.so.0
 LDLIBS   = -lm -ldl -lpthread
 STRICT   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
-# Padding takes 65 KB of the library and saves no time. Inlining functions that are not declared inline takes 78 KB and saves 4 %
-# of the time from source to PTX. (clang knows one of the three flags of padding.)
+# Without these flags, padding adds 65 KB to the library and saves no time; inlining functions that are not declared inline
+# adds 78 KB and saves 4 % of the time from source to PTX. (clang knows only one of the three flags about padding.)
 DENSE    = -fno-align-functions -fno-align-jumps -fno-align-loops -fno-inline-functions -Wno-ignored-optimization-argument
 OURS     = -std=c11 -D_DEFAULT_SOURCE $(STRICT) -fPIC -fvisibility=hidden -fno-asynchronous-unwind-tables -ffunction-sections $(DENSE) -ffp-contract=off -I. -MMD -MP $(SAN)
 
-# aarch64-linux-gnu-gcc: aarch64-linux-gnu-objcopy and so on.
+# With CC=aarch64-linux-gnu-gcc, the tools are aarch64-linux-gnu-objcopy and so on.
 CROSS   := $(if $(findstring -gcc,$(notdir $(CC))),$(firstword $(subst -gcc, ,$(CC)))-)
 OBJCOPY ?= $(CROSS)objcopy
 STRIP   ?= $(CROSS)strip
@@ -45,13 +46,13 @@ $(BUILD)/%.o: %.c Makefile
 $(BUILD)/%.o: $(BUILD)/%.c
 	$(CC) $(CFLAGS) $(OURS) -c $< -o $@
 
-# A text as an array: prelude.py is prelude_py[], ended by a 0. Comments of Python become empty lines, but for the headings of sections.
+# Converts a text to a C array: prelude.py becomes prelude_py[], with a 0 at the end; comments, except headings, become empty lines.
 $(BUILD)/%.c: % Makefile
 	@mkdir -p $(@D)
 	{ echo 'extern const char $(subst .,_,$(*F))[]; const char $(subst .,_,$(*F))[] = {'; \
 	  $(if $(filter %.py,$<),sed '/^ *#/{/^# -- /!s/.*//;}',cat) $< | od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/(char)0x\1, /g'; echo '0};'; } > $@
 
-# Which compiler this is, for the keys of the cache: a digest of its source.
+# Identifies the compiler in keys of the cache by a digest of its source.
 $(BUILD)/build_id.c: $(SOURCES) $(wildcard $(FOLDERS:%=%*.h) $(FOLDERS:%=%*.py))
 	@mkdir -p $(@D)
 	{ echo '#include "runtime/cache.h"'; printf 'const char compiler_build[] = "'; \
@@ -61,7 +62,7 @@ $(BUILD)/inner.a: $(OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# What the library exports is what neso.h marks; the archive is one object with everything else made local.
+# The library exports only what neso.h marks. The archive has one object, in which all other symbols are local.
 $(BUILD)/neso.o: $(OBJECTS)
 	$(LD) -r -o $@ $^
 	$(OBJCOPY) --wildcard --keep-global-symbol='neso_*' $@
@@ -70,7 +71,7 @@ $(BUILD)/libneso.a: $(BUILD)/neso.o
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# Packed, the addresses in tables take 170 KB less. A C library from before 2022 cannot read them: a program is tried.
+# Packed relocations of tables save 170 KB. C libraries from before 2022 cannot read them, so this tries a small program.
 PACKED   = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c - -fPIE -pie -Wl,-z,pack-relative-relocs,--fatal-warnings \
                    -o $(BUILD)/packed 2>/dev/null && $(BUILD)/packed && echo -Wl,-z,pack-relative-relocs)
 $(BUILD)/libneso.so: $(OBJECTS)
@@ -105,7 +106,7 @@ manual: all
 
 # -- Python --
 
-# Launches in C, against Python's stable ABI: one file for every Python from 3.9 on. It is not linked with libneso.
+# The extension that launches kernels. It uses Python's stable ABI (3.9 and later), and is not linked with libneso.
 PYTHON  ?= python3
 LAUNCHES = runtime/python/neso/_launch.abi3.so
 python: $(LAUNCHES)
@@ -115,9 +116,9 @@ $(LAUNCHES): $(wildcard runtime/python/neso/extension/*.[ch]) runtime/neso.h
 wheel: all
 	$(PYTHON) runtime/python/build_wheel.py $(BUILD)
 
-# -- handing it out --
+# -- distribution --
 
-# Everything as one file: `make amalgamation && cc -c build/neso.c`.
+# All sources as one file: `make amalgamation && cc -c build/neso.c`.
 amalgamation: $(BUILD)/neso.c
 $(BUILD)/neso.c: runtime/amalgamate.awk $(SOURCES) $(TEXTS) $(BUILD)/build_id.c
 	cp runtime/neso.h $(BUILD)

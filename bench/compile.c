@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.c: how long source to PTX takes, on one core: in a loop in one context, stage by stage, and as a
- * process of its own (the command, if its path is given). The median of many runs, in milliseconds:
+/* compile.c: measures how long source to PTX takes on one core: stage by stage, in a loop in one context, and as a
+ * process (the command, if its path is given). It prints the median of many runs in milliseconds:
  *
  *     kernel      all    read   trace     opt codegen | process
  *     add        0.31    0.05    0.06    0.12    0.08 |    1.10 */
@@ -91,7 +91,7 @@ static double middle(double *x, int n)
     return x[n / 2];
 }
 
-/* One source to PTX: all, read, trace, opt, codegen. Returns 0 if it fails. */
+/* Compiles a source to PTX, and gives the times of the columns all, read, trace, opt, codegen. Returns 0 if it fails. */
 static int compile(neso_context *ctx, int which, double ms[COLUMNS])
 {
     neso_module *module;
@@ -123,7 +123,7 @@ static int compile(neso_context *ctx, int which, double ms[COLUMNS])
     return 1;
 }
 
-/* The command on a file, start to end; negative if it fails. */
+/* Runs the command on a file, and returns the time of the whole process; negative if it fails. */
 static double run_process(const char *neso, const char *path, int which)
 {
     double start = now_ms();

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.c: what neso_launch adds to cuLaunchKernel: the same kernel in the same context, launched
- * alternately by either, on one thread and on several, each with a stream of its own. The median and the best
- * of many batches, in nanoseconds a launch; a batch is short, so that the driver's queue has room for all of
- * them, and a launch does not wait for those before it:
+/* launch.c: measures the time that neso_launch adds to cuLaunchKernel. Both launch the same kernel in the same context,
+ * alternately, on one thread and on several, each with a stream of its own. It prints the median and the best of many
+ * batches, in nanoseconds for each launch. A batch is short, so that its launches fit in the driver's queue, and no
+ * launch waits for earlier ones:
  *
  *     kernel  threads    driver      neso     added    (best)
  *     plain         1    1800.0    1950.0     150.0     140.0
  *
- * `plain` has 16 arguments; `maps` has as many, and tensor maps, which neso_launch has made for these
- * arguments before and the driver's caller has at hand; `fails` has guards, the last of which does not hold,
- * as a launch before has found, and takes another variant. Exit 1 if on one thread more than 500 ns (1,000
- * with maps) are added, or anything is allocated. Needs a CUDA driver; the tests' own, which does nothing,
- * shows the added time alone (tests/cli/driver/cuda.c, by LD_LIBRARY_PATH). */
+ * `plain` has 16 arguments. `maps` also has tensor maps, which neso_launch has in its cache, and which the caller of
+ * the driver passes ready-made. `fails` has guards, of which the last one fails, so that launches use another variant;
+ * an earlier launch has found that. The exit status is 1 if more than 500 ns (1,000 ns with maps) are added on one
+ * thread, or if a launch allocates memory. The bench needs a CUDA driver; with the tests' driver, which does nothing
+ * (tests/cli/driver/cuda.c, by LD_LIBRARY_PATH), the times are those of neso alone. */
 #include "neso.h"
 
 #include <dlfcn.h>
@@ -61,7 +61,7 @@ static const char source[] =
 
 static const struct {
     const char *name, *signature;
-    double most_ns; /* added on one thread */
+    double most_ns; /* the largest time that may be added on one thread */
     int has_maps;
 } kernels[] = {
     {"plain", FLOATS, 500, 0},
@@ -131,8 +131,8 @@ struct work {
     neso_kernel *kernel;
     void *context, *function, *stream;
     unsigned threads, shared;
-    uint64_t memory;    /* which all pointers point to */
-    int32_t numbers[2]; /* all integers: as neso gets them, as the driver does */
+    uint64_t memory;    /* the address that all pointer arguments have */
+    int32_t numbers[2]; /* the value of all integer arguments: for neso, and for the driver */
     int failed;
     double driver[BATCHES], neso[BATCHES];
 };
@@ -182,7 +182,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All threads at once; the first one's times stand for them. Returns what neso adds in the middle. */
+/* Launches on all threads at once, and prints the times of the first one. Returns the median of the time that neso
+ * adds. */
 static double measure(const struct work *like, const char *name, int threads, int *failed)
 {
     static struct work works[THREADS_MOST];
@@ -204,7 +205,7 @@ static double measure(const struct work *like, const char *name, int threads, in
     return neso - driver;
 }
 
-/* The driver's caller makes no maps, and its K of 0 uses none. */
+/* Compiles a kernel and loads it for both. The caller of the driver passes K = 0, for which no map is used. */
 static int prepare(neso_module *module, int which, neso_kernel **kernel, struct work *w)
 {
     const char *ptx;
@@ -228,7 +229,7 @@ static int prepare(neso_module *module, int which, neso_kernel **kernel, struct 
            cu.find(&w->function, loaded, kernels[which].name) == 0;
 }
 
-/* One thread and several; what neso adds on one. */
+/* Measures on one thread and on several. Returns the time that neso adds on one thread. */
 static double measure_all(struct work *w, int which, int *failed)
 {
     double added = measure(w, kernels[which].name, 1, failed);
@@ -256,7 +257,7 @@ int main(void)
         neso_kernel *kernel = NULL;
         if (!prepare(module, i, &kernel, &w))
             return fputs(neso_error_text(ctx), stderr), 2;
-        batch(&w, 1); /* the first launch makes room for the maps, or the other variant */
+        batch(&w, 1); /* the first launch allocates the cache of maps, or compiles the other variant */
         long before = allocations;
         slow |= measure_all(&w, i, &failed) > kernels[i].most_ns;
         more += allocations - before;

@@ -5,7 +5,7 @@
 #   tests    build; every test program on the GPU, on the interpreter, and, where marked, under Python with the original
 #            Triton, compiled and interpreted (tests/gpu/interpret.py)
 #   bench [GROUP...]   every row of the README's tables, compared with cuBLAS, PyTorch, Triton and PTX written by hand: announced, layouts,
-#            types, decode, softmax, norms, add (bench/peers/bench.py); the last part named
+#            types, decode, softmax, norms, add (bench/peers/bench.py); it must be the last part on the command line
 #   worth    the gain of each transformation: a matmul and a softmax without it
 #   users    kernels in the style of users (bench/programs/users.py), under neso and under Triton
 #   rows     kernels of rows and lanes (bench/programs/rows.py), under neso, Triton and PyTorch, beside a device copy; VARIANTS adds others
@@ -20,7 +20,7 @@
 #   gate     verdicts of neso bench: of 200 calls none is slower than itself, and 3 % more work is found in 19 of 20
 #   sass     disassembly of the kernels that the benches measure (needs nvdisasm)
 #
-# Results go to $OUT where that is set, else to build/gpu. The last line is `N passed, N failed`.
+# Results go to the folder $OUT if it is set, else to build/gpu. The last line is `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 out=${OUT:-build/gpu}
@@ -43,7 +43,7 @@ try() { # NAME SECONDS COMMAND...: the exit code that the file named last expect
 }
 check() { try "$@" && passed=$((passed + 1)) || failed=$((failed + 1)); }
 
-# The same, beside others, a process a core at once: `gather` waits for them and counts.
+# Does the same in the background, with one process on each core; `gather` waits for all of them and counts the results.
 beside() {
     while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
     { try "$@"; echo $? >>"$out/results"; } &

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # tests/rules.mk: how test programs, fuzz targets and generators are built; part of the Makefile.
 #
-# Units and tools see the inner objects; the api's tests see neso.h and the archive, nothing else.
+# Unit tests and tools are linked with the inner objects; tests of the API only with the archive, and see only neso.h.
 USERS    = -std=c11 $(STRICT) $(SAN) $(CFLAGS) -Iruntime
 RANDOM   = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/random/*.c))
 FUZZERS  = $(filter-out replay mutate,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
@@ -31,7 +31,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/inner.a
 	@mkdir -p $(@D)
 	$(LINK) $^ $(LDLIBS) -o $@
 
-# A fuzz target over its corpus; and under the fuzzer: `make fuzz-parse && build/fuzz/fuzz_parse tests/fuzz/parse`.
+# Builds a fuzz target that runs over its corpus. For the fuzzer: `make fuzz-parse && build/fuzz/fuzz_parse tests/fuzz/parse`.
 $(BUILD)/tests/fuzz_baseline $(BUILD)/fuzz_baseline: $(patsubst %,$(BUILD)/runtime/command/%.o,statistics bench_judge bench_pair \
                               bench_figure bench_report bench_rules bench_set)
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/inner.a
@@ -49,7 +49,7 @@ $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/mutate.o $(BUILD)/i
 $(BUILD)/random_kernels: $(RANDOM) $(BUILD)/inner.a
 	$(LINK) $^ $(LDLIBS) -o $@
 
-# What tests/run asks of assembled kernels; it knows nothing of neso.
+# The check of assembled kernels for tests/run; it is not linked with neso.
 $(BUILD)/machine_code: tests/machine_code.c Makefile
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_DEFAULT_SOURCE $(STRICT) -O1 $< -o $@

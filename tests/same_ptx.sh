@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # tests/same_ptx.sh COMMIT|NESO [TARGET...]: checks that a change alters no PTX. Kernels: those of all programs in tests/ and
-# bench/ as they are traced (kept in build/same/ir: remove that folder after programs changed), and the IR files of tests/. Each is
-# compiled by the build of the commit (made in build/same/COMMIT) and by build/neso, for every target: the same bytes, or refused by
-# both. Differences stay in build/same/differs. The last line is `N texts equal, N differ`.
+# bench/ as they are traced (stored in build/same/ir: remove that folder after programs changed), and the IR files of tests/. The build
+# of the commit (made in build/same/COMMIT) and build/neso compile each for every target: both must give the same bytes, or refuse.
+# Differences stay in build/same/differs. The last line is `N texts equal, N differ`.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 [ $# -gt 0 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }

@@ -277,8 +277,8 @@ function showLive(reg) {
 
 /* -- two builds side by side -- */
 
-/* Returns a line without the numbers of registers, labels, layouts and addresses: lines with equal keys count as equal.
- * */
+/* Returns a line without the numbers of registers, labels, layouts and addresses; lines whose results are equal count
+ * as equal. */
 function keyOf(kind, s) {
     if (kind === "python") return s;
     if (kind === "sass")

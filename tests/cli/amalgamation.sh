@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# `make amalgamation`: neso.c and neso.h build alone, as strict C11 without a warning; the command linked with them gives the same
-# PTX and the same tables; a program of three calls, in C and C++, needs nothing else. `make install` suffices for pkg-config.
+# Tests `make amalgamation`: neso.c and neso.h build alone, as strict C11 without a warning; the command linked with them gives the
+# same PTX and the same tables; a program of three calls, in C and C++, needs no other file. `make install` suffices for pkg-config.
 fail=0
 say() { echo "$*"; fail=1; }
 [ "$NESO_BUILD" = build ] || exit 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The costs of the announced kernels in the emulator do not exceed the baseline in git: a rise fails, with its kernel and line.
-# A change that lowers the costs (or raises them for a reason) records the baseline anew:
+# Tests that the costs of the announced kernels in the emulator do not exceed the baseline in git; a failure names kernel and line.
+# A change that lowers the costs (or raises them for a good reason) must record a new baseline:
 #
 #     neso bench bench/programs/announced.py --counts --record FILE && grep -vE '^ (cost [^r]|cost registers)' FILE >bench/baselines/announced.txt
 set -u

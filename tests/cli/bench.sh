@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# neso bench: costs without a GPU, times on a driver that makes them up; verdicts, files, and the exit status that they lead to.
+# Tests neso bench: costs without a GPU, times on a driver that simulates them; verdicts, files, and the resulting exit status.
 set -u
 work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -46,7 +46,7 @@ for _ in range(3):
 print(x[0].item())
 PY
 
-# bench STATUS TEXT ARGUMENT...: what it prints, errors too, has TEXT in it.
+# bench STATUS TEXT ARGUMENT...: runs neso bench, and checks its exit status and that its output or errors contain TEXT.
 bench() {
     local status=$1 text=$2 got; shift 2
     "$NESO_LIMIT" 60 "$NESO" bench "$@" >out 2>&1 </dev/null
@@ -92,7 +92,7 @@ bench 0 'bound kept: scale: run.shared_conflicts <= 0, found 0' counted.py --cou
 sed 's/ cost run.global_sectors .*/ cost run.global_sectors 7/; s/ key .*/ key 0000000000000001/' counts.txt >counts7.txt
 bench 1 '^SLOWER .* run.global_sectors 7 -> ' counted.py --counts --baseline counts7.txt
 
-# -- with one: times --
+# -- with a GPU: times --
 export LD_LIBRARY_PATH=$work FAKE_MS=1
 mkdir kept
 bench 0 '^NEW +scale/lines/N=4096/Triton +[01]\.[0-9]+$' scale.py plain.py --record kept
@@ -149,7 +149,7 @@ bench 2 'cannot make the folder no/such' scale.py --history no/such --commit x
 bench 2 'cannot read none: ' --history none
 export NESO_DEVICE=best
 
-# -- bad use --
+# -- bad usage --
 sed 's/^gpu Fake/gpu Other/' kept/Fake-GPU.txt >other.txt
 bench 2 'other.txt is of another GPU: Other GPU, and this is Fake GPU' scale.py --baseline other.txt
 bench 2 'cannot read nothing.txt: .*--record makes it' scale.py --baseline nothing.txt

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The bench's kernels give right results without a GPU: products of every layout, type and epilogue, and those that split
-# their sums, at small sizes. Recorded measurements can be judged, and the library
-# answers Python.
+# Tests that the bench's kernels give right results without a GPU, at small sizes: products of every layout, type and epilogue,
+# and products that split their sums. Also that recorded measurements can be judged, and that Python can use the library.
 status=0
 for program in decode matmuls; do
     for device in interpreter emulator; do
@@ -17,7 +16,7 @@ if command -v python3 >/dev/null; then
 END
     python3 "$NESO_ROOT/bench/report.py" rows.json >judged || exit 1
     grep -q '^met .*copy.*0.980' judged && grep -q '^MISSED .*triton.*0.950' judged || { cat judged; status=1; }
-    # The library from Python gives the texts by their names, and knows what other numbers a kernel has.
+    # Python's binding of the library gives a kernel's texts by their names, and its resources.
     cat >bound.py <<'END'
 import neso
 kernel = neso.Context("emulator").module("sum.py").kernel("sum", "*fp32:16, 64", num_warps=2)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Stopping a kernel on the interpreter: --break FILE:LINE[@pid], breakpoint(), the prompt's commands; the options for race
-# checks, and TRITON_INTERPRET=1 in the program.
+# Tests that kernels stop on the interpreter: --break FILE:LINE[@pid], breakpoint(), the prompt's commands; also the options for
+# race checks, and a program that sets TRITON_INTERPRET=1.
 fail=0
 say() { echo "$*"; fail=1; }
 

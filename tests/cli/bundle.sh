@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Bundles: a program records what it launches, `neso bundle` compiles that, and a replay compiles nothing and prints the same, with
-# launch plans, imported kernels and autotuning. What a bundle lacks is an error with the field that differs.
+# Tests bundles: a program records its launches, `neso bundle` compiles the record, and a replay compiles nothing and prints the
+# same, with launch plans, imported kernels and autotuning. If a bundle lacks a kernel, the error names the field that differs.
 fail=0
 say() { echo "$*"; fail=1; }
 programs=$NESO_ROOT/tests/programs
@@ -49,7 +49,7 @@ replay maps "$programs/tensor_maps.py"
 replay dots "$programs/dot_warpgroups.py"
 grep -q '^choice twice$' tuned.neso && grep -q '^file helper.py$' tuned.record || say "the record: $(cat tuned.record)"
 
-# C from a bundle is the C from the source, with all variants of the plan.
+# --emit c writes the same C from a bundle as from the source, with all variants of the plan.
 signature=$(sed -n 's/^signature //p' dots.record | head -n 1)
 for from in dots.neso "$programs/dot_warpgroups.py"; do
     "$NESO" compile "$from::matmul" --signature "$signature" --emit c -o code 2>err && mv code.c "code.${from##*.}" || say "--emit c of $from: $(cat err)"
@@ -79,7 +79,7 @@ expect 0 'add_one' compile tuned.neso::add_one --signature '*fp32:16, i32, 256'
 expect 2 'num_warps is 8, and the nearest' compile tuned.neso::add_one --signature '*fp32:16, i32, 256' --num-warps 8
 expect 2 'the kernels here: ' compile tuned.neso::add_three --signature '*fp32:16, i32, 256'
 
-# All targets in one file; what launches can make of a signature.
+# One bundle has several targets, or all specializations that launches can make of a signature.
 "$NESO" bundle tuned.record -o all.neso --target sm_80,sm_86,sm_89,sm_90a,sm_100a,sm_120a --variants 2>err || say "all targets: $(cat err)"
 [ "$(grep -c '^target ' all.neso)" -ge 54 ] || say "only $(grep -c '^target ' all.neso) kernels for all targets"
 "$NESO" bundle --verify all.neso tuned.record || say "verify with more than is needed"
@@ -88,7 +88,7 @@ if command -v ptxas >/dev/null || [ -x /usr/local/cuda/bin/ptxas ]; then
     "$NESO" compile all.neso::add_one --signature '*fp32:16, i32:16, 256' --target sm_86 --emit cubin -o out.cubin 2>err || say "assembled: $(cat err)"
 fi
 
-# A kernel that was edited after the record, or after the bundle, is another kernel.
+# A kernel that was edited after the record or the bundle was made does not match it.
 sed -i 's/+ 1, mask/+ 2, mask/' helper.py
 expect 2 'add_one in helper.py is not the kernel that was recorded' bundle tuned.record -o out.neso
 expect 2 "source is" run --device emulator --bundle tuned.neso tuned.py

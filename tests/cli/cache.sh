@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The command's cache: its folder, how it is turned off, messages of `strict`; variants fill it; processes killed at any point
-# leave no entry that gives other code. Launch plans (tensor maps, guards) are cached too.
+# Tests the command's cache: its folder, how to turn it off, messages of `strict`, and that `neso variants` fills it. Processes that
+# are killed at any point must leave no entry with wrong code. Launch plans (tensor maps, guards) are cached too.
 fail=0
 say() { echo "$*"; fail=1; }
 cat >add.py <<'PY'
@@ -40,7 +40,7 @@ while read -r signature; do
 done <list
 "$NESO" variants add.py --signature "$(printf '*fp32, *fp32, i32, 256')" --num-warps 3 2>err; [ $? = 2 ] || say "variants with bad options"
 
-# Kernels with tensor maps and guards: the second run compiles nothing, and its launches are the same, whether the plan is fulfilled or not.
+# Kernels with tensor maps and guards: the second run compiles nothing, and its launches are the same, also if a guard fails.
 for program in tensor_maps dot_warpgroups; do
     file=$NESO_ROOT/tests/programs/$program.py
     rm -r cache

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# `neso check` finds errors without running kernels: of launches with the types that these have, of other kernels with types that fit;
-# compile, inspect and diff take the signature from the file's launches.
+# Tests that `neso check` finds errors without running kernels: launched kernels are compiled with the launches' types, other kernels
+# with guessed types. Also that compile, inspect and diff take the signature from the file's launches.
 fail=0
 say() { echo "$*"; fail=1; }
 check() { # EXIT TEXT ARGUMENT...
@@ -50,7 +50,7 @@ printf "$head"'@triton.jit\ndef k(X):\n    tl.store(X + tl.arange(0, 100), 0.0)\
 check 1 'range.py:6:18: error: tl.arange needs a power of 2' range.py
 printf "$head"'@triton.jit\ndef k(X):\n    tl.store(X, tl.expp(1.0))\n' >builtin.py
 check 1 "has no attribute 'expp'" builtin.py
-# At a launch, with the types that it has; the program goes on to the next one.
+# At a launch, with the launch's types; the program continues with the next launch.
 printf "$head"'@triton.jit\ndef k(X, B: tl.constexpr):\n    tl.store(X + tl.arange(0, B), tl.sqrt(tl.load(X + tl.arange(0, B))))\nx = torch.ones(8, dtype=torch.int32)\nk[(1,)](x, B=8)\nk[(1,)](x.float(), B=8)\nk[(1,)](x.float(), B=7)\n' >launch.py
 check 1 'tl.sqrt takes' launch.py
 check 1 'tl.arange needs a power of 2' launch.py
@@ -58,7 +58,7 @@ printf "def f(:\n" >syntax.py
 check 1 'syntax.py:1:6' syntax.py
 check 1 "name 'y' is not defined" good.py name.py
 check 2 'cannot read' missing.py
-# Autotuning skips what does not compile, and a program may catch it.
+# Autotuning skips configurations that do not compile, and a program may catch the error.
 printf "$head"'@triton.autotune([triton.Config({"B": 12}), triton.Config({"B": 16})], key=[])\n@triton.jit\ndef k(X, B: tl.constexpr):\n    tl.store(X + tl.arange(0, B), 1.0)\nk[(1,)](torch.ones(64))\n' >tuned.py
 check 0 '' tuned.py
 "$NESO" check --json good.py name.py launch.py >out; [ $? = 1 ] || say "--json: exit status"
@@ -79,7 +79,7 @@ sed '/num_warps=8/d' good.py >one.py
 "$NESO" inspect one.py | grep -q 'signature      \*fp32:16, \*fp32:16, i32, fp32, 256' || say "inspect without a signature"
 "$NESO" diff one.py --to-num-warps 8 >out; [ $? = 1 ] || { say "diff without a signature"; cat out; }
 "$NESO" compile one.py::product >out 2>err; [ $? = 2 ] && grep -q "no entry for parameter 'a_ptr'" err || say "a kernel that is not launched: $(cat err)"
-# Constants of all kinds come back: the PTX is the same.
+# Signatures from launches keep constants of all kinds: the PTX is the same.
 cat >constants.py <<'PY'
 import torch
 import triton

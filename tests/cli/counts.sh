@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# neso run --counts: exact numbers, the same for any number of threads; --sample runs as many programs as it says.
+# Tests neso run --counts: exact numbers, which do not depend on the number of threads; --sample N runs N programs of each launch.
 set -u
 t=$(mktemp -d)
 trap 'rm -rf "$t"' EXIT

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# neso run --check compares a kernel's PTX in the emulator with the interpreter before its first launch, on either device: sound
-# kernels agree, a program whose threads race gets a warning, and what cannot be compared is said under --verbose.
+# Tests that neso run --check compares a kernel's PTX in the emulator with the interpreter before its first launch, on either device:
+# correct kernels agree, a kernel whose threads race gets a warning, and --verbose names kernels that cannot be compared.
 set -u
 status=0
 say() { echo "$1"; status=1; }

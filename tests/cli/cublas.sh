@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# torch.matmul in a benchmark uses cuBLAS if it is found: its results are right for every layout, the table names the library
-# that multiplied, and a failure names the call. Driver and cuBLAS are replaced by ones without a GPU (driver/*.c).
+# Tests that torch.matmul in a benchmark uses cuBLAS if it is found: results are right for every layout, the table names the library
+# that multiplied, and a failure names the call. The test uses a driver and a cuBLAS that need no GPU (driver/*.c).
 fail=0
 say() { echo "$*"; fail=1; }
 build() { ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/$1.c" -o "$2"; }

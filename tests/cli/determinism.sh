@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# The PTX of a kernel is the same bytes in every locale, from every folder, for every process, and from gcc's build and clang's (`make
-# test` runs this with either, once both are made): the kernels of some test programs; with EVERY set, of all programs.
+# Tests that the PTX of a kernel has the same bytes in every locale, from every folder, in every process, and from gcc's build and
+# clang's (`make test` runs this test with each build, once both exist). It compiles the kernels of some test programs; with EVERY set,
+# of all.
 fail=0 n=0
 say() { echo "$*"; fail=1; }
 mkdir -p a/deeper/folder
@@ -21,7 +22,7 @@ for ir in "$NESO_ROOT"/tests/codegen/sm_90a/*.ir; do
 done
 [ $n -gt 9 ] || say "only $n kernels"
 
-# Writes the kernels of a program, by running it on the emulator, or else on the interpreter.
+# Writes the PTX of a program's kernels, by running the program on the emulator, or else on the interpreter.
 keep() { # FOLDER NESO PROGRAM
     local device=interpreter
     head -n 1 "$3" | sed 's/[(;].*//' | grep -q emulator && device=emulator

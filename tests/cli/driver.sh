@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Every failed call of the CUDA driver becomes a message with its name and the driver's error text, and an exit status other
-# than 0; if no call fails, a program runs to its end. The driver is replaced by one without a GPU (driver/cuda.c).
+# Tests that every failed call of the CUDA driver gives a message with the call's name and the driver's error text, and an exit status
+# other than 0; if no call fails, a program runs to its end. The test uses a driver without a GPU (driver/cuda.c).
 fail=0
 say() { echo "$*"; fail=1; }
 ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/cuda.c" -o libcuda.so.1 || exit 1
@@ -57,7 +57,7 @@ FAKE_FAIL=cuModuleLoadDataEx FAKE_LOG="ptxas application ptx input, line $line; 
 grep -q "copy.py:8:" err || say "the assembler's complaint has no place: $(cat err)"
 grep -q "line $line of the PTX: Unknown symbol 'q'" err || say "the assembler's complaint: $(cat err)"
 
-# The cache keeps PTX; a strict run reads it there; a run finds the entries that `variants` wrote.
+# A run writes PTX to the cache; a strict run reads it from there; a run finds the entries that `neso variants` wrote.
 unset NESO_CACHE
 export NESO_CACHE_DIR=$PWD/cache
 entries() { find cache -name '*.neso' | wc -l; }

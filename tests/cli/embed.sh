@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# --emit c: the file is C11 and C++17 without a warning, needs only the driver, and launches the best variant that the arguments
-# allow, with its parameters; the driver is replaced by one without a GPU that prints launches (driver/cuda.c).
+# Tests --emit c: the file compiles as C11 and C++17 without a warning, needs only the driver, and launches the best variant that the
+# arguments allow, with its parameters. The test uses a driver without a GPU that prints launches (driver/cuda.c).
 fail=0
 say() { echo "$*"; fail=1; }
 ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/cuda.c" -o libcuda.so.1 || exit 1
@@ -70,8 +70,9 @@ done
 "$NESO" compile scale.py --emit c --signature '*fp32, i32, fp32, i32, 256' -o 2x 2>err; [ $? = 2 ] && grep -q 'no name in C' err || say "-o 2x: $(cat err)"
 "$NESO" compile scale.py --emit c --signature '*fp32, i32, fp32, i32' -o x 2>err; [ $? = 2 ] && [ ! -e x.c ] || say "a bad signature: $(cat err)"
 
-# A launch plan: tensor maps are made by the written C, a grid that fits at once takes the variant for it, a larger one as many CTAs as
-# there are multiprocessors, rows that end where no map ends stores without one, and rows that no map addresses (or a map that the driver refuses) go without.
+# A launch plan: the written C makes the tensor maps. A grid that fits on the GPU at once uses the variant for small grids, a larger one
+# as many CTAs as there are multiprocessors. If rows end where no map can end, stores use no maps; if no map can address the rows, or
+# the driver refuses a map, the kernel uses none.
 "$NESO" compile "$NESO_ROOT/tests/gpu/emitted.py" --num-warps 8 --emit c -o scale --no-cache \
     --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32, i32, i32, i32, 128, 256, 64' || say "a plan: exit $?"
 cat >main.c <<'C'

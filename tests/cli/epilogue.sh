@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The result of a dot is stored by vectors of 16 bytes, so that a warp fills the sectors that it touches: the accumulator is
+# Tests that kernels store the result of a dot by vectors of 16 bytes, so that a warp writes whole sectors: the accumulator is
 # converted through shared memory, also by vectors. (Targets with TMA store whole boxes.)
 cat >k.py <<'END'
 import triton

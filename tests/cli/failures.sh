@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Each allocation and each call of the driver fails in turn over five kernels, with the cache and without: every failure is
-# reported, and nothing leaks (driver/failures.c; the driver is replaced by one without a GPU). Launches allocate nothing (bench/launch.c).
+# Tests five kernels, with and without the cache, while each allocation and each call of the driver fails in turn: every failure is
+# reported, and nothing leaks (driver/failures.c, with a driver without a GPU). Launches allocate nothing (bench/launch.c).
 fail=0
 say() { echo "$*"; fail=1; }
 cc=${CC:-cc}

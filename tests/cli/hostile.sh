@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Hostile inputs: signatures, options, missing files, garbage, lines of 10 MB, nesting, constants and loops without end,
-# invalid IR. Each ends soon, with exit status 1 or 2 and exactly the words in tests/errors/hostile.txt, never by a signal.
+# Tests hostile inputs: signatures, options, missing files, garbage, lines of 10 MB, deep nesting, endless constants and loops, invalid
+# IR. Each must end soon, with exit status 1 or 2 and exactly the messages in tests/errors/hostile.txt, never by a signal.
 # NESO_ACCEPT=1 tests/run tests/cli/hostile.sh rewrites that file; --all (EVERY=1) takes 10 MB where `make test` takes 1.
 expected=$NESO_ROOT/tests/errors/hostile.txt
 mb=1; [ -n "${EVERY:-}" ] && mb=10
 fail=0 n=0
 [ "$NESO_BUILD" = build/san ] || ulimit -v 6000000
 
-# case NAME ARGUMENT...: a transcript of what neso says; no text of the input's size.
+# case_ NAME ARGUMENT...: runs neso, and adds its messages to the transcript: at most 12 lines of 300 bytes.
 case_() {
     local name=$1 got; shift
     "$NESO_LIMIT" 60 "$NESO" "$@" >out 2>err </dev/null

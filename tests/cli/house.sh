@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The architecture's rules hold: includes go one way, the library neither prints nor exits, files have a limited length, exports are neso_*.
+# Tests the architecture's rules: includes go one way, the library neither prints nor exits, files have a limited length, and all exported
+# names begin with neso_.
 set -u
 cd "$NESO_ROOT" || exit 1
 status=0

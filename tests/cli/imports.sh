@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# `neso compile` and `neso run` find the files beside a program, packages and their own imports too; `compile` does without the
-# modules that only the program's host code needs. A changed file beside the program is another kernel for the cache.
+# Tests that `neso compile` and `neso run` find the files beside a program, also packages and what these import. `compile` does not need
+# modules that only the program's host code uses. If a file beside the program changes, the cache compiles the kernel again.
 fail=0
 say() { echo "$*"; fail=1; }
 mkdir -p there/package

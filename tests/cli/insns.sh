@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Every row of insns.h in every form that neso emits: the emulator's results are those of the PTX ISA; tests/gpu.sh runs the same on a GPU.
+# Tests every row of insns.h, in every form that neso emits: the emulator's results agree with the PTX ISA. tests/gpu.sh runs the same
+# test on a GPU.
 "$NESO_ROOT/$NESO_BUILD/gpu_insns" >out 2>&1
 status=$?
 tail -n 1 out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# neso inspect: the page needs no other file, its links lead to existing lines, JSON follows inspect.schema.json, equal inputs
+# Tests neso inspect: the page needs no other file, its links lead to existing lines, JSON follows inspect.schema.json, equal inputs
 # give equal bytes in any folder, and hints name promises that the signature lacks.
 set -u
 status=0
@@ -55,7 +55,7 @@ grep -q '^   25 |  *x = load(X + idx, mask=mask)$' announcement_add.txt || { say
 grep -q '^      |   legalize_dot: %acc.2 by wgmma' announcement_matmul.txt || { say "no decision"; cat announcement_matmul.txt; }
 grep -q '"name": "assign_layouts", "kind": "ir"' announcement_add.json || say "no stage after assign"
 
-# The page as a browser shows it, where there is one: all parts are filled, and no script fails.
+# If there is a browser, loads the page in it: all parts have contents, and no script fails.
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 shown() { # PAGE: the document after its scripts ran, without them
     nice "$browser" --headless=new --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" --window-size="${2:-1200},900" \
@@ -70,7 +70,7 @@ if [ -n "$browser" ]; then
     grep -qF '(no value)' dom && say "the page shows '(no value)'"
 fi
 
-# Hints are true: with the promise, the decision is the one that the hint predicts.
+# With the promise of a hint, the decision is the one that the hint predicts.
 "$NESO" inspect "$add" --signature "*i32:16, *i32, *i32:16, i32" >hints || say "hints: exit $?"
 grep -A1 'vectorize: 1 element at once; memory is not known to be aligned' hints | grep -q 'with Y:16, N:16: 4 elements at once$' || { say "no hint"; cat hints; }
 printf '%s\n' 'import triton, triton.language as tl' '@triton.jit' 'def add(t, z, n, N: tl.constexpr):' '    i = tl.arange(0, N)' \
@@ -142,7 +142,7 @@ grep -q '"registers": 37, "spill_bytes": 12, "barriers": 2' tools.json || say "r
 grep -q '"sass": {"LDG.E.128": 1}' tools.json || say "SASS: $(grep sass tools.json)"
 grep -q 'File ."announcement_add.py.", line 25.n  ' tools.json || say "SASS: $(grep File tools.json)"
 
-# What ncu measured: stalls of each instruction, metrics of the first launch of this kernel, from pages in one file.
+# --ncu shows measurements of ncu: stalls of each instruction, and metrics of the kernel's first launch, from several pages in one file.
 cat >ncu.csv <<'CSV'
 ==PROF== Disconnected
 "Kernel Name","other"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Every example of the language reference gives the result that stands under it, and every message that it names exists.
+# Tests that every example of the language reference gives the result that the reference shows, and that every message it names exists.
 "$NESO" help language --markdown >page.md || exit 1
 "$NESO" help errors >errors
 fail=0
 
-# A program with a kernel for each example; those of the module triton stand outside of kernels. `want` has the results, under
-# the number and name of the example.
+# Writes a program with a kernel for each example; examples of the module triton are host code. `want` has the results, each with the
+# number and name of its example.
 awk '
 BEGIN {
     print "import torch\nimport triton\nimport triton.language as tl\nfrom triton.language.extra import libdevice\n"
@@ -36,7 +36,7 @@ on { code[++ncode] = $0 }
 ' page.md >examples.py
 "$NESO" run --device interpreter examples.py >found 2>err || { head -n 20 err; fail=1; }
 
-# Results agree word by word, numbers to the fifth digit: the last digits are those of the C library.
+# Results must agree word by word, and numbers in five digits, because further digits depend on the C library.
 awk '
 function number(s) { return s ~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/ }
 /^== / { name = $2 " " $3; if (FILENAME == "want") { order[++n] = name } next }

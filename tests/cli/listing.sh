@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The announcement's vector add: whole vectors under one predicate where n is divisible by 16, and no more instructions than the
-# announcement's own listing has (23); with a plain n still a vector wherever a whole one is in bounds.
+# Tests the PTX of the vector addition in Triton's announcement. If n is divisible by 16, it has whole vectors under one predicate, and
+# no more instructions than the announcement's own listing (23). Without the promise, it still uses a vector if all of it is in bounds.
 set -u
 cd "$NESO_ROOT" || exit 1
 status=0 work=$(mktemp)

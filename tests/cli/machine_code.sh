@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The check of assembled kernels in tests/run finds missing instructions: machine code without a shuffle, a barrier or a store fails.
+# Tests that the check of assembled kernels in tests/run finds missing instructions: machine code without a shuffle, a barrier or a store
+# fails.
 command -v ptxas >/dev/null || exit 77
 counted=$NESO_ROOT/$NESO_BUILD/machine_code status=0
 cat >all.ptx <<'END'

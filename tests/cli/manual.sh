@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Every command of README and manual runs, with the files that stand beside it, and ends with the exit status that is given there
-# (`# exit N`). Every target of make and every option that their text names exists. `make manual` writes the pages.
-# In the pages, "<!-- file: NAME -->" names the block that follows as a file; blocks of ```sh are commands, one a line.
+# Tests that every command in the README and the manual runs, with the files given beside it, and ends with the exit status given there
+# (`# exit N`); and that every target of make and every option that their text names exists. `make manual` writes the pages.
+# In the pages, "<!-- file: NAME -->" means that the next block is that file; a block of ```sh has one command on each line.
 fail=0
 say() { echo "$*"; fail=1; }
 [ "$NESO_BUILD" = build ] || exit 0
@@ -61,7 +61,7 @@ for file in $(cat "${texts[@]}" | grep -ohE '`(ir|frontend|opt|codegen|runtime|t
     [ -e "$NESO_ROOT/$file" ] || case $file in *FOLDER*|*NAME*|*FAMILY*) ;; *) say "the text names $file, which is missing" ;; esac
 done
 
-# The pages that are made of tables, the page for man, and HTML where a tool for it is found.
+# The pages that are made from tables, the page for man, and HTML if a tool for it is found.
 make -s -C "$NESO_ROOT" manual MANUAL="$PWD/made" >out 2>&1 || { say "make manual:"; tail -n 5 out; }
 for title in 'A tour in ten minutes' 'Language reference' 'What is not supported' 'The command' 'Tables'; do
     grep -q "^# $title" made/neso.md || say "the manual has no part '$title'"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Of 20,000 statements with wrong operands, an assembler accepts all that the emulator accepts (if there is an assembler).
+# Tests that ptxas (if it is found) accepts every statement that the emulator accepts, among 20,000 statements with changed operands.
 TAKEN=taken.ptx "$NESO_ROOT/$NESO_BUILD/tests/operands" >out 2>&1 || { tail -n 20 out; exit 1; }
 command -v ptxas >/dev/null || exit 0
 # A line that is certainly wrong makes ptxas stop after parsing, so that it generates no machine code.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Two neighbours in the order of passes, swapped: either the table of passes refuses that, with a message that names a pass and a
+# Swaps each two neighbours in the order of passes: either the table of passes refuses the order, with a message that names a pass and a
 # property, or the PTX of a sample of kernels stays the same, byte for byte.
 fail=0
 say() { echo "$*"; fail=1; }
@@ -7,7 +7,7 @@ read -r -a order < <("$NESO" help passes | awk '/^in this order/ { on = 1; next 
 n=${#order[@]}
 [ "$n" -gt 30 ] || say "the order has only $n passes"
 
-# The sample: traced kernels of the tests, and what some programs trace.
+# The sample: traced kernels in tests/, and the kernels that some programs launch.
 mkdir sample
 for program in matmuls announced decode; do
     PATH=/usr/bin:/bin "$NESO" bench --device interpreter --keep-ir sample "$NESO_ROOT/bench/programs/$program.py" >out 2>&1

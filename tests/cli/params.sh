@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Thresholds of optimisations: `neso help params` lists them, --param changes PTX, what is cached under other values is not taken,
-# unknown names and values are refused with a message that helps, and within its bounds no threshold makes code wrong.
+# Tests the thresholds of optimisations: `neso help params` lists them; --param changes PTX; the cache does not give PTX that was
+# compiled with other values; a message about an unknown name or value shows what is valid; no value within its bounds makes code wrong.
 fail=0
 say() { echo "$*"; fail=1; }
 cat >kernels.py <<'END_OF_FILE'
@@ -78,13 +78,13 @@ torch.testing.assert_close(y, x - x.mean(1)[:, None], rtol=1e-4, atol=1e-4)
 END_OF_FILE
 compile() { "$NESO" compile kernels.py::shares --signature '*fp32:16, *fp32:16, i32, 256' --num-warps 1 "$@"; }
 
-# The list: each row says name, default, bounds, unit, meaning and measurement.
+# Each row of the list has name, default, bounds, unit, meaning and measurement.
 "$NESO" help params >table || say "neso help params"
 mapfile -t names < <(awk '/^[a-z0-9_]+ = / { print $1 }' table)
 [ ${#names[@]} -ge 80 ] || say "only ${#names[@]} parameters are listed"
 [ "$(grep -cE '^    (measured: |not measured)' table)" = ${#names[@]} ] || say "a row without its measurement"
 
-# A value changes PTX, alone, after another, and with a later value for the same name; the default changes none.
+# A value changes PTX, also after another threshold's value, or after an earlier value for the same name; the default changes nothing.
 compile >plain || say "compile"
 compile --param pack_programs_most=4 | cmp -s - plain || say "the default as a value changes the PTX"
 compile --param pack_programs_most=2 >two || say "--param"
@@ -96,7 +96,7 @@ compile --param pack_programs_most=3 --param remat_ops=3 --param pack_programs_m
 "$NESO" diff kernels.py::shares --signature '*fp32:16, *fp32:16, i32, 256' --num-warps 1 --to-param pack_programs_most=2 >out
 [ $? = 1 ] || say "diff --to-param finds no difference"
 
-# Errors name what is near and what is right.
+# Errors name a similar name, or the valid values.
 refuse() { # SETTING MESSAGE
     compile --param "$1" >out 2>err; [ $? = 2 ] || say "--param $1 is taken"
     grep -qF -- "$2" err || say "--param $1: $(cat err)"
@@ -114,7 +114,7 @@ refuse remat_ops=-1 "found '-1'"
 "$NESO" bench --device emulator --counts --rounds 1 --against "$NESO" --param nothing=2 kernels.py >out 2>err; [ $? = 2 ] || say "bench --against drops --param"
 grep -q "no parameter 'nothing'" err || say "bench --against: $(cat err)"
 
-# The cache keeps other values apart.
+# The cache has separate entries for other values.
 unset NESO_CACHE
 export NESO_CACHE_DIR=$PWD/cache
 compile >out && compile --param pack_programs_most=2 >out && cmp -s out two || say "another value takes the default's entry"
@@ -125,7 +125,7 @@ NESO_CACHE=strict compile --param pack_programs_most=1 >out 2>err && say "strict
 grep -q "params is pack_programs_most=1" err || say "strict: $(cat err)"
 export NESO_CACHE=off
 
-# At both ends of its bounds each threshold leaves right code.
+# With each threshold at either of its bounds, code is right.
 ends() { awk '/^[a-z0-9_]+ = / { gsub(/[(,]/, " "); print $1 "=" $4; print $1 "=" $6 }' table; }
 try() { "$NESO" run --device emulator --param "$1" kernels.py >"out.$1" 2>&1 || { echo "--param $1: exit $?"; head -n 4 "out.$1"; }; }
 export -f try

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# An access out of bounds by a prefetch, which no line of the source has, is reported at the load for which the prefetch is.
+# Tests that an access out of bounds by a prefetch, which has no source line of its own, is reported at the load that it prefetches.
 cat >rows.py <<'PY'
 import torch
 import triton

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What a kernel prints is the same in the interpreter and, by vprintf, in the emulator (there each thread that holds an element
-# prints it, so lines may repeat); ptxas accepts the calls.
+# Tests that a kernel prints the same in the interpreter and, by vprintf, in the emulator (where each thread that holds an element
+# prints it, so lines may repeat), and that ptxas accepts the calls.
 cat >k.py <<'END'
 import torch
 import triton
@@ -37,7 +37,7 @@ for target in sm_80 sm_90a sm_120a; do
     ptxas -arch=$target --warning-as-error k.ptx -o k.cubin || status=1
 done
 
-# A failed assertion says where, in which thread, and its message; one that holds says nothing.
+# A failed assertion prints its place, thread and message; one that holds prints nothing.
 cat >a.py <<'END'
 import torch
 import triton

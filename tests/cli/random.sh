@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Random kernels: the interpreter and the emulator agree, and ptxas (where found) accepts a sample. The seed follows the
-# compiler's sources: each change of the compiler is tested with other kernels, and the same sources always with the same.
-# The seed is printed; build/random_kernels N SEED repeats a run. Fewer where sanitizers slow them down.
+# Tests random kernels: the interpreter and the emulator agree, and ptxas (if it is found) accepts a sample. The seed is computed from
+# the compiler's sources, so that each change of the compiler is tested with other kernels, and the same sources with the same kernels.
+# The test prints the seed; build/random_kernels N SEED repeats a run. With sanitizers, which are slow, it runs fewer kernels.
 set -u
 cd "$NESO_ROOT" || exit 1
 count=500

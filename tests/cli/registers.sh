@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# --explain=registers: the line where most registers are live, and a prediction of spills that ptxas, where there is one, confirms.
+# Tests --explain=registers: it names the line where most registers are live, and predicts spills, which ptxas (if found) confirms.
 set -u
 cd "$NESO_ROOT" || exit 1
 work=$(mktemp -d) status=0
@@ -17,13 +17,13 @@ explain() { # TYPE BLOCKS STAGES WARPS
         { echo "$1 $2, $4 warps: '$5', but:"; cat "$work/log"; status=1; }
 }
 
-# Exact dots too: their loads wait for the registers that they need.
+# Exact dots: their loads are delayed until there are registers for them.
 explain fp32 "128, 128, 32" 2 4 "no spills"
 explain fp32 "64, 256, 32" 2 4 "no spills"
 explain fp32 "32, 64, 32" 5 2 "no spills"
 explain fp32 "128, 256, 32" 2 4 "no spills"
 
-# Kernels that reduce rows leave room for at least so many programs on an SM, and spill nothing.
+# Kernels that reduce rows let at least this many programs run on an SM, and spill nothing.
 room() { # KERNEL SIGNATURE WARPS REGISTERS
     "$NESO" compile "bench/programs/kernels.py::$1" --signature "$2" --num-warps "$3" -o "$work/k.ptx" || exit 1
     command -v ptxas >/dev/null || return

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# `neso run`: standard output has only what the program prints, its failures give exit status 1, and kernels' PTX can be
-# written to files.
+# Tests `neso run`: standard output has only what the program prints, a failed program gives exit status 1, and options write the
+# kernels' PTX to files.
 fail=0
 say() { echo "$*"; fail=1; }
 

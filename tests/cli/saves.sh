@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# `neso run` writes what a program saves (tables, plots) below the working folder, or --output DIR, and nowhere else, whatever path
-# the program has for it: absolute, with .. in it, through a link to a folder or over one to a file. The refusal says where.
+# Tests that `neso run` writes the files of a program (tables, plots) only below the working folder, or below --output DIR, whatever path
+# the program gives: an absolute one, one with .., through a link to a folder, or over a link to a file. A refusal shows the call's place.
 fail=0
 say() { echo "$*"; fail=1; }
 
@@ -21,7 +21,7 @@ mkdir -p inner outside && cd inner || exit 1
 real=$(pwd -P)
 run() { "$NESO" run --device interpreter "${@:3}" ../report.py "$1" "$2" >out 2>err; } # SAVE_PATH PLOT_NAME OPTION...
 
-# saved WHAT FOLDER SAVE_PATH PLOT_NAME OPTION...: there is FOLDER/PLOT_NAME.csv then
+# saved WHAT FOLDER SAVE_PATH PLOT_NAME OPTION...: runs the program, and checks that it has written FOLDER/PLOT_NAME.csv
 saved() {
     run "${@:3}" || say "$1: exit $?: $(cat err)"
     [ "$(head -n 1 "$2/$4.csv" 2>/dev/null)" = n,a ] && [ -s "$2/$4.svg" ] || say "$1: nothing in $2"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# neso inspect --serve: the page follows the file and what its form asks for; only this machine's own page may ask; a build after a
+# Tests neso inspect --serve: the page follows the file and its form; only this machine's own page may send requests; a build after a
 # save takes less than 50 ms.
 set -u
 status=0
@@ -35,7 +35,7 @@ ask GET /template.html '' && has '>@DATA@</script>' template
 
 ask POST '/build.json?kernel=' "$(head -n 5 scale.py)" && has '"signature": "' 'a kernel that is not launched' && has '"build": {' 'a kernel that is not launched'
 
-# A save: the listener hears of it, and the next build is of the new text.
+# A save sends an event to the listener, and the next build is of the new text.
 signature='signature=*fp32:16,*fp32:16,i32,256'
 exec 4<>"/dev/tcp/127.0.0.1/$port" && printf 'GET /events HTTP/1.1\r\nHost: localhost:%s\r\n\r\n' "$port" >&4
 while IFS= read -r -t 5 line <&4 && [ "$line" != 'retry: 500' ]; do :; done
@@ -51,7 +51,7 @@ for _ in 1 2 3; do # the least of three: the machine may be busy
 done | sort -n | head -n 1 >least
 [ "$NESO_BUILD" != build ] || [ "$(cat least)" -lt 50 ] || say "a build takes $(cat least) ms"
 
-# Nobody else may ask, and nonsense does not end the server.
+# Requests of other origins are refused, and malformed ones do not end the server.
 ask GET / '' 'Origin: http://example.com' && has '403 Forbidden' 'another page'
 exec 3<>"/dev/tcp/127.0.0.1/$port" && printf 'GET / HTTP/1.1\r\nHost: example.com:%s\r\n\r\n' "$port" >&3 && cat <&3 >answer
 has '403 Forbidden' 'another host'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# If shared memory does not suffice, the compiler reduces its use by itself, on every target, and reports that under --explain;
-# kernels that fit are compiled as requested. The kernels are those of a test program.
+# Tests that the compiler reduces the use of shared memory if a kernel needs more than the target has, on every target, and that --explain
+# reports it; kernels that fit are compiled as requested. The kernels are those of a test program.
 fail=0
 say() { echo "$*"; fail=1; }
 file=$NESO_ROOT/tests/programs/shared_memory_stepped_down.py
@@ -25,12 +25,12 @@ grep -q 'no room for 4 stages' said || { say "rings: fewer stages, and not a wor
 compile gathered "$gathered" --num-stages 3 --num-warps 8 || say "three stages: refused"
 [ ! -s said ] || { say "three stages fit:"; cat said; }
 
-# Messages from before a second run of all passes are dropped: each pass shows once.
+# Explanations from before a second run of all passes are dropped, so each pass appears once.
 "$NESO" inspect "$file::added" --signature '*fp16:16, *fp16:16, *fp32:16, 256, 32' --num-warps 8 >said 2>&1 || say "inspect: refused"
 grep -q 'stepdown: .* conversions in rounds' said || say "inspect does not say what was given up"
 grep -q '  stages .* shared.2' said && say "inspect shows passes twice"
 
-# No further reduction is possible: one error.
+# If no further reduction is possible, there is one error.
 cat >large.py <<'END'
 import triton
 import triton.language as tl

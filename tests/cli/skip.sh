@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Leaving passes out: each one alone, and sets of them, either gives right results on the emulator or is refused with a message that
-# names the pass; no code is generated if a required pass was left out.
+# Tests kernels without each single pass, and without sets of passes: either results on the emulator are right, or the compiler refuses
+# with a message that names the pass. It generates no code if a required pass is left out.
 fail=0
 say() { echo "$*"; fail=1; }
 cat >kernels.py <<'END'
@@ -63,7 +63,7 @@ while read -r pass; do
 done < <(sed -nE '/^code generation/q; s/^([a-z0-9_]+): .*/\1/p' table)
 [ ${#optional[@]} -gt 15 ] || say "only ${#optional[@]} passes may be left out"
 
-# The seed follows the compiler's sources, as in random.sh.
+# The seed is computed from the compiler's sources, as in random.sh.
 digits=$(sed -n 's/.*compiler_build.*"\([0-9a-f]\{4\}\).*/\1/p' "$NESO_ROOT/$NESO_BUILD/build_id.c")
 seed=${SEED:-$((0x${digits:-0} & 32767))}
 RANDOM=$seed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The cache keeps the plan of a kernel with tensor maps; JSON has the plan and its fallbacks; --explain has the reasons.
+# Tests launch plans with tensor maps: the cache stores the plan, --emit json prints it with its fallbacks, --explain gives the reasons.
 set -u
 status=0
 say() { echo "$1"; status=1; }
@@ -20,7 +20,7 @@ grep -q "\"type\": \"fp16\", \"base\"" out && say "maps without a contiguous dim
     --emit ptx --explain=raise_tma_load >ptx 2>err
 grep -q 'stays a load: the stride of dimension 0 is no multiple of 16 bytes' err || say "the reason: $(cat err)"
 grep -q "stays a load: another load for the loop's dots stays a load" err || say "the other load: $(cat err)"
-# Tiles begin at multiples of 16 bytes along their rows: proven, checked at the launch, or false.
+# Must tiles begin at multiples of 16 bytes along their rows? That is proven, checked at the launch, or false.
 starts() { # KERNEL SIGNATURE: what is said of its loads and its plan
     "$NESO" compile "$NESO_ROOT/tests/programs/dot_starts.py::$1" --signature "*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16, i32, $2, 64, 64, 64" \
         --emit json --explain=raise_tma_load >out 2>err
@@ -33,7 +33,7 @@ starts from_both i32
 grep -q '"guards": \["part", "0 part 2 \* 16 rem part 2 \* 16 rem \* -"' out || say "steps of an argument: $(cat out)"
 starts from_argument i32
 grep -q '"base": \["A at 2 \* +"\]' out || say "from an argument: $(cat out)"
-# Stores begin inside the array: proven, checked at the launch, or false.
+# Must stores begin inside the array? That is proven, checked at the launch, or false.
 before() { # STEP LEAST: what is said of its store and its plan
     "$NESO" compile "$NESO_ROOT/tests/programs/dot_starts.py::before" --signature "*fp16:16, *fp16:16, *fp32:16, i32, i32:16, i32, i32, $1, $2, 64, 64, 64" \
         --target sm_90a --emit json --explain=raise_tma_store >out 2>err

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Messages have colours on a terminal, unless NO_COLOR or --color says otherwise, and none in a file; work that lasts longer than a
-# second shows a line of progress on a terminal, and erases it.
+# Tests that messages have colours on a terminal, unless NO_COLOR or --color turns them off, and none in a file; and that work that lasts
+# longer than a second shows a line of progress on a terminal, and erases it.
 fail=0
 say() { echo "$*"; fail=1; }
 unset NO_COLOR

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# neso run --trace: of 20 kernels with one numerical fault each (tests/numerics/faulty) it names the line marked `# here`, and of
-# 20 sound ones (tests/numerics/sound) none.
+# Tests neso run --trace: for 20 kernels with one numerical fault each (tests/numerics/faulty) it names the line marked `# here`; for 20
+# correct ones (tests/numerics/sound) it names none.
 set -u
 status=0
 say() { echo "$1"; status=1; }

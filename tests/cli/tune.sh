@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What autotuning chose is kept in NESO_CACHE_DIR, and taken from there by the next run; without it nothing is written.
+# Tests that choices of autotuning are stored in NESO_CACHE_DIR, that the next run uses them, and that without it nothing is written.
 set -u
 work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT

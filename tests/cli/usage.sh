@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Bad usage and bad input end with exit status 2 and a message with a way out; help and version end with 0.
+# Tests that bad usage and bad input end with exit status 2 and a message with a way out, and that help and version end with 0.
 fail=0
 
 # expect STATUS TEXT ARGUMENT...: runs neso, checks its status and that its output contains TEXT.
@@ -90,7 +90,7 @@ expect 2 'is never closed' compile k.py::add --signature '*fp32, *fp32, *fp32, i
 expect 2 "signature:1:27: error: '(' is never closed" compile k.py::add --signature '*fp32, *fp32, *fp32, i32, ((1)'
 expect 2 '"tag": "no-kernel"' compile k.py::sub --json
 
-# Where the result goes, and standard output stays empty.
+# --output writes the result to a file, and standard output stays empty.
 "$NESO" compile k.py::add --signature "$add" -o add.ptx >out 2>&1 || { cat out; fail=1; }
 [ ! -s out ] || { echo "output beside the file"; fail=1; }
 grep -q '^\.target sm_90a' add.ptx || { echo "no PTX for sm_90a"; fail=1; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Triton's tutorial 03, whose columns wrap (% N): on targets without TMA both operands are copied 16 bytes at once, in stages, without
-# a spill. If the accumulator does not fit four warps' registers, there are eight.
+# Tests Triton's tutorial 03, whose columns wrap (% N): on targets without TMA both operands are copied 16 bytes at once, in stages,
+# without a spill. If the accumulator does not fit into the registers of four warps, the kernel has eight.
 kernel=$NESO_ROOT/tests/programs/tutorial_matmul.py
 status=0
 emit() { # TARGET TYPE STRIDES_OF_B WARPS

@@ -4,8 +4,8 @@
 # each fault below (or those named) into a copy of the compiler, and runs random kernels until one fails that does not
 # fail without the fault, or until N kernels (2,000) have run. It is run by hand and takes half an hour of one core.
 # FIRST is the first seed, ARGS are additional arguments of random_kernels, JOBS is the number of faults tested at once,
-# each on one core. CHECK=1 finds faults by the library's option `check` alone, and compares the pass that it names with that of the
-# fault (pass_of): two more lines count these, and give the median time of a check.
+# each on one core. CHECK=1 finds faults only by the library's option `check`, and compares the pass that it names with the fault's pass
+# (pass_of): two more lines count how often they agree, and give the median time of a check.
 # The last line is `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
