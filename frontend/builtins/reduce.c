@@ -14,9 +14,11 @@
 
 /* -- any number of operands, any combine function -- */
 
+enum { OPERANDS_MOST = 16 };
+
 struct operands {
     int n;
-    struct obj *x[16];
+    struct obj *x[OPERANDS_MOST];
     bool is_tuple;
 };
 
@@ -25,15 +27,21 @@ static struct obj *function_named(struct eval *e, const char *name)
     return prelude_function(e, name);
 }
 
-/* Converts the operands to one shape. Returns false after an error, which it reports. */
+/* Checks the operands of a reduction or scan: x is a block, or a tuple of blocks of one shape. Returns false after an
+ * error, which it reports. */
 static bool arg_operands(struct eval *e, struct obj *x, const struct args *call, struct operands *out)
 {
     struct obj *one[1] = {x}, **items = one;
     out->n = 1;
     out->is_tuple = x->kind == OBJ_tuple || x->kind == OBJ_list;
     if (out->is_tuple) {
-        out->n = x->seq.n < 16 ? x->seq.n : 16;
+        out->n = x->seq.n;
         items = x->seq.at;
+    }
+    if (out->n < 1 || out->n > OPERANDS_MOST) {
+        diag_error(e->diag, trace_loc(e, arg_loc(call, 0, "input")), ERR_reduce_count, call->callee->name,
+                   OPERANDS_MOST, out->n);
+        return false;
     }
     for (int i = 0; i < out->n; i++) {
         if (!(out->x[i] = arg_block(e, items[i], call, 0, "input")))
@@ -46,7 +54,7 @@ static bool arg_operands(struct eval *e, struct obj *x, const struct args *call,
             return false;
         }
     }
-    return out->n > 0;
+    return true;
 }
 
 static bool check_function(struct eval *e, const struct obj *f, struct loc at)
@@ -62,9 +70,9 @@ static bool check_function(struct eval *e, const struct obj *f, struct loc at)
 static struct op *combine(struct eval *e, enum opcode code, const struct operands *in, int axis,
                           struct obj *f, struct loc at)
 {
-    struct value *values[16];
-    const struct lang_type *types[16];
-    const struct type *results[16];
+    struct value *values[OPERANDS_MOST];
+    const struct lang_type *types[OPERANDS_MOST];
+    const struct type *results[OPERANDS_MOST];
     for (int i = 0; i < in->n; i++) {
         values[i] = in->x[i]->tensor.value;
         types[i] = scalar_of(in->x[i]);
@@ -98,7 +106,7 @@ static struct obj *reduce_axis(struct eval *e, const struct operands *in, int ax
     for (int i = 0; i < rank_of(in->x[0]); i++)
         if (i != axis)
             shape[n++] = shape_of(in->x[0])[i];
-    struct obj *results[16];
+    struct obj *results[OPERANDS_MOST];
     for (int i = 0; i < in->n; i++) {
         results[i] = tensor_new(e, &o->results[i], scalar_of(in->x[i]), n, shape);
         if (keep)
@@ -120,7 +128,7 @@ static struct obj *reduce_all(struct eval *e, const struct operands *in, struct 
         return r;
     for (int i = 0; i < rank; i++)
         ones[i] = 1;
-    struct obj *results[16];
+    struct obj *results[OPERANDS_MOST];
     for (int i = 0; i < in->n; i++)
         results[i] = tensor_to_block(e, in->is_tuple ? r->seq.at[i] : r, rank, ones, at);
     return results_of(e, in, results);
@@ -297,7 +305,7 @@ static struct obj *scan(struct eval *e, const struct operands *in, struct obj *a
     if (!o)
         return obj_error;
     op_set_int(o, ATTR_reverse, from_end);
-    struct obj *results[16];
+    struct obj *results[OPERANDS_MOST];
     for (int k = 0; k < in->n; k++)
         results[k] = tensor_like(e, in->x[k], &o->results[k], scalar_of(in->x[k]));
     return results_of(e, in, results);
@@ -391,8 +399,11 @@ struct obj *builtin_topk(struct eval *e, struct obj **args, const struct args *c
 struct obj *builtin_histogram(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_block(e, args[0], call, 0, "input"), *mask = NULL;
-    int bins;
-    if (!x || arg_shape(e, args[1], arg_loc(call, 1, "num_bins"), &bins) != 1)
+    struct loc bins_at = arg_loc(call, 1, "num_bins");
+    int bins[RANK_MAX], rank = x ? arg_shape(e, args[1], bins_at, bins) : -1;
+    if (rank >= 0 && rank != 1)
+        diag_error(e->diag, trace_loc(e, bins_at), ERR_wants_int, "num_bins", type_text(e, args[1]));
+    if (rank != 1)
         return obj_error;
     if (rank_of(x) != 1 || !is_int_type(scalar_of(x))) {
         diag_error(e->diag, trace_loc(e, arg_loc(call, 0, "input")), ERR_histogram_input, type_text(e, x));
@@ -408,8 +419,8 @@ struct obj *builtin_histogram(struct eval *e, struct obj **args, const struct ar
     }
     struct value *opnds[] = {x->tensor.value, mask ? mask->tensor.value : NULL};
     const struct lang_type *i32 = lang_number(e, DT_i32, false);
-    const struct type *t = lang_ir(e->trace->module, lang_block(e, i32, 1, &bins));
+    const struct type *t = lang_ir(e->trace->module, lang_block(e, i32, 1, bins));
     struct op *o = build_op(trace_builder(e, call->loc), OP_histogram, mask ? 2 : 1, opnds, 1, &t, 0);
-    op_set_int(o, ATTR_bins, bins);
-    return tensor_new(e, op_result(o), i32, 1, &bins);
+    op_set_int(o, ATTR_bins, bins[0]);
+    return tensor_new(e, op_result(o), i32, 1, bins);
 }

@@ -213,14 +213,18 @@ struct obj *builtin_expand_dims(struct eval *e, struct obj **args, const struct 
     struct obj *x = arg_tensor(e, args[0], call, 0, "input"), **items = &args[1];
     struct loc at = arg_loc(call, 1, "axis");
     int n = 1, axis;
-    bool wanted[2 * RANK_MAX] = {false};
+    bool wanted[RANK_MAX] = {false};
     if (!x)
         return obj_error;
     if (args[1]->kind == OBJ_tuple || args[1]->kind == OBJ_list)
         arg_items(args[1], &n, &items);
     int rank = rank_of(x) + n;
+    if (rank > RANK_MAX) {
+        diag_error(e->diag, trace_loc(e, at), ERR_rank_limit, RANK_MAX);
+        return obj_error;
+    }
     for (int i = 0; i < n; i++) {
-        if (rank > RANK_MAX || !arg_axis(e, items[i], rank, at, &axis))
+        if (!arg_axis(e, items[i], rank, at, &axis))
             return obj_error;
         if (wanted[axis]) {
             diag_error(e->diag, trace_loc(e, at), ERR_axis_twice, (int64_t)axis);

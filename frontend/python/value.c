@@ -454,7 +454,7 @@ static uint64_t hash_int(wide i)
 
 static uint64_t hash_float(double f)
 {
-    if (f == floor(f) && fabs(f) < 0x1p126)
+    if (f == floor(f) && f >= -0x1p127 && f < 0x1p127)
         return hash_int((wide)f);
     return hash_bytes(&f, sizeof f, OBJ_float);
 }

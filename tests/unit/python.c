@@ -233,6 +233,7 @@ static const char *const containers_program[] = {
     "=2), {\"a\": 1} | {\"b\": 2}, dict.fromkeys(\"ab\", 0), dict(zip(\"ab\", [1, 2])))\n",
     "print({\"a\": 1} == {\"a\": 1.0}, {\"a\": 1, \"b\": 2} == {\"b\": 2, \"a\": 1}, {\"a\": 1} == {"
     "\"a\": 2})\n",
+    "print({2 ** 126: 1}[2.0 ** 126], {-2 ** 126: 2}[-2.0 ** 126], {2.0 ** 127: 3}[2.0 ** 127])\n",
     "for k in {\"x\": 1, \"y\": 2}: print(k, end=\" \")\n",
     "for k, v in {\"x\": 1, \"y\": 2}.items(): print(k, v, end=\";\")\n",
     "print()\n",
@@ -309,6 +310,7 @@ static const char *const containers_output[] = {
     "{'a': 3, 'b': 2} {'a': 1, 'b': 2} {1: 2} {'q': 1, 'w': 2} {'a': 1, 'b': 2} {'a': 0, 'b': 0} {'a'"
     ": 1, 'b': 2}\n",
     "True True False\n",
+    "1 2 3\n",
     "x y x 1;y 2;\n",
     "[2, 3, 4] 3 True True\n",
     "[2, 3, 4, 9] [3, 4] [2, 4] [2, 3, 5] True False True True True\n",
