@@ -38,7 +38,8 @@ def _or_combine(a, b):
     return a | b
 
 
-# Of equal values, the result is the one with the smaller index.
+# The combine functions of tl.argmax and tl.argmin: combine (value, index) pairs. _left: of equal values, the result
+# is the one with the smaller index. _fast: it may be either.
 @triton.jit
 def _argmax_combine_left(v1, i1, v2, i2):
     first = (v1 > v2) | ((v1 == v2) & (i1 < i2))
@@ -85,8 +86,8 @@ def softmax(x, dim, keep_dims, ieee_rounding):
     return tl.fdiv(num, den, ieee_rounding)
 
 
-# Reorders the row-major indices of a size_i by size_j matrix: by groups of size_g rows, and within a group
-# column by column.
+# Returns the new row and column of element (i, j) of a matrix of size_i rows and size_j columns, for a new order of its
+# elements: group by group of size_g rows, and within a group column by column.
 @triton.jit
 def swizzle2d(i, j, size_i, size_j, size_g):
     ij = i * size_j + j
@@ -99,6 +100,7 @@ def swizzle2d(i, j, size_i, size_j, size_g):
 
 
 # -- tensor descriptors of the host --
+# triton.tools.tensor_descriptor.TensorDescriptor, which block.c recognizes by _is_tensor_descriptor.
 class TensorDescriptor:
     _is_tensor_descriptor = True
 
@@ -242,7 +244,7 @@ def order_of_bits(bits):
 
 
 # Converts x to integers that compare in the same order. They have at least 32 bits, because the GPU compares
-# these fastest.
+# 32-bit integers fastest. from_keys converts them back.
 @triton.jit
 def to_keys(x):
     if x.dtype.is_floating():
@@ -259,18 +261,18 @@ def from_keys(keys, dtype: tl.constexpr):
         return keys.to(dtype)
 
 
-# Returns bit j of the indices of n elements, as a dimension of size 2. In a layout in which register bits hold
-# index bit j, the result is a constant in each register.
+# Returns a block of n elements: element i is bit j of i. It is built as a broadcast along a dimension of size 2, so
+# in a layout that keeps index bit j in registers, each register has a constant.
 @triton.jit
 def index_bit(n, j):
     bit = tl.arange(0, 2)[None, :, None]
     return tl.reshape(tl.broadcast_to(bit, (n >> (j + 1), 2, 1 << j)), (n,))
 
 
-# Swaps the elements of pairs whose indices differ in bit j if the elements are out of order. The order is
-# descending where bit i of the index is set. If i is None, the argument `descending` gives the order of all
-# pairs. An element's partner is the exclusive or of the element and the XOR of its pair. Equal integers are
-# interchangeable, so one comparison serves both directions.
+# Swaps the elements of each pair whose indices differ in bit j if they are out of order. The order is descending where
+# bit i of the index is set; if i is None, it is descending for all pairs if `descending`. An element's partner is its
+# exclusive or with the exclusive or of both elements. Equal integers are interchangeable, so one comparison serves both
+# directions.
 @triton.jit
 def exchange(x, j, i, descending):
     shape: tl.constexpr = (x.numel >> (j + 1), 2, 1 << j)
@@ -280,7 +282,8 @@ def exchange(x, j, i, descending):
     return tl.where((x > partner) != turned, partner, x)
 
 
-# Sorts blocks of 2^(i+1) elements that are bitonic sequences.
+# Sorts blocks of 2^(i+1) elements, each a bitonic sequence: all in one order, or, with `alternate`, in alternating
+# order.
 @triton.jit
 def merge(x, i, alternate, descending):
     for j in tl.static_range(i, -1, -1):
@@ -288,8 +291,9 @@ def merge(x, i, alternate, descending):
     return x
 
 
-# Merges pairs of adjacent sorted blocks, one ascending and one descending: the greater (or smaller) elements of
-# all pairs are the wanted half, a bitonic sequence.
+# Merges each pair of adjacent blocks of 2^log_k elements, one ascending and one descending, to one block: the greater
+# (or smaller) of each two elements at the same position. These are the greatest (or smallest) 2^log_k elements of
+# both blocks, as a bitonic sequence.
 @triton.jit
 def halve(x, log_k, descending):
     half: tl.constexpr = x.numel >> 1
@@ -329,19 +333,19 @@ def polynomial(x, c):
     return y
 
 
-# Returns the first n items of w, or, where i has the bit `by`, the n items from item `by` on.
+# Returns w with other first n items: where i has the bit `by`, these are the n items from item `by` on.
 @triton.jit
-def later(w, i, by, n):
+def shift_items(w, i, by, n):
     chosen = ()
     for k in tl.static_range(n):
         chosen = chosen + (tl.where((i & by) != 0, w[k + by], w[k]),)
     return chosen + w[n:]
 
 
-# Let |x| = m 2^e with a 53-bit integer m. Multiplies m by those bits of 2/pi that give |x| / (pi/2) modulo 4 to
-# 190 bits. Returns the quadrant, and the remainder from -1/2 to 1/2.
+# Reduces a large x as reduce_argument does, by the method of Payne and Hanek: |x| is m 2^e with a 53-bit integer m, and
+# the product of m and the right 192 bits of 2/pi (`words` has them all) is |x| / (pi/2) modulo 4.
 @triton.jit
-def far_quarter(x):
+def reduce_large_argument(x):
     bits = x.to(tl.uint64, bitcast=True)
     m = (bits & 0xFFFFFFFFFFFFF) | 0x10000000000000
     at = ((bits >> 52) & 0x7FF) - 1013
@@ -353,7 +357,7 @@ def far_quarter(x):
     )
     w = [tl.full(x.shape, word, tl.uint64) for word in words]
     i = at >> 6
-    w = later(later(later(later(later(w, i, 16, 4), i, 8, 11), i, 4, 7), i, 2, 5), i, 1, 4)
+    w = shift_items(shift_items(shift_items(shift_items(shift_items(w, i, 16, 4), i, 8, 11), i, 4, 7), i, 2, 5), i, 1, 4)
     at &= 63
     low = m * ((w[2] << at) | ((w[3] >> 1) >> (63 - at)))
     w1 = (w[1] << at) | ((w[2] >> 1) >> (63 - at))
@@ -372,9 +376,10 @@ def far_quarter(x):
     return tl.where(x < 0, -q, q), tl.where((x < 0) != (flip < 0), -r, r)
 
 
-# Reduces x to x = q pi/2 + r with |r| <= pi/4. Only a block with a large element executes the slow path.
+# Returns q and r with x = q pi/2 + r and |r| <= pi/4. Only a block with an element of 2^30 or more executes the slow
+# path, reduce_large_argument.
 @triton.jit
-def quarter(x):
+def reduce_argument(x):
     k = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
     q = k.to(tl.int32)
     r = tl.fma(-k, tl.full(x.shape, 1.5707963267948966, x.dtype), x)
@@ -386,15 +391,16 @@ def quarter(x):
     else:
         is_far = tl.min(near.to(tl.int32)) == 0
     if is_far:
-        q_far, r_far = far_quarter(x)
+        q_far, r_far = reduce_large_argument(x)
         q = tl.where(near, q, q_far)
         r = tl.where(near, r, r_far)
     return q, r
 
 
+# Returns sin(x + more pi/2).
 @triton.jit
 def sine(x, more):
-    q, r = quarter(x)
+    q, r = reduce_argument(x)
     q += more
     z = r * r
     sines: tl.constexpr = (1.5917988979397435e-10, -2.5051129896450185e-08, 2.7557316093198404e-06, -0.00019841269836740532,
@@ -406,7 +412,7 @@ def sine(x, more):
     return tl.where((q & 2) == 0, y, -y)
 
 
-# Returns 1 - z/2 + z^2 p, plus the rounding error of 1 - z/2.
+# Returns 1 - z/2 + z^2 p, corrected by the rounding error of 1 - z/2. With z = r^2, this is cos(r).
 @triton.jit
 def cosine_of(z, p):
     h = 0.5 * z
@@ -435,7 +441,8 @@ def erfcx_f64(x):
     return polynomial((x - 3.0) / (x + 3.0), c) / (1.0 + 2.0 * x)
 
 
-# Returns erf(x): below 1, a polynomial in odd powers of x; above 1, 1 - erfc(x), which is 1 from 6 on.
+# Returns erf(x): for |x| < 1, a polynomial in odd powers of x; else 1 - erfc(|x|) with the sign of x. From |x| = 6
+# on, this rounds to 1.
 @triton.jit
 def erf_f64(x):
     c: tl.constexpr = (-7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07, 1.6447424703317362e-06,
@@ -476,7 +483,7 @@ def libdevice_erfcx(x):
     return tl.where(tl.abs(w) < 0.5, e * (1.0 - erf_f64(w)), tl.where(w == w, y, w)).to(x.dtype)
 
 
-# Returns erfc(-x / sqrt 2) / 2; where erfc is steep, corrects it by the rounding error of erfc's argument.
+# Returns erfc(-x / sqrt 2) / 2. Where erfc is steep, corrects the result by the rounding error of erfc's argument.
 @triton.jit
 def libdevice_normcdf(x):
     w = -x.to(tl.float64)
@@ -487,10 +494,10 @@ def libdevice_normcdf(x):
     return (0.5 * tl.where((u > 1.0) & (u < 30.0), y - 2.0 * u * rest * y, y)).to(x.dtype)
 
 
-# Returns the y > 0 with erf(y) = a and erfc(y) = c: starts with a guess whose relative error is 1/500, then
-# makes steps of Halley's method.
+# Returns the y >= 0 with erf(y) = a and erfc(y) = c: starts with a guess whose relative error is at most 1/500, then
+# makes three steps of Halley's method.
 @triton.jit
-def inverse(a, c):
+def inverse_erf(a, c):
     w = tl.log(c) + tl.log(1.0 + a)
     t = 4.330746750799873 + 0.5 * w
     y = tl.sqrt(tl.sqrt(t * t - w * 6.802721088435375) - t)
@@ -503,14 +510,14 @@ def inverse(a, c):
 @triton.jit
 def libdevice_erfinv(x):
     w = x.to(tl.float64)
-    y = inverse(tl.abs(w), 1.0 - tl.abs(w))
+    y = inverse_erf(tl.abs(w), 1.0 - tl.abs(w))
     return tl.where(x == 0.0, x, tl.where(w < 0.0, -y, y).to(x.dtype))
 
 
 @triton.jit
 def erfcinv_f64(w):
     c = tl.where(w > 1.0, 2.0 - w, w)
-    y = inverse(1.0 - c, c)
+    y = inverse_erf(1.0 - c, c)
     return tl.where(w > 1.0, -y, y)
 
 
@@ -563,8 +570,9 @@ def libdevice_llround(x):
     return libdevice_round(x).to(tl.int64)
 
 
-# Returns b^x for x = n log_b 2 + r, where log_b 2 = high + low: multiplies b^r by 2^n. Adding and subtracting 1.5 times 2 to the
-# number of mantissa bits rounds to an integer, ties to even.
+# Returns b^x, as b^r 2^n for x = n log_b 2 + r. high + low is log_b 2, and log2_b is its inverse, log_2 b. To round
+# to an integer, the functions below add and subtract 1.5 * 2^23 (f64: 1.5 * 2^52), after which no bit of the mantissa
+# is left for a fraction.
 @triton.jit
 def power(x, log2_b, high, low):
     if x.dtype == tl.float32:
@@ -573,8 +581,8 @@ def power(x, log2_b, high, low):
         return power_f64(x, log2_b, high, low)
 
 
-# Beyond n = -126 and 127, r becomes large. Only the product rounds to a subnormal number. The low bits of the sum with 1.5 2^23 + 127 are
-# the exponent of 2^n.
+# Limits n to -126 to 127, so that 2^n is a normal number; for larger |x|, r grows instead, and the product overflows or
+# becomes subnormal. The low bits of n + 1.5 * 2^23 + 127 are the biased exponent of 2^n.
 @triton.jit
 def power_f32(x, log2_b, high, low):
     big: tl.constexpr = 12582912.0 + 127
@@ -585,7 +593,7 @@ def power_f32(x, log2_b, high, low):
     return tl.exp2(r * log2_b) * (sum.to(tl.int32, bitcast=True) << 23).to(tl.float32, bitcast=True)
 
 
-# Multiplies by 2^n in two steps, of which only the second may round.
+# Multiplies b^r by 2^n in two steps, because 2^n may be out of range; only the second step may round.
 @triton.jit
 def power_f64(x, log2_b, high, low):
     big: tl.constexpr = 6755399441055744.0
@@ -672,7 +680,8 @@ def libdevice_cosh(x):
     return 0.5 * t + 0.5 / t
 
 
-# Of f32: near 0 by a polynomial (minimax, 2 ulp); farther, 1 - 2 / (e^2x + 1), whose quotient is half of the result at most.
+# Returns tanh(x). In f32: for |x| < 0.6, a minimax polynomial (2 ulp); else 1 - 2 / (e^2|x| + 1), where the subtraction
+# loses less than one bit, since its result is more than 1/2.
 @triton.jit
 def libdevice_tanh(x):
     if x.dtype == tl.float32:
@@ -773,8 +782,8 @@ import triton
 import triton.language as tl
 
 
-# Unpacks pairs of 4-bit floats from bytes. The bits of each become the highest bits of an f32's exponent and
-# mantissa, and multiplying that f32 by 2^126 gives the value.
+# Unpacks pairs of 4-bit floats from bytes. The two exponent bits of a float become the lowest exponent bits of an
+# f32, its mantissa bit the highest mantissa bit; multiplying that f32 by 2^126 corrects the bias of the exponent.
 @triton.jit
 def unpack_e2m1(x):
     y = tl.interleave(x & 15, x >> 4).to(tl.int32)
@@ -782,8 +791,10 @@ def unpack_e2m1(x):
     return tl.where(y >= 8, -v, v)
 
 
+# Converts an operand of tl.dot_scaled from its format to the type `to`. Pairs of e2m1 are packed along the last
+# dimension if packed_last, else along the first.
 @triton.jit
-def widen(x, format, packed_last, to):
+def unpack(x, format, packed_last, to):
     if format == "e2m1":
         tl.static_assert(x.dtype.primitive_bitwidth == 8, "e2m1 operands of tl.dot_scaled are pairs in uint8")
         x = unpack_e2m1(x) if packed_last else tl.trans(unpack_e2m1(tl.trans(x)))
@@ -799,14 +810,18 @@ def widen(x, format, packed_last, to):
     return x.to(to)
 
 
-# Multiplies x[M, K] by 2^(scale - 127), with scales of shape [M, K/16] or [M, K/32]; a scale of 255 is NaN.
+# Multiplies x[M, K] by 2^(scale - 127), for scales of shape [M, K/16] or [M, K/32], and returns the product in type
+# `to`. A scale of 255 is NaN.
 @triton.jit
 def scaled(x, scale, to):
     m: tl.constexpr = x.shape[0]
     k: tl.constexpr = x.shape[1]
     n: tl.constexpr = scale.shape[1]
     fits: tl.constexpr = scale.shape[0] == m and (n * 16 == k or n * 32 == k)
-    tl.static_assert(fits, "a scale of tl.dot_scaled has a row for each of its operand, and a column for 16 or 32 of K")
+    tl.static_assert(
+        fits,
+        "a scale of tl.dot_scaled needs one row for each row of its operand (of rhs: column), and one column for each 16 or 32 elements of K",
+    )
     s = scale.to(tl.uint8, bitcast=True).to(tl.int32)
     s = tl.where(s == 255, 0x7FC00000, tl.where(s == 0, 0x400000, s << 23)).to(tl.float32, bitcast=True)
     s = tl.reshape(tl.broadcast_to(s[:, :, None], (m, n, k // n)), (m, k))
@@ -817,8 +832,8 @@ def scaled(x, scale, to):
 def dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc, fast_math, lhs_k_pack, rhs_k_pack, out_dtype):
     to: tl.constexpr = tl.float16 if lhs_format == "fp16" or rhs_format == "fp16" else tl.bfloat16
     tl.static_assert(len(lhs.shape) == 2 and len(rhs.shape) == 2, "tl.dot_scaled takes blocks of 2 dimensions")
-    a = widen(lhs, lhs_format, lhs_k_pack, to)
-    b = widen(rhs, rhs_format, not rhs_k_pack, to)
+    a = unpack(lhs, lhs_format, lhs_k_pack, to)
+    b = unpack(rhs, rhs_format, not rhs_k_pack, to)
     if lhs_scale is not None:
         a = scaled(a, lhs_scale, to)
     if rhs_scale is not None:
@@ -878,8 +893,8 @@ def libdevice_acos(x):
     return 2.0 * libdevice.atan2(tl.sqrt_rn(1.0 - x), tl.sqrt_rn(1.0 + x))
 
 
-# Returns the cube root of x: guesses it by logarithms, then makes one step of Newton's method, with the cube to
-# twice the precision. Small x are scaled by 2^72.
+# Returns the cube root of x: a guess by logarithms, improved by one step of Newton's method, in which the cube has
+# twice the precision. Small x are first multiplied by 2^72.
 @triton.jit
 def libdevice_cbrt(x):
     a = tl.abs(x)
@@ -897,7 +912,7 @@ def libdevice_rcbrt(x):
     return tl.div_rn(tl.full(x.shape, 1.0, x.dtype), libdevice_cbrt(x))
 
 
-# Returns sin(pi x + more pi / 2). Reduces x to q / 2 + z / pi with |z| <= pi / 4.
+# Returns sin(pi x + more pi/2). Reduces x to q / 2 + z / pi with an integer q and |z| <= pi/4.
 @triton.jit
 def of_half_turns(x, more):
     q = libdevice.rint(x * 2.0)
@@ -945,6 +960,8 @@ def libdevice_rnorm3d(x, y, z):
     return libdevice_rnorm4d(x, y, z, x * 0.0)
 
 
+# Returns x - n y for the integer n nearest to x / y, of two the even one: reduces |x| modulo 2 |y|, then subtracts
+# |y| at most twice.
 @triton.jit
 def libdevice_remainder(x, y):
     b = tl.abs(y)
@@ -956,6 +973,7 @@ def libdevice_remainder(x, y):
     return tl.where(bad, float("nan"), libdevice.copysign(tl.abs(r), tl.where(r < 0.0, -x, x)))
 
 
+# Returns the bits of a float as a signed integer.
 @triton.jit
 def as_int(x):
     return x.to(tl.core.get_int_dtype(x.dtype.primitive_bitwidth, True), bitcast=True)
@@ -978,7 +996,7 @@ def power_of_2(n, dtype):
         return ((n.to(tl.int64) + 1023) << 52).to(tl.float64, bitcast=True)
 
 
-# Returns x 2^n. Multiplies in three steps, because 2^n may be out of range; only the last step rounds.
+# Returns x 2^n. Multiplies in three steps, because 2^n may be out of range; only the last step may round.
 @triton.jit
 def libdevice_ldexp(x, n):
     most: tl.constexpr = 120 if x.dtype == tl.float32 else 1000
@@ -1011,7 +1029,8 @@ def libdevice_rsqrt_rn(x):
     return (1.0 / tl.sqrt(x.to(tl.float64))).to(tl.float32)
 
 
-# Return a product and a sum that are not contracted to fma.
+# libdevice_mul_rn, libdevice_add_rn and libdevice_sub_rn return a product, a sum and a difference as an fma, which no
+# pass can contract with another op.
 @triton.jit
 def libdevice_mul_rn(x, y):
     return tl.fma(x, y, tl.full(x.shape, -0.0, x.dtype))
@@ -1052,7 +1071,7 @@ def polynomial(c: tl.constexpr, t):
     return r
 
 
-# Returns log(gamma(x)) / ((x - 1) (x - 2)), for x from 1 to 2 and from 2 to 3.
+# Returns log(gamma(x)) / ((x - 1) (x - 2)) for x from 1 to 3: one polynomial for x < 2, another for x >= 2.
 @triton.jit
 def lgamma_factor(x):
     low: tl.constexpr = (0.4831289505409809, -0.14595989591430608, 0.06291140107456439, -0.031308487501010646,
@@ -1069,9 +1088,9 @@ def lgamma_factor(x):
     return tl.where(x < 2.0, polynomial(low, x - 1.5), polynomial(high, x - 2.5))
 
 
-# Returns log(|gamma(x)|). For 0 < x < 13, the recurrence x gamma(x) = gamma(x + 1) leads to a number from 1 to
-# 3, for which a polynomial gives the logarithm; for larger x, uses Stirling's series. For x < 0, uses the
-# reflection gamma(x) gamma(-x) = -pi / (x sin(pi x)).
+# Returns log(|gamma(x)|). For 0 < x < 13, applies the recurrence x gamma(x) = gamma(x + 1) until lgamma_factor gives
+# the logarithm; for larger x, uses Stirling's series. For x < 0, uses the reflection formula gamma(x) gamma(-x) =
+# -pi / (x sin(pi x)).
 @triton.jit
 def lgamma_f64(x):
     a = tl.abs(x)
@@ -1093,7 +1112,7 @@ def lgamma_f64(x):
 
 
 # Returns gamma(x) by Lanczos' approximation: gamma(z) = (v / e)^(z - 1/2) n(z) / d(z) with v = z + 5.52468....
-# It computes integer powers with pairs of numbers, of which the second is the rounding error of the first. For
+# Computes integer powers of v / e with pairs of numbers, of which the second is the rounding error of the first. For
 # x < 0, returns -pi / (x sin(pi x) gamma(-x)).
 @triton.jit
 def tgamma_f64(x):
@@ -1156,16 +1175,15 @@ def polynomial(c: tl.constexpr, t):
     return r
 
 
-# Returns log(x / z), also accurate for x near z. z has two parts, of which the second is the rounding error of
-# the first.
+# Returns log(x / (z + low)), also accurate for x near z. `low` is the rounding error of z; log_z is log(z).
 @triton.jit
 def log_ratio(x, z: tl.constexpr, low: tl.constexpr, log_z: tl.constexpr):
     near = libdevice.log1p((x - z - low) * (1.0 / z))
     return tl.where((x > 0.5 * z) & (x < 2.0 * z), near, tl.log(x) - log_z)
 
 
-# For x >= 8, returns sqrt(2 / (pi x)) times p cos(t) - q sin(t), and times p sin(t) + q cos(t), with t = x - pi
-# / 4.
+# For x >= 8 and t = x - pi/4, returns the Bessel function J0(x) = sqrt(2 / (pi x)) (p cos(t) - q sin(t)), or, with
+# is_y, Y0(x) = sqrt(2 / (pi x)) (p sin(t) + q cos(t)). p, and x q, are polynomials in 1 / x^2.
 @triton.jit
 def far_0(x, is_y: tl.constexpr):
     p: tl.constexpr = (0.9994572757882519, -0.0005363673192130031, 6.137416080162966e-06, -2.0527448162213505e-07,
@@ -1185,8 +1203,8 @@ def far_0(x, is_y: tl.constexpr):
     return tl.where(x == float("inf"), 0.0, r * tl.sqrt(0.3183098861837907 / x))
 
 
-# For x >= 8, returns sqrt(2 / (pi x)) times p cos(t) - q sin(t), and times p sin(t) + q cos(t), with t = x - 3
-# pi / 4.
+# For x >= 8 and t = x - 3 pi/4, returns J1(x) = sqrt(2 / (pi x)) (p cos(t) - q sin(t)), or, with is_y, Y1(x) =
+# sqrt(2 / (pi x)) (p sin(t) + q cos(t)).
 @triton.jit
 def far_1(x, is_y: tl.constexpr):
     p: tl.constexpr = (1.0009070262780821, 0.0008988049416705562, -7.959694698494747e-06, 2.4536766228894186e-07,
@@ -1206,6 +1224,8 @@ def far_1(x, is_y: tl.constexpr):
     return tl.where(x == float("inf"), 0.0, r * tl.sqrt(0.3183098861837907 / x))
 
 
+# Returns J0(a) for a >= 0: for a < 8, a polynomial times the factors of J0's zeros, so that the result is accurate
+# there.
 @triton.jit
 def j0_of(a):
     low: tl.constexpr = (-0.08866241912277732, 0.06466008281491797, -0.017030107053326454, 0.002349675176132567,
@@ -1225,6 +1245,7 @@ def j0_of(a):
     return tl.where(a < 8.0, near, far_0(tl.where(a < 8.0, 8.0, a), False))
 
 
+# Returns J1(a) for a >= 0, as j0_of does for J0.
 @triton.jit
 def j1_of(a):
     low: tl.constexpr = (0.32852615235309574, -0.14916645910265286, 0.02083593083972483, -0.0014132148107335741,
@@ -1249,13 +1270,15 @@ def j1_of(a):
     return tl.where(a < 8.0, near, far_1(tl.where(a < 8.0, 8.0, a), False))
 
 
-# Returns y0(x) near a zero z of y0, as 2 / pi log(x / z) j0(x) plus a polynomial.
+# Returns Y0(x) for x^2 from `low` to `high`, which has one zero, z + rest, of Y0. j is J0(x), log_z is log(z). The
+# result is 2/pi log(x / z) J0(x), plus a polynomial with the coefficients c times the factor of the zero.
 @triton.jit
 def y0_near(x, j, c: tl.constexpr, low: tl.constexpr, high: tl.constexpr, z: tl.constexpr, rest: tl.constexpr, log_z: tl.constexpr):
     t = (x * x - low) * (2.0 / (high - low)) - 1.0
     return 0.6366197723675814 * log_ratio(x, z, rest, log_z) * j + (x - z - rest) * (x + z) * polynomial(c, t)
 
 
+# Returns Y0(a), NaN for a < 0.
 @triton.jit
 def y0_of(a):
     c0: tl.constexpr = (0.1447756721336901, -0.03434817226725003, 0.0028909204659974177, -0.00012608994301624424,
@@ -1282,12 +1305,14 @@ def y0_of(a):
     return tl.where(a < 0.0, float("nan"), tl.where(a < 8.0, near, far_0(tl.where(a < 8.0, 8.0, a), True)))
 
 
+# Returns Y1(x) near a zero, as y0_near does for Y0; j is J1(x). The polynomial's part is divided by x.
 @triton.jit
 def y1_near(x, j, c: tl.constexpr, low: tl.constexpr, high: tl.constexpr, z: tl.constexpr, rest: tl.constexpr, log_z: tl.constexpr):
     t = (x * x - low) * (2.0 / (high - low)) - 1.0
     return 0.6366197723675814 * log_ratio(x, z, rest, log_z) * j + tl.div_rn((x - z - rest) * (x + z) * polynomial(c, t), x)
 
 
+# Returns Y1(a), NaN for a < 0.
 @triton.jit
 def y1_of(a):
     c0: tl.constexpr = (0.1860079516954709, 0.005076131380824236, -0.037904399344574534, 0.009868318215178959,
@@ -1308,8 +1333,9 @@ def y1_of(a):
     return tl.where(a < 0.0, float("nan"), tl.where(a < 8.0, near, far_1(tl.where(a < 8.0, 8.0, a), True)))
 
 
-# Below 8, evaluates a series; above, exp(a) / sqrt(a) times a function of 1 / a, with exp(a) as two factors,
-# because exp(a) may overflow.
+# Returns a modified Bessel function of a >= 0: for a < 8, the power series in (a/2)^2 with the coefficients `low`;
+# else exp(a) / sqrt(a) times a polynomial in 1 / a with the coefficients `high`. Multiplies twice by exp(a/2),
+# because exp(a) may overflow where the result does not.
 @triton.jit
 def modified(a, low: tl.constexpr, high: tl.constexpr):
     half = a * 0.5
@@ -1379,8 +1405,9 @@ def libdevice_y1(x):
     return y1_of(x.to(tl.float64)).to(x.dtype)
 
 
-# Uses the recurrence upward from orders 0 and 1 where that is stable; else downward from a high order, and
-# scales the result so that the even orders sum to 1.
+# Returns the Bessel function Jn(x) for x >= 0, from j0 = J0(x) and j1 = J1(x). For n <= x, where that is stable, uses
+# the recurrence upward from orders 0 and 1; else downward from a high order, and scales the result so that
+# J0 + 2 J2 + 2 J4 + ... is 1.
 @triton.jit
 def jn_scalar(n, x, j0, j1):
     if n < 2 or x == 0.0:
@@ -1410,6 +1437,7 @@ def jn_scalar(n, x, j0, j1):
     return r
 
 
+# Returns Yn(x) by the recurrence upward from y0 = Y0(x) and y1 = Y1(x), which is stable. -inf stays -inf.
 @triton.jit
 def yn_scalar(n, x, y0, y1):
     before, r = y0, y1
