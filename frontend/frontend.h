@@ -3,12 +3,13 @@
  * code of programs.
  *
  * One evaluator executes statements in two ways: concretely (module level, host functions, constexprs), and,
- * inside a kernel, by tracing: an operator with a tensor operand emits IR. Only eval.c and expr.c switch over
- * the kinds of syntax nodes. For tensors, and where kernels differ from Python, they call trace.c (statements,
- * calls, names) and promote.c (operators, casts).
+ * inside a kernel, by tracing: an operator with a tensor operand appends ops to the IR. eval.c executes statements
+ * of host code, kernel.c those of kernels, expr.c evaluates the expressions of both. For tensors, and where kernels
+ * differ from Python, these files call trace.c (names, assignments, calls), loops.c and merge_values.c (loops,
+ * branches) and promote.c (operators).
  *
- *     tokens ─► syntax tree ─► eval.c ──concrete──► objects, host effects
- *                                 └───tensor──────► trace.c, promote.c, builtins/ ─► IR
+ *     tokens ─► syntax tree ─► eval.c, expr.c ──concrete──► objects, host effects
+ *                                    └──────────tensor────► trace/, builtins/ ─► IR
  *
  * The folders in reading order: python/ (tokens, syntax trees, objects and the evaluator of plain Python),
  * trace/ (tracing of kernels into IR), builtins/ (the functions of triton and triton.language), prelude.py
@@ -30,15 +31,16 @@ struct module;
  * output, environment. */
 struct host {
     void *ctx;
-    /* execute only what kernels need, as without a host, but import files from the program's folder */
+    /* Execute only statements that kernels need, as without a host, but import files from the program's folder. */
     bool definitions_only;
-    bool assertions_hold; /* whatever their conditions are: kernels do not run */
-    /* Imports a module by its dotted name ("torch", "triton.testing", "os"); NULL: unknown. The frontend asks
-     * builtins_module for triton's own modules before, and library.c for modules of Python's library
-     * afterwards. */
+    /* Let every `assert` of host code pass: no kernel runs, so the values that the program checks are not computed. */
+    bool assertions_hold;
+    /* Imports a module by its dotted name ("torch", "triton.testing", "os"); returns NULL if the host does not have
+     * the module. import.c searches first the modules of triton (builtins_module), then the host's, then those of
+     * Python's library (library.c). */
     struct obj *(*import)(void *ctx, struct eval *e, const char *name, struct loc at);
     /* Returns the text of a user's file that a program imports (`import helpers` reads helpers.py in the
-     * program's folder), or NULL. */
+     * program's folder); NULL if there is no such file. */
     const struct source *(*find_source)(void *ctx, struct eval *e, const char *module);
     /* Executes kernel[grid](args). The grid is the object that the program passed: a tuple, list, int or callable. */
     struct obj *(*launch)(void *ctx, struct eval *e, struct obj *kernel, struct obj *grid, const struct args *args);
@@ -47,16 +49,16 @@ struct host {
     struct obj *(*jit_attr)(void *ctx, struct eval *e, struct obj *kernel, const char *name);
     void (*write)(void *ctx, const char *s, size_t n, bool to_stderr); /* writes the output of print */
     const char *(*getenv)(void *ctx, const char *name);                /* NULL if the variable is not set */
-    /* The frontend calls this function when the program sets an environment variable; it may be NULL. */
+    /* Is called when the program sets an environment variable; may be NULL. */
     void (*setenv)(void *ctx, struct eval *e, const char *name, const char *value, struct loc at);
     double (*seconds)(void *ctx);                                      /* returns the time in seconds */
-    /* executes breakpoint(); raises an exception if the host has no debugger */
+    /* Executes breakpoint(); raises an exception if the host has no debugger. */
     void (*breakpoint)(void *ctx, struct eval *e, struct loc at);
     int argc;                                                          /* arguments of the program: sys.argv */
     const char *const *argv;
 };
 
-/* An exception of host code while it unwinds. `raise`, a failed assert or an error in an operation raised it. */
+/* An exception of host code that unwinds, after `raise`, a failed assert or an error in an operation. */
 struct exception {
     struct obj *class, *value; /* value: an instance or NULL */
     struct loc loc;
@@ -127,7 +129,7 @@ struct eval {
     /* Statements executed so far, and their limit, which stops endless loops at compile time (0: no limit). */
     int64_t steps, step_limit;
     size_t work;             /* bytes that eval_work counted since the last step */
-    size_t looked_at_bytes;  /* the arena's size when the time limit was last checked */
+    size_t checked_at_bytes; /* the arena's size when the time limit was last checked */
     struct loc at;           /* location of the latest statement, for messages without a location of their own */
     const struct call_record *calls; /* the active calls of host code, innermost first */
     struct map ids;          /* maps objects to their id() */
@@ -146,8 +148,12 @@ struct spec_arg {
     int divisible;                /* 16 if the value is known to be a multiple of 16, else 1 */
     bool equals_one;              /* an int argument of value 1: a constant, not a run-time parameter */
 };
-/* Which checks a kernel has: none; its assertions and that + - * of integers do not overflow; its assertions. */
-enum debug { DEBUG_none, DEBUG_all, DEBUG_asserts };
+/* The checks that a traced kernel contains. */
+enum debug {
+    DEBUG_none,
+    DEBUG_all,     /* its assertions, and checks that + - * of integers do not overflow */
+    DEBUG_asserts, /* only its assertions */
+};
 
 struct spec {
     int nargs;
@@ -165,9 +171,9 @@ struct spec {
     enum debug debug;
     const struct target *target;
     bool interpreter; /* the kernel may call plain Python functions (op host_call) */
-    bool stops;       /* make a site before each statement, at which a debugger may stop */
-    VEC(struct host_site *) sites; /* calls of the host, set by frontend_trace */
-    bool has_host_calls;
+    bool stops;       /* keep a site before each statement, at which a debugger may stop */
+    VEC(struct host_site *) sites; /* the kernel's calls of the host, which frontend_trace sets */
+    bool has_host_calls;           /* some of these sites are not SITE_statement */
 };
 
 /* -- eval.c -- */
@@ -185,12 +191,13 @@ enum flow { FLOW_next, FLOW_break, FLOW_continue, FLOW_return };
 enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result);
 struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *eval_call1(struct eval *e, struct obj *callee, struct obj *arg, struct loc at);
-/* Binds arguments to a def's parameters: every parameter becomes a name in the scope. Reports missing,
- * unexpected and duplicate arguments. */
+/* Binds arguments to the parameters of f: every parameter becomes a name in the scope `into`. Raises TypeError for
+ * missing, unexpected and duplicate arguments. */
 void eval_bind(struct eval *e, struct function *f, const struct args *args, struct scope *into);
 void eval_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value);
 struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct loc at);
-/* computes the result, or traces it if an operand is a tensor */
+/* eval_binary, eval_unary and eval_compare compute the result of an operator, or trace the operator if an operand is
+ * a tensor. */
 struct obj *eval_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 struct obj *eval_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
 struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
@@ -207,7 +214,7 @@ void handler_push(struct eval *e, struct handler *h);
 void handler_pop(struct eval *e, struct handler *h);
 /* Raises an existing exception, for example one that a handler caught. */
 _Noreturn void eval_throw(struct eval *e, const struct exception *x);
-/* Writes a value to the output of the host's `print`. */
+/* Writes n bytes of text to the output of the host's `print`. */
 void eval_write(struct eval *e, const char *s, size_t n);
 
 /* -- kernel.c -- */
@@ -218,11 +225,11 @@ enum flow kernel_statement(struct eval *e, struct scope *s, const struct ast *x,
 /* -- trace.c: the kernel's rules -- */
 /* Traces a kernel into module m, as IR of degree traced. Returns NULL after errors, which it reports to diag. */
 struct func *frontend_trace(struct eval *e, struct obj *jit, struct spec *spec, struct module *m);
-/* eval.c calls these functions if e->trace is set, for statements and names whose rules differ from those of
- * plain Python. */
 /* Returns the location for ops and errors: it has the chain of calls, and lies in the user's code. */
 struct loc trace_loc(const struct eval *e, struct loc at);
-bool trace_is_tensor(const struct obj *x);
+bool trace_is_tensor(const struct obj *x); /* is x a tensor, or a tuple with a tensor in it? */
+/* The evaluator calls the following functions if e->trace is set, for statements, names and operators whose rules in
+ * kernels differ from those of plain Python. */
 enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond, struct obj **result);
 enum flow trace_for(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
 enum flow trace_while(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
@@ -233,11 +240,11 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name);
 struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, struct obj *cond);
 struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x);
-/* region.c: traces a jit function (a reduction's combine function) in region `b`, on the region's 2n scalar
- * arguments, whose types are types[0..n-1] and again types[0..n-1], and yields the n results. Returns false
- * after an error, which it reports. */
+/* region.c: traces the jit function `combine` of a reduction or scan into its region b, and yields the n results. The
+ * region's 2n scalar arguments have types[0] to types[n - 1], and again these. Returns false after an error, which it
+ * reports. */
 bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, const struct lang_type *const *types, struct loc at);
-/* returns a builder that appends ops with this location to the current block */
+/* Returns a builder that appends ops with this location to the current block. */
 struct builder *trace_builder(struct eval *e, struct loc at);
 
 /* -- python.c -- */
@@ -254,12 +261,13 @@ struct obj *trace_fstring(struct eval *e, struct scope *s, const struct ast *x);
 struct obj *trace_truth(struct eval *e, struct obj *x, struct loc at);
 /* Records that the call at this location is a statement: its result is not used. */
 void trace_drop_result(struct eval *e, struct loc call);
-/* Makes a site at the begin of a statement, where a debugger may stop. */
+/* Makes a site before a statement of scope s, where a debugger may stop. */
 void trace_statement(struct eval *e, struct scope *s, struct loc at);
-/* Executes the host_call op of this site with the given operand values, and stores its result. May raise
- * exceptions like any host code. */
+/* Executes the host_call op of this site, and stores its result in `result`. values[i] points to the value of operand
+ * i. May raise exceptions, like any host code. */
 void host_site_run(struct eval *e, const struct host_site *site, const char *const *values, char *result);
-/* Returns a scope with the variables at the site, as objects: those of its function, or of a caller `up` calls above. */
+/* Returns a scope with the variables at the site, as objects: those of the site's function, or of the caller `up` calls
+ * above it. */
 struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values, int up);
 /* Returns the site's function, or the caller `up` calls above it; *first is the index of its variables' first value. */
 const struct host_site *host_site_frame(struct eval *e, const struct host_site *site, int up, int *first);
@@ -280,17 +288,18 @@ void frontend_trace_expression(struct eval *e, const struct host_site *site, int
 struct obj *host_site_result(struct eval *e, const struct host_site *site, const char *const *values);
 
 /* -- promote.c: operators on tensors -- */
-/* Converts a constant or tensor to a tensor. A number gets the type that it has without another operand. An
- * obj_error is returned unchanged. */
+/* Converts a constant or tensor to a tensor. A number gets its decayed_type (trace.h). An obj_error is returned
+ * unchanged. */
 struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at);
 struct obj *tensor_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 struct obj *tensor_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
 struct obj *tensor_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 struct obj *tensor_broadcast_to(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
-/* tensor_broadcast broadcasts two tensors to one shape; tensor_promote also converts them to a common type. */
+/* tensor_broadcast broadcasts *a and *b to one shape; tensor_promote also converts them to a common type, for a
+ * division if is_division. After an error, which they report, both operands are obj_error. */
 void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc at);
 void tensor_promote(struct eval *e, struct obj **a, struct obj **b, bool is_division, struct loc at);
-/* Converts a condition x to a scalar i1. */
+/* Converts a condition x to a scalar i1; NULL after an error, which it reports. */
 struct value *tensor_condition(struct eval *e, struct obj *x, struct loc at);
 struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
 /* Returns an attribute of a tensor; NULL if there is no such attribute. */
@@ -299,12 +308,13 @@ struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, stru
 /* -- block.c -- */
 bool is_box(const struct obj *x); /* a block pointer or a tensor descriptor */
 struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL if there is no such attribute */
-/* box_agrees: do two boxes of one class have the same type in Triton's language? box_meet returns x with those
- * parts converted to 64 bits that have another type in `with`. */
+/* Do two boxes of one class have the same type in Triton's language? Integer types of sizes, strides and offsets may
+ * differ. */
 bool box_agrees(struct eval *e, const struct obj *x, const struct obj *with);
-struct obj *box_meet(struct eval *e, struct obj *x, const struct obj *with, struct loc at);
-/* Splits an argument into a tuple, as a launch does. The argument may be a tuple, a named tuple, or a tensor
- * descriptor of the host; returns NULL if it is none of these. */
+/* Returns a copy of x in which the sizes, strides and offsets that have another type in `with` are 64-bit integers. */
+struct obj *box_widen(struct eval *e, struct obj *x, const struct obj *with, struct loc at);
+/* Returns the argument x of a launch as a tuple, whose items are passed separately. x may be a tuple, a named tuple, or
+ * a tensor descriptor of the host; returns NULL if it is none of these. */
 struct obj *argument_parts(struct eval *e, struct obj *x);
 /* Returns the name of part i of such a tuple; NULL if the part has only a number. */
 const char *argument_part_name(struct eval *e, const struct obj *parts, int i);
@@ -317,15 +327,16 @@ bool check_descriptor(struct eval *e, const struct obj *x, struct loc at);
 struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL if the module is not one of these */
 /* Prints every builtin with its parameters, one on each line, for `neso help language`. */
 void builtins_help(struct text *out);
-/* Returns a scope with the names of all functions and types of such a module, for "did you mean". */
+/* Returns a scope with the names of all functions and types of a module of builtins, for "did you mean". */
 struct scope *builtins_names(struct eval *e, const struct obj *module);
-/* "float16" for "fp16": the name that a type has in triton.language; NULL: it is no such short name. */
+/* Returns the name in triton.language of the type with the short name `name`: "float16" for "fp16". Returns NULL if
+ * `name` is not such a short name. */
 const char *builtins_long_name(const char *name);
-/* A member of a dtype or pointer type; NULL: the type has no member of that name. */
+/* Returns a member of a type, such as tl.float32.itemsize; NULL if the type has no such member. */
 struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
-/* builtins_is_class: is x a class of triton.language that isinstance accepts (tl.tensor, tl.pointer_type)?
- * builtins_is_instance: is x an instance of such a class? */
+/* Is x a class of triton.language that isinstance accepts (tl.tensor, tl.pointer_type)? */
 bool builtins_is_class(const struct obj *x);
+/* Is x an instance of such a class? */
 bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct obj *class);
 
 /* -- prelude.py, library.py: functions of triton.language, and modules of Python's library, that are written in
@@ -336,13 +347,15 @@ struct section {
     const char *s;
     size_t len;
 };
-/* Moves to the next section of the text (from {0}: to the first); returns false at the end. */
+/* Moves *at to the next section of the text, or to the first section if *at is zero. Returns false at the end. */
 bool section_next(const char *text, struct section *at);
-/* Executes the section under `# -- SECTION` as a module `name`. Returns NULL if there is no such section. */
+/* Executes the section of the text under the heading `# -- SECTION` as a module `name`. Returns NULL if there is no
+ * such section. */
 struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name);
 /* Returns the location for a message: `at`, or, if `at` is unknown, the latest statement. */
 struct loc eval_place(const struct eval *e, struct loc at);
-/* for a location in such a section, returns the user's call that led to it */
+/* Returns the location itself if it is in the user's code; if it is in a section of prelude.py or library.py, returns
+ * the location of the user's call that led there. */
 struct loc eval_outside(const struct eval *e, struct loc at);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* block.c: implements block pointers, tensor descriptors, and accesses through them. Both are called boxes:
- * blocks that move over an array.
+/* block.c: implements block pointers, tensor descriptors, and accesses through them. This file calls both boxes: a box
+ * is a block that moves over an array.
  *
  *     p = tl.make_block_ptr(A, (M, K), (sm, 1), (m, 0), (64, 32), (1, 0))
  *                                            the tuple (A, (M, K), (sm, 1), (64, 32), (m, 0))
@@ -38,6 +38,7 @@ static int box_rank(const struct obj *box)
     return box->seq.at[BOX_block]->seq.n;
 }
 
+/* Returns the type of the array's elements. */
 static const struct lang_type *elem_of(const struct obj *box)
 {
     return scalar_of(box->seq.at[BOX_base])->elem;
@@ -50,7 +51,8 @@ static struct obj *cast_index(struct eval *e, struct obj *x, enum dtype d, struc
     return tensor_cast(e, x, lang_number(e, d, false), ROUND_none, false, at);
 }
 
-/* Converts x to a signed integer of 32 or 64 bits; a constant stays a constant. */
+/* Converts x to a signed integer of 32 or 64 bits; a constant stays a constant. Returns NULL after an error, which it
+ * reports; messages call x `what`. */
 static struct obj *as_index(struct eval *e, struct obj *x, const char *what, struct loc at)
 {
     bool is_number = x->kind == OBJ_int || x->kind == OBJ_bool;
@@ -146,8 +148,8 @@ struct obj *descriptor_new(struct eval *e, struct obj *const *fields)
     return box_new(e, &descriptor_class, fields);
 }
 
-/* Gives the fields that both kinds of boxes have, from the arguments base, shape and strides (at[0] to at[2]) and
- * block_shape (`block`, argument number block_at). */
+/* Sets the fields that both kinds of boxes have, from the arguments base, shape and strides (at[0] to at[2]) and
+ * block_shape (`block`, argument number block_at). Returns false after an error, which it reports. */
 static bool arg_array(struct eval *e, struct obj *const *at, struct obj *block, const struct args *call,
                       int block_at, struct obj **fields)
 {
@@ -225,7 +227,7 @@ struct obj *builtin_advance(struct eval *e, struct obj **args, const struct args
     return box_new(e, &block_pointer_class, fields);
 }
 
-/* -- boxes of two branches or iterations -- */
+/* -- types of boxes: do the boxes of two branches or iterations agree? -- */
 
 static bool is_index_field(const struct obj *box, int field)
 {
@@ -240,7 +242,7 @@ bool box_agrees(struct eval *e, const struct obj *x, const struct obj *with)
     return true;
 }
 
-struct obj *box_meet(struct eval *e, struct obj *x, const struct obj *with, struct loc at)
+struct obj *box_widen(struct eval *e, struct obj *x, const struct obj *with, struct loc at)
 {
     struct obj *fields[BOX_count];
     for (int i = 0; i < BOX_count; i++) {
@@ -257,13 +259,16 @@ struct obj *box_meet(struct eval *e, struct obj *x, const struct obj *with, stru
 
 /* -- addresses and masks -- */
 
+/* Is n times stride known, and does it fit in 32 bits? */
 static bool fits_32_bits(const struct obj *stride, int64_t n)
 {
     int64_t by, product;
     return obj_as_int(stride, &by) && !__builtin_mul_overflow(by, n, &product) && product == (int32_t)product;
 }
 
-/* Returns x times stride: the distance of index x from the array's start along one dimension. */
+/* Returns x times stride: the distance of index x from the array's start along one dimension. `most` is the greatest
+ * value of x: if the distance of that index needs more than 32 bits, or the stride is not constant, the product has
+ * 64. */
 static struct obj *distance(struct eval *e, struct obj *x, struct obj *stride, int64_t most, struct loc at)
 {
     int64_t by;
@@ -287,9 +292,9 @@ static struct obj *is_inside(struct eval *e, struct obj *index, struct obj *size
     return tensor_binary(e, OPER_bitand, low, tensor_compare(e, OPER_lt, index, size, at), at);
 }
 
-/* Gives the pointers of a box, and the mask of the elements that lie inside the array in all checked dimensions
- * (NULL if no dimension is checked). If an offset is a 1-D tensor, it contains all indices of the box along its
- * dimension. */
+/* Sets *ptrs to the pointers of a box at the given offsets, and *mask to the mask of the elements that lie inside the
+ * array in all dimensions of the bit set `checked` (NULL if it is empty). An offset that is a 1-D tensor contains all
+ * indices of the box along its dimension. */
 static void find_box(struct eval *e, const struct obj *box, struct obj *const *offsets, unsigned checked,
                      struct loc at, struct obj **ptrs, struct obj **mask)
 {
@@ -321,6 +326,7 @@ static void find_box(struct eval *e, const struct obj *box, struct obj *const *o
 
 /* -- block pointers -- */
 
+/* Sets *checked to the bit set of the dimensions in boundary_check. Returns false after an error, which it reports. */
 static bool arg_boundary(struct eval *e, struct obj *x, int rank, struct loc at, unsigned *checked)
 {
     struct obj *const *dims = &x;
@@ -369,8 +375,8 @@ static struct obj *arg_descriptor(struct eval *e, struct obj *x, const struct ar
     return NULL;
 }
 
-/* Finds the pointers and mask of a descriptor's block at the given offsets. Returns false after an error, which
- * it reports. */
+/* Finds the pointers and mask of the block of descriptor x at the given offsets, argument i of the call. Returns false
+ * after an error, which it reports. */
 static bool find_block(struct eval *e, struct obj *x, struct obj *offsets, const struct args *call, int i,
                        struct obj **ptrs, struct obj **mask)
 {
@@ -448,8 +454,8 @@ struct obj *builtin_descriptor_atomic(struct eval *e, struct obj **args, const s
     return value && !is_error(atomic_update(e, rest, call, true)) ? obj_none : obj_error;
 }
 
-/* Finds the pointers and the mask of a block of a matrix: its rows have the indices `rows`, and its columns begin at
- * column y. */
+/* Finds the pointers and the mask of a block of the matrix of descriptor x: the block's rows have the indices `rows`
+ * (argument i of the call), and its columns begin at column y. Returns false after an error, which it reports. */
 static bool find_rows(struct eval *e, struct obj *x, struct obj *rows, struct obj *y, const struct args *call,
                       int i, struct obj **ptrs, struct obj **mask)
 {
@@ -489,6 +495,7 @@ struct obj *builtin_descriptor_scatter(struct eval *e, struct obj **args, const 
 
 /* -- arguments of launches -- */
 
+/* Returns a list as a tuple, whose items are constexprs if is_const; returns any other x unchanged. */
 static struct obj *tuple_of(struct eval *e, struct obj *x, bool is_const)
 {
     if (x->kind != OBJ_tuple && x->kind != OBJ_list)
@@ -510,6 +517,7 @@ const char *argument_part_name(struct eval *e, const struct obj *parts, int i)
     return names ? names->seq.at[i]->str.s : NULL;
 }
 
+/* Returns the parts of a TensorDescriptor (prelude.py) that the host made. */
 static struct obj *descriptor_parts(struct eval *e, struct obj *x)
 {
     struct obj *fields[BOX_count];

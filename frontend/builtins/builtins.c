@@ -11,6 +11,8 @@
 
 /* -- the table -- */
 
+/* The modules and types in which a row's name is found. NEEDS_kernel: the builtin works only while a kernel is
+ * traced. */
 enum {
     IN_tl = 1,
     IN_math = 2,
@@ -25,6 +27,7 @@ enum {
     IN_descriptor = 1024,
     IN_tools = 2048,
 
+    /* what each word of the column `where` stands for */
     WHERE_tl = IN_tl | NEEDS_kernel,
     WHERE_method = IN_tl | IN_method | NEEDS_kernel,
     WHERE_math = IN_tl | IN_math | IN_method | NEEDS_kernel,
@@ -60,7 +63,7 @@ static const struct row rows[] = {
 };
 enum { NROWS = sizeof rows / sizeof *rows };
 
-/* The struct builtin is the row's first member, so call->callee points to the row. */
+/* Calls the row's handler. The struct builtin is the row's first member, so call->callee points to the row. */
 static struct obj *run_row(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct row *r = (const struct row *)(const void *)call->callee;
@@ -146,7 +149,7 @@ static struct obj *find_nan_word(struct eval *e, const struct obj *module, const
     return strcmp(name, "NONE") == 0 || strcmp(name, "ALL") == 0 ? obj_cstr(e, name) : NULL;
 }
 
-/* Returns the object of a name that is not a function. */
+/* Returns the value of a name that has no row: a type, a constant, a class or a submodule; NULL if there is none. */
 static struct obj *find_value(struct eval *e, unsigned where, const char *name)
 {
     if (where & IN_tl) {
@@ -277,7 +280,7 @@ static int64_t type_numel(const struct lang_type *t)
     return n;
 }
 
-/* For each float type, the stored bits of the mantissa, and the exponent's bias. */
+/* For each float type: how many bits of the mantissa it stores, and the exponent's bias. */
 static const struct {
     int mantissa, bias;
 } float_shape[DT_count] = {
@@ -359,7 +362,7 @@ bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct
     case CLASS_tensor: return x->kind == OBJ_tensor || is_block_pointer(x);
     case CLASS_tuple: return x->kind == OBJ_tuple && !is_box(x);
     case CLASS_tensor_descriptor: return is_box(x) && !is_block_pointer(x);
-    /* while a kernel is traced, the Python functions that it calls get constants' values instead of constexprs */
+    /* In a kernel, Triton passes the value of a constexpr, not the constexpr, to Python's isinstance. */
     case CLASS_constexpr: return x->is_constexpr && !e->trace;
     case CLASS_dtype: return kind >= 0 && kind != LT_const;
     case CLASS_pointer_type: return kind == LT_ptr;
@@ -490,7 +493,8 @@ struct obj *builtin_launch_size(struct eval *e, struct obj **args, const struct 
     return obj_int(e, e->trace->func->num_warps * (threads ? 32 : 1));
 }
 
-static struct obj *read_now(struct eval *e, enum opcode code, enum dtype dt, struct loc at)
+/* Returns the result of an op without operands that reads a counter or register of the GPU. */
+static struct obj *read_register(struct eval *e, enum opcode code, enum dtype dt, struct loc at)
 {
     const struct lang_type *t = lang_number(e, dt, false);
     const struct type *ir = lang_ir(e->trace->module, t);
@@ -501,13 +505,13 @@ static struct obj *read_now(struct eval *e, enum opcode code, enum dtype dt, str
 struct obj *builtin_globaltimer(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)args;
-    return read_now(e, OP_clock, DT_i64, call->loc);
+    return read_register(e, OP_clock, DT_i64, call->loc);
 }
 
 struct obj *builtin_smid(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)args;
-    return read_now(e, OP_sm_id, DT_i32, call->loc);
+    return read_register(e, OP_sm_id, DT_i32, call->loc);
 }
 
 /* Calls the function of the prelude that the row names. */

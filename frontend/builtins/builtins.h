@@ -19,7 +19,7 @@
  *   example     lines of code; then, after `# `, their result, if there is one, as the interpreter prints it. In
  *               kernels X and N point to the floats and the int32 1, 2, 3, 4; i = tl.arange(0, 4); x = i + 1.0.
  *
- * The library does not contain the last four columns. runtime/manual/language.c makes the manual from them, and
+ * The last four columns are not part of the library. runtime/manual/language.c makes the manual from them, and
  * tests/cli/manual.sh runs the examples. */
 
 HEADING("The program, creation")
@@ -361,7 +361,7 @@ ROW(tl,        dot,        "input, other, acc=None, input_precision=None, allow_
     "input, other: one type (fp16, bf16, fp32, fp64, fp8, int8), inner sizes equal; input_precision: 'tf32', 'tf32x3', 'ieee'; out_dtype: tl.float32, or of fp16 tl.float16; of int8 the result is int32", "dot-types dot-type dot-inner dot-rank dot-acc-shape dot-acc-type precision-word",
     "a = tl.full((16, 16), 0.5, tl.float16)\ntl.sum(tl.dot(a, a))\n# [1024.]")
 ROW(tl,        dot_scaled, "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, lhs_k_pack=True, rhs_k_pack=True, out_dtype=None", prelude, "dot_scaled",
-    "The product of two matrices of which each group of 32 elements along K has a scale.",
+    "The product of two matrices of which each group of 16 or 32 elements along K has a scale.",
     "lhs, rhs: formats 'e2m1', 'e4m3', 'e5m2', 'bf16', 'fp16'; scales: uint8, the exponents of powers of two, or None", "dot-type dot-inner",
     "a = tl.full((16, 64), 1.0, tl.bfloat16)\ntl.sum(tl.dot_scaled(a, None, 'bf16', a.T, None, 'bf16'))\n# [16384.]")
 
@@ -474,7 +474,7 @@ ROW(constant,  tensor_descriptor_type, "*args, **kwargs",          unsupported, 
 ROW(constant,  aggregate_replace, "*args, **kwargs",               unsupported,   NULL,
     "Not supported.", "", "not-supported", "")
 ROW(constant,  float8e4b15,    "*args",                            unsupported,   NULL,
-    "Not supported: no GPU from Hopper on has this format.", "", "not-supported", "")
+    "Not supported: no GPU has instructions for this format.", "", "not-supported", "")
 ROW(constant,  float8e4b8,     "*args",                            unsupported,   NULL,
     "Not supported: AMD's format.", "", "not-supported", "")
 ROW(constant,  float8e5b16,    "*args",                            unsupported,   NULL,

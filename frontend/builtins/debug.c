@@ -7,6 +7,7 @@
 
 /* -- ranges -- */
 
+/* Completes *r by the bounds of a range, the first three arguments, and returns it as an object for trace_for. */
 static struct obj *range_object(struct eval *e, struct obj **args, const struct args *call,
                                 struct loop_range *r)
 {
@@ -35,6 +36,8 @@ struct obj *builtin_static_range(struct eval *e, struct obj **args, const struct
     return range_object(e, args, call, &r);
 }
 
+/* Sets *out to the number x, argument i of the call. None and numbers outside of 0 to 1024 count as 0: not given.
+ * Returns false after an error, which it reports. */
 static bool arg_count(struct eval *e, struct obj *x, const char *name, const struct args *call, int i,
                       int *out)
 {
@@ -237,7 +240,7 @@ struct obj *builtin_device_print(struct eval *e, struct obj **args, const struct
     return obj_none;
 }
 
-/* Always checks the arguments, but builds the op `assert` only in debug mode. */
+/* Implements tl.device_assert. Always checks the arguments, but builds the op `assert` only in debug mode. */
 struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct lang_type *i1 = lang_number(e, DT_i1, true);
@@ -261,8 +264,8 @@ struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struc
 
 /* -- inline assembly -- */
 
-/* Skips n constraints and the blanks around them; returns NULL if a constraint does not fit a register of `bits`
- * bits. */
+/* Skips n constraints of inline assembly and the blanks around them, and returns where the next one begins. Returns
+ * NULL if a constraint does not fit a register of `bits` bits. */
 static const char *skip_constraints(const char *s, int n, bool is_result, int bits)
 {
     for (; n > 0 && s; n--) {
@@ -280,6 +283,7 @@ static const char *skip_constraints(const char *s, int n, bool is_result, int bi
     return s;
 }
 
+/* Checks that the constraints fit the results and operands of op o. Returns false after an error, which it reports. */
 static bool check_constraints(struct eval *e, const struct op *o, const char *text, struct loc at)
 {
     const char *s = text, *good = text;
@@ -308,7 +312,7 @@ static bool is_asm_type(struct eval *e, const struct lang_type *t, struct loc at
 
 enum { ASM_RESULTS = 8, ASM_OPNDS = 16 };
 
-/* Gives the items of a list or tuple, or the object itself as the only item. */
+/* Sets *items to the items of a list or tuple *x, or to *x itself as the only item. Returns their number. */
 static int items_of(struct obj **x, struct obj ***items)
 {
     int n = 1;
@@ -318,7 +322,7 @@ static int items_of(struct obj **x, struct obj ***items)
     return n;
 }
 
-/* Broadcasts the operands to one shape and returns their number; -1 after an error, which it reports. */
+/* Sets x to the operands, broadcast to one shape, and returns their number; -1 after an error, which it reports. */
 static int asm_operands(struct eval *e, struct obj **items, const struct args *call, struct obj **x)
 {
     struct loc at = arg_loc(call, 2, "args");

@@ -11,10 +11,10 @@
 #include <string.h>
 
 struct dot {
-    struct obj *a, *b;
-    const struct lang_type *out;
-    int rank, shape[RANK_MAX];
-    int precision, limit;
+    struct obj *a, *b;           /* the operands */
+    const struct lang_type *out; /* the result's element type */
+    int rank, shape[RANK_MAX];   /* of the result */
+    int precision, limit;        /* the op's attributes: input_precision, and max_num_imprecise_acc for fp8 */
 };
 
 static const char *text_of(struct eval *e, const struct obj *x)
@@ -106,8 +106,8 @@ static const char *lower_case(struct eval *e, const char *s)
     return copy;
 }
 
-/* Finds the precision of the inputs. If the call has allow_tf32, False and None mean ieee, and True means tf32; else
- * input_precision counts, and None means the default. */
+/* Finds the precision of the inputs, which matters for f32 only. If the call has allow_tf32, False and None mean ieee,
+ * and True means tf32; else input_precision counts, and None means tf32. */
 static bool find_precision(struct eval *e, struct dot *d, struct obj *precision, struct obj *allow_tf32,
                            const struct args *call)
 {

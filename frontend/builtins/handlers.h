@@ -9,7 +9,7 @@
 
 enum { TENSOR_ELEMS_MOST = 1 << 20 };
 
-/* If no file defines the handler of a row, linking fails. */
+/* The handlers of all rows. If no file defines a row's handler, linking fails. */
 #define HEADING(text)
 #define ROW(where, name, parameters, handler, ...) \
     struct obj *builtin_##handler(struct eval *e, struct obj **args, const struct args *call);
@@ -18,12 +18,14 @@ enum { TENSOR_ELEMS_MOST = 1 << 20 };
 #undef HEADING
 
 /* -- builtins.c -- */
-struct obj *builtin_hidden(struct eval *e, const char *name);
+struct obj *builtin_hidden(struct eval *e, const char *name); /* finds a row whose column `where` is hidden */
 bool is_unsupported(const struct obj *x); /* does x exist in Triton, but not here? */
 
 /* -- arguments.c: converts arguments, and reports wrong ones -- */
 /* Returns the location of argument i, named `name`, of a call. */
 struct loc arg_loc(const struct args *call, int i, const char *name);
+/* arg_int, arg_bool and arg_string set *out to the constant x; messages call x `what`. arg_bool also takes None, as
+ * False, and arg_string None, as "". They return false after an error, which they report. */
 bool arg_int(struct eval *e, struct obj *x, const char *what, struct loc at, int64_t *out);
 bool arg_bool(struct eval *e, struct obj *x, const char *what, struct loc at, bool *out);
 bool arg_string(struct eval *e, struct obj *x, const char *what, struct loc at, const char **out);
@@ -32,20 +34,24 @@ struct obj *arg_tensor(struct eval *e, struct obj *x, const struct args *call, i
 /* Converts x as arg_tensor does, and checks that it is a block, of rank 1 or more; NULL after an error, which it
  * reports. */
 struct obj *arg_block(struct eval *e, struct obj *x, const struct args *call, int i, const char *name);
+/* Returns the type that x is, or whose name x is; NULL after an error, which it reports. */
 const struct lang_type *arg_dtype(struct eval *e, struct obj *x, struct loc at);
-/* Gives the items of a tuple or list. If its only item is itself a tuple or list, gives the items of the inner one:
- * a parameter *shape takes f(2, 4) and f((2, 4)). */
+/* Sets *n and *items to the items of a tuple or list. If its only item is itself a tuple or list, uses the items of the
+ * inner one: a parameter *shape takes f(2, 4) and f((2, 4)). */
 void arg_items(struct obj *x, int *n, struct obj ***items);
-/* Gives a shape, and returns its rank; -1 after an error, which it reports. */
+/* Sets `shape`, of RANK_MAX ints, to the sizes in x, and returns the rank; -1 after an error, which it reports. */
 int arg_shape(struct eval *e, struct obj *x, struct loc at, int *shape);
-/* Gives an axis; a negative one counts from the end. */
+/* Sets *axis to the axis x of a tensor of this rank; a negative x counts from the end. Returns false after an error,
+ * which it reports. */
 bool arg_axis(struct eval *e, struct obj *x, int rank, struct loc at, int *axis);
-/* Finds the argument, without `prefix`, in a NULL-terminated list of words. None and "" give the first word. */
+/* Sets *out to the index of x, without `prefix`, in a NULL-terminated list of words; None and "" give 0. Reports
+ * `error` and returns false if x is none of these words. */
 bool arg_word(struct eval *e, struct obj *x, const char *const *words, const char *prefix, enum error error, struct loc at, int *out);
+/* Sets *propagate to whether x, the argument propagate_nan, is ALL. Returns false after an error, which it reports. */
 bool arg_nan(struct eval *e, struct obj *x, struct loc at, bool *propagate);
 const char *shape_text(struct eval *e, int rank, const int *shape);
 int64_t numel(int rank, const int *shape);
-/* Checks that a computed shape is within the limits; reports an error otherwise. */
+/* Checks the rank and the number of elements of a computed shape. Returns false after an error, which it reports. */
 bool check_numel(struct eval *e, int rank, const int *shape, struct loc at);
 
 /* -- builtins.c -- */
@@ -65,7 +71,9 @@ bool block_pointer_access(struct eval *e, struct obj *box, struct obj *boundary,
 struct obj *atomic_update(struct eval *e, struct obj **args, const struct args *call, bool is_boxed);
 
 /* -- shape.c -- */
+/* Returns x in another shape, which must have as many elements. */
 struct obj *reshape_to(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
+/* Inserts a dimension of size 1, which gets the number `axis`. Returns obj_error after an error, which it reports. */
 struct obj *expand_at(struct eval *e, struct obj *x, int axis, struct loc at);
 
 #endif

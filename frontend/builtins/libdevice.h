@@ -60,10 +60,10 @@ FLOAT_PRELUDE(llrint, "x", "x rounded to the nearest integer, halves to even, as
 FLOAT_PRELUDE(llround, "x", "x rounded to the nearest integer, halves away from zero, as an int64.",
     "libdevice.llround(x - 2.5)\n# [-2 -1  1  2]")
 FLOAT_PRELUDE(exp10, "x", "10 to the power x.", "libdevice.exp10(x)\n# [   10.   100.  1000. 10000.]")
-FLOAT_PRELUDE(expm1, "x", "exp(x) - 1, exact near 0.",
+FLOAT_PRELUDE(expm1, "x", "exp(x) - 1, accurate near 0.",
     "libdevice.expm1(x / 1000)\n# [0.0010005  0.002002   0.0030045  0.00400801]")
 FLOAT_PRELUDE(log10, "x", "The decimal logarithm.", "libdevice.log10(x)\n# [0.         0.30103    0.47712126 0.60206   ]")
-FLOAT_PRELUDE(log1p, "x", "log(1 + x), exact near 0.",
+FLOAT_PRELUDE(log1p, "x", "log(1 + x), accurate near 0.",
     "libdevice.log1p(x / 1000)\n# [0.0009995  0.001998   0.00299551 0.00399202]")
 FLOAT_PRELUDE(tan, "x", "The tangent.", "libdevice.tan(x)\n# [ 1.5574077  -2.1850398  -0.14254653  1.1578213 ]")
 FLOAT_PRELUDE(sinh, "x", "The hyperbolic sine.", "libdevice.sinh(x)\n# [ 1.1752012  3.6268604 10.017875  27.289917 ]")
@@ -95,7 +95,7 @@ ROW(libdevice, fast_log10f, "x", float_prelude, "libdevice_log10",
     "The decimal logarithm, approximate.", FLOATS, "libdevice.fast_log10f(x)\n# [0.         0.30103    0.47712126 0.60206   ]")
 ROW(libdevice, fast_tanf, "x", float_prelude, "libdevice_tan",
     "The tangent, approximate.", FLOATS, "libdevice.fast_tanf(x)\n# [ 1.5574077  -2.1850398  -0.14254653  1.1578213 ]")
-FLOAT_PRELUDE(erfc, "x", "1 - erf(x), exact for large x.",
+FLOAT_PRELUDE(erfc, "x", "1 - erf(x), accurate for large x.",
     "libdevice.erfc(x)\n# [1.5729920e-01 4.6777350e-03 2.2090497e-05 1.5417259e-08]")
 FLOAT_PRELUDE(erfcx, "x", "exp(x * x) * erfc(x).", "libdevice.erfcx(x)\n# [0.42758358 0.25539568 0.17900115 0.13699946]")
 FLOAT_PRELUDE(normcdf, "x", "The distribution function of the normal distribution.",

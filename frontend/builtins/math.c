@@ -13,6 +13,7 @@ static bool is_single_or_double(const struct lang_type *t)
     return is_dtype(t, DT_f32) || is_dtype(t, DT_f64);
 }
 
+/* Reports that x has not the type `wanted`, and returns obj_error. */
 static struct obj *wrong_type(struct eval *e, const struct args *call, const char *wanted,
                               const struct obj *x, struct loc at)
 {
@@ -119,7 +120,8 @@ static bool float_pair(struct eval *e, struct obj **args, const struct args *cal
     return !is_error(*x);
 }
 
-/* Divides x by y. f16 and bf16 are divided in f32, and the quotient is rounded again. */
+/* Divides x by y; with `exact`, f32 quotients are rounded to nearest. f16 and bf16 are divided in f32, and the
+ * quotient is rounded again. */
 static struct obj *divide(struct eval *e, struct obj *x, struct obj *y, bool exact, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -217,6 +219,7 @@ struct obj *builtin_umulhi(struct eval *e, struct obj **args, const struct args 
 
 /* -- minimum and maximum -- */
 
+/* Casts bf16 to f32. */
 static struct obj *without_bf16(struct eval *e, struct obj *x, struct loc at)
 {
     return is_dtype(scalar_of(x), DT_bf16)
@@ -286,7 +289,7 @@ struct obj *builtin_clamp(struct eval *e, struct obj **args, const struct args *
     return is_error(low) ? low : extremum(e, false, low, x[2], propagate, call);
 }
 
-/* Implements the bare names min and max, as in min(a, b, ...). Without a tensor they are Python's functions. */
+/* Implements min(a, b, ...) and max(a, b, ...) in kernels. Without a tensor, these are Python's functions. */
 struct obj *builtin_bare_extremum(struct eval *e, struct obj **args, const struct args *call)
 {
     bool propagate;
@@ -331,7 +334,7 @@ struct obj *builtin_logical(struct eval *e, struct obj **args, const struct args
     return tensor_binary(e, is_or ? OPER_bitor : OPER_bitand, x, y, call->loc);
 }
 
-/* Computes (x + (div - 1)) // div. */
+/* Implements tl.cdiv: computes (x + (div - 1)) // div. */
 struct obj *builtin_cdiv(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *one = obj_int(e, 1);
@@ -340,6 +343,7 @@ struct obj *builtin_cdiv(struct eval *e, struct obj **args, const struct args *c
                        call->loc);
 }
 
+/* Implements libdevice functions such as float_as_int: a bitcast to the type that the row's column `data` names. */
 struct obj *builtin_bits_as(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x");
@@ -356,6 +360,7 @@ struct obj *builtin_prelude_of_float(struct eval *e, struct obj **args, const st
 
 enum { PARAMS_MOST = 4 };
 
+/* Returns the number of parameters of the called builtin. */
 static int count_params(const struct args *call)
 {
     int n = 1;
@@ -396,6 +401,7 @@ struct obj *builtin_order_prelude(struct eval *e, struct obj **args, const struc
     return is_error(x[0]) ? x[0] : trace_call_prelude(e, call->callee->data, 2, x, call->loc);
 }
 
+/* Calls a function of the prelude on operands that are integers of 32 or 64 bits. */
 struct obj *builtin_int_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     int n = count_params(call);

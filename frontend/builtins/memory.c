@@ -28,7 +28,7 @@ static struct obj *arg_pointer(struct eval *e, struct obj *x, const struct args 
     return x;
 }
 
-/* If p points to bools, converts it to pointers to int8. Sets *stored to the element's type in memory. */
+/* Returns p; if p points to bools, returns it as pointers to int8. Sets *stored to the element's type in memory. */
 static struct obj *as_stored(struct eval *e, struct obj *p, const struct lang_type **stored, struct loc at)
 {
     *stored = scalar_of(p)->elem;
@@ -38,8 +38,9 @@ static struct obj *as_stored(struct eval *e, struct obj *p, const struct lang_ty
     return tensor_cast(e, p, lang_ptr(e, *stored, false), ROUND_none, false, at);
 }
 
-static bool refuse_block(struct eval *e, const struct obj *p, const struct obj *x, enum error error,
-                         struct loc at)
+/* Reports `error` if x is a block but the pointer p is a scalar. Returns false after an error. */
+static bool check_no_block(struct eval *e, const struct obj *p, const struct obj *x, enum error error,
+                           struct loc at)
 {
     if (rank_of(p) || !rank_of(x))
         return true;
@@ -47,7 +48,8 @@ static bool refuse_block(struct eval *e, const struct obj *p, const struct obj *
     return false;
 }
 
-/* Sets *mask to the mask as a tensor, or to NULL if there is none. Returns false after an error, which it reports. */
+/* Sets *mask to x, argument i of the call, as a tensor, or to NULL if x is None. Returns false after an error, which it
+ * reports. */
 static bool arg_mask(struct eval *e, struct obj *x, const struct obj *p, const struct args *call, int i,
                      struct obj **mask)
 {
@@ -63,11 +65,13 @@ static bool arg_mask(struct eval *e, struct obj *x, const struct obj *p, const s
         return false;
     }
     *mask = x;
-    return refuse_block(e, p, x, ERR_mask_block, at);
+    return check_no_block(e, p, x, ERR_mask_block, at);
 }
 
-static bool refuse_block_pointer_options(struct eval *e, struct obj *boundary, struct obj *padding,
-                                         const struct args *call, int i)
+/* Reports options that only block pointers take: boundary_check (argument i of the call) and padding_option (argument
+ * i + 1). Returns false after an error. */
+static bool check_no_block_options(struct eval *e, struct obj *boundary, struct obj *padding,
+                                   const struct args *call, int i)
 {
     bool has_boundary = (boundary->kind == OBJ_tuple || boundary->kind == OBJ_list) && boundary->seq.n > 0;
     bool has_padding = padding && padding->kind == OBJ_str && padding->str.n > 0;
@@ -124,12 +128,13 @@ static struct obj *load(struct eval *e, struct obj *p, struct obj *mask, struct 
     return tensor_cast(e, tensor_like(e, p, v, stored), elem, ROUND_none, false, at);
 }
 
+/* Loads through pointers. is_block: the pointers and the mask are those of a block pointer. */
 static struct obj *load_pointers(struct eval *e, struct obj **args, const struct args *call, bool is_block)
 {
     static const char *const caches[] = {"", "ca", "cg", "cs", "cv", NULL};
     struct access a = {.is_block = is_block};
     struct obj *p = arg_pointer(e, args[0], call, false), *mask, *other = NULL;
-    if (!p || !refuse_block_pointer_options(e, args[3], args[4], call, 3) ||
+    if (!p || !check_no_block_options(e, args[3], args[4], call, 3) ||
         !arg_mask(e, args[1], p, call, 1, &mask) || !arg_options(e, args[5], args[6], call, 5, caches, &a) ||
         !arg_bool(e, args[7], "volatile", arg_loc(call, 7, "volatile"), &a.is_volatile))
         return obj_error;
@@ -140,14 +145,15 @@ static struct obj *load_pointers(struct eval *e, struct obj **args, const struct
             return obj_error;
         }
         other = is_number(args[2]) ? args[2] : arg_tensor(e, args[2], call, 2, "other");
-        if (!other || !refuse_block(e, p, other, ERR_value_block, at))
+        if (!other || !check_no_block(e, p, other, ERR_value_block, at))
             return obj_error;
     }
     return load(e, p, mask, other, &a, call->loc);
 }
 
-/* Reports a mask (or a similar argument) of an access through a block pointer, which defines its own mask. */
-static bool refuse_mask(struct eval *e, struct obj *x, const char *name, const struct args *call, int i)
+/* Reports a mask (or a similar argument x, argument i of the call) of an access through a block pointer, which defines
+ * its own mask. Returns false after an error. */
+static bool check_no_mask(struct eval *e, struct obj *x, const char *name, const struct args *call, int i)
 {
     if (x->kind != OBJ_none)
         diag_error(e->diag, trace_loc(e, arg_loc(call, i, name)), ERR_block_pointer_mask, name);
@@ -157,7 +163,7 @@ static bool refuse_mask(struct eval *e, struct obj *x, const char *name, const s
 static struct obj *load_block(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *plain[8];
-    if (!refuse_mask(e, args[1], "mask", call, 1) || !refuse_mask(e, args[2], "other", call, 2))
+    if (!check_no_mask(e, args[1], "mask", call, 1) || !check_no_mask(e, args[2], "other", call, 2))
         return obj_error;
     memcpy(plain, args, sizeof plain);
     plain[3] = plain[4] = obj_none;
@@ -196,7 +202,7 @@ static struct obj *arg_stored(struct eval *e, struct obj *x, const struct obj *p
     struct loc at = arg_loc(call, 1, "value");
     if (!is_number(x) && !(x = arg_tensor(e, x, call, 1, "value")))
         return NULL;
-    if (!refuse_block(e, p, x, ERR_value_block, at))
+    if (!check_no_block(e, p, x, ERR_value_block, at))
         return NULL;
     x = tensor_cast(e, x, stored, ROUND_none, false, at);
     return is_error(x) ? NULL : in_pointer_shape(e, x, p, "the value", at);
@@ -205,7 +211,7 @@ static struct obj *arg_stored(struct eval *e, struct obj *x, const struct obj *p
 static struct obj *store_block(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *plain[6], *unused;
-    if (!refuse_mask(e, args[2], "mask", call, 2))
+    if (!check_no_mask(e, args[2], "mask", call, 2))
         return obj_error;
     memcpy(plain, args, sizeof plain);
     plain[3] = obj_none;
@@ -223,7 +229,7 @@ struct obj *builtin_store(struct eval *e, struct obj **args, const struct args *
     struct access a = {0};
     const struct lang_type *stored;
     struct obj *p = arg_pointer(e, args[0], call, true), *mask;
-    if (!p || !refuse_block_pointer_options(e, args[3], NULL, call, 3) ||
+    if (!p || !check_no_block_options(e, args[3], NULL, call, 3) ||
         !arg_mask(e, args[2], p, call, 2, &mask) || !arg_options(e, args[4], args[5], call, 4, caches, &a))
         return obj_error;
     p = as_stored(e, p, &stored, call->loc);
@@ -239,9 +245,13 @@ struct obj *builtin_store(struct eval *e, struct obj **args, const struct args *
 
 /* -- atomics -- */
 
-/* The types that an atomic supports: integers of 32 and 64 bits; f16 and bf16; f32 and f64; f16 and bf16, but only
- * through a tensor descriptor. */
-enum { ATOMIC_ints = 1, ATOMIC_halves = 2, ATOMIC_floats = 4, ATOMIC_boxed_halves = 8 };
+/* The types that an atomic supports. */
+enum {
+    ATOMIC_ints = 1,         /* integers of 32 and 64 bits */
+    ATOMIC_halves = 2,       /* f16 and bf16 */
+    ATOMIC_floats = 4,       /* f32 and f64 */
+    ATOMIC_boxed_halves = 8, /* f16 and bf16, but only through a tensor descriptor */
+};
 
 /* clang-format off */
 /* The columns: name; op on signed integers, on unsigned integers and on floats; allowed types. */
@@ -268,6 +278,7 @@ static const struct atomic *find_atomic(const char *name)
     return a;
 }
 
+/* Does atomic a support elements of type t? */
 static bool takes(const struct atomic *a, const struct lang_type *t, bool is_boxed)
 {
     if (is_int_type(t))
@@ -285,6 +296,8 @@ static bool arg_order(struct eval *e, struct obj *sem, struct obj *scope, const 
                     out_scope);
 }
 
+/* Builds an atomic op with the n operands, without the NULL ones at their end. Stores the op in *out, and returns its
+ * result. */
 static struct obj *atomic_op(struct eval *e, enum opcode code, int n, struct value *const *opnds,
                              const struct obj *p, int sem, int scope, struct op **out, struct loc at)
 {
@@ -335,7 +348,7 @@ static struct obj *arg_compared(struct eval *e, struct obj *x, const struct obj 
     const struct lang_type *t = scalar_of(p)->elem;
     struct loc at = arg_loc(call, i, name);
     x = is_number(x) ? tensor_cast(e, x, t, ROUND_none, false, at) : arg_tensor(e, x, call, i, name);
-    if (!x || is_error(x) || !refuse_block(e, p, x, ERR_value_block, at))
+    if (!x || is_error(x) || !check_no_block(e, p, x, ERR_value_block, at))
         return NULL;
     if (!lang_equal(scalar_of(x), t)) {
         diag_error(e->diag, trace_loc(e, at), ERR_dtypes_differ, call->callee->name,

@@ -14,6 +14,7 @@
 
 /* -- any number of operands, any combine function -- */
 
+/* The operands of a reduction or scan. is_tuple: the call passes a tuple, so the result is a tuple. */
 enum { OPERANDS_MOST = 16 };
 
 struct operands {
@@ -21,11 +22,6 @@ struct operands {
     struct obj *x[OPERANDS_MOST];
     bool is_tuple;
 };
-
-static struct obj *function_named(struct eval *e, const char *name)
-{
-    return prelude_function(e, name);
-}
 
 /* Checks the operands of a reduction or scan: x is a block, or a tuple of blocks of one shape. Returns false after an
  * error, which it reports. */
@@ -172,6 +168,7 @@ static struct obj *widen_ints(struct eval *e, struct obj *x, bool keep_sign, str
     return tensor_cast(e, x, lang_number(e, DT_i32, keep_sign && t->is_unsigned), ROUND_none, false, at);
 }
 
+/* Casts bf16 to f32, and, with f16_too, f16. */
 static struct obj *to_float(struct eval *e, struct obj *x, bool f16_too, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -209,10 +206,10 @@ struct obj *builtin_sum(struct eval *e, struct obj **args, const struct args *ca
     struct operands in = {.n = 1};
     if (!(in.x[0] = summand(e, args[0], args[3], call, 3)))
         return obj_error;
-    return reduce(e, &in, args[1], function_named(e, "_sum_combine"), args[2], call);
+    return reduce(e, &in, args[1], prelude_function(e, "_sum_combine"), args[2], call);
 }
 
-/* Returns a tensor of x's shape: each element is its own index along the axis. */
+/* Returns a tensor of x's shape in which each element is its own index along the axis. */
 static struct obj *indices(struct eval *e, const struct obj *x, int axis, struct loc at)
 {
     int n = shape_of(x)[axis], rank = rank_of(x);
@@ -229,7 +226,8 @@ static const char *const index_functions[2][2] = {
     {"_argmax_combine_fast", "_argmax_combine_left"},
 };
 
-/* Returns (values, indices) of the largest or smallest elements along an axis. */
+/* Returns the tuple (values, indices) of the largest or smallest elements along an axis. Of equal elements, the one
+ * with the least index counts if `left` is true; else any of them. */
 static struct obj *with_indices(struct eval *e, struct obj *x, struct obj *axis, struct obj *left,
                                 struct obj *keep, bool is_max, const struct args *call)
 {
@@ -245,7 +243,7 @@ static struct obj *with_indices(struct eval *e, struct obj *x, struct obj *axis,
         return obj_error;
     in.x[0] = to_float(e, x, false, call->loc);
     in.x[1] = indices(e, x, i, call->loc);
-    return reduce(e, &in, axis, function_named(e, index_functions[is_max][break_left]), keep, call);
+    return reduce(e, &in, axis, prelude_function(e, index_functions[is_max][break_left]), keep, call);
 }
 
 static bool is_max_row(const struct args *call)
@@ -263,7 +261,7 @@ struct obj *builtin_max_min(struct eval *e, struct obj **args, const struct args
     if (with)
         return with_indices(e, x, args[1], args[3], args[4], is_max_row(call), call);
     in.x[0] = widen_ints(e, to_float(e, x, true, call->loc), false, call->loc);
-    return reduce(e, &in, args[1], function_named(e, is_max_row(call) ? "_max_combine" : "_min_combine"),
+    return reduce(e, &in, args[1], prelude_function(e, is_max_row(call) ? "_max_combine" : "_min_combine"),
                   args[4], call);
 }
 
@@ -284,7 +282,7 @@ struct obj *builtin_int_reduction(struct eval *e, struct obj **args, const struc
                    type_text(e, in.x[0]));
         return obj_error;
     }
-    return reduce(e, &in, args[1], function_named(e, call->callee->data), args[2], call);
+    return reduce(e, &in, args[1], prelude_function(e, call->callee->data), args[2], call);
 }
 
 /* -- scans -- */
@@ -329,7 +327,7 @@ struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct a
     if (!x)
         return obj_error;
     in.x[0] = is_sum && args[3]->kind != OBJ_none ? x : to_float(e, x, false, call->loc);
-    return scan(e, &in, args[1], function_named(e, call->callee->data), args[2], call);
+    return scan(e, &in, args[1], prelude_function(e, call->callee->data), args[2], call);
 }
 
 /* -- sorting -- */
@@ -358,7 +356,8 @@ static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct ar
     return x;
 }
 
-/* Calls a function of the prelude that returns the first k elements of each sorted row. */
+/* Calls the prelude's `function`, which returns the first k elements of each sorted row. `down` is the argument
+ * `descending`, number `at` of the call. */
 static struct obj *sorted(struct eval *e, const char *function, struct obj *x, int64_t k, struct obj *down,
                           const struct args *call, int at)
 {

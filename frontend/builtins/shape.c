@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* shape.c: implements builtins that create tiles and change their shape: tl.arange, tl.full, tl.reshape, x[:,
- * None].
+/* shape.c: implements builtins that create tiles and change their shape: tl.arange, tl.full, tl.reshape, tl.trans,
+ * tl.join, x[:, None].
  *
- * Most of them build one op that moves no data: the elements keep their row-major order. */
+ *     tl.arange(0, 4)       %range = range start=0 end=4 : tile<4xi32>
+ *     x[:, None]            %expand_dims = expand_dims %x axis=1 : tile<4x1xi32>
+ *     tl.cat(x, y)          join, trans, reshape */
 #include "frontend/builtins/handlers.h"
 #include "frontend/python/python.h"
 
@@ -73,7 +75,7 @@ struct obj *builtin_arange(struct eval *e, struct obj **args, const struct args 
     return tensor_new(e, v, lang_number(e, DT_i32, false), 1, &n);
 }
 
-/* Converts a number to a constant of type t, as tl.full does. */
+/* Returns a block whose elements are the number x, as constants of type t. Reports a number that t cannot represent. */
 static struct obj *full_number(struct eval *e, struct obj *x, const struct lang_type *t, int rank,
                                const int *shape, struct loc at)
 {
@@ -86,6 +88,7 @@ static struct obj *full_number(struct eval *e, struct obj *x, const struct lang_
     return tensor_new(e, number_value(e, x, t, rank, shape, false, at), t, rank, shape);
 }
 
+/* Implements tl.full, or tl.zeros if `value` is NULL. */
 static struct obj *full(struct eval *e, struct obj *shape_arg, struct obj *value, struct obj *dtype,
                         const struct args *call)
 {
@@ -207,7 +210,7 @@ struct obj *expand_at(struct eval *e, struct obj *x, int axis, struct loc at)
                       rank + 1, shape);
 }
 
-/* Implements expand_dims. The axes are numbered in the result, and are inserted from the lowest up. */
+/* Implements expand_dims. The axes are dimensions of the result; they are inserted from the lowest to the highest. */
 struct obj *builtin_expand_dims(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "input"), **items = &args[1];
@@ -338,6 +341,8 @@ struct obj *builtin_trans(struct eval *e, struct obj **args, const struct args *
 
 /* -- join and split -- */
 
+/* Converts the arguments a and b to tensors of one shape; both must have one type. Returns false after an error,
+ * which it reports. */
 static bool join_pair(struct eval *e, struct obj **args, const struct args *call, struct obj **a,
                       struct obj **b)
 {
@@ -444,6 +449,7 @@ static void unpack(struct eval *e, struct obj *x, int n, struct obj **out, int s
     unpack(e, pair->seq.at[1], n / 2, out + step, 2 * step, at);
 }
 
+/* Reverses unpack: returns a tensor whose rows have the elements of x[0], x[step], ... in turn, n at a time. */
 static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step, struct loc at)
 {
     if (n == 1)

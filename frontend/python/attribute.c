@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* attribute.c: evaluates x.name, x[i], x[a:b] and iteration over x. */
+/* attribute.c: evaluates x.name, x[i], x[a:b], kernel[grid] and iteration over x, and assignments to these. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -249,6 +249,8 @@ static int64_t slice_part(struct eval *e, struct obj *part, int64_t otherwise, s
     return i;
 }
 
+/* Converts index i of a sequence of n items, where a negative i counts from the end, to an index from `low` to
+ * `high`. */
 static int64_t clamp_index(int64_t i, int64_t n, int64_t low, int64_t high)
 {
     if (i < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* call.c: defines and calls functions and classes: binding of arguments, closures, bodies of classes.
+/* call.c: defines functions and classes, binds arguments to parameters, and calls functions.
  *
  * One function binds the arguments of Python functions and of builtins. For this, both have a signature: the name,
  * role and default of each parameter. A Python function's signature comes from its syntax tree, a builtin's from its
@@ -14,7 +14,7 @@ struct parameter {
     const char *name; /* the parameter's name, interned */
     enum ast_role role;
     bool is_optional;
-    struct obj *value; /* the default; NULL: none. Without one, an absent optional argument is NULL */
+    struct obj *value; /* the default; an absent optional argument without a default is NULL */
 };
 
 struct signature {
@@ -39,7 +39,7 @@ static struct loc argument_loc(const struct args *args, int i)
     return args->locs && args->locs[i].line ? args->locs[i] : args->loc;
 }
 
-/* Raises "takes 1 positional argument", or "takes from 1 to 2 positional arguments". */
+/* Raises a TypeError that says "takes 1 positional argument", or "takes from 1 to 2 positional arguments". */
 static _Noreturn void too_many_arguments(struct eval *e, const struct signature *sig, const struct args *args,
                                          int most)
 {
@@ -147,6 +147,7 @@ static _Noreturn void missing_arguments(struct eval *e, const struct signature *
     eval_raise_noted(e, at, "TypeError", sig->note, ERR_missing_arguments, sig->name, missing, kind, names.s);
 }
 
+/* Binds arguments to parameters: sets out[p], which is NULL at first, for each parameter p. */
 static void bind(struct eval *e, const struct signature *sig, const struct args *args, struct obj **out)
 {
     bind_positional(e, sig, args, out);
@@ -187,6 +188,7 @@ static struct signature function_signature(struct eval *e, const struct function
     return sig;
 }
 
+/* Returns the value of a default in a builtin's parameter list, of n bytes; NULL if n is 0. */
 static struct obj *literal(struct eval *e, const char *s, size_t n)
 {
     double x;
@@ -213,8 +215,8 @@ static size_t default_length(const char *s)
     return strcspn(s, ",");
 }
 
-/* Parses one parameter of a builtin's list. A `*` without a name only changes the role of the parameters after
- * it. Returns where the next parameter begins. */
+/* Parses one parameter of a builtin's parameter list, and adds it to sig. `*role` is the parameter's role if it has no
+ * stars; after `*` or `*args`, it becomes ROLE_keyword. Returns where the next parameter begins. */
 static const char *parse_parameter(struct eval *e, const char *s, struct signature *sig, enum ast_role *role)
 {
     struct parameter p = {.role = *role};
@@ -503,6 +505,7 @@ static struct obj *decorate(struct eval *e, struct scope *s, const struct ast *d
     return obj_is_unknown(made) ? x : made;
 }
 
+/* Applies a decorator as decorate does, but returns x itself also if the decorator raises an exception. */
 static struct obj *decorate_leniently(struct eval *e, struct scope *s, const struct ast *decorator,
                                       struct obj *x)
 {

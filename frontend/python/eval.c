@@ -10,14 +10,12 @@
 #include <string.h>
 
 enum {
-    DEPTH_MOST =
-        /* Limit of e->depth: a call adds 8, an expression 1; this allows about 1000 nested calls, as Python
-         * does. */
-    9000,
-    STEPS_OF_STATEMENT =
-        /* step limit of one top-level statement, if a file is loaded only for its kernels */
-    1 << 17,
-    STEPS_OF_FILE = 1 << 22, /* step limit of all statements of such a file */
+    /* Limit of e->depth: a call adds 8, an expression 1. The limit allows about 1000 nested calls, as Python does. */
+    DEPTH_MOST = 9000,
+    /* If a file is loaded only for its kernels: the step limit of one top-level statement, and of all its
+     * statements. */
+    STEPS_OF_STATEMENT = 1 << 17,
+    STEPS_OF_FILE = 1 << 22,
 };
 
 /* -- errors -- */
@@ -109,7 +107,7 @@ struct loc eval_place(const struct eval *e, struct loc at)
     return e->trace ? trace_loc(e, at) : eval_outside(e, at);
 }
 
-/* Reports the exception itself, then the place of each call. */
+/* Reports the exception itself, then the places of the innermost 10 calls. */
 static void report_exception(struct eval *e, const struct exception *x)
 {
     struct text message;
@@ -127,7 +125,7 @@ static void report_exception(struct eval *e, const struct exception *x)
         }
 }
 
-/* Raises an error in a kernel: reports it at once, and unwinds to the statement being traced. */
+/* Raises an error in a kernel: reports the error at once, and unwinds to the statement being traced. */
 _Noreturn static void raise_in_kernel(struct eval *e, struct loc at, struct note note, enum error error,
                                       const char *message)
 {
@@ -176,21 +174,21 @@ void eval_deeper(struct eval *e, int by, struct loc at)
         eval_raise(e, at, "RecursionError", ERR_recursion_depth);
 }
 
-/* Is it time to check the time limit? It is every 64 steps, and also for each megabyte of new data, because one
+/* Is the next check of the time limit due? It is every 64 steps, and also for each megabyte of new data, because one
  * statement can create much data. */
-static bool is_time_to_look(struct eval *e)
+static bool is_check_due(struct eval *e)
 {
     enum { STEPS = 64, BYTES = 1 << 20 };
-    if (e->steps % STEPS != 0 && e->arena->used_bytes - e->looked_at_bytes < BYTES)
+    if (e->steps % STEPS != 0 && e->arena->used_bytes - e->checked_at_bytes < BYTES)
         return false;
-    e->looked_at_bytes = e->arena->used_bytes;
+    e->checked_at_bytes = e->arena->used_bytes;
     return true;
 }
 
 void eval_step(struct eval *e, struct loc at)
 {
     e->at = at;
-    if (is_time_to_look(e))
+    if (is_check_due(e))
         diag_hurry(e->diag, eval_place(e, at));
     if (++e->steps > e->step_limit && e->step_limit) {
         struct text limit;
@@ -223,6 +221,7 @@ struct outcome {
     int ndiagnostics, nerrors; /* numbers of diagnostics and errors before the block */
 };
 
+/* Executes a block. Catches an exception, and stores how the block ended in *out. */
 static void run_guarded(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result,
                         struct outcome *out)
 {
@@ -259,7 +258,8 @@ static const struct ast *find_handler(struct eval *e, struct scope *s, const str
     return NULL;
 }
 
-/* Executes an `except` clause. If the exception comes from errors of a kernel, drops their diagnostics. */
+/* Executes the `except` clause h. If the exception comes from errors of a kernel, which are already reported, drops
+ * their diagnostics. */
 static void run_handler(struct eval *e, struct scope *s, const struct ast *h, struct obj **result,
                         struct outcome *o)
 {
@@ -648,7 +648,7 @@ static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list 
     }
 }
 
-/* Executes all statements of such a file, with STEPS_OF_FILE as the limit of their steps. */
+/* Executes all statements of a file that is loaded only for its kernels, with at most STEPS_OF_FILE steps. */
 static void load_definitions(struct eval *e, struct scope *s, const struct ast_list *block)
 {
     int64_t limit = e->step_limit;

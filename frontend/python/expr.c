@@ -30,8 +30,8 @@ const char *nearest_name(struct eval *e, const struct scope *s, const char *name
     return nearest;
 }
 
-/* Returns the value of a name that programs in Triton's 1.0 dialect use without an import; NULL for other names. */
-static struct obj *old_name(struct eval *e, const char *name)
+/* Returns the value of a name that programs for Triton 1.0 use without an import; NULL for other names. */
+static struct obj *triton_1_0_name(struct eval *e, const char *name)
 {
     static const char *const names[] = {"jit", "autotune", "heuristics"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -48,7 +48,7 @@ struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struc
     if (!x)
         x = scope_get(e->builtins->module.scope, name);
     if (!x)
-        x = old_name(e, name);
+        x = triton_1_0_name(e, name);
     if (!x)
         eval_raise_noted(e, at, "NameError",
                          (struct note){.error = ERR_did_you_mean, .name = nearest_name(e, s, name)}, ERR_name,
@@ -118,6 +118,8 @@ static struct obj *dict_display(struct eval *e, struct scope *s, const struct as
 
 /* -- comprehensions -- */
 
+/* Executes the `for` and `if` clauses of comprehension x from number `clause` on, and adds the elements to `out`.
+ * `first` is the object over which the first clause iterates. */
 static void comprehend(struct eval *e, struct scope *s, const struct ast *x, int clause, struct obj *first,
                        struct obj *out)
 {
@@ -217,7 +219,8 @@ static struct obj *boolean(struct eval *e, struct scope *s, const struct ast *x)
     return value;
 }
 
-/* Evaluates a < b < c: each operand once, up to the first comparison that is false. */
+/* Evaluates a chain of comparisons, such as a < b < c. Evaluates each operand once, and stops at the first comparison
+ * that is false. */
 static struct obj *compare(struct eval *e, struct scope *s, const struct ast *x)
 {
     if (e->trace && x->compare.links.n > 1)
@@ -330,7 +333,6 @@ static void push_keywords(struct eval *e, struct args *args, loc_list *locs, str
     }
 }
 
-/* Evaluates arguments in source order. In locs, the locations of positional arguments come first. */
 void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *items, struct args *out)
 {
     struct obj *list = obj_list(e, 0, NULL);

@@ -2,9 +2,9 @@
 /* import.c: finds imported modules: triton's, the host's, those of Python's library that neso has, and files in
  * the program's folder.
  *
- * Without a host (if a file is loaded only for its kernels), every other module is unknown: each of its
- * attributes exists and has an unknown value. So `import torch` and host code that uses it never prevent the
- * compilation of a kernel; a kernel that uses such a value gets an error at the use. */
+ * If a file is loaded only for its kernels (e->definitions_only), every other module is unknown: each of its
+ * attributes exists and has an unknown value. So `import torch` and host code that uses torch never prevent the
+ * compilation of a kernel; a kernel that uses an unknown value gets an error at the use. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -133,8 +133,7 @@ static struct obj *from_host(struct eval *e, const char *name, struct loc at)
 {
     if (!e->host)
         return NULL;
-    struct obj *found = e->host->import ? e->host->import(e->host->ctx, e, name, at) : NULL;
-    return found;
+    return e->host->import ? e->host->import(e->host->ctx, e, name, at) : NULL;
 }
 
 static struct obj *from_file(struct eval *e, const char *name)

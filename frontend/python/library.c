@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* library.c: implements the parts of Python's library that need C: those that call the host or make classes.
- * library.py has most of the library, library_math.c has math.
+/* library.c: implements the parts of Python's library that cannot be written in Python: functions that call the host,
+ * make classes or copy objects. library.py has most of the library, library_math.c has math.
  *
- * The library has only what programs with kernels use, and accesses files, time and environment only through
- * struct host. */
+ * The library contains only functions that programs with kernels use. It accesses time, environment and output only
+ * through struct host, and no files. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -18,8 +18,7 @@ static void set(struct eval *e, struct obj *module, const char *name, struct obj
 static struct obj *get_environment(struct eval *e, struct obj **args, const struct args *call)
 {
     const char *name = arg_str(e, args[0], call->loc)->str.s;
-    const char *(*ask)(void *ctx, const char *name) = e->host ? e->host->getenv : NULL;
-    const char *value = ask ? ask(e->host->ctx, name) : NULL;
+    const char *value = e->host && e->host->getenv ? e->host->getenv(e->host->ctx, name) : NULL;
     return value ? obj_cstr(e, value) : args[1];
 }
 
@@ -76,7 +75,8 @@ static const struct builtin time_rows[] = {
 
 /* -- typing, collections, dataclasses, copy -- */
 
-/* Defines the names of typing, which annotations can use; to call or index them has no effect. */
+/* Defines the names of typing, for annotations, as classes without members. Indexing has no effect: List[int] is
+ * List. */
 static void fill_typing(struct eval *e, struct obj *m)
 {
     static const char *const names[] = {
@@ -162,7 +162,7 @@ static const struct builtin collections_rows[] = {
 };
 /* clang-format on */
 
-/* The fields of a dataclass are the annotated names of its base, then its own. */
+/* Makes a class a dataclass: its fields are those of its base, then its own annotated names. */
 static struct obj *dataclass(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *class = args[0];

@@ -312,16 +312,17 @@ static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, 
     return r == obj_not_implemented ? NULL : r;
 }
 
-/* Calls the operator of the left operand's native class, or else of the right one's; NULL if neither handles it. */
-static struct obj *ask_native(struct eval *e, enum oper op, bool compares, struct obj *a, struct obj *b,
-                              struct loc at)
+/* Evaluates an operator by the native class of the left operand, else by that of the right one: by its `compare` if
+ * `compares`, else by its `binary`. Returns NULL if neither class handles the operator. */
+static struct obj *call_native_operator(struct eval *e, enum oper op, bool compares, struct obj *a,
+                                        struct obj *b, struct loc at)
 {
     struct obj *r = NULL;
     for (int i = 0; i < 2 && !r; i++) {
         struct obj *self = i ? b : a;
         const struct native_class *class = self->kind == OBJ_native ? self->native.class : NULL;
-        native_operator *say = !class ? NULL : compares ? class->compare : class->binary;
-        r = say ? say(e, op, self, i ? a : b, i, at) : NULL;
+        native_operator *run = !class ? NULL : compares ? class->compare : class->binary;
+        r = run ? run(e, op, self, i ? a : b, i, at) : NULL;
     }
     return r;
 }
@@ -334,7 +335,7 @@ static struct obj *concrete_binary(struct eval *e, enum oper op, struct obj *a, 
         return format_percent(e, a, b, at);
     struct obj *r = NULL;
     if (a->kind == OBJ_native || b->kind == OBJ_native)
-        r = ask_native(e, op, false, a, b, at);
+        r = call_native_operator(e, op, false, a, b, at);
     if (!r && (a->kind == OBJ_instance || b->kind == OBJ_instance))
         r = instance_binary(e, op, a, b, at);
     if (!r && (is_sequence(a) || is_sequence(b)))
@@ -412,6 +413,7 @@ static int compare_bytes(const struct obj *a, const struct obj *b)
     return order ? order : a->str.n < b->str.n ? -1 : a->str.n > b->str.n;
 }
 
+/* Is the result of comparison `op` true, if a comparison of its operands gave `order` (-1, 0, 1, or 2: unordered)? */
 static bool order_holds(enum oper op, int order)
 {
     if (order == 2)
@@ -492,11 +494,12 @@ bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at)
 
 /* Compares by the methods of host objects or instances; NULL if no method handles the operator. For `!=` without
  * __ne__, the caller then negates obj_equal, which calls __eq__. */
-static struct obj *asked_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
+static struct obj *compare_by_method(struct eval *e, enum oper op, struct obj *a, struct obj *b,
+                                     struct loc at)
 {
     struct obj *r = NULL;
     if (a->kind == OBJ_native || b->kind == OBJ_native)
-        r = ask_native(e, op, true, a, b, at);
+        r = call_native_operator(e, op, true, a, b, at);
     if (!r && (a->kind == OBJ_instance || b->kind == OBJ_instance))
         r = instance_binary(e, op, a, b, at);
     return r;
@@ -516,7 +519,7 @@ struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj
     }
     if (a->kind == OBJ_tensor || b->kind == OBJ_tensor)
         return tensor_compare(e, op, a, b, at);
-    struct obj *r = asked_compare(e, op, a, b, at);
+    struct obj *r = compare_by_method(e, op, a, b, at);
     if (r)
         return r;
     if (op == OPER_eq || op == OPER_ne)

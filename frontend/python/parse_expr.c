@@ -764,7 +764,7 @@ static struct ast *conditional(struct parser *p)
     n->conditional.then = then;
     n->conditional.test = disjunction(p);
     if (!next_is(p, TOK_else))
-        parse_expected(p, "'else' and what the expression is otherwise");
+        parse_expected(p, "'else' and the value for a false condition");
     parse_take(p);
     parse_enter(p);
     n->conditional.orelse = expression(p);

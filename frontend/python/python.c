@@ -289,8 +289,8 @@ static struct obj *absolute(struct eval *e, struct obj **args, const struct args
     return own;
 }
 
-/* Rounds x to `digits` decimal places. It converts x to decimal text, because only x's exact value shows
- * whether there is a tie. */
+/* Rounds x to `digits` decimal places. Rounding to places after the decimal point converts x to decimal text, because
+ * only the exact value of x shows whether there is a tie. */
 static double round_to(struct eval *e, double x, int64_t digits)
 {
     if (!isfinite(x) || digits > 330)
@@ -496,7 +496,7 @@ static struct obj *reversed(struct eval *e, struct obj **args, const struct args
     return obj_iterator(e, seq_reverse(iter_collect(e, x, call->loc)), call->loc);
 }
 
-/* Several iterations in parallel, and the function applied to their items. */
+/* The state of zip, map, filter or enumerate: n iterations in parallel. */
 struct zipper {
     int n;
     struct iter *at;
@@ -677,8 +677,8 @@ static const char *attribute_name(struct eval *e, struct obj *x, struct loc at)
     return intern(e->strings, x->str.s, x->str.n);
 }
 
-/* Returns an attribute, or NULL if there is none. Catches the AttributeError by which an instance's __getattr__ says
- * that there is none. */
+/* Returns an attribute of x; NULL if there is none, also if the method __getattr__ of an instance raises
+ * AttributeError. */
 static struct obj *attribute_or_null(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     if (x->kind != OBJ_instance || e->trace)

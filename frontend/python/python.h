@@ -12,7 +12,7 @@
 #include "frontend/frontend.h"
 
 /* -- value.c -- */
-/* the object NotImplemented; if __eq__ or a similar method returns it, the other operand's method is called */
+/* The object NotImplemented. If __eq__ or a similar method returns it, the other operand's method is called. */
 extern struct obj *const obj_not_implemented;
 struct obj *obj_new(struct eval *e, enum obj_kind kind);
 struct obj *obj_str_of(struct eval *e, const char *s, size_t n); /* the bytes are not copied */
@@ -27,38 +27,44 @@ wide obj_wide(const struct obj *x);       /* the value of an integer */
 double obj_double(const struct obj *x);   /* the value of a number */
 int number_compare(const struct obj *a, const struct obj *b); /* returns -1, 0 or 1; 2 if a number is NaN */
 bool obj_same(const struct obj *a, const struct obj *b);      /* Python's `a is b` */
-int64_t obj_len(struct eval *e, struct obj *x, struct loc at); /* -1 if x has no length */
-/* returns the index of x in the range; -1 if the range does not contain x */
+/* Returns len(x), of a str in characters; -1 if x has no length. */
+int64_t obj_len(struct eval *e, struct obj *x, struct loc at);
+/* Returns the index of x in the range; -1 if the range does not contain x. */
 int64_t range_find(const struct obj *range, const struct obj *x);
 uint64_t obj_hash(struct eval *e, const struct obj *x);
 bool obj_is_hashable(struct eval *e, const struct obj *x);
 void dict_clear(struct dict *d);
-/* does the scope itself, without its parents, have a value for the name or declare the name? */
+/* Does the scope itself, without its parents, have a value for the name or declare the name? */
 bool scope_binds(const struct scope *s, const char *name);
 void scope_declare(struct scope *s, const char *name, bool global); /* `global name`, else `nonlocal name` */
 
 /* -- repr.c -- */
-int char_bytes(const char *s, size_t left);      /* returns the length of the character at s */
-uint32_t char_code(const char *s, int n);
-int64_t str_chars(const struct obj *x);
-size_t str_offset(const struct obj *x, int64_t chars); /* byte offset of character number `chars` */
-void show_digits(uwide u, int base, bool upper, struct text *out);
+/* Returns the length of the UTF-8 character at s, at most `left` bytes. A byte that only continues a character counts
+ * as one character. */
+int char_bytes(const char *s, size_t left);
+uint32_t char_code(const char *s, int n); /* returns the code point of the character of n bytes at s */
+int64_t str_chars(const struct obj *x);   /* returns the length of a str in characters */
+size_t str_offset(const struct obj *x, int64_t chars); /* returns the byte offset of character number `chars` */
+void show_digits(uwide u, int base, bool upper, struct text *out); /* prints u in this base, with letters above 9 */
 void show_int(wide i, struct text *out);
-uwide wide_magnitude(wide i);
-struct obj *obj_to_str(struct eval *e, struct obj *x, bool repr);
+uwide wide_magnitude(wide i);             /* returns |i| */
+struct obj *obj_to_str(struct eval *e, struct obj *x, bool repr); /* returns str(x), or repr(x), as a str */
 
 /* -- format.c -- */
+/* Prints x as format(x, spec) does; the spec has n bytes. */
 void format_value(struct eval *e, struct obj *x, const char *spec, size_t n, struct loc at, struct text *out);
-struct obj *format_percent(struct eval *e, struct obj *format, struct obj *args, struct loc at);
+struct obj *format_percent(struct eval *e, struct obj *format, struct obj *args, struct loc at); /* format % args */
+/* Returns format.format(*args, **keywords). */
 struct obj *format_braces(struct eval *e, struct obj *format, struct obj *args, struct obj *keywords, struct loc at);
 
 /* -- operator.c -- */
 struct obj *int_from_double(struct eval *e, double f, struct loc at); /* rounds toward zero */
+/* Returns the int i; raises OverflowError if the computation of i overflowed. */
 struct obj *int_checked(struct eval *e, bool overflow, wide i, struct loc at);
 /* Returns a < b for any two objects. */
 bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at);
-/* Evaluates x op= y, in place if the object is mutable. */
+/* Returns the result of a op= b, which is computed in place if a is mutable. */
 struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 
 /* -- attribute.c -- */
@@ -82,7 +88,7 @@ struct iter {
 struct iter iter_of(struct eval *e, struct obj *x, struct loc at); /* raises if x cannot be iterated */
 struct obj *iter_next(struct eval *e, struct iter *it);            /* returns the next item; NULL at the end */
 struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at); /* returns a new list of all items */
-/* returns an iterator object, for next() */
+/* Returns an iterator object over the items of x, as iter(x) does. */
 struct obj *obj_iterator(struct eval *e, struct obj *x, struct loc at);
 /* Returns an iterator whose items the function `next` computes; `next` returns NULL at the end. */
 struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e, void *state, struct loc at), void *state);
@@ -91,19 +97,23 @@ struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e
 /* Searches the class and its bases for an interned name; NULL if no class has it. */
 struct obj *class_find(const struct obj *class, const char *name);
 bool class_is_a(const struct obj *class, const struct obj *base);
+/* Returns the value of an attribute for which a class has the object `found`. For the attribute of an instance
+ * `self`, a function becomes a method, and a property's getter is called; self is NULL for the attribute of the class
+ * itself. */
 struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, struct obj *class, struct loc at);
-struct obj *class_call(struct eval *e, struct obj *class, const struct args *args);
+struct obj *class_call(struct eval *e, struct obj *class, const struct args *args); /* creates an instance */
 /* Calls x.name(args) if x's class has that method, else returns NULL. */
 struct obj *instance_special(struct eval *e, struct obj *x, const char *name, int n, struct obj *const *args, struct loc at);
 bool instance_equal(struct eval *e, struct obj *a, struct obj *b);
 int64_t instance_len(struct eval *e, struct obj *x, struct loc at);
 void instance_show(struct eval *e, struct obj *x, struct text *out, bool repr);
 struct obj *instance_find(struct eval *e, struct obj *x, const char *name, struct loc at);
-/* returns a named tuple as a tuple; any other x itself */
+/* Returns a named tuple as a tuple; returns any other x unchanged. */
 struct obj *instance_as_tuple(struct eval *e, struct obj *x);
+/* Returns super(class, self): an object whose attributes are those of the base of `class`, bound to self. */
 struct obj *super_new(struct eval *e, struct obj *class, struct obj *self);
-void exceptions_define(struct eval *e);
-/* returns the exception's instance, which the first call creates */
+void exceptions_define(struct eval *e); /* adds Python's exception classes to the builtins */
+/* Returns the exception's instance, which the first call creates. */
 struct obj *exception_value(struct eval *e, struct exception *x);
 const char *exception_message(struct eval *e, const struct exception *x);
 struct obj *builtin_class(struct eval *e, const char *name); /* returns a class such as "ValueError" */
@@ -122,20 +132,23 @@ struct note {
 };
 _Noreturn void eval_raise_noted(struct eval *e, struct loc at, const char *class_name, struct note note, enum error error, ...);
 void eval_deeper(struct eval *e, int by, struct loc at); /* adds to e->depth; raises an error at the limit */
-/* parses and executes a source, and returns its module; raises exceptions */
+/* Parses and executes a source, and returns its module. Raises exceptions. */
 struct obj *eval_module(struct eval *e, const struct source *src, const char *name);
 
 /* -- expr.c -- */
 typedef VEC(struct loc) loc_list;
+/* Evaluates the arguments of a call in source order. In out->locs, the locations of positional arguments come first. */
 void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *items, struct args *out);
+/* Returns the value of a name in host code: of a variable or a builtin. Raises NameError if there is none. */
 struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struct loc at);
 /* Returns the name that is most similar to `name` among those of this scope, of its parents and of the builtins, for a
  * note; NULL if none is similar. */
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name);
 
 /* -- kernel.c -- */
-/* reports expressions that kernels cannot contain */
+/* Raises an error if kernels cannot contain the node x. */
 void kernel_check_expr(struct eval *e, const struct ast *x);
+/* Evaluates a list comprehension in a kernel, over `items`. */
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items);
 bool is_constexpr_annotation(const struct ast *x);
 /* Called after a statement failed: binds x to every name that the statement assigns. If x is NULL, binds an unknown
@@ -147,7 +160,7 @@ struct obj *make_class(struct eval *e, struct scope *s, const struct ast *x);
 struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def);
 struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_list *decorators, struct obj *x);
 struct obj *call_with(struct eval *e, struct obj *callee, int n, struct obj *const *args, struct loc at);
-/* calls callee(*list, **keywords) */
+/* Calls callee(*list, **keywords). */
 struct obj *call_spread(struct eval *e, struct obj *callee, struct obj *list, struct obj *keywords, struct loc at);
 const char *builtin_short_name(const struct builtin *b); /* returns "load" for "tl.load" */
 
@@ -155,6 +168,7 @@ const char *builtin_short_name(const struct builtin *b); /* returns "load" for "
 struct obj *find_module(struct eval *e, const char *name, struct loc at);   /* NULL if there is no such module */
 void exec_import(struct eval *e, struct scope *s, const struct ast *x);
 void exec_import_from(struct eval *e, struct scope *s, const struct ast *x);
+/* Returns an unknown value (see import.c); messages call it `name`. */
 struct obj *obj_unknown(struct eval *e, const char *name);
 extern const struct native_class native_unknown;
 
@@ -180,7 +194,8 @@ struct obj *seq_reverse(struct obj *x);                                 /* rever
 /* Returns a method of str, list, dict, ...; NULL if there is none. */
 struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name);
 struct obj *library_module(struct eval *e, const char *name);          /* math, os, ...; NULL if there is none */
-void fill_math(struct eval *e, struct obj *module);
+void fill_math(struct eval *e, struct obj *module); /* adds the names of the module math */
+/* Binds the short name of each of the n builtins in the scope `into`. */
 void define_builtins(struct eval *e, struct scope *into, const struct builtin *rows, int n);
 
 #endif

@@ -11,8 +11,6 @@ static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int
 
 /* -- strings -- */
 
-/* Returns the length of the character at s, as its first byte tells. A byte that only continues a character counts as
- * one character. */
 int char_bytes(const char *s, size_t left)
 {
     unsigned char c = (unsigned char)*s;

@@ -52,7 +52,6 @@ struct obj *obj_float(struct eval *e, double f)
     return x;
 }
 
-/* Makes a str from n bytes, which are not copied. */
 struct obj *obj_str_of(struct eval *e, const char *s, size_t n)
 {
     struct obj *x = obj_new(e, OBJ_str);
@@ -403,7 +402,6 @@ bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b)
     }
 }
 
-/* Returns len(x), or -1 if the object has no length. The length of a str is in characters. */
 int64_t obj_len(struct eval *e, struct obj *x, struct loc at)
 {
     switch (x->kind) {

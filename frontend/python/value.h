@@ -2,7 +2,7 @@
 /* value.h: Python objects at compile time: constexprs, values of host programs and traced tensors share one
  * object model.
  *
- * Objects live in the session's arena and are never freed one by one. All objects are immutable, except lists, dicts,
+ * Objects live in the evaluator's arena and are never freed one by one. All objects are immutable, except lists, dicts,
  * sets, instances, modules, classes, attributes of functions, and objects of the host. A `tensor` is a run-time value
  * of the kernel being traced: an IR value and its type in Triton's language. */
 #ifndef NESO_FRONTEND_VALUE_H
@@ -62,7 +62,7 @@ struct dict_entry {
 struct dict {
     VEC(struct dict_entry) entries;
     int nlive;
-    int *slots, nslots;
+    int *slots, nslots;  /* the hash table: the number of an entry, from 1; 0: the slot is free */
     struct obj *factory; /* of a defaultdict: makes the value of an absent key; else NULL */
 };
 
@@ -153,7 +153,7 @@ struct obj {
     bool is_constexpr; /* a value made by tl.constexpr(x), or bound to a name with `x: tl.constexpr` */
     bool was_list;     /* a tuple that the kernel's source writes as a list */
     bool is_size;      /* a tuple that is a torch.Size: only its repr differs */
-    /* Of a tuple in a kernel: the class whose fields are its items; NULL if the tuple is plain. */
+    /* Of a tuple in a kernel: the class whose fields are the tuple's items; NULL for a plain tuple. */
     const struct obj *class_of;
     union {
         bool b;
@@ -181,10 +181,9 @@ struct obj {
         struct {
             struct value *value;
             const struct lang_type *type; /* of a tensor: a number, pointer or block type */
-            /* In the 1.0 dialect: the constant that was assigned to this local variable; else NULL. */
-            struct obj *constant;
+            struct obj *constant;         /* the number of which this tensor was made, if it is known; else NULL */
             bool is_named;                /* the IR value has a name from the user's source */
-            bool is_index;                /* the variable of a loop: Python code on the host sees an int */
+            bool is_index;                /* the variable of a loop, which Python code on the host sees as an int */
         } tensor;
         struct {
             const char *name;
@@ -219,7 +218,7 @@ struct obj *obj_float(struct eval *e, double f);
 struct obj *obj_str(struct eval *e, const char *s, size_t n);
 struct obj *obj_cstr(struct eval *e, const char *s);
 struct obj *obj_tuple(struct eval *e, int n, struct obj *const *items);
-/* returns a tuple of as many items, and of the same class, as `like` */
+/* Returns a tuple of the given items, with the length and the class of the tuple `like`. */
 struct obj *obj_tuple_like(struct eval *e, const struct obj *like, struct obj *const *items);
 struct obj *obj_list(struct eval *e, int n, struct obj *const *items);
 struct obj *obj_dict(struct eval *e);
@@ -229,7 +228,7 @@ struct obj *obj_method(struct eval *e, struct obj *self, struct obj *func);
 struct obj *obj_module(struct eval *e, const char *name);
 struct obj *obj_native(struct eval *e, const struct native_class *c, void *data);
 struct obj *obj_tensor(struct eval *e, struct value *v, const struct lang_type *t);
-struct obj *obj_constexpr(struct eval *e, struct obj *x); /* returns a copy that is marked as constexpr */
+struct obj *obj_constexpr(struct eval *e, struct obj *x); /* returns a copy of x that is marked as constexpr */
 
 /* -- value.c: queries, which follow Python's rules for concrete objects -- */
 const char *obj_type_name(const struct obj *x);
@@ -252,7 +251,7 @@ void scope_set(struct scope *s, const char *name, struct obj *x);
 struct scope *scope_new(struct eval *e, struct scope *parent);
 
 /* -- types of the kernel language -- */
-const struct lang_type *lang_const(struct eval *e, struct obj *value);
+const struct lang_type *lang_const(struct eval *e, struct obj *value); /* returns the type of a constexpr */
 const struct lang_type *lang_scalar(const struct lang_type *t); /* the element type of a block, or t itself */
 bool lang_equal(const struct lang_type *a, const struct lang_type *b);
 void lang_print(const struct lang_type *t, struct text *out); /* "int32", "fp32", "pointer<fp16>", "<[64, 32], fp32>" */

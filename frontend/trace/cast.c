@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cast.c: converts numbers to tensors, and casts tensors to other types.
  *
- *     c = 0.5            const value=0.5 : f32         a number decays to the first type that holds it
+ *     c = 0.5            const value=0.5 : f32         a number decays to i32, u32, i64, u64, f32 or f64
  *     x.to(tl.int8)      ftos : i16, trunc : i8        a cast is one IR op, or a few */
 #include "frontend/trace/trace.h"
 
@@ -100,6 +100,7 @@ static double number_float(const struct obj *x)
     return x->kind == OBJ_float ? x->f : (double)number_int(x);
 }
 
+/* Is x 0, not finite, or in the range of normal f32? Then a Python float of this value decays to f32, else to f64. */
 static bool fits_float(double x)
 {
     return x == 0 || !isfinite(x) || (fabs(x) >= (double)FLT_MIN && fabs(x) <= (double)FLT_MAX);
@@ -120,6 +121,7 @@ const struct lang_type *decayed_type(struct eval *e, const struct obj *x)
     return x->i >= 0 && x->i <= UINT64_MAX ? lang_number(e, DT_i64, true) : NULL;
 }
 
+/* Returns a number as a double, rounded to f32; not rounded if t is f64, unless `decay` and a float decays to f32. */
 static double rounded(const struct obj *x, const struct lang_type *t, bool decay)
 {
     double f = number_float(x);
@@ -194,8 +196,9 @@ struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at)
 
 /* -- casts: one function for each kind of cast; types are scalar types -- */
 
-static struct value *step(struct eval *e, enum opcode code, struct value *v, const struct lang_type *to,
-                          struct loc at)
+/* Builds one cast op. */
+static struct value *cast_op(struct eval *e, enum opcode code, struct value *v, const struct lang_type *to,
+                             struct loc at)
 {
     return build_cast(at_here(e, at), code, v, lang_ir(e->trace->module, to));
 }
@@ -211,14 +214,14 @@ static struct value *int_to_int(struct eval *e, struct value *v, const struct la
     if (bits_of(to) == bits_of(from))
         return v;
     if (bits_of(to) < bits_of(from))
-        return step(e, OP_trunc, v, to, at);
-    return step(e, from->is_unsigned ? OP_zext : OP_sext, v, to, at);
+        return cast_op(e, OP_trunc, v, to, at);
+    return cast_op(e, from->is_unsigned ? OP_zext : OP_sext, v, to, at);
 }
 
 static struct value *to_bool(struct eval *e, struct value *v, const struct lang_type *from, struct loc at)
 {
     if (is_ptr_type(from))
-        v = step(e, OP_bitcast, v, number(e, DT_i64), at);
+        v = cast_op(e, OP_bitcast, v, number(e, DT_i64), at);
     struct value *zero = build_const_bits(at_here(e, at), v->type, 0);
     return build_cmp(at_here(e, at), PRED_ne, v, zero);
 }
@@ -228,17 +231,17 @@ static struct value *float_to_int(struct eval *e, struct value *v, const struct 
                                   const struct lang_type *to, struct loc at)
 {
     if (is_dtype(from, DT_f16) || is_dtype(from, DT_bf16))
-        v = step(e, OP_fext, v, number(e, DT_f32), at);
+        v = cast_op(e, OP_fext, v, number(e, DT_f32), at);
     enum opcode code = to->is_unsigned ? OP_ftou : OP_ftos;
     if (bits_of(to) != 8)
-        return step(e, code, v, to, at);
-    return step(e, OP_trunc, step(e, code, v, lang_number(e, DT_i16, to->is_unsigned), at), to, at);
+        return cast_op(e, code, v, to, at);
+    return cast_op(e, OP_trunc, cast_op(e, code, v, lang_number(e, DT_i16, to->is_unsigned), at), to, at);
 }
 
 static struct value *narrow(struct eval *e, struct value *v, const struct lang_type *to, enum rounding round,
                             struct loc at)
 {
-    v = step(e, OP_ftrunc, v, to, at);
+    v = cast_op(e, OP_ftrunc, v, to, at);
     if (round == ROUND_rz)
         op_set_int(v->def, ATTR_round, round);
     return v;
@@ -250,15 +253,15 @@ static struct value *float_to_float(struct eval *e, struct value *v, const struc
                                     const struct lang_type *to, enum rounding round, struct loc at)
 {
     if (is_fp8_type(from) && is_fp8_type(to)) {
-        v = step(e, OP_fext, v, number(e, DT_f16), at);
+        v = cast_op(e, OP_fext, v, number(e, DT_f16), at);
         from = number(e, DT_f16);
     } else if (!is_dtype(from, DT_f32) && !is_dtype(to, DT_f32) &&
                !(is_fp8_type(from) && bits_of(to) == 16) && !(is_fp8_type(to) && is_dtype(from, DT_f16))) {
-        v = bits_of(from) < 32 ? step(e, OP_fext, v, number(e, DT_f32), at)
+        v = bits_of(from) < 32 ? cast_op(e, OP_fext, v, number(e, DT_f32), at)
                                : narrow(e, v, number(e, DT_f32), round, at);
         from = number(e, DT_f32);
     }
-    return bits_of(to) > bits_of(from) ? step(e, OP_fext, v, to, at) : narrow(e, v, to, round, at);
+    return bits_of(to) > bits_of(from) ? cast_op(e, OP_fext, v, to, at) : narrow(e, v, to, round, at);
 }
 
 static struct value *cast_number(struct eval *e, struct value *v, const struct lang_type *from,
@@ -267,7 +270,7 @@ static struct value *cast_number(struct eval *e, struct value *v, const struct l
     if (is_int_type(from) && is_int_type(to))
         return int_to_int(e, v, from, to, at);
     if (is_int_type(from))
-        return step(e, from->is_unsigned ? OP_utof : OP_stof, v, to, at);
+        return cast_op(e, from->is_unsigned ? OP_utof : OP_stof, v, to, at);
     if (is_int_type(to))
         return float_to_int(e, v, from, to, at);
     return float_to_float(e, v, from, to, round, at);
@@ -327,7 +330,7 @@ static struct obj *bitcast(struct eval *e, struct obj *x, const struct lang_type
     }
     struct value *v = x->tensor.value;
     if (from->dtype != to->dtype)
-        v = step(e, OP_bitcast, v, to, at);
+        v = cast_op(e, OP_bitcast, v, to, at);
     return tensor_like(e, x, v, to);
 }
 
@@ -364,7 +367,7 @@ struct obj *tensor_cast(struct eval *e, struct obj *x, const struct lang_type *t
     if (is_dtype(to, DT_i1))
         v = to_bool(e, v, from, at);
     else if (is_ptr_type(from) || is_ptr_type(to))
-        v = step(e, OP_bitcast, v, to, at);
+        v = cast_op(e, OP_bitcast, v, to, at);
     else
         v = cast_number(e, v, from, to, round, at);
     struct obj *out = tensor_like(e, x, v, to);

@@ -10,8 +10,8 @@
  * the object to other functions, and convert it by int(), float() or a condition. If the result is used and the
  * language supports everything in the function, the function is instead traced as if it had @triton.jit.
  *
- * For the debugger, a site before each statement records the variables; if no breakpoint can stop there,
- * these sites are dropped. */
+ * For the debugger, a site before each statement records the variables. These sites are dropped if the kernel has no
+ * other host calls and no breakpoint can stop in it. */
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
 #include "frontend/trace/trace.h"
@@ -46,7 +46,7 @@ bool trace_is_host_object(const struct obj *x)
 
 /* -- IR values in objects -- */
 
-/* Appends the IR values in x, in a fixed order. Lists and dicts belong to the host and contain no IR values. */
+/* Appends the IR values in x to *out, in a fixed order. Lists and dicts belong to the host and contain no IR values. */
 static void collect(struct eval *e, const struct obj *x, struct value_list *out)
 {
     if (x->kind == OBJ_tensor) {
@@ -146,6 +146,8 @@ static void add_names(struct eval *e, const struct scope *s, struct host_site *s
     }
 }
 
+/* Builds a host_call op with a result of type `result`, for a site to which this function adds the function and
+ * variables of each frame. The values of the variables are appended to `values`, the operands. */
 static struct op *emit(struct eval *e, struct host_site site, struct value_list *values, enum dtype result)
 {
     struct spec *spec = e->trace->spec;
@@ -243,6 +245,7 @@ static struct obj *python_builtin(struct eval *e, const char *name)
     return scope_get(e->builtins->module.scope, intern_str(e->strings, name));
 }
 
+/* Is this a builtin that the host must execute for its effect, or because it uses values of the running kernel? */
 static bool is_effect(const char *name)
 {
     static const char *const names[] = {"print", "breakpoint", "eval", "repr", "format"};
@@ -265,6 +268,7 @@ static enum site_kind conversion_of(const struct obj *callee, const struct args 
                                         : SITE_call;
 }
 
+/* Must the host execute the call? */
 static bool is_for_host(struct eval *e, const struct obj *callee, const struct args *args)
 {
     if (callee->kind == OBJ_function)
@@ -342,7 +346,7 @@ static bool passes(struct eval *e, struct function *fn, const struct args *args)
     jmp_buf here, *fatal = d->fatal;
     volatile bool good = false;
     int nerrors = d->nerrors;
-    d->nerrors = 0; /* so that tracing stops only at the maximum of errors */
+    d->nerrors = 0; /* tracing stops early only if the call itself has too many errors */
     d->fatal = &here;
     handler_push(e, &h);
     if (setjmp(here) != 0) {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel.c: checks which statements kernels may contain, and dispatches each to the function that traces it.
  *
- * This file handles what does not depend on tensors: it executes only one branch of an `if` with a constant
- * condition, and reports a node that the language does not support, by the node's name in Python's grammar.
- * trace.c handles tensors. Errors are caught at each statement: the names that the statement would have
- * bound become obj_error, and uses of obj_error report no errors. */
+ *     if BLOCK > 64: ...      BLOCK is a constexpr: executes only the branch that is taken
+ *     if n > 64: ...          n is a tensor: calls trace_if, which traces both branches
+ *     x += 1                  calls trace_assign with x + 1
+ *     try: ...                error: unsupported AST node type: Try
+ *
+ * Errors are caught at each statement: the names that the statement would have bound become obj_error, and uses of
+ * obj_error report no errors. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -74,6 +77,7 @@ struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct a
 
 /* -- targets -- */
 
+/* Binds x to the names in a target of an assignment. If x is NULL, binds an unknown value to those that have none. */
 static void bind_target(struct eval *e, struct scope *s, const struct ast *target, struct obj *x)
 {
     if (target->kind == AST_name) {
@@ -130,7 +134,7 @@ void bind_targets(struct eval *e, struct scope *s, const struct ast *n, struct o
 
 /* -- statements -- */
 
-/* Is the annotation `tl.constexpr`, `constexpr` or the string "tl.constexpr"? */
+/* Is the annotation `constexpr`, an attribute such as `tl.constexpr`, or a string that contains "constexpr"? */
 bool is_constexpr_annotation(const struct ast *x)
 {
     if (!x)

@@ -14,7 +14,7 @@ struct lang_type {
     const struct lang_type *elem;   /* of a pointer: the pointee; of a block: number or pointer */
     bool is_const;                  /* of a pointer: stores through it are errors */
     int rank, shape[RANK_MAX];      /* of a block */
-    struct obj *value;              /* of a constant: its Python type, and its value */
+    struct obj *value;              /* of LT_const, the type of a constexpr: the constexpr's value */
 };
 
 const struct lang_type *lang_number(struct eval *e, enum dtype d, bool is_unsigned);
@@ -24,9 +24,11 @@ const struct lang_type *lang_block(struct eval *e, const struct lang_type *elem,
 /* Parses "fp32", "f32", "i32", "u8", "*fp16", "*ki8", "int32", "float16", "bfloat16", ...; NULL if the text is
  * not a type. */
 const struct lang_type *lang_parse(struct eval *e, const char *s, size_t n);
-const struct type *lang_ir(struct module *m, const struct lang_type *t);
+const struct type *lang_ir(struct module *m, const struct lang_type *t); /* returns t's IR type; NULL if it has none */
 
 /* -- cast.c -- */
+/* Casts x, a tensor or number, to the element type `scalar`. With `bitcast`, keeps the bits. `round` must be ROUND_none
+ * unless the cast narrows a float. Returns obj_error after an error, which it reports. */
 struct obj *tensor_cast(struct eval *e, struct obj *x, const struct lang_type *scalar, enum rounding round, bool bitcast, struct loc at);
 
 #endif

@@ -14,7 +14,7 @@
 #include "frontend/python/python.h"
 #include "frontend/trace/trace.h"
 
-/* -- names that a body assigns -- */
+/* -- the names that a body assigns -- */
 
 struct names {
     VEC(const char *) list;
@@ -37,6 +37,7 @@ static void add_target(struct eval *e, const struct ast *target, struct names *o
             add_target(e, target->tuple.items.at[i], out);
 }
 
+/* Adds the names that node n and the nodes in it assign. */
 static void collect(struct eval *e, const struct ast *n, struct names *out)
 {
     if (n->kind == AST_assign)
@@ -76,6 +77,7 @@ struct loop {
     VEC(struct obj *) after;      /* objects after an iteration, in the order of `carried` */
 };
 
+/* Does x contain a tensor, so that a loop can carry it? */
 static bool can_carry(const struct obj *x)
 {
     if (x->kind == OBJ_tensor)
@@ -87,7 +89,7 @@ static bool can_carry(const struct obj *x)
     return any;
 }
 
-/* Chooses the names that may be carried. */
+/* Sets l->carried to the names that may be carried, and l->init to their values before the loop. */
 static void choose(struct eval *e, struct loop *l)
 {
     l->carried.n = l->init.n = 0;
@@ -98,7 +100,7 @@ static void choose(struct eval *e, struct loop *l)
             continue;
         for (int k = 0; k < l->forced.list.n; k++)
             if (l->forced.list.at[k] == name)
-                x = l->like.at[k] ? meet(e, x, l->like.at[k], e->trace->block, l->stmt->loc)
+                x = l->like.at[k] ? widen_indices(e, x, l->like.at[k], e->trace->block, l->stmt->loc)
                                   : to_tensor(e, x, l->stmt->loc);
         if (!can_carry(x))
             continue;
@@ -146,7 +148,7 @@ static struct obj *settle(struct eval *e, struct loop *l, const char *name, stru
 {
     if (is_error(now) || same_type(e, old, now))
         return now;
-    struct obj *met = meet(e, now, old, b, l->stmt->loc);
+    struct obj *met = widen_indices(e, now, old, b, l->stmt->loc);
     if (same_type(e, old, met))
         return met;
     if (types_agree(e, old, met)) {
@@ -287,8 +289,6 @@ static void bind(struct eval *e, struct loop *l, struct op *o, const bool *kept)
     }
 }
 
-/* Binds obj_error to each name that the statement (an `if` or a loop) would have assigned, so that uses of these
- * names report no errors. */
 enum flow trace_give_up(struct eval *e, struct scope *s, const struct ast *stmt)
 {
     bind_targets(e, s, stmt, obj_error);
@@ -330,6 +330,7 @@ static bool check_bound(struct eval *e, struct obj **x, const char *which, struc
     return false;
 }
 
+/* Converts the bounds of a range to scalars of one type. Returns false after an error, which it reports. */
 static bool find_bounds(struct eval *e, const struct loop_range *r, struct bounds *b, struct loc at)
 {
     *b = (struct bounds){r->lo, r->hi, r->step, NULL};
@@ -355,6 +356,7 @@ static bool find_bounds(struct eval *e, const struct loop_range *r, struct bound
     return true;
 }
 
+/* Traces the body of a `for` until no name needs another type, and returns its block. */
 static struct block *trace_for_body(struct eval *e, struct loop *l, const struct bounds *bounds,
                                     const char *target)
 {

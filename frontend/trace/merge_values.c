@@ -29,7 +29,7 @@ struct pending {
     struct loc loc;
 };
 
-/* -- names at one time (a scope's entries are never removed, so an index identifies a name) -- */
+/* -- snapshots of a scope (a scope's entries are never removed, so an index identifies a name) -- */
 
 struct snapshot snapshot_take(struct eval *e, const struct scope *s)
 {
@@ -102,33 +102,33 @@ bool types_agree(struct eval *e, const struct obj *a, const struct obj *b)
     return compare_types(e, a, b, false);
 }
 
-static struct obj *meet_here(struct eval *e, struct obj *x, struct obj *with, struct loc at)
+static struct obj *widen_here(struct eval *e, struct obj *x, struct obj *with, struct loc at)
 {
     if (x->kind != OBJ_tuple || !types_agree(e, x, with) || same_type(e, x, with))
         return x;
     if (is_box(x))
-        return box_meet(e, x, with, at);
+        return box_widen(e, x, with, at);
     struct obj **items = NEW_ARRAY(e->arena, x->seq.n, struct obj *);
     for (int i = 0; i < x->seq.n; i++)
-        items[i] = meet_here(e, x->seq.at[i], with->seq.at[i], at);
+        items[i] = widen_here(e, x->seq.at[i], with->seq.at[i], at);
     return obj_tuple_like(e, x, items);
 }
 
-struct obj *meet(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at)
+struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at)
 {
     struct block *here = e->trace->block;
     e->trace->block = b;
-    x = meet_here(e, x, with, at);
+    x = widen_here(e, x, with, at);
     e->trace->block = here;
     return x;
 }
 
 /* Converts the results of both branches to one type if their types agree. */
-static void meet_both(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
+static void widen_both(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
 {
     struct obj *first = x[0];
-    x[0] = meet(e, x[0], x[1], blocks[0], at);
-    x[1] = meet(e, x[1], first, blocks[1], at);
+    x[0] = widen_indices(e, x[0], x[1], blocks[0], at);
+    x[1] = widen_indices(e, x[1], first, blocks[1], at);
 }
 
 const char *type_text(struct eval *e, const struct obj *x)
@@ -182,7 +182,7 @@ static struct value *bool_value(struct eval *e, bool x, struct loc at)
 }
 
 /* Returns a placeholder of x's type, for a path on which x is never used. */
-static struct obj *dummy(struct eval *e, struct obj *x, struct loc at)
+static struct obj *placeholder(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind == OBJ_tensor)
         return obj_tensor(e, zero_value(e, x->tensor.type, at), x->tensor.type);
@@ -190,7 +190,7 @@ static struct obj *dummy(struct eval *e, struct obj *x, struct loc at)
         return x;
     struct obj **items = NEW_ARRAY(e->arena, x->seq.n, struct obj *);
     for (int i = 0; i < x->seq.n; i++)
-        items[i] = dummy(e, x->seq.at[i], at);
+        items[i] = placeholder(e, x->seq.at[i], at);
     return obj_tuple_like(e, x, items);
 }
 
@@ -224,10 +224,10 @@ static bool unify(struct eval *e, struct obj **x, struct block *const *blocks, s
             continue;
         struct block *here = e->trace->block;
         e->trace->block = blocks[i];
-        x[i] = dummy(e, x[!i], at);
+        x[i] = placeholder(e, x[!i], at);
         e->trace->block = here;
     }
-    meet_both(e, x, blocks, at);
+    widen_both(e, x, blocks, at);
     if (same_type(e, x[0], x[1]))
         return true;
     diag_error(e->diag, trace_loc(e, at), ERR_return_types, type_text(e, x[0]), type_text(e, x[1]));
@@ -254,9 +254,8 @@ static struct obj *return_both(struct eval *e, struct value *cond, struct block 
     return r;
 }
 
-struct obj *join_returns(struct eval *e, struct obj *result, struct loc at)
+struct obj *merge_returns(struct eval *e, struct obj *result)
 {
-    (void)at;
     for (struct pending *p; (p = e->trace->pending);) {
         struct obj *x[2];
         x[p->open] = result;
@@ -339,8 +338,8 @@ void report_return_in_loop(struct eval *e, const struct ast *stmt)
 
 /* Converts a name's objects in the two branches to one type; returns NULL if the name does not exist after the
  * `if`. */
-static struct obj *join_name(struct eval *e, const char *name, struct obj *old, struct obj **x,
-                             const struct branch *br, struct loc at)
+static struct obj *merge_name(struct eval *e, const char *name, struct obj *old, struct obj **x,
+                              const struct branch *br, struct loc at)
 {
     struct loc places[2];
     for (int i = 0; i < 2; i++)
@@ -349,7 +348,7 @@ static struct obj *join_name(struct eval *e, const char *name, struct obj *old, 
         return obj_error;
     struct block *blocks[2] = {br[0].block, br[1].block};
     if (x[0] && x[1])
-        meet_both(e, x, blocks, at);
+        widen_both(e, x, blocks, at);
     if (!old) {
         if (!x[0] || !x[1]) {
             trace_lose(e, name, at, false);
@@ -381,28 +380,30 @@ static struct obj *join_name(struct eval *e, const char *name, struct obj *old, 
     return x[0];
 }
 
-/* A branch that always returns defines no values for the names after the `if`. In an inlined function, gives such a
- * branch placeholders with the types of the other branch's values. */
-static void dummy_for(struct eval *e, const struct branch *br, struct obj **x, struct loc at)
+/* A branch that always returns defines no values for the names after the `if`. In an inlined function, sets x[i] of
+ * such a branch i to a placeholder of the type of the other branch's value. */
+static void add_placeholder(struct eval *e, const struct branch *br, struct obj **x, struct loc at)
 {
     for (int i = 0; i < 2; i++) {
         if (br[i].goes_on || !x[!i] || in_kernel(e))
             continue;
         struct block *here = e->trace->block;
         e->trace->block = br[i].block;
-        x[i] = dummy(e, x[!i], at);
+        x[i] = placeholder(e, x[!i], at);
         e->trace->block = here;
     }
 }
 
 /* The names whose values the `if` yields, and their objects: like[k] is the object of scope entry index[k]. */
-struct joined {
+struct merged {
     VEC(int) index;
     VEC(struct obj *) like;
 };
 
-static void join_names(struct eval *e, struct scope *s, const struct snapshot *before,
-                       const struct branch *br, struct value_list *values, struct joined *out, struct loc at)
+/* Merges the values of all names of scope s after the branches br[0] and br[1]. Appends to values[k] what branch k
+ * yields for the names, and to *out the names. */
+static void merge_names(struct eval *e, struct scope *s, const struct snapshot *before,
+                        const struct branch *br, struct value_list *values, struct merged *out, struct loc at)
 {
     for (int i = 0; i < s->names.n; i++) {
         struct obj *old = snapshot_get(before, i), *x[2];
@@ -410,9 +411,9 @@ static void join_names(struct eval *e, struct scope *s, const struct snapshot *b
             x[k] = snapshot_get(&br[br[k].goes_on ? k : !k].after, i);
         struct obj *now = x[0];
         if (x[0] != x[1] || x[0] != old) {
-            now = join_name(e, s->names.entries[i].key, old, x, br, at);
+            now = merge_name(e, s->names.entries[i].key, old, x, br, at);
             if (now && trace_is_tensor(now)) {
-                dummy_for(e, br, x, at);
+                add_placeholder(e, br, x, at);
                 for (int k = 0; k < 2; k++)
                     if (br[k].goes_on || !in_kernel(e))
                         flatten(e, x[k], &values[k]);
@@ -425,7 +426,7 @@ static void join_names(struct eval *e, struct scope *s, const struct snapshot *b
 }
 
 /* Binds the names to their values after the `if`: the op's results from `first` on. */
-static void bind_results(struct eval *e, struct scope *s, const struct joined *j, struct op *o, int first)
+static void bind_results(struct eval *e, struct scope *s, const struct merged *j, struct op *o, int first)
 {
     struct value **results = NEW_ARRAY(e->arena, o->nresults, struct value *);
     for (int i = 0; i < o->nresults; i++)
@@ -441,6 +442,7 @@ static void bind_results(struct eval *e, struct scope *s, const struct joined *j
 
 /* -- branches of which only some paths return -- */
 
+/* Leaves an `if` open: the code after it is traced into branch number `open`. */
 static void push_pending(struct eval *e, struct scope *s, struct value *cond, struct block *const *blocks,
                          int open, struct obj *returned, struct loc at)
 {
@@ -472,8 +474,8 @@ static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond
     for (int i = 0; i < 2; i++)
         flatten(e, x[i], &values[i]);
     int nreturned = values[0].n - 1;
-    struct joined j = {0};
-    join_names(e, s, before, br, values, &j, at);
+    struct merged j = {0};
+    merge_names(e, s, before, br, values, &j, at);
     struct op *o = finish_if(e, cond, blocks, values, at);
     struct value **results = NEW_ARRAY(e->arena, o->nresults, struct value *);
     for (int i = 0; i < o->nresults; i++)
@@ -502,8 +504,9 @@ static void close_pending(struct eval *e, struct scope *s, struct branch *out)
     }
 }
 
-static struct branch run_branch(struct eval *e, struct scope *s, const struct ast *stmt,
-                                const struct ast_list *body)
+/* Traces one branch of the statement `stmt`, an `if`, into a new block. */
+static struct branch trace_branch(struct eval *e, struct scope *s, const struct ast *stmt,
+                                  const struct ast_list *body)
 {
     struct trace *outer = e->trace, inner = *outer;
     inner.block = block_new(outer->func, NULL);
@@ -520,7 +523,7 @@ static struct branch run_branch(struct eval *e, struct scope *s, const struct as
         build_return(trace_builder(e, stmt->loc));
         br.goes_on = false;
     } else if (flow == FLOW_return) {
-        br.returned = join_returns(e, result, stmt->loc);
+        br.returned = merge_returns(e, result);
         br.goes_on = false;
     } else {
         close_pending(e, s, &br);
@@ -530,13 +533,13 @@ static struct branch run_branch(struct eval *e, struct scope *s, const struct as
     return br;
 }
 
-enum flow join_if(struct eval *e, struct scope *s, const struct ast *stmt, struct value *cond,
-                  struct obj **result)
+enum flow merge_if(struct eval *e, struct scope *s, const struct ast *stmt, struct value *cond,
+                   struct obj **result)
 {
     struct snapshot before = snapshot_take(e, s);
     struct branch br[2];
     for (int i = 0; i < 2; i++) {
-        br[i] = run_branch(e, s, stmt, i ? &stmt->if_.orelse : &stmt->if_.body);
+        br[i] = trace_branch(e, s, stmt, i ? &stmt->if_.orelse : &stmt->if_.body);
         snapshot_restore(s, &before);
     }
     struct block *blocks[2] = {br[0].block, br[1].block};
@@ -561,8 +564,8 @@ enum flow join_if(struct eval *e, struct scope *s, const struct ast *stmt, struc
         snapshot_restore(s, &br[open].after);
     } else {
         struct value_list values[2] = {{0}};
-        struct joined j = {0};
-        join_names(e, s, &before, br, values, &j, at);
+        struct merged j = {0};
+        merge_names(e, s, &before, br, values, &j, at);
         bind_results(e, s, &j, finish_if(e, cond, blocks, values, at), 0);
     }
     return FLOW_next;
@@ -586,8 +589,8 @@ static struct value *select_value(struct eval *e, struct value *c, struct value 
     return build_select(trace_builder(e, at), c, x, y);
 }
 
-struct obj *join_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x,
-                        struct loc at)
+struct obj *merge_values(struct eval *e, struct value *cond, struct block *const *blocks,
+                         struct obj *const *x, struct loc at)
 {
     struct value_list values[2] = {{0}}, results = {0};
     for (int i = 0; i < 2; i++)

@@ -77,7 +77,8 @@ static double number(const struct tile *t, int64_t i)
     return bits_to_double(t->scalar->dtype, tile_bits(t, i));
 }
 
-/* Gives an element's sign and digits before the decimal point, and its digits after the point. */
+/* Prints x without an exponent: its sign and the digits before the decimal point to *whole, those after the point to
+ * *fraction. */
 static void positional(const struct format *f, double x, struct text *whole, struct text *fraction)
 {
     struct decimal d = shortest(x, f->tile->scalar->dtype);
@@ -219,6 +220,7 @@ static int shown(const struct format *f, int n)
     return f->summary && n > 2 * EDGE ? EDGE : n;
 }
 
+/* Calls visit for each element to show; dim is the dimension to walk, `first` the number of its first element. */
 static void each_shown(struct format *f, int dim, int64_t first, void (*visit)(struct format *f, int64_t i))
 {
     const struct tile *t = f->tile;
@@ -305,6 +307,7 @@ static void show_rows(const struct format *f, int dim, int64_t first, int hangin
 
 /* -- the whole array -- */
 
+/* Extends the range of magnitudes by element i. */
 static void extend(struct format *f, int64_t i)
 {
     double v = fabs(number(f->tile, i));

@@ -37,10 +37,12 @@ static wide most_of(const struct lang_type *t)
     return ((wide)1 << (bits_of(t) - !t->is_unsigned)) - 1;
 }
 
-/* Returns the common type of a number and a tensor of type t, if the number's kind does not rank higher than t's.
- * Rule 1: the number takes the tensor's type; 16-bit floats are divided in f32. */
-static const struct lang_type *number_meets(struct eval *e, const struct obj *number,
-                                            const struct lang_type *t, bool is_division, struct loc at)
+/* Returns the common type of a number and a tensor of type t, for a number whose kind ranks no higher than t's. Rule
+ * 1: the number takes the tensor's type, except that 16-bit floats are divided in f32. Returns NULL after an error,
+ * which it reports: t cannot represent the number. */
+static const struct lang_type *common_type_with_number(struct eval *e, const struct obj *number,
+                                                       const struct lang_type *t, bool is_division,
+                                                       struct loc at)
 {
     if (is_half(t) && is_division)
         return lang_number(e, DT_f32, false);
@@ -54,20 +56,19 @@ static const struct lang_type *number_meets(struct eval *e, const struct obj *nu
 }
 
 /* Returns the common type of two integer types. Rule 3: the wider type; at equal width the unsigned one. */
-static const struct lang_type *ints_meet(struct eval *e, const struct lang_type *a, const struct lang_type *b)
+static const struct lang_type *common_int_type(const struct lang_type *a, const struct lang_type *b)
 {
     if (a->is_unsigned == b->is_unsigned)
         return bits_of(a) >= bits_of(b) ? a : b;
     const struct lang_type *u = a->is_unsigned ? a : b, *s = a->is_unsigned ? b : a;
-    (void)e;
     return bits_of(u) >= bits_of(s) ? u : s;
 }
 
 /* Returns the common type of two types of which one is a float. Rule 2: the first of f64, f32 and f16 that is a or b;
  * else bf16 for two bf16, and f32 for a bf16 and another type. Two equal fp8 types stay; two different ones give f16.
- * 16-bit floats are divided in f32. */
-static const struct lang_type *floats_meet(struct eval *e, const struct lang_type *a,
-                                           const struct lang_type *b, bool is_division)
+ * 16-bit floats are divided in f32. Returns NULL for an fp8 and an int. */
+static const struct lang_type *common_float_type(struct eval *e, const struct lang_type *a,
+                                                 const struct lang_type *b, bool is_division)
 {
     enum dtype d = DT_f16;
     if (is_dtype(a, DT_f64) || is_dtype(b, DT_f64))
@@ -103,7 +104,7 @@ const struct lang_type *common_type(struct eval *e, const struct obj *a, const s
         const struct obj *x = is_number(a) ? a : b;
         const struct lang_type *t = is_number(a) ? tb : ta;
         if (t->kind == LT_number && number_rank(x) <= kind_rank(t))
-            return number_meets(e, x, t, is_division, at);
+            return common_type_with_number(e, x, t, is_division, at);
     }
     if (!ta || !tb) {
         diag_error(e->diag, trace_loc(e, at), ERR_int_too_wide, type_text(e, ta ? b : a));
@@ -112,7 +113,7 @@ const struct lang_type *common_type(struct eval *e, const struct obj *a, const s
     if (ta->kind != LT_number || tb->kind != LT_number)
         return bad_operands(e, a, b, at);
     if (!is_int_type(ta) || !is_int_type(tb)) {
-        const struct lang_type *t = floats_meet(e, ta, tb, is_division);
+        const struct lang_type *t = common_float_type(e, ta, tb, is_division);
         return t ? t : bad_operands(e, a, b, at);
     }
     if (is_division && ta->is_unsigned != tb->is_unsigned) {
@@ -120,11 +121,12 @@ const struct lang_type *common_type(struct eval *e, const struct obj *a, const s
         diag_hint(e->diag, ERR_hint_same_sign);
         return NULL;
     }
-    return ints_meet(e, ta, tb);
+    return common_int_type(ta, tb);
 }
 
 /* -- the common shape -- */
 
+/* Returns a block whose elements are all the scalar x. */
 static struct obj *splat(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at)
 {
     struct value *v = x->tensor.value;
@@ -161,7 +163,7 @@ struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *
     return stretch(e, x, rank, shape, at);
 }
 
-/* Notes where an operand was made, unless that is the location `at`. Returns whether it added a note. */
+/* Adds a note where the operand x was computed, unless that is the location `at`. Returns whether it added the note. */
 static bool note_shape(struct eval *e, const struct obj *x, struct loc at)
 {
     const struct op *def = x->tensor.value->def;
@@ -349,8 +351,9 @@ static struct obj *constant_of(struct obj *x)
     return x && x->kind == OBJ_int ? x : NULL;
 }
 
-/* Folds an operator on constants. In the 1.0 dialect, a local variable that was assigned a constant can still
- * be used as a constant, and so can results that are computed from it. */
+/* Folds an operator on two constants; NULL if the operands are not constants or the result does not fit type t. So a
+ * local variable that was assigned a constant, and results computed from it, can be used as constants: Triton 1.0
+ * allowed that. */
 static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj *b, const struct lang_type *t,
                         struct loc at)
 {

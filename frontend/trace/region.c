@@ -12,7 +12,7 @@
  *                                        }
  *                                        assert (%failed != 1) "too large"
  *
- * So an assertion fails only if it fails while values are combined that are part of the result. */
+ * Thus an assertion that fails while values are combined that do not go into the result is not reported. */
 #include "frontend/trace/trace.h"
 
 #include <string.h>
@@ -35,6 +35,8 @@ static bool asserts(const struct block *b)
 
 static struct value *code_of_block(struct eval *e, struct block *b, assertions *all);
 
+/* Erases the assertion o, and adds it to `all`. Returns a value: the assertion's number, from 1, where it fails; else
+ * 0. */
 static struct value *code_of_assertion(struct eval *e, struct op *o, assertions *all)
 {
     VEC_PUSH(e->arena, all, o);
@@ -79,7 +81,8 @@ static struct value *code_of_branches(struct eval *e, struct op *o, assertions *
     return &with->results[n];
 }
 
-/* Returns the number of the failed assertion in the block as a value; NULL if the block has no assertions. */
+/* Erases the assertions in block b. Returns a value: the greatest number of an assertion that fails, or 0. Returns NULL
+ * if the block has no assertions. */
 static struct value *code_of_block(struct eval *e, struct block *b, assertions *all)
 {
     struct value *worst = NULL;
@@ -187,6 +190,7 @@ static struct obj *run(struct eval *e, struct obj *fn, struct block *b, int n,
     return eval_call(e, fn, &args);
 }
 
+/* Returns a copy of the state of tracing that appends ops to the region b. */
 static struct trace into_region(const struct eval *e, struct block *b)
 {
     struct trace inner = *e->trace;

@@ -64,7 +64,7 @@ struct obj *tile_item(struct eval *e, const struct tile *t, int64_t i)
     return obj_int(e, t->scalar->is_unsigned ? (wide)bits : (wide)((int64_t)(bits << unused) >> unused));
 }
 
-/* -- element by element -- */
+/* -- operators, element by element -- */
 
 static bool is_float(const struct lang_type *t)
 {
@@ -152,6 +152,7 @@ static struct obj *element(struct eval *e, const struct pair *p, int k, int64_t 
 
 typedef struct obj *operate(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 
+/* Returns a tile with f of each pair of elements of p; p->x[1] is NULL if the operator has one operand. */
 static struct obj *map(struct eval *e, enum oper op, struct pair *p, operate *f, struct loc at)
 {
     struct tile out = {.rank = p->rank};
@@ -209,7 +210,7 @@ static struct obj *unary(struct eval *e, enum oper op, struct obj *self, struct 
 /* The items of one dimension that an index selects. */
 struct taken {
     int64_t start, step, n;
-    bool keeps;
+    bool keeps; /* the result has the dimension: the index was a slice */
 };
 
 static struct taken take(struct eval *e, struct obj *index, int n, struct loc at)
@@ -229,7 +230,7 @@ static struct taken take(struct eval *e, struct obj *index, int n, struct loc at
     return (struct taken){i < 0 ? i + n : i, 0, 1, false};
 }
 
-/* Evaluates tile[index]. A scalar is indexed as [x], since numpy makes it an array of one element. */
+/* Evaluates tile[index]. A scalar is indexed as an array of one element, which it is in Triton's interpreter. */
 static struct obj *getitem(struct eval *e, struct obj *self, struct obj *index, struct loc at)
 {
     const struct tile *t = obj_tile(self);
@@ -291,8 +292,8 @@ static struct obj *item(struct eval *e, struct obj **args, const struct args *ca
     return tile_item(e, t, 0);
 }
 
-/* Implements min, max, sum, any and all over all elements; data is the comparison, or the operator that
- * combines two elements. */
+/* Implements min, max, sum, any and all over all elements. data is "<", ">" or "+": for the least, the greatest or the
+ * sum of the elements; with "?" appended, the result is its truth value. */
 static struct obj *fold(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct tile *t = obj_tile(args[0]);

@@ -19,7 +19,7 @@ struct obj *obj_tile_new(struct eval *e, const struct lang_type *scalar, int ran
                          const void *data);
 const struct tile *obj_tile(const struct obj *x); /* NULL if x is not a tile */
 int64_t tile_elems(const struct tile *t);
-uint64_t tile_bits(const struct tile *t, int64_t i);
+uint64_t tile_bits(const struct tile *t, int64_t i); /* the bits of element i, zero-extended */
 struct obj *tile_item(struct eval *e, const struct tile *t, int64_t i); /* element i as a bool, int or float */
 extern const struct native_class tile_class;
 

@@ -63,7 +63,8 @@ static void give_name(struct obj *x, const char *name)
     x->tensor.is_named = true;
 }
 
-/* Does a file import triton.language? If not, it uses the 1.0 dialect. */
+/* Does a file import triton.language? If not, it is written for Triton 1.0, where kernels use the names of
+ * triton.language without a module, and global variables. */
 static bool imports_language(const struct scope *globals)
 {
     for (int i = 0; i < globals->names.n; i++) {
@@ -85,6 +86,7 @@ static bool is_usable(const struct eval *e, const char *name)
     return e->trace->spec->interpreter;
 }
 
+/* Returns the value of a name that is no variable; NULL if the name is not defined. */
 static struct obj *library_name(struct eval *e, struct scope *s, const char *name)
 {
     bool is_python = e->trace->spec->interpreter && strcmp(name, "print") == 0;
@@ -129,6 +131,7 @@ static bool is_plain_data(const struct obj *x)
     return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;
 }
 
+/* May kernels use global variables that are not constexprs? */
 static bool may_use_globals(const struct eval *e, const struct scope *s)
 {
     const char *value = e->host && e->host->getenv
@@ -260,7 +263,7 @@ enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, stru
     if (cond->kind == OBJ_tensor) {
         struct value *c = tensor_condition(e, cond, at);
         if (c)
-            return join_if(e, s, stmt, c, result);
+            return merge_if(e, s, stmt, c, result);
         cond = obj_error;
     }
     if (is_condition(cond))
@@ -270,7 +273,7 @@ enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, stru
     return trace_give_up(e, s, stmt);
 }
 
-/* Evaluates one side of `a if c else b` in a block of its own. */
+/* Evaluates x, one side of `a if c else b`, with ops in block b, and converts it to a tensor. */
 static struct obj *side(struct eval *e, struct scope *s, const struct ast *x, struct block *b)
 {
     struct trace *outer = e->trace, inner = *outer;
@@ -294,14 +297,14 @@ struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, 
     if (is_error(values[0]) || is_error(values[1]))
         return obj_error;
     struct obj *first = values[0];
-    values[0] = meet(e, values[0], values[1], blocks[0], x->loc);
-    values[1] = meet(e, values[1], first, blocks[1], x->loc);
+    values[0] = widen_indices(e, values[0], values[1], blocks[0], x->loc);
+    values[1] = widen_indices(e, values[1], first, blocks[1], x->loc);
     if (!same_type(e, values[0], values[1])) {
         diag_error(e->diag, trace_loc(e, x->loc), ERR_ternary_types, type_text(e, values[0]),
                    type_text(e, values[1]));
         return obj_error;
     }
-    return join_values(e, c, blocks, values, x->loc);
+    return merge_values(e, c, blocks, values, x->loc);
 }
 
 struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x)
@@ -384,7 +387,7 @@ static struct obj *inline_call(struct eval *e, const struct function *fn, struct
         e->call = diag_push_call(e->diag, trace_loc(e, at), fn->name);
     e->trace = &inner;
     eval_block(e, s, &fn->def->def.body, &result);
-    result = join_returns(e, result, at);
+    result = merge_returns(e, result);
     outer->block = inner.block;
     e->trace = outer;
     e->call = call;
@@ -414,7 +417,7 @@ struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args
 
 /* -- the prelude (each section is parsed when a kernel first needs it) -- */
 
-/* Executes a section as a module, outside the kernel being traced. */
+/* Executes a section of the prelude, `len` bytes of text, as the module `name`, outside the kernel being traced. */
 static struct obj *run_section(struct eval *e, const char *text, size_t len, const char *name)
 {
     struct trace *trace = e->trace;
@@ -481,6 +484,7 @@ struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct o
 
 /* -- kernels -- */
 
+/* Returns the dict of keyword arguments that are not parameters, for a parameter **META. */
 static struct obj *meta_dict(struct eval *e, const struct spec *spec)
 {
     struct obj *d = obj_dict(e);
@@ -489,8 +493,8 @@ static struct obj *meta_dict(struct eval *e, const struct spec *spec)
     return d;
 }
 
-/* Binds one parameter to a constant or to an argument of the IR function. An argument of value 1 is a constant
- * that is not marked as a constexpr, since the kernel may use it like an i32. */
+/* Returns the value of parameter p: a constant, or a new argument of the IR function. For an argument of value 1, it is
+ * a constant that is not marked as a constexpr, since the kernel may use it like an i32. */
 static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p, const struct spec_arg *a)
 {
     if (a->equals_one)
@@ -508,9 +512,10 @@ static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p
     return x;
 }
 
-/* Binds one parameter to the arguments from *n on. The arguments of a tuple are named after the parameter and
- * their item (x_0, or x_ and a field's name); the base pointer of a descriptor gets just the parameter's name.
- * Returns NULL if there are too few arguments, or if they do not form a descriptor. */
+/* Returns the value of parameter p, made of the arguments of the spec from number *n on, and advances *n. If the
+ * parameter is a tuple, `parts` has its structure; its arguments are named after the parameter and the item (x_0, or
+ * x_ and a field's name), but the base pointer of a descriptor gets just the parameter's name. Returns NULL after an
+ * error, which it reports: too few arguments, or arguments that do not form a descriptor. */
 static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
                               const struct obj *parts, const char *name, int *n)
 {
@@ -560,6 +565,7 @@ static bool bind_params(struct eval *e, struct func *f, const struct function *f
     return true;
 }
 
+/* Adds an IR function for the kernel fn to module m, with the options of the spec. */
 static struct func *func_for(struct module *m, const struct function *fn, const struct spec *spec)
 {
     struct func *f = func_new(m, fn->name);

@@ -20,14 +20,14 @@ struct trace_frame {
     const struct scope *caller; /* the scope of the statement that calls the function; NULL for the kernel */
 };
 
-/* A name that existed only inside a branch or a loop. */
+/* A name that existed only inside a branch or a loop: the location of the `if` or loop statement. */
 struct lost {
     struct loc at;
     bool in_loop;
 };
 
-/* A branch that returned from an inlined function; the code after the `if` is traced into the other branch (see
- * merge_values.c). */
+/* An `if` of which one branch returned from an inlined function; the code after the `if` is traced into the other
+ * branch (see merge_values.c). */
 struct pending;
 
 /* The state of tracing. To enter a branch, a loop or a call, the tracer copies this struct, changes the copy,
@@ -40,10 +40,11 @@ struct trace {
     struct loc statement;      /* location of a call that is a statement: its result is unused */
     struct block *block;       /* the block to which new ops are appended */
     const struct trace_frame *frame;
-    const struct trace_frame *base; /* the frame in which a trial began, whose values are another func's; else NULL */
+    /* While a call is traced on trial, into a func of its own (hostcall.c): the frame of the caller. Else NULL. */
+    const struct trace_frame *base;
     bool in_loop;              /* the code is inside a run-time loop of this function */
     bool in_region;            /* the code is in the region of a reduction, scan or map, which may not have effects */
-    struct pending *pending;   /* branches of the current block that returned, innermost first */
+    struct pending *pending;   /* the `if`s into whose branches the current code is traced, innermost first */
     struct map *unfilled;      /* loads that the user wrote with a mask and without `other` */
     struct map *lost;          /* maps names that existed only inside a branch or a loop to struct lost */
     /* While a function of the prelude is inlined: the location of all ops and errors. Line 0 otherwise. */
@@ -64,14 +65,16 @@ struct loop_range {
     int stages, unroll;
 };
 struct obj *loop_range_new(struct eval *e, const struct loop_range *r);
+/* Records that `name` existed only inside the branch or loop at `at`, for the message about a later use of the name. */
 void trace_lose(struct eval *e, const char *name, struct loc at, bool in_loop);
-/* Returns a value that is known at compile time, such as a number, as a constexpr. */
+/* Returns x as a constexpr if x is known at compile time; else reports an error and returns obj_error. */
 struct obj *trace_constexpr(struct eval *e, struct obj *x, struct loc at);
 
-/* Inlines a call of a jit function. */
+/* Inlines a call of fn: traces its body into the current block, and returns its result. */
 struct obj *trace_inline(struct eval *e, struct function *fn, const struct args *args);
 
-/* -- unfilled.c: warns of reductions that include elements which masked loads without `other` leave undefined -- */
+/* -- unfilled.c -- */
+/* Warns of reductions and dots that include elements which the masked `loads` without `other` leave undefined. */
 void trace_warn_of_unfilled(struct eval *e, struct func *f, const struct map *loads);
 
 /* -- merge_values.c -- */
@@ -91,45 +94,51 @@ struct value_list {
 void flatten(struct eval *e, const struct obj *x, struct value_list *out);
 /* Returns a copy of `like` whose tensors are values[*at], values[*at + 1], ..., and advances *at. */
 struct obj *unflatten(struct eval *e, struct obj *like, struct value *const *values, int *at);
-/* do a and b have equal dtype, shape and structure? */
+/* Do a and b have equal types: tensors of one dtype and shape, tuples of equal structure, or equal constants? */
 bool same_type(struct eval *e, const struct obj *a, const struct obj *b);
-/* types_agree equals same_type, except that it treats sizes, strides and offsets of block pointers and
- * descriptors as 64-bit numbers, whatever their type. If the types of x and `with` agree in this sense, meet converts
- * the sizes, strides and offsets of x that have another type in `with` to 64 bits, by ops at the end of block b. */
+/* Does same_type hold, or would it if all sizes, strides and offsets of block pointers and descriptors were 64-bit
+ * integers? */
 bool types_agree(struct eval *e, const struct obj *a, const struct obj *b);
-struct obj *meet(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at);
+/* If the types of x and `with` agree in this sense, returns x with those sizes, strides and offsets that have another
+ * type in `with` converted to 64 bits, by ops at the end of block b. Else returns x unchanged. */
+struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at);
 /* Returns the type of x for messages: "fp32", "<[64], fp32>", "tuple(...)". */
 const char *type_text(struct eval *e, const struct obj *x);
 const char *lang_text(struct eval *e, const struct lang_type *t);
 /* Merges the result at a function's end with the results of all branches that returned before. */
-struct obj *join_returns(struct eval *e, struct obj *result, struct loc at);
-enum flow join_if(struct eval *e, struct scope *s, const struct ast *stmt, struct value *cond, struct obj **result);
+struct obj *merge_returns(struct eval *e, struct obj *result);
+/* Traces an `if` with the run-time condition `cond`, and merges the values of names after its branches. Returns
+ * FLOW_return, and sets *result, if both branches return. */
+enum flow merge_if(struct eval *e, struct scope *s, const struct ast *stmt, struct value *cond, struct obj **result);
+/* Reports the first `return` in stmt as an error: stmt is a loop, or a statement in a loop. */
 void report_return_in_loop(struct eval *e, const struct ast *stmt);
 /* Returns the location of the last assignment to a name in a body; `otherwise` if there is none. */
 struct loc place_of_assignment(const struct ast_list *body, const char *name, struct loc otherwise);
-/* Builds an `if` of two finished blocks, which yields one value of each (of equal types); builds a select if
- * the blocks contain only constants. */
-struct obj *join_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at);
+/* Merges the values x[0] and x[1] of `a if c else b`, which have equal types and are computed in two finished blocks:
+ * builds an `if` that yields the values, or, if the blocks contain only constants, a select. */
+struct obj *merge_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at);
 
 /* -- region.c -- */
-/* Returns the reduction or scan `o`, or, if its region contains assertions, a replacement that checks them
- * after the op. */
+/* Returns the reduction or scan o; if its region contains assertions, first replaces o by an op that also yields which
+ * assertion failed, and builds the assertions after it. */
 struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at);
 /* Returns a tuple with the results of fn for each element of n blocks of one shape; obj_error after an error,
  * which it reports. */
 struct obj *trace_map(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at);
 
 /* -- hostcall.c -- */
-bool trace_is_host_object(const struct obj *x); /* is x an object of the host, which a kernel's variable may hold? */
+/* Is x the result of a host function, or an f-string of run-time values? Variables of a kernel may hold these. */
+bool trace_is_host_object(const struct obj *x);
 /* Returns x with new arguments of block b in place of its IR values. */
 struct obj *trace_stand_in(struct eval *e, struct block *b, struct obj *x);
 /* Makes a site that hands x to the host: host_site_result rebuilds it. */
 void trace_result(struct eval *e, struct obj *x, struct loc at);
-/* removes the host calls before statements */
+/* Erases the host_call ops before statements, at which a debugger could stop. */
 void trace_drop_statements(struct block *b, const struct spec *spec);
 
 /* -- loops.c -- */
-/* After an error, binds obj_error to each name that the statement would have assigned. */
+/* After an error, binds obj_error to each name that the statement (an `if` or a loop) would have assigned, so that uses
+ * of these names report no errors. Returns FLOW_next. */
 enum flow trace_give_up(struct eval *e, struct scope *s, const struct ast *stmt);
 
 /* -- cast.c -- */
@@ -158,19 +167,19 @@ struct value *zero_value(struct eval *e, const struct lang_type *t, struct loc a
 struct obj *constant_tensor(struct eval *e, struct obj *number, const struct lang_type *t, struct loc at);
 
 /* -- promote.c -- */
-/* Returns the common type of two operands (promote.c); NULL after an error, which it reports. With `decay`,
- * numbers first get their decayed_type. */
+/* Returns the common type of two operands, for a division if is_division; NULL after an error, which it reports. With
+ * `decay`, numbers first get their decayed_type. */
 const struct lang_type *common_type(struct eval *e, const struct obj *a, const struct obj *b, bool is_division, bool decay,
                                     struct loc at);
 
-/* converts x to a tensor and broadcasts it to the shape, which must fit */
+/* Broadcasts the tensor x to the shape, which must fit. */
 struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
 
 /* -- builtins.c -- */
 /* Returns a method of tensors; NULL if there is no such method. */
 struct obj *tensor_method(struct eval *e, struct obj *x, const char *name);
-/* finds a name that kernels use without a module: `range` and similar names */
+/* Finds a name that kernels use without a module, such as `range`; NULL if there is no such name. */
 struct obj *find_bare(struct eval *e, const char *name);
-struct obj *find_language(struct eval *e, const char *name); /* finds a name of triton.language */
+struct obj *find_language(struct eval *e, const char *name); /* finds a name of triton.language, or NULL */
 
 #endif

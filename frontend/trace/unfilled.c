@@ -20,13 +20,12 @@ struct fact {
     uint32_t varies;       /* dimensions along which elements may differ */
     uint32_t undefined;    /* dimensions along which some elements may be undefined and others not */
     const struct op *load; /* the load that left elements undefined; NULL if all are defined */
-    bool
-        /* A value that varies and is defined everywhere went into this one, so a condition on it may select the
-         * defined elements. */
-        is_index;
-    bool is_direct;  /* a loaded value, perhaps with another type or shape */
-    bool is_true;    /* a mask that is true everywhere */
-    bool is_bounded; /* an integer with known bounds: lo <= x <= hi */
+    /* The value was computed from one that varies and is defined everywhere (such as an index), so a condition on it
+     * may select the defined elements. */
+    bool is_index;
+    bool is_direct;  /* the value was loaded, and then at most cast or reshaped */
+    bool is_true;    /* the value is a mask that is true everywhere */
+    bool is_bounded; /* the value is an integer with known bounds: lo <= x <= hi */
     int64_t lo, hi;
 };
 
@@ -44,7 +43,7 @@ static struct fact *fact_of(struct search *s, struct value *v)
     return v->scratch;
 }
 
-/* Joins `new` into v's facts. Bounds and similar facts hold only if no other value flows into v (is_only). */
+/* Joins `new` into the facts of v. Copies bounds and similar facts only if no other value flows into v (is_only). */
 static void join(struct search *s, struct value *v, const struct fact *new, bool is_only)
 {
     struct fact *f = fact_of(s, v), before = *f;
@@ -228,6 +227,7 @@ static struct fact elementwise(struct search *s, const struct op *o)
 
 /* -- loads -- */
 
+/* Returns the facts of the result of load o. */
 static struct fact loaded(struct search *s, const struct op *o)
 {
     const struct fact *p = fact_of(s, op_opnd(o, 0));
@@ -269,7 +269,7 @@ static const char *least_or_most(enum opcode code, const struct type *t)
     }
 }
 
-/* Returns the name of the reduction, and its neutral element. */
+/* Returns the name of the reduction or dot o, and its neutral element. */
 static struct advice advice_for(const struct op *o)
 {
     const struct type *t = op_opnd(o, 0)->type;
@@ -308,9 +308,9 @@ static void warn(struct search *s, const struct op *o, const struct fact *x)
         diag_hint(d, ERR_hint_some_other);
 }
 
-/* Checks operand i along the axis of a reduction (of a dot: K). If some elements are undefined along the axis,
- * returns true, and warns if a result of the op is used. */
-static bool takes_in(struct search *s, const struct op *o, int i, int axis)
+/* Does the reduction or dot o combine defined and undefined elements of operand i? It does if some elements are
+ * undefined along `axis`, the axis that o combines (of a dot: K). If so, and if a result of o is used, warns. */
+static bool combines_undefined(struct search *s, const struct op *o, int i, int axis)
 {
     const struct fact *x = fact_of(s, op_opnd(o, i));
     bool takes = x->load && x->undefined >> axis & 1;
@@ -329,7 +329,7 @@ static struct fact reduced(struct search *s, const struct op *o)
     for (int i = 0; i < o->nopnds; i++) {
         const struct fact *x = fact_of(s, op_opnd(o, i));
         f.varies |= remove_dim(x->varies, axis);
-        if (!takes_in(s, o, i, axis) && x->load) {
+        if (!combines_undefined(s, o, i, axis) && x->load) {
             f.undefined |= remove_dim(x->undefined, axis);
             f.load = x->load;
         }
@@ -345,11 +345,11 @@ static struct fact multiplied(struct search *s, const struct op *o)
                       *acc = fact_of(s, op_opnd(o, 2));
     uint32_t row = UINT32_C(1) << (t->rank - 2), column = UINT32_C(1) << (t->rank - 1);
     struct fact f = {.varies = dims_of(t), .load = acc->load, .undefined = acc->undefined};
-    if (!takes_in(s, o, 0, t->rank - 1) && a->load) {
+    if (!combines_undefined(s, o, 0, t->rank - 1) && a->load) {
         f.load = a->load;
         f.undefined |= a->undefined & ~column;
     }
-    if (!takes_in(s, o, 1, t->rank - 2) && b->load) {
+    if (!combines_undefined(s, o, 1, t->rank - 2) && b->load) {
         f.load = b->load;
         f.undefined |= b->undefined & ~row;
     }
@@ -363,43 +363,43 @@ static void visit_block(struct search *s, struct block *b);
 
 /* Joins the facts of the operands of `from`, beginning with operand `first`, into n values: arguments of a
  * block, or results. */
-static void hand_over(struct search *s, const struct op *from, int first, int n, struct value *const *to)
+static void pass_facts(struct search *s, const struct op *from, int first, int n, struct value *const *to)
 {
     for (int i = 0; i < n && first + i < from->nopnds; i++)
         if (op_opnd(from, first + i))
             join(s, to[i], fact_of(s, op_opnd(from, first + i)), false);
 }
 
-static void hand_to_results(struct search *s, const struct op *from, int first, struct op *o)
+static void pass_to_results(struct search *s, const struct op *from, int first, struct op *o)
 {
     for (int i = 0; i < o->nresults && first + i < from->nopnds; i++) {
         struct value *to = &o->results[i];
-        hand_over(s, from, first + i, 1, &to);
+        pass_facts(s, from, first + i, 1, &to);
     }
 }
 
 static void visit_for(struct search *s, struct op *o)
 {
     struct block *body = o->regions[0];
-    hand_over(s, o, 3, o->nresults, body->args.at + 1);
+    pass_facts(s, o, 3, o->nresults, body->args.at + 1);
     visit_block(s, body);
-    hand_over(s, body->last, 0, o->nresults, body->args.at + 1);
-    hand_to_results(s, o, 3, o);
-    hand_to_results(s, body->last, 0, o);
+    pass_facts(s, body->last, 0, o->nresults, body->args.at + 1);
+    pass_to_results(s, o, 3, o);
+    pass_to_results(s, body->last, 0, o);
 }
 
 static void visit_while(struct search *s, struct op *o)
 {
     struct block *test = o->regions[0], *body = o->regions[1];
-    hand_over(s, o, 0, o->nopnds, test->args.at);
+    pass_facts(s, o, 0, o->nopnds, test->args.at);
     visit_block(s, test);
     if (test->last->code == OP_condition) {
-        hand_over(s, test->last, 1, body->args.n, body->args.at);
-        hand_to_results(s, test->last, 1, o);
+        pass_facts(s, test->last, 1, body->args.n, body->args.at);
+        pass_to_results(s, test->last, 1, o);
     }
     visit_block(s, body);
     if (body->last->code == OP_yield)
-        hand_over(s, body->last, 0, test->args.n, test->args.at);
+        pass_facts(s, body->last, 0, test->args.n, test->args.at);
 }
 
 static void visit_if(struct search *s, struct op *o)
@@ -407,11 +407,12 @@ static void visit_if(struct search *s, struct op *o)
     for (int i = 0; i < o->nregions; i++) {
         visit_block(s, o->regions[i]);
         if (o->regions[i]->last && o->regions[i]->last->code == OP_yield)
-            hand_to_results(s, o->regions[i]->last, 0, o);
+            pass_to_results(s, o->regions[i]->last, 0, o);
     }
 }
 
-static struct fact made(struct search *s, const struct op *o)
+/* Returns the facts of the results of an op without regions that the analysis walks. */
+static struct fact result_facts(struct search *s, const struct op *o)
 {
     struct fact f = {.varies = o->nresults ? dims_of(o->results[0].type) : 0};
     switch (o->code) {
@@ -445,7 +446,7 @@ static void visit_block(struct search *s, struct block *b)
         else if (o->code == OP_if)
             visit_if(s, o);
         else if (o->nresults) {
-            struct fact f = made(s, o);
+            struct fact f = result_facts(s, o);
             for (int i = 0; i < o->nresults; i++)
                 join(s, &o->results[i], &f, true);
         }
