@@ -39,7 +39,7 @@ static bool find_range(const struct taking *x, int arg, struct range *r)
     uint64_t at = x->launch->args[arg];
     *r = (struct range){.base = at};
     if (d->class == &device_cuda && t && t->dtype) {
-        r->bytes = launch_tensor_bytes(t);
+        r->bytes = tensor_span(t);
         return true;
     }
     return d->class->extent(d, at, &r->base, &r->bytes);

@@ -16,17 +16,6 @@ enum { WINDOW_BYTES = 1 << 20, BEFORE_BYTES = 1 << 14, ALIGN = 256 };
 
 /* -- windows -- */
 
-uint64_t launch_tensor_bytes(const struct launch_tensor *t)
-{
-    int64_t last = 0;
-    for (int d = 0; d < t->rank; d++) {
-        if (t->shape[d] == 0)
-            return 0;
-        last += (t->shape[d] - 1) * (t->stride[d] > 0 ? t->stride[d] : 0);
-    }
-    return (uint64_t)(last + 1) * t->elem_bytes;
-}
-
 /* Gives the memory around address `at`, the value of argument `arg`: on a CPU the device's allocation, on a GPU the
  * tensor that was passed. Returns false if the memory is unknown. */
 static bool find_extent(struct checking *c, int arg, uint64_t at, uint64_t *base, uint64_t *bytes)
@@ -38,7 +27,7 @@ static bool find_extent(struct checking *c, int arg, uint64_t at, uint64_t *base
     if (!t || !t->dtype)
         return false;
     *base = at;
-    *bytes = launch_tensor_bytes(t);
+    *bytes = tensor_span(t);
     return true;
 }
 

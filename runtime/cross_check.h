@@ -61,8 +61,6 @@ struct checking {
 
 /* -- check_inputs.c -- */
 
-/* The number of bytes from a tensor's first element to its last. */
-uint64_t launch_tensor_bytes(const struct launch_tensor *t);
 /* Finds the memory that the arguments point into, and allocates copies. If it fails, returns false, with the reason in
  * c->what. */
 bool check_windows(struct checking *c);

@@ -376,7 +376,7 @@ void bench_launch(struct program *p, struct eval *e, struct neso_kernel *k, cons
 
 /* -- digests.c -- */
 
-/* The number of bytes from the first element of a tensor to its last one. */
+/* Returns the number of bytes from the first element of a tensor to the end of its last one; 0: it has no element. */
 size_t tensor_span(const struct launch_tensor *t);
 /* Tells neso_run_options.launched what launch l of kernel k left in its tensors. Returns false, with p->fault, if the
  * device cannot read them. */

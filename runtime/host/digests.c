@@ -13,8 +13,11 @@ enum { DIGITS = 16 };
 size_t tensor_span(const struct launch_tensor *t)
 {
     int64_t last = 0;
-    for (int i = 0; i < t->rank; i++)
-        last += t->shape[i] > 0 ? (t->shape[i] - 1) * t->stride[i] : 0;
+    for (int i = 0; i < t->rank; i++) {
+        if (t->shape[i] == 0)
+            return 0;
+        last += (t->shape[i] - 1) * (t->stride[i] > 0 ? t->stride[i] : 0);
+    }
     return (size_t)(last + 1) * t->elem_bytes;
 }
 
