@@ -209,18 +209,19 @@ static void error_set(struct neso_error *error, const struct fault *f)
     fault_text(f, error->message, sizeof error->message);
 }
 
-/* Launches with the limits of the context; `l` has the rest. */
-static neso_status start(neso_kernel *kernel, const uint32_t grid[3], struct launch *l,
+/* Launches with the limits of the context; `how` has the rest. */
+static neso_status start(neso_kernel *kernel, const uint32_t grid[3], const struct launch *how,
                          const void *const *args, const neso_launch_options *options, neso_error *error)
 {
     struct fault f;
     neso_launch_options read;
     const struct neso_context *c = kernel->module->context;
     struct budget budget;
-    memcpy(l->grid, grid, sizeof l->grid);
-    l->budget = &budget;
-    l->write = c->write;
-    l->write_ctx = c->write_user;
+    struct launch l = *how;
+    memcpy(l.grid, grid, sizeof l.grid);
+    l.budget = &budget;
+    l.write = c->write;
+    l.write_ctx = c->write_user;
     budget_init(&budget, &c->mem);
     budget_begin(&budget, c->time_limit_ms, c->run_step_limit);
     budget.cancelled = c->budget.cancelled;
@@ -228,10 +229,10 @@ static neso_status start(neso_kernel *kernel, const uint32_t grid[3], struct lau
     budget.limit_bytes = c->whole_limit;
     bool good = !options || options_read(&read, sizeof read, options);
     if (options && good)
-        l->options = &read;
+        l.options = &read;
     if (!good)
         fault_set(&f, NESO_INVALID, ERR_options_size, "%zu", options->size);
-    if (good && launch_values(kernel, l, args, &f))
+    if (good && launch_values(kernel, &l, args, &f))
         return NESO_OK;
     error_set(error, &f);
     return f.status;

@@ -95,7 +95,7 @@ void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, s
         return;
     }
     if (seen->seen == NESO_SEEN_RESULT && !is_explicit) { /* a later launch may fail */
-        snprintf(k->path, sizeof k->path, "%s", seen->kernel);
+        snprintf(k->held_kernel, sizeof k->held_kernel, "%s", seen->kernel);
         k->held = malloc(length);
         k->held_bytes = length;
         if (k->held)
@@ -123,12 +123,10 @@ int capsule_command(const struct given *g)
         return GOOD;
     }
     if (k.held) {
-        char kernel[200];
-        snprintf(kernel, sizeof kernel, "%.199s", k.path);
-        bool good = keep_file(&k, kernel, k.held, k.held_bytes);
+        bool good = keep_file(&k, k.held_kernel, k.held, k.held_bytes);
         free(k.held);
         if (good)
-            tell(&k, &(neso_capsule){.kernel = kernel, .seen = NESO_SEEN_RESULT});
+            tell(&k, &(neso_capsule){.kernel = k.held_kernel, .seen = NESO_SEEN_RESULT});
         return good ? GOOD : BAD;
     }
     if (!k.nseen)
@@ -198,7 +196,7 @@ static neso_status bisect(neso_context *ctx, const neso_capsule *c)
         puts(
             "check:   no pass made it: the PTX in the emulator agrees with the traced kernel up to rounding");
     else
-        printf("check:   the PTX cannot be compared with the traced kernel: %s\n", r.why);
+        printf("check:   no difference of a pass is found, since nothing can be compared: %s\n", r.why);
     return status;
 }
 

@@ -316,6 +316,7 @@ struct keeper {
     int nkept, nseen;     /* written files, and capsules given */
     char *held;           /* the capsule of a launch that did not fail */
     size_t held_bytes;
+    char held_kernel[200];
     char path[4200];      /* the last file that was written */
 };
 /* Does NESO_CAPSULE say that failing launches leave capsules? Returns false after a message if it cannot be used. */

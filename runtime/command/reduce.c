@@ -216,7 +216,8 @@ static bool reduce_memory(struct reducer *r)
     bool any = false;
     drop_buffers(r);
     for (size_t i = 0; i < r->now.buffer_count; i++) {
-        bool is_exceeded = strcmp(r->tag, "out-of-bounds") == 0 && strcmp(r->buffers[i].name, r->name) == 0;
+        bool is_exceeded =
+            strcmp(r->tag, "out-of-bounds") == 0 && (!*r->name || strcmp(r->buffers[i].name, r->name) == 0);
         any |= !is_exceeded && cut_buffer(r, (int)i); /* any access fails if there is no memory */
         any |= zero_buffer(r, &r->buffers[i]);
     }
@@ -383,7 +384,7 @@ int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule
     int result = FAILED;
     copy_parts(&r, capsule);
     progress_begin(&r.progress);
-    if (begin(&r, seen) && reducer_fails(&r, &r.now)) {
+    if (begin(&r, seen)) {
         for (int round = 0; round < ROUNDS_MOST; round++) {
             bool any = reduce_sizes(&r);
             any |= reduce_grid(&r);

@@ -349,6 +349,25 @@ static bool reduce_expressions(struct reducer *r, size_t file)
     return any;
 }
 
+/* Deletes what deleted arguments have left behind. */
+static bool tidy(struct reducer *r, size_t file)
+{
+    static const char *const rows[][2] = {{", )", ")"}, {",)", ")"}, {"( ", "("}, {", ]", "]"}};
+    bool any = false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t at = 0; at < r->files[file].length;) {
+            const char *text = r->files[file].text, *found = strstr(text + at, rows[i][0]);
+            if (!found)
+                break;
+            at = (size_t)(found - text);
+            if (try_edit(r, file, at, strlen(rows[i][0]), rows[i][1], 1))
+                any = true;
+            else
+                at++;
+        }
+    return any;
+}
+
 bool reduce_source(struct reducer *r)
 {
     bool any = false;
@@ -371,6 +390,7 @@ bool reduce_source(struct reducer *r)
         any |= drop_blank_lines(r, i);
         any |= reduce_statements(r, i);
         any |= reduce_expressions(r, i);
+        any |= tidy(r, i);
     }
     return any;
 }
@@ -489,9 +509,47 @@ static bool drop_parameter(struct reducer *r, size_t open, int index)
     return false;
 }
 
+/* Drops a parameter of a function in its definition and in all calls; false: it has no such parameter, or the source does not fail
+ * then. */
+static bool drop_everywhere(struct reducer *r, size_t file, const char *name, int index)
+{
+    const neso_capsule_file *f = &r->files[file];
+    const char *text = f->text, *from, *to;
+    char *kept = reducer_alloc(r, f->length + 1), *is_dropped = reducer_alloc(r, f->length + 1);
+    size_t bytes = strlen(name), n = 0;
+    bool any = false;
+    for (const char *s = text; (s = strstr(s, name)); s += bytes) {
+        const char *open = s + bytes, *close = *open == '(' && (s == text || !is_word(s[-1]))
+                                                   ? closing(open, text + f->length)
+                                                   : NULL;
+        if (!close || !entry(open + 1, close, index, true, &from, &to))
+            continue;
+        memset(is_dropped + (from - text), 1, (size_t)(to - from));
+        any = true;
+    }
+    for (size_t i = 0; i < f->length; i++)
+        if (!is_dropped[i])
+            kept[n++] = text[i];
+    return any && try_edit(r, file, 0, f->length, kept, n);
+}
+
+/* Does so for the functions that the kernel calls. */
+static bool reduce_helpers(struct reducer *r, size_t file)
+{
+    char names[32][100];
+    int n = 0;
+    bool any = false;
+    for (const char *s = r->files[file].text; n < 32 && (s = strstr(s, "def ")); s += 4)
+        n += sscanf(s, "def %99[A-Za-z0-9_](", names[n]) == 1 && strcmp(names[n], r->now.kernel) != 0;
+    for (int i = 0; i < n; i++)
+        for (int k = 40; k-- > 0;)
+            any |= drop_everywhere(r, file, names[i], k);
+    return any;
+}
+
 bool reduce_parameters(struct reducer *r)
 {
-    bool any = false;
+    bool any = reduce_helpers(r, 0);
     char head[200];
     snprintf(head, sizeof head, "def %.150s(", r->now.kernel);
     const char *def = strstr(r->files[0].text, head);
