@@ -303,6 +303,7 @@ void capsule_options(const neso_capsule *c, neso_compile_options *o)
                                 .num_stages = c->num_stages,
                                 .max_registers = c->max_registers,
                                 .no_fp_fusion = c->no_fp_fusion,
+                                .deterministic = c->deterministic,
                                 .debug = c->debug,
                                 .skip = *c->skip ? c->skip : NULL,
                                 .params = *c->params ? c->params : NULL};
@@ -432,6 +433,7 @@ void capsule_prepare(struct neso_kernel *k)
                         .num_stages = s->num_stages,
                         .max_registers = s->maxnreg,
                         .no_fp_fusion = !s->fp_fusion,
+                        .deterministic = s->deterministic,
                         .debug = (int)s->debug,
                         .device = "",
                         .tag = "",

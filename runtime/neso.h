@@ -486,7 +486,7 @@ typedef struct neso_capsule_argument {
 struct neso_capsule {
     size_t size;
     const char *kernel, *signature, *target, *params, *skip; /* as in neso_compile_options; "": NULL there */
-    int num_warps, num_stages, max_registers, no_fp_fusion, debug;
+    int num_warps, num_stages, max_registers, no_fp_fusion, deterministic, debug;
     uint32_t grid[3];
     int64_t programs;   /* the number of programs that ran, spread over the grid; 0: all */
     const char *device; /* where it was seen, as neso_context_device_text returns it */
