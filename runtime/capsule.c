@@ -4,8 +4,8 @@
  *     args ─► memory that they point into ─► copy ─► launch, wait ─► failed? ─► capsule: fault
  *                                                              └──► copy again ─► capsule: result
  *
- * Any thread may launch: everything is in memory of the launch. The copies are taken before each launch for which the context
- * wants a capsule, since a GPU gives nothing back after a fault. */
+ * Any thread may launch: everything is in memory of the launch. The copies are taken before each launch for which the
+ * context wants a capsule, since a GPU gives nothing back after a fault. */
 #include "runtime/capsule.h"
 
 #include <stdio.h>

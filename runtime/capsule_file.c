@@ -10,9 +10,9 @@
  *     buffer 4096 0 1 X                 bytes, skew, 1: what the launch left is known; coded memory follows
  *     sum 9f86...                       SHA-256 of all before it
  *
- * Memory is a list of runs, each a number 4 * bytes + kind (7 bits a byte, the last one below 128) and what it needs: zeros nothing, a
- * literal its bytes, a repetition the 8 bytes that it repeats. Of what the launch left, the file has the exclusive or with what was
- * there before. So memory that nobody wrote costs nothing. */
+ * Memory is a list of runs, each a number 4 * bytes + kind (7 bits a byte, the last one below 128) and what it needs:
+ * zeros nothing, a literal its bytes, a repetition the 8 bytes that it repeats. Of what the launch left, the file has
+ * the exclusive or with what was there before. So memory that nobody wrote costs nothing. */
 #include "runtime/capsule.h"
 
 #include <stddef.h>
@@ -253,7 +253,7 @@ static int64_t number(struct reading *r, const char **value, int64_t least, int6
         good &= n < (uint64_t)INT64_MAX / 10;
         n = 10 * n + (uint64_t)(*s - '0');
     }
-    int64_t found = is_negative ? -(int64_t)n : (int64_t)n;
+    int64_t found = !good ? least : is_negative ? -(int64_t)n : (int64_t)n;
     if (!good || (*s && *s != ' ') || found < least || found > most) {
         r->wrong = r->wrong ? r->wrong : "a number";
         found = least;

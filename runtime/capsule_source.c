@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule_source.c: the source of one kernel without its program: of each file, the statements at top level that bind a name which
- * the kernel or something that it needs mentions.
+/* capsule_source.c: the source of one kernel without its program: of each file, the statements at top level that bind
+ * a name which the kernel or something that it needs mentions.
  *
  *     import torch                           import triton
  *     import triton                    =>    BLOCK = tl.constexpr(256)
@@ -10,9 +10,9 @@
  *     def scale(X, n): ...
  *     scale[(4,)](x, 1000)
  *
- * Names are not resolved: a statement that binds a needed name in any file stays. The result is compiled: if its traced IR is not
- * the kernel's, for example because the program computes what the kernel reads, or if the arguments cannot be written as a
- * signature, the traced IR takes the place of the source. */
+ * Names are not resolved: a statement that binds a needed name in any file stays. The result is compiled: if its
+ * traced IR is not the kernel's, for example because the program computes what the kernel reads, or if the arguments
+ * cannot be written as a signature, the traced IR takes the place of the source. */
 #include "runtime/capsule.h"
 
 #include "frontend/python/ast.h"

@@ -5,8 +5,9 @@
  *     X 100 MB    =>  X 4 bytes         each change is tried: it stays if the launch still fails in the same way
  *     40 lines        8 lines
  *
- * The same way: the same kind of error on the same argument, or, of a difference between PTX and traced kernel, the same pass. A
- * variant that does not compile fails in another way, so changes of the source need not know the language. */
+ * The same way: the same kind of error on the same argument, or, of a difference between PTX and traced kernel, the
+ * same pass. A variant that does not compile fails in another way, so changes of the source need not know the
+ * language. */
 #include "runtime/command/reduce.h"
 
 #include <stdlib.h>

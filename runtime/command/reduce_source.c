@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* reduce_source.c: makes the source of a capsule shorter: deletes statements, unwraps blocks, replaces expressions by their parts.
+/* reduce_source.c: makes the source of a capsule shorter: deletes statements, unwraps blocks, replaces expressions by
+ * their parts.
  *
  *     for k in range(3):             y = tl.load(X + i, mask=i < n)
  *         y += tl.exp(x) * k   =>    y = tl.load(X + i)
@@ -509,8 +510,8 @@ static bool drop_parameter(struct reducer *r, size_t open, int index)
     return false;
 }
 
-/* Drops a parameter of a function in its definition and in all calls; false: it has no such parameter, or the source does not fail
- * then. */
+/* Drops a parameter of a function in its definition and in all calls; false: it has no such parameter, or the source
+ * does not fail then. */
 static bool drop_everywhere(struct reducer *r, size_t file, const char *name, int index)
 {
     const neso_capsule_file *f = &r->files[file];

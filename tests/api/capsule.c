@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Capsules in the API: neso_capsule_launch gives a file of good and of failed launches, which reads back, and does the same on another
- * device; a changed copy runs too; each shorter file is refused; each allocation may fail. */
+/* Capsules in the API: neso_capsule_launch gives a file of good and of failed launches, which reads back, and does the
+ * same on another device; a changed copy runs too; each shorter file is refused; each allocation may fail. */
 #include "neso.h"
 
 #include <stdio.h>

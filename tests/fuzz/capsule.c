@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule.c: any bytes as a capsule: as a whole file, and before the right sum. What can be read can be written, and is then the same
- * file or reads as the same capsule; it runs on the interpreter within limits. No input may crash, hang or leak.
+/* capsule.c: any bytes as a capsule: as a whole file, and before the right sum. What can be read can be written, and
+ * is then the same file or reads as the same capsule; it runs on the interpreter within limits. No input may crash,
+ * hang or leak.
  *
  *   make fuzz-capsule && build/fuzz/fuzz_capsule tests/fuzz/capsule -max_len=4000 -runs=1000000 */
 #include "runtime/cache.h"
