@@ -12,8 +12,9 @@
  * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels
  * compiled earlier), launch.c and launch_plan.c (launches), rebuild.c (variants of a kernel), cross_check.c with
  * check_inputs.c (comparison of the PTX with the traced IR), proofs.c (what is proven of accesses), capsule.h (a
- * launch in a file), specialize.c and compiled_kernel.c (launches of host programs), budget.h (limits), help.c. Folders: devices/ (cuda, interpreter, emulator), host/ (torch, tuning and
- * testing for programs), command/ (the command `neso`), python/ (the binding). */
+ * launch in a file), specialize.c and compiled_kernel.c (launches of host programs), budget.h (limits), help.c.
+ * Folders: devices/ (cuda, interpreter, emulator), host/ (torch, tuning and testing for programs), command/ (the
+ * command `neso`), python/ (the binding). */
 #ifndef NESO_RUNTIME_RUNTIME_H
 #define NESO_RUNTIME_RUNTIME_H
 

@@ -367,6 +367,8 @@ struct launcher {
 static struct obj *launch(struct eval *e, struct obj *self, const struct args *args)
 {
     struct launcher *l = self->native.data;
+    if (e->trace)
+        eval_raise(e, args->loc, "RuntimeError", ERR_launch_in_kernel, l->kernel->jit->fn.name);
     if (!e->host || !e->host->launch)
         eval_raise(e, args->loc, "RuntimeError", ERR_no_launch, l->kernel->jit->fn.name);
     return e->host->launch(e->host->ctx, e, l->kernel, l->grid, args);

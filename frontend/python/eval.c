@@ -107,6 +107,13 @@ struct loc eval_place(const struct eval *e, struct loc at)
     return e->trace ? trace_loc(e, at) : eval_outside(e, at);
 }
 
+/* Is the last message this error? A kernel's error is reported at its place in the kernel, and then raised by the launch. */
+static bool is_reported(const struct diag *d, const char *text)
+{
+    const struct diagnostic *last = d->list.n ? &d->list.at[d->list.n - 1] : NULL;
+    return last && last->severity == SEV_error && strcmp(last->message, text) == 0;
+}
+
 /* Reports the exception itself, then the places of the innermost 10 calls. */
 static void report_exception(struct eval *e, const struct exception *x)
 {
@@ -116,7 +123,10 @@ static void report_exception(struct eval *e, const struct exception *x)
     const char *what = exception_message(e, x);
     text_printf(&message, *what ? "%s: %s" : "%s", x->class->class.name, what);
     const struct call_record *c = x->calls;
-    report(e, SEV_error, outside(e, x->loc, &c), x->error, message.s);
+    if (is_reported(e->diag, what))
+        diag_note(e->diag, outside(e, x->loc, &c), ERR_launched_here, x->class->class.name);
+    else
+        report(e, SEV_error, outside(e, x->loc, &c), x->error, message.s);
     report_note(e, (struct note){x->note_at, x->note, x->note_name});
     for (int n = 0; c && n < 10; c = c->outer)
         if (!is_own(e, c->at)) {

@@ -21,6 +21,4 @@ k[(1,)](x, 16, debug=False)
 # assertion-in-debug-mode.py:12:5: error: device_assert failed in program (0, 0, 0): n is too large [device-assert]
 #    12 |     assert n < 16, "n is too large"
 #       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# assertion-in-debug-mode.py:18:1: error: RuntimeError: device_assert failed in program (0, 0, 0): n is too large [launch-failed]
-#    18 | k[(1,)](x, 16, debug=False)
-#       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~
+# assertion-in-debug-mode.py:18:1: note: launched here, which raises RuntimeError

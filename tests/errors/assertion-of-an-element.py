@@ -25,6 +25,4 @@ k[(1,)](x, 64, debug=True)
 #     9 |     tl.device_assert(x < 60, "too large")
 #       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 #       in small, called at assertion-of-an-element.py:16:21
-# assertion-of-an-element.py:21:1: error: RuntimeError: device_assert failed in program (0, 0, 0): too large [launch-failed]
-#    21 | k[(1,)](x, 64, debug=True)
-#       | ^~~~~~~~~~~~~~~~~~~~~~~~~~
+# assertion-of-an-element.py:21:1: note: launched here, which raises RuntimeError

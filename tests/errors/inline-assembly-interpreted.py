@@ -17,6 +17,4 @@ k[(1,)](torch.zeros(32, dtype=torch.int32, device="cuda"))
 # inline-assembly-interpreted.py:10:9: error: inline assembly cannot run in program (0, 0, 0): the interpreter has no PTX: use --device emulator or a GPU [asm-interpreter]
 #    10 |     v = tl.inline_asm_elementwise("add.s32 $0, $1, 1;", "=r,r", [i], dtype=tl.int32, is_pure=True, pack=1)
 #       |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# inline-assembly-interpreted.py:14:1: error: RuntimeError: inline assembly cannot run in program (0, 0, 0): the interpreter has no PTX: use --device emulator or a GPU [launch-failed]
-#    14 | k[(1,)](torch.zeros(32, dtype=torch.int32, device="cuda"))
-#       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# inline-assembly-interpreted.py:14:1: note: launched here, which raises RuntimeError

@@ -18,6 +18,4 @@ k[(1,)](x, 100, BLOCK=128)
 # mask-off-by-one.py:10:9: error: access out of bounds in program (0, 0, 0): element 100 of the tile is index 100 of 'x_ptr', which is float32[100]; 1 of the 101 elements accessed are outside [out-of-bounds]
 #    10 |     x = tl.load(x_ptr + offsets, mask=offsets <= n)  # here
 #       |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# mask-off-by-one.py:15:1: error: RuntimeError: access out of bounds in program (0, 0, 0): element 100 of the tile is index 100 of 'x_ptr', which is float32[100]; 1 of the 101 elements accessed are outside [launch-failed]
-#    15 | k[(1,)](x, 100, BLOCK=128)
-#       | ^~~~~~~~~~~~~~~~~~~~~~~~~~
+# mask-off-by-one.py:15:1: note: launched here, which raises RuntimeError

@@ -17,6 +17,4 @@ stuck[(2,)](flags)
 # programs-that-wait-in-vain.py:9:5: error: deadlock between programs in program (0, 0, 0): it and 1 more program wait in loops, and nothing changes what they read [deadlock]
 #     9 |     while tl.atomic_add(flags + 1 - pid, 0) == 0:
 #       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# programs-that-wait-in-vain.py:14:1: error: RuntimeError: deadlock between programs in program (0, 0, 0): it and 1 more program wait in loops, and nothing changes what they read [launch-failed]
-#    14 | stuck[(2,)](flags)
-#       | ^~~~~~~~~~~~~~~~~~
+# programs-that-wait-in-vain.py:14:1: note: launched here, which raises RuntimeError
