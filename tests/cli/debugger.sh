@@ -136,6 +136,9 @@ p tl.sum(nothing, 0)
 p plain(1)
 p x[
 p x[8]
+p not x
+p 1 if x else 2
+p k[(1,)](x_ptr, n, BLOCK=8)
 p pid
 c
 TEXT
@@ -182,6 +185,20 @@ shows.py:12:14: note: the operands have shapes [2, 4] and [2]
 <expression>:1:1: error: tensor index out of range [index-range]
     1 | x[8]
       | ^~~~
+(neso) p not x
+<expression>:1:1: error: 'not' does not take operands of type <[8], fp32> [operator-type]
+    1 | not x
+      | ^~~~~
+hint: compare with zero first: `x != 0`
+(neso) p 1 if x else 2
+<expression>:1:6: error: the truth of a block of shape [8] is ambiguous: a condition must be a scalar [condition-block]
+    1 | 1 if x else 2
+      |      ^
+hint: reduce it: `tl.max(x, 0)`; or choose by element: tl.where
+(neso) p k[(1,)](x_ptr, n, BLOCK=8)
+<expression>:1:1: error: a kernel cannot launch 'k'; it can call it, as a function [launch-in-kernel]
+    1 | k[(1,)](x_ptr, n, BLOCK=8)
+      | ^~~~~~~~~~~~~~~~~~~~~~~~~~
 (neso) p pid
 1
 (neso) c

@@ -24,6 +24,7 @@ struct evaluation {
     struct expression *x;
     bool is_launched;
     struct obj *result;
+    enum error refused; /* the first error; ERR_count: none */
     struct exception raised;
     bool has_raised, has_ended; /* an exception, or a fatal error, has ended the launch */
 };
@@ -142,6 +143,12 @@ static void report_raised(const struct evaluation *v, const struct exception *x)
     diag_error(d, is_ours ? v->x->tree->loc : x->loc, ERR_exception, what.s);
 }
 
+/* Does the exception end the program: `q` at a prompt within the expression, sys.exit()? */
+static bool ends_program(struct eval *e, const struct exception *x)
+{
+    return x->class && class_is_a(x->class, builtin_class(e, "SystemExit"));
+}
+
 /* Runs one way to evaluate. If that fails, appends the reason to `why` and returns false. */
 static bool attempt(struct evaluation *v, void way(struct evaluation *), struct text *why)
 {
@@ -164,12 +171,15 @@ static bool attempt(struct evaluation *v, void way(struct evaluation *), struct 
         way(v);
         good = d->nerrors == 0 && v->result;
         handler_pop(e, &h);
-    } else if (h.raised.class) {
+    } else if (h.raised.class && !ends_program(e, &h.raised)) {
         report_raised(v, &h.raised);
     }
     d->fatal = fatal;
     if (d->exhausted || d->internal)
         longjmp(*fatal, 1);
+    if (ends_program(e, &h.raised))
+        eval_throw(e, &h.raised);
+    v->refused = !good && d->list.n > h.ndiagnostics ? d->list.at[h.ndiagnostics].error : ERR_count;
     for (int i = h.ndiagnostics; !good && i < d->list.n; i++)
         diag_render(d, &d->list.at[i], why);
     diag_forget(d, h.ndiagnostics, nerrors);
@@ -188,6 +198,14 @@ static struct expression *expression_at(struct eval *e, const struct host_site *
     return x;
 }
 
+/* May Python evaluate what the language refused? It may not take a tile for a truth value: to Python that is true. */
+static bool may_be_python(const struct evaluation *v)
+{
+    return !v->is_launched && v->x->tree && v->refused != ERR_condition_tensor &&
+           v->refused != ERR_condition_block && v->refused != ERR_not_boolean &&
+           v->refused != ERR_operator_type;
+}
+
 struct obj *debugger_evaluate(struct program *p, struct eval *e, const struct stop *stop, int up,
                               const char *text, struct map *traced, struct text *why)
 {
@@ -196,7 +214,7 @@ struct obj *debugger_evaluate(struct program *p, struct eval *e, const struct st
     int nsources = e->diag->sources.n;
     text_init(&refused, e->arena);
     bool good = attempt(&v, evaluate_as_kernel, why);
-    if (!good && !v.is_launched && v.x->tree) {
+    if (!good && may_be_python(&v)) {
         v.x->func = NULL;
         good = attempt(&v, evaluate_as_python, &refused);
     }
