@@ -40,6 +40,7 @@ static struct buffer values_of(int option)
     case OPTION_device: put_string(&out, "best cuda interpreter emulator"); break;
     case OPTION_races: put_string(&out, "start all off"); break;
     case OPTION_trace: put_string(&out, "nan precision"); break;
+    case OPTION_break_on: put_string(&out, "nan"); break;
     case OPTION_emit: put_string(&out, "ast ir opt mir ptx json explain record bundle cubin sass c"); break;
     case OPTION_target:
     case OPTION_to_target: add_names(&out, "targets", " "); break;

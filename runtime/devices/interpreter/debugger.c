@@ -589,13 +589,8 @@ static void execute(struct program *p, struct eval *e, const struct stop *stop, 
 static const char *read_command(struct program *p, struct eval *e, const struct stop *stop)
 {
     const char *line = p->options.ask ? p->options.ask(p->options.user, "(neso) ") : NULL;
-    if (!line) {
-        struct text end;
-        text_init(&end, e->arena);
-        text_char(&end, '\n'); /* behind the prompt */
-        say(p, &end);
+    if (!line)
         quit(e, stop->site->loc);
-    }
     line += strspn(line, " ");
     size_t n = strlen(line);
     while (n && (line[n - 1] == ' ' || line[n - 1] == '\r'))
