@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.c: bundles: one file with the PTX and launch plans of kernels, for programs that must compile nothing.
+/* bundle.c: writes, reads and joins bundles. A bundle is one file with the PTX and launch plans of kernels, for
+ * programs that must compile nothing.
  *
  *     neso bundle 1
  *     compiler 7d03...                  the version that made it: no other version understands its launch plans

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.h: bundles: kernels in one file, complete, so that a context that uses a bundle compiles nothing.
- * bundle.c says what is in the file. */
+/* bundle.h: declares the functions on bundles, files with compiled kernels. A context that uses a bundle compiles
+ * nothing. bundle.c describes the format. */
 #ifndef NESO_RUNTIME_BUNDLE_H
 #define NESO_RUNTIME_BUNDLE_H
 

@@ -3,7 +3,7 @@
  * is reused only for an allocation of exactly its size. */
 #include "runtime/chunk_pool.h"
 
-/* Stands at the start of a kept chunk. */
+/* The header that the pool writes at the start of a kept chunk. */
 struct pooled_chunk {
     struct pooled_chunk *below;
     size_t bytes;

@@ -289,7 +289,7 @@ static void plan_variants(const struct neso_kernel *k, struct text *out)
 
 /* Prints the launch plan as JSON, for programs that launch the PTX themselves. The launcher must check the
  * promises of the signature at every launch. It may launch CTAs in pairs if axis 0 of the grid is a multiple of
- * `pairs`. If "grid" is "persistent" (`ctas_per_sm` CTAs on each SM), this condition holds for the number of programs
+ * `pairs`. If "grid" is "persistent" (`ctas_per_sm` CTAs on each SM), the number of programs must be such a multiple
  * instead. If a guard fails or a tensor map cannot be encoded, the launcher uses the last variant, which has no guards
  * and no maps. */
 static void make_plan(struct neso_kernel *k, const char *name, const struct target *target, struct text *out)

@@ -279,6 +279,7 @@ static void close_devices(struct checking *c)
     device_close(&c->emulator);
 }
 
+/* The result of a check, with memory for its strings. */
 struct finding {
     struct neso_checked result;
     char text[700], pass[600], without[600];

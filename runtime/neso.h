@@ -79,7 +79,7 @@ typedef struct neso_allocator {
     void *user;
 } neso_allocator;
 
-/* What a context tells neso_context_options.event. */
+/* The events for which a context calls neso_context_options.event. */
 typedef enum neso_event {
     NESO_EVENT_COMPILED = 1, /* passes and code generation made PTX: "scale-81ab... for sm_90a in 1.9 ms" */
     NESO_EVENT_CACHED,       /* the PTX came from the cache */
@@ -96,7 +96,7 @@ typedef struct neso_context_options {
     size_t size;
     neso_allocator allocator; /* if its functions are NULL: malloc and free */
     /* Limit in bytes for each of these: a module, a kernel, the work of a launch on a CPU, and a program with
-     * all its kernels, tensors and launches. 0: 1 GiB, without a limit for tensors and launches. */
+     * all its kernels, tensors and launches. 0: 1 GiB for a module or a kernel, no limit for launches and programs. */
     size_t memory_limit;
     size_t source_limit;      /* limit in bytes of one source; 0: 16 MiB */
     /* Limit of the statements that are executed to read a module or to trace a kernel. 0: 100 million. If it is
@@ -117,10 +117,10 @@ typedef struct neso_context_options {
     /* Gets a record of each kernel that is compiled, and of each choice of autotuning: text for neso_bundle_check
      * and for the command `neso bundle`. A kernel that cannot run on a GPU has no record. */
     void (*record)(void *user, const char *text, size_t length);
-    /* Is told of each compilation and of each load. Launches call it too, from their threads. */
+    /* Is called after each compilation and each load, by launches too, from their threads. */
     void (*event)(void *user, neso_event event, const char *text);
-    /* Long calls ask it often; any thread that works for the call may ask. If it does not return 0, the call ends
-     * with NESO_CANCELLED, which a program cannot catch. A kernel that runs on a GPU goes on. */
+    /* Long calls call this function often, from any thread that works for them. If it does not return 0, the call ends
+     * with NESO_CANCELLED, which a program cannot catch. A kernel that runs on a GPU continues. */
     int (*cancelled)(void *user);
     /* Is asked before each launch of a kernel that was compiled since then. 0: no capsule; 1: a capsule if the launch fails or
      * its check finds a difference; 2: in any case. The answer 1 or 2 copies the launch's memory first, and waits for a
@@ -220,7 +220,7 @@ typedef enum neso_text {
     NESO_TEXT_PTX,
     NESO_TEXT_JSON,    /* the launch plan as JSON */
     NESO_TEXT_EXPLAIN, /* why the passes decided as they did */
-    NESO_TEXT_RECORD,  /* what identifies the kernel: the record of neso_context_options.record */
+    NESO_TEXT_RECORD,  /* the record that identifies the kernel: see neso_context_options.record */
     NESO_TEXT_BUNDLE   /* a bundle that has this kernel, with all its variants */
 } neso_text;
 
@@ -242,7 +242,7 @@ typedef struct neso_note {
     const char *text;     /* all strings of this struct live until the callback returns */
 } neso_note;
 
-/* What a check of a kernel found: see `check` in neso_compile_options. */
+/* The result of a check of a kernel: see `check` in neso_compile_options. */
 typedef enum neso_verdict {
     NESO_CHECK_AGREES,
     NESO_CHECK_DIFFERS,
@@ -581,7 +581,7 @@ typedef struct neso_measurement {
     size_t count;
 } neso_measurement;
 
-/* What `save` returns for a path to which programs may not write. */
+/* The result of `save` for a path to which programs may not write. */
 #define NESO_SAVE_OUTSIDE 2
 
 /* What is proven of a load, store or atomic of a kernel, for one launch. The struct and its texts live until the callback
@@ -647,16 +647,16 @@ typedef struct neso_run_options {
     void (*measured)(void *user, const neso_measurement *m);
     const char *skip; /* passes to leave out when compiling kernels; see `neso help passes` */
     const char *params; /* as in neso_compile_options, for all kernels */
-    /* 1: launches compile their kernels (`compiled` gets them) and execute nothing; assertions of the host hold,
-     * and the program goes on after a kernel that does not compile. */
+    /* 1: launches compile their kernels (`compiled` gets them) and execute nothing; assertions of the host code never
+     * fail, and the program continues after a kernel that does not compile. */
     int compile_only;
     /* As in neso_compile_options, for all kernels. If `checked` is NULL, a difference becomes a warning. */
     int check;
     void (*checked)(void *user, const neso_checked *result);
-    /* On the interpreter, follow floats from op to op. 1: a NaN or an inf that an op makes of finite numbers and that reaches
-     * memory ends the launch, and the error says where it began and what it came from. 2: stored results that lost more than
-     * `trace_bits` bits (0: half of the bits of their type) against a computation in f64 become warnings, one for each op at
-     * which a loss began. */
+    /* On the interpreter, follow floats from op to op. 1: if an op makes a NaN or an inf from finite numbers, and it
+     * reaches memory, the launch ends with an error that shows the op and its operands. 2: if stored results lost more
+     * than `trace_bits` bits (0: half of the bits of their type) in comparison with f64, there is a warning for each op
+     * at which a loss began. */
     int trace, trace_bits;
     /* neso calls this function after each launch, outside of benchmarks, with a line of text: the kernel's name, the grid, and
      * for each tensor NAME=DIGEST: 16 hexadecimal digits of the SHA-256 of the bytes from its first element to its last one. Equal
@@ -679,8 +679,8 @@ NESO_API neso_status neso_program_run(neso_context *context, const char *name, c
 /* -- tables, limits of targets, GPUs -- */
 
 /* Gives a table of the language or compiler as text. Topics are "ops", "passes", "params", "insns", "errors",
- * "targets", "language", "counts", "decisions"; those of ops, params and insns are without the meanings that `neso help`
- * prints. */
+ * "targets", "language", "counts", "decisions". The tables of ops, params and insns lack the meanings, which only the
+ * command `neso help` prints. */
 NESO_API neso_status neso_help(neso_context *context, const char *topic, const char **text);
 /* Returns topic number `index`; NULL past the end. */
 NESO_API const char *neso_help_topic(size_t index);

@@ -10,8 +10,8 @@
  *     source 81ab…
  *     compiler 7d03…
  *
- * The field `source` is a digest of the traced IR, with source locations and file names: passes and codegen
- * depend on nothing else. So even a cached kernel is traced, which takes a hundredth of the time of assembling
+ * The field `source` is a digest of the traced IR, with source locations and file names. Passes and codegen depend only
+ * on this IR and the other fields. So even a cached kernel is traced, which takes a hundredth of the time of assembling
  * it. */
 #include "runtime/runtime.h"
 

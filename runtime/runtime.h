@@ -93,7 +93,7 @@ struct neso_kernel {
     const char *name, *id;
     struct obj *jit; /* NULL for a kernel of an IR file */
     struct obj *object; /* the kernel's object in the host program; NULL until it is created */
-    bool whole_file; /* this stands for all kernels of an IR file: the caller named none, and wants no PTX */
+    bool whole_file; /* the object represents all kernels of an IR file: the caller named none, and wants no PTX */
     struct spec spec;
     struct neso_compile_options options; /* the options, with copied strings */
     bool keeps_plan; /* plan_keep sets fallback_source, from which variants are compiled, even without a device */
@@ -114,7 +114,7 @@ struct neso_kernel {
     pthread_mutex_t lock; /* held while a thread loads the code or compiles a fallback */
     void *_Atomic loaded;
     _Atomic bool checked;   /* options.check: the first launch has made the check */
-    struct rebuild *replacement; /* the code without the pass that made a difference; NULL: the code is the kernel's own */
+    struct rebuild *replacement; /* code without the pass that caused a difference; NULL: launches use the own code */
     struct fallback_source {
         const char *ir; /* the text of the traced IR; NULL if nothing in the plan can fail */
         size_t bytes;

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* What launches need to know of a jit function; created at its first launch. */
+/* Facts about a jit function that launches need; created at its first launch. */
 struct callee {
     struct param_rule *rules;
     int nrules; /* number of parameters, with **META as the last */

@@ -305,7 +305,7 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
         argv[n++] = counts;
     if (g->options[OPTION_no_cache])
         argv[n++] = no_cache;
-    if (g->options[OPTION_param] && set == &b->set) { /* the base keeps its own */
+    if (g->options[OPTION_param] && set == &b->set) { /* the base uses its own thresholds */
         argv[n++] = param;
         argv[n++] = values = copy_text(g->options[OPTION_param]);
     }
@@ -332,7 +332,7 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     return result;
 }
 
-/* Runs base and candidate alternately. Each runs first equally often, so that drift affects both alike. */
+/* Runs base and candidate once each. They take turns in running first, so that drift affects both in the same way. */
 static int call_both(struct bencher *b, struct bench_set *base, int round)
 {
     const char *against = b->given->options[OPTION_against];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.h: what the files of `neso bench` share: sets of measurements and costs, and verdicts on them. In
+/* bench.h: declares what the files of `neso bench` share: sets of measurements and costs, and verdicts on them. In
  * reading order: bench.c (the command), bench_cost.c (costs of PTX), bench_set.c (files), bench_pair.c,
  * bench_rules.c and bench_judge.c (verdicts), bench_report.c, bench_figure.c and
  * bench_history.c (output). */
@@ -80,7 +80,8 @@ void cost_kernel(struct bench_row *r, neso_kernel *kernel, const char *ptx, bool
 
 /* -- bench_pair.c -- */
 
-/* Finds the partner of each row of the candidate, and of each row of the base; NULL: it has none. */
+/* Sets of_candidate[i] to the partner of the candidate's row i, and of_base[i] to that of the base's row i; NULL: the
+ * row has none. */
 void pair_rows(const struct bench_set *candidate, const struct bench_set *base, const struct bench_row **of_candidate,
                const struct bench_row **of_base);
 

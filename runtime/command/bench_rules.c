@@ -8,8 +8,8 @@
  *     loss of a feature that hides or saves time       bytes an access, tensor maps, wgmma, pipelines, threads
  *
  * Growth within a rule's bound leaves the kernel UNDECIDED. If the emulator counted both kernels, these counts
- * decide instead of the numbers of instructions in the PTX. Costs cannot tell whether another tile size is better:
- * whoever changes it on purpose records a new base. */
+ * decide instead of the numbers of instructions in the PTX. Costs do not show whether another tile size is better:
+ * after such a change, the user must record a new base. */
 #include "runtime/command/bench.h"
 
 #include <math.h>

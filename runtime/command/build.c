@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- stages and notes as they come -- */
+/* -- collecting stages and notes -- */
 
 struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* command.h: what the files of the command `neso` share: its options, one row each, and messages to the user.
+/* command.h: declares what the files of the command `neso` share: its options, one row each, and messages to the user.
  *
  * main.c reads the command line; run.c, compile.c, check.c, lsp.c, variants.c, bundle.c, inspect.c, bench.c, diff.c,
  * completion.c and help.c implement the commands. They use only neso.h and libc, so an embedder can do everything that
@@ -162,7 +162,7 @@ bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit
 bool context_open_with(const struct given *g, neso_context_options *o, neso_context **ctx);
 /* Writes the folder of the cache to `out`. Returns false if there is no cache. */
 bool cache_folder(char *out, size_t n);
-/* Is a variable of the environment set to true, as Triton reads its own? */
+/* Does a variable of the environment have a value that Triton reads as true? */
 bool is_switched_on(const char *variable);
 /* Returns the contents of a file, with a terminating zero; NULL: errno has the reason. The caller frees the text. */
 char *read_file(const char *path, size_t *length);
@@ -194,7 +194,7 @@ int compile_command(const struct given *g);
 /* Reads the options of a compilation; returns false after a message if they are wrong. */
 bool read_options(const struct given *g, neso_compile_options *o);
 
-/* -- tools.c: tools that others make -- */
+/* -- tools.c: external tools -- */
 /* Searches for a tool in PATH, then in the folder where CUDA's toolkit installs itself. */
 bool find_tool(const char *name, char *out, size_t n);
 /* Runs a tool, with this process's output, or with its output and errors in a file. */

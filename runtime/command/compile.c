@@ -196,7 +196,7 @@ static int compile_file(const struct given *g, const char *path, struct order *o
         free(text);
         return BAD;
     }
-    /* without ptxas the driver assembles, so the GPU must be the context's device */
+    /* without ptxas, the driver of the context's GPU assembles the kernel */
     if (order->emit >= EMIT_CUBIN && order->emit != EMIT_C && !find_tool("ptxas", tool, sizeof tool))
         neso_context_use_device(ctx, "cuda", NULL);
     neso_status status = read_module(ctx, path, text, length, &module);

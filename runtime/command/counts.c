@@ -7,8 +7,8 @@
  *         line          instructions       sectors         least  wavefronts   conflicts ...
  *         add.py:12              768           ...
  *
- * The library reports the counts one by one: for each kernel first those of the whole kernel, then those of its
- * lines. Both writers print in that order and store nothing. */
+ * The library reports the counts one by one: for each kernel first the counts of the whole kernel, then those of its
+ * lines. Both writers print in this order, so they need to store no counts. */
 #include "runtime/command/command.h"
 
 #include <errno.h>

@@ -198,7 +198,7 @@ static int print_topic(const struct given *g, const char *topic)
     return result;
 }
 
-/* Topics of which the command prints more than the library knows. */
+/* Topics for which the command prints longer tables than the library has. */
 static const struct {
     const char *word;
     void (*print)(FILE *to);

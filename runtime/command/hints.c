@@ -20,7 +20,7 @@ enum { ENTRIES_MOST = 64 };
 
 enum promise { PROMISE_as_given, PROMISE_16, PROMISE_1 };
 
-/* The signature's entries, those of tuples too, and the text around them. */
+/* The signature's entries, including the entries of tuples, and the text between them. */
 struct entries {
     size_t n;
     struct entry {

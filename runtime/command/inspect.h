@@ -61,7 +61,7 @@ struct assembled {
     int registers, spill_bytes, barriers;
 };
 
-/* What ncu measured; the strings are parts of `text`. */
+/* Measurements of ncu; their strings are parts of `text` in struct profile. */
 struct metric {
     const char *name, *value, *unit;
 };
@@ -118,8 +118,8 @@ void notes_free(struct note *notes, size_t n);
 struct place *stage_places(const struct build *b, const struct stage *s, size_t *nlines);
 /* Returns the instruction of a line of PTX or machine IR, and sets *length; NULL: the line has none. */
 const char *line_instruction(const char *line, size_t n, size_t *length);
-/* Finds the next file that PTX names behind `at`: returns its name, and sets *file to its number in places. NULL:
- * there is none. */
+/* Finds the next .file directive in PTX from `at` on. Returns the file's name, and sets *file to its number in struct
+ * place; NULL: there is none. */
 const char *build_next_file(const char *at, int *file, size_t *length);
 /* Returns about how many programs fit on a multiprocessor, and sets *limit to the resource that limits their number. */
 int build_occupancy(const struct build *b, const char **limit);
@@ -147,7 +147,7 @@ void put_profile(const struct profile *p, struct buffer *out);
 void build_hints(struct build *b, neso_module *module);
 
 /* -- check.c -- */
-/* Appends what `neso check --json` prints of a text. */
+/* Appends the output of `neso check --json` for a text. */
 void check_json(const struct given *g, const char *path, const char *text, size_t length, struct buffer *out);
 /* Prints a signature for a kernel that is not launched, of types that its parameters' names suggest. Returns
  * false if the kernel does not compile with it. */
@@ -163,7 +163,7 @@ void build_json(const struct build *b, struct buffer *out);
 enum json_kind { JSON_null, JSON_bool, JSON_number, JSON_string, JSON_array, JSON_object };
 struct json {
     enum json_kind kind;
-    char *name, *string; /* name in an object; text of a string, and of a number as it was written */
+    char *name, *string; /* name: of a member of an object; string: the text of a string or number */
     struct json *first, *next;
 };
 /* Parses JSON; NULL: the text is not JSON. */
@@ -180,7 +180,7 @@ int inspect_file(const struct given *g, char *path, const neso_compile_options *
 /* Adds the first word of each line of a help topic: the names in its table. */
 void add_names(struct buffer *out, const char *topic, const char *end_of_name);
 
-/* -- live.c: the builds that the page of `neso inspect --serve` asks for -- */
+/* -- live.c: the builds that the page of `neso inspect --serve` requests -- */
 struct live {
     const struct given *given;
     const char *path, *kernel; /* as given on the command line; kernel NULL: the first that is launched */

@@ -5,7 +5,7 @@
  *     build.json?signature=*fp32:16,+i32,+256&target=sm_80    ──►  {"build": ..., "ms": 3.1, "messages": ""}
  *     build.json?...&assemble=1                               the same with ptxas, SASS and hints, which take longer
  *
- * Every request has its own context, so nothing of a failed build stays. */
+ * Every request has its own context, so a failed build does not affect later ones. */
 #include "runtime/command/inspect.h"
 
 #include <ctype.h>

@@ -6,8 +6,8 @@
  *     hover over tl.load                     its entry of the language reference
  *     completion behind tl.                  the names of the language
  *
- * Types come from the IR of the kernels that the file launches, as it launches them; a kernel that it does not
- * launch is compiled with types that fit (check.c). Kernels are compiled at the first hover after a change. */
+ * Types come from the IR of the file's kernels, compiled with the types of their launches; a kernel that the file does
+ * not launch is compiled with guessed types (check.c). Kernels are compiled at the first hover after a change. */
 #include "runtime/command/inspect.h"
 
 #include <ctype.h>
@@ -443,8 +443,8 @@ static bool is_language(const char *text, const char *name, size_t n)
     return false;
 }
 
-/* Gives what the tables print in front of a name: "tl." for "lang.load" after `import triton.language as lang`.
- * Returns false if the n bytes are no part of the language. */
+/* Gives the prefix that a name has in the tables: "tl." for the first n bytes, "lang.", of "lang.load", after
+ * `import triton.language as lang`. Returns false if these bytes do not name a part of the language. */
 static bool find_prefix(const char *text, const char *dotted, size_t n, char prefix[64])
 {
     static const char extra[] = "tl.extra.libdevice.";

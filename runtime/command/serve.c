@@ -47,7 +47,8 @@ static const char *find_header(const char *headers, const char *name)
     return NULL;
 }
 
-/* Reads until the request is complete. Returns false if it is too long, or does not come. */
+/* Reads until the request is complete. Returns false if the request is too long, or if its end does not arrive in time.
+ * */
 static bool receive(int connection, struct buffer *text)
 {
     char piece[16384];

@@ -27,7 +27,7 @@ struct comparison {
     double base, candidate; /* medians */
     double change;          /* candidate / base - 1 */
     double low, high;       /* the interval of the change */
-    double p;               /* Mann and Whitney's probability of such a difference if both are equal */
+    double p;               /* the probability of such a difference between equal kernels, by Mann and Whitney's test */
 };
 
 void statistics_sort(double *x, size_t n);

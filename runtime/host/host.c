@@ -118,7 +118,7 @@ void host_raise_fault(struct eval *e, struct loc at)
     program_raise(e, at, &((struct program *)e->host->ctx)->fault);
 }
 
-/* -- what programs import -- */
+/* -- modules for programs -- */
 
 static struct obj *import(void *ctx, struct eval *e, const char *name, struct loc at)
 {

@@ -77,7 +77,7 @@ struct tensor_pool {
     struct storage *storages;
     uint64_t seed[2];            /* state of the random number generator */
     uint64_t writes;             /* how often the host has written to tensors */
-    /* The device had no memory, or a copy failed. The owner of the mirror knows the reason. */
+    /* The device had no memory, or a copy failed. The owner of the mirror has stored the reason. */
     bool failed;
     struct budget *budget;       /* limits of time and steps; NULL: no limits */
 };

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* What x[..., tensor, ...] selects: n views. In the result, the dimensions of `shape` replace `dims` dimensions
- * of `view`, from `dim` on. */
+/* The selection of x[..., tensor, ...]: n views inside `view`. In the result, the dimensions of `shape` replace `dims`
+ * dimensions of `view`, from `dim` on. */
 struct picked {
     struct tensor view;
     int dim, dims;

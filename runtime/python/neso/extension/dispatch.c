@@ -4,8 +4,8 @@
  *     arguments ─► a slot for each parameter ─► a key (key.h): what Triton specializes on ─► table ─► values ─► neso_launch
  *
  * Unusual calls (hooks, a first call, a wrong argument) go to `slow`, which is JITFunction.run;
- * `remember` then enters the kernel that it compiled into the table. A key distinguishes at least as much as Triton's key,
- * so a hit is always the kernel that `slow` would have chosen. */
+ * `remember` then adds the compiled kernel to the table. Calls with different keys in Triton also have different keys
+ * here, so a hit is always the kernel that `slow` would have chosen. */
 #include "runtime/python/neso/extension/key.h"
 
 #include <stddef.h>
@@ -42,7 +42,7 @@ struct entry {
     int nwords;
     uint64_t *words;
     PyObject *kept;   /* a tuple of the objects whose addresses are in the key's words */
-    PyObject *kernel; /* what a launch returns */
+    PyObject *kernel; /* the compiled kernel, which a launch returns */
     struct plan plan;
 };
 

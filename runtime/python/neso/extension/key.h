@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* key.h: the arguments of one call as a key (what Triton specializes on) and as values.
+/* key.h: converts the arguments of one call to a key (the properties on which Triton specializes) and to values.
  *
  * A place is one scalar among the arguments, in order: a parameter, an element of a tuple, or a descriptor's base, one
  * of its sizes, or one of its strides except the last. neso/launches.py numbers places in the same way. */
