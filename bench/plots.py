@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Draws recorded results: rate by size, a line a contestant.
+"""plots.py: draws recorded results: the rate by size, with a line for each contestant.
 
     python3 bench/plots.py RESULTS.json FOLDER
 
-Results of kernels of rows and lanes (bench/peers/lanes.py) become one plot of ratios, a line a kernel.
+Results of kernels of rows and lanes (bench/peers/lanes.py) become one plot of ratios, with a line for each kernel.
 """
 import math
 import os
@@ -12,11 +12,11 @@ from xml.sax.saxutils import escape
 
 import report
 
-# who: name shown, colour, dashes
+# contestant: shown name, colour, dashes
 LINES = {"neso": ("neso", "#d1495b", ""), "cublas": ("cuBLAS", "#2e7d32", ""), "reference": ("PTX by hand", "#555555", "2 4"),
          "triton": ("Triton, same source", "#1f5fa8", ""), "triton persistent": ("Triton, persistent", "#1f5fa8", "6 4"),
          "torch": ("PyTorch", "#c77700", ""), "copy": ("device copy", "#555555", "2 4")}
-# file: title, group, what its works begin with, how x is called
+# file: title, group, the prefix of its works, the name of the x axis
 PLOTS = {"matmul-fp16": ("The announcement's matmul, fp16, n x n x n", "announced", "fp16 n=", "n"),
          "matmul-bf16": ("The announcement's matmul, bf16, n x n x n", "announced", "bf16 n=", "n"),
          "softmax": ("Softmax of 4096 rows, f32", "softmax", "softmax f32 4096x", "columns"),
@@ -27,7 +27,7 @@ LABEL_GAP, TICK_GAP = 17, 44
 
 
 def series(rows, group, start):
-    """{who: [(x, rate)]} in the order of LINES, and the unit."""
+    """Returns {contestant: [(x, rate)]} in the order of LINES, and the unit."""
     found, unit = {}, ""
     for (g, work, who), row in rows.items():
         if g == group and work.startswith(start) and who in LINES and "rate" in row:
@@ -37,13 +37,13 @@ def series(rows, group, start):
 
 
 def step_of(most):
-    """A round step that makes four to eight of `most`."""
+    """Returns a round step that divides `most` into four to eight parts."""
     power = 10 ** math.floor(math.log10(most / 4))
     return next(power * f for f in (1, 2, 2.5, 5, 10) if most / (power * f) <= 8)
 
 
 def apart(places):
-    """Places for labels beside the ends of lines, from the top, none nearer to the next than LABEL_GAP."""
+    """Returns vertical places for the labels at the ends of lines, ordered from the top and at least LABEL_GAP apart."""
     order = sorted(places, key=places.get)
     at = {}
     for i, name in enumerate(order):
@@ -100,7 +100,7 @@ LEAST, MOST, LINE = 1 / 4, 4, 15  # ratios at the edges; the height of a kernel'
 
 
 def ratios(rows, group):
-    """[(work, {who: how many times as fast as Triton})], in the order of the results."""
+    """Returns [(work, {contestant: speed relative to Triton})] in the order of the results."""
     found = {}
     for (g, work, who), row in rows.items():
         triton = rows.get((g, work, "triton"), {})

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What recorded results say: a table a group, and which goals are met.
+"""report.py: prints recorded results: a table for each group, and which goals are met.
 
     python3 bench/report.py FILE.json... [-o ALL.json]
 
-Later files win where they measured the same; -o writes all their rows into one file. A ratio is how many times as fast neso is.
+If several files have the same row, the last one counts; -o writes all rows to one file. A ratio is neso's speed relative to another's.
 """
 import json
 import math
@@ -11,7 +11,7 @@ import os
 import sys
 
 EACH, MEAN = "each", "geometric mean"
-# group: the contestants that neso is shown beside, and (beside whom, EACH or MEAN, at least)
+# group: the contestants shown besides neso, and goals (contestant, EACH or MEAN, the least ratio)
 GROUPS = {
     "announced": (("cublas", "reference", "triton", "triton persistent"),
                   [("cublas", MEAN, 1.01), ("cublas", EACH, 0.98), ("reference", EACH, 0.99), ("triton", MEAN, 1.15)]),
@@ -40,12 +40,12 @@ def merge(paths):
 
 
 def part_of(group, work):
-    """Means are taken over works of one kind: its first word."""
+    """Returns the kind of a work, its first word; means are computed for each kind."""
     return work.split()[0] if group in ("announced", "norms") else group
 
 
 def lines_of(rows, group):
-    """(name shown, work, who) of neso's rows."""
+    """Returns (shown name, work, contestant) for each row of neso."""
     return [(f"{work} {who[5:]}".strip(), work, who) for g, work, who in rows if g == group and who.split()[0] == "neso"]
 
 
@@ -68,7 +68,7 @@ def table(rows, group):
 
 
 def judge(rows, group):
-    """[(is it met, text)]"""
+    """Returns [(whether the goal is met, text)]."""
     verdicts = []
     lines = [line for line in lines_of(rows, group) if line[1] not in UNJUDGED]
     for part in dict.fromkeys(part_of(group, work) for _, work, _ in lines):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Attention forward (bench/programs/attention.py) under neso and Triton, beside cuDNN's through PyTorch, at sustained load.
+"""attend.py: measures attention forward (bench/programs/attention.py) under neso and Triton, and cuDNN's by PyTorch, at sustained load.
 
     python3 bench/peers/attend.py OUT.json [SHAPE...]      a SHAPE: heads x rows x D, with `c` behind it where causal: 128x4096x64c
 
@@ -29,7 +29,7 @@ def variants():
 
 
 def sustained(calls, block_ms=BLOCK_MS, rounds=ROUNDS):
-    """{name: call} to {name: (median milliseconds, each round's median)}."""
+    """Returns {name: (median milliseconds, median of each round)} for {name: call}, measured at sustained load."""
     event = lambda: torch.cuda.Event(enable_timing=True)  # noqa: E731
     repeats, times = {}, {name: [] for name in calls}
     for name, call in calls.items():

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Every row that the README promises, measured side by side.
+"""bench.py: measures every row of the README's tables, with all contestants side by side.
 
     python3 bench/peers/bench.py OUT.json [GROUP...]
 
-Groups: announced, layouts, types, decode, softmax, norms, add; without one all of them; mma where it is named. OUT.json is written after each row;
-`python3 bench/report.py OUT.json` judges it. What would begin more than seven minutes after the start is left out, and said so.
+Groups: announced, layouts, types, decode, softmax, norms, add (all of these if none is given), and mma. OUT.json is written after each row;
+`python3 bench/report.py OUT.json` judges it. A group that would begin more than seven minutes after the start is left out, with a message.
 """
 import os
 import sys
@@ -53,7 +53,7 @@ def main():
                 continue
             try:
                 make(results, ours, *args)
-            except Exception as e:  # not even its data could be made: the other rows go on
+            except Exception as e:  # the row's data could not be made; the other rows continue
                 print(f"{name} {args}: {contest.first_line(e)}", flush=True)
                 results.add({"group": name, "work": " ".join(map(str, args)), "who": "neso", "unit": "",
                              "errors": {"": contest.first_line(e)}})

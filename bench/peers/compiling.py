@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Kernels compiled ahead, in parallel: neso's in threads (most of the time is the driver's assembler), Triton's in processes,
-which fill its cache on disk. Nothing is timed here."""
+"""compiling.py: compiles kernels before they are timed, in parallel: neso's in threads (the driver's assembler takes most of the time),
+Triton's in processes, which fill its cache on disk. This file times nothing."""
 import concurrent.futures
 import importlib
 import multiprocessing
@@ -21,7 +21,7 @@ NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3f
 
 
 def specialize(args):
-    """The entries of a signature for these arguments, as Triton would specialize them, and what a launch then passes."""
+    """Returns the entries of a signature for these arguments, as Triton would specialize them, and the values that a launch passes."""
     entries, values = [], []
     for a in args:
         if hasattr(a, "data_ptr"):
@@ -36,12 +36,12 @@ def specialize(args):
 
 
 def for_triton(args):
-    """The same arguments as a job of warm_triton names them."""
+    """Returns the arguments in the form that a job of warm_triton has."""
     return [NAMES[str(a.dtype).split(".")[-1]] if hasattr(a, "data_ptr") else a for a in args]
 
 
 def _module(source, device):
-    """A context is for one thread at a time: each thread has its own."""
+    """Returns the module of a source. Only one thread at a time may use a context, so each thread has its own."""
     modules = _of_thread.__dict__.setdefault("modules", {})
     if source not in modules:
         context = _of_thread.__dict__.setdefault("context", None) or neso.Context(device)
@@ -51,7 +51,7 @@ def _module(source, device):
 
 
 class Ours:
-    """neso's kernels by (source, name, signature, options)."""
+    """Kernels compiled by neso, by (source, name, signature, options)."""
 
     def __init__(self, device="cuda"):
         self.device, self.found = device, {}
@@ -71,7 +71,8 @@ class Ours:
 
 
 def _warm(job):
-    """job: (source, kernel, arguments, constants, options); an argument "fp16" stands for a pointer to such."""
+    """Compiles a job, (source, kernel, arguments, constants, options), with Triton; the argument "fp16" stands for a pointer to
+    float16."""
     source, name, args, constants, options = job
     import torch
     if PROGRAMS not in sys.path:
@@ -80,13 +81,13 @@ def _warm(job):
     try:
         kernel = getattr(importlib.import_module(source), name)
         kernel.warmup(*[types[a] if isinstance(a, str) else a for a in args], **constants, grid=(1,), **options)
-    except Exception as e:  # the contest runs it again and reports it
+    except Exception as e:  # the contest compiles the kernel again and reports the error
         return f"{name} {constants}: {str(e).splitlines()[0][:120] if str(e) else type(e).__name__}"
     return None
 
 
 def warm_triton(jobs):
-    """Starts to fill Triton's cache; the result's result() waits."""
+    """Starts to fill Triton's cache, and returns an object whose result() waits until the cache is full."""
     unique = {repr(j): j for j in jobs}
     if not unique:
         return None

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""One contest: every contestant's candidates are checked against torch, the quickest of each by a short trial goes into the
-final, and the row says what came of it. What fails is reported in its row and ends nothing."""
+"""contest.py: runs one contest. It compares every contestant's candidates with torch, chooses the fastest candidate of each by a short
+trial, measures these, and writes the row. A failure is reported in its row, and the other contestants continue."""
 import json
 import time
 
 import timing
 import torch
 
-CLOSE = 1.03  # of the quickest's time
+CLOSE = 1.03  # candidates within this factor of the fastest one's time have a second trial
 
 
 class Contestant:
-    """`candidates`: {label: what makes the call}; `result`: the tensor that a call writes, or None where the call returns it;
-    `wrong(tensor)`: what is wrong with it, else None."""
+    """A contestant. `candidates` is {label: function that makes the call}; `result` is the tensor that a call writes, or None if the
+    call returns it; `wrong(tensor)` returns what is wrong with a result, or None."""
 
     def __init__(self, name, candidates, result, wrong, fill=float("nan")):
         self.name, self.candidates, self.result, self.wrong, self.fill = name, candidates, result, wrong, fill
 
 
 class Results:
-    """Rows, on disk after each of them."""
+    """The rows of a table, which are written to disk after each row."""
 
     def __init__(self, path):
         self.path, self.rows, self.card, self.started = path, [], timing.card(), time.time()
@@ -36,7 +36,7 @@ def first_line(e):
 
 
 def far_from(expected, most):
-    """A `wrong` for Contestant: the relative error of the whole is `most` at most."""
+    """Returns a `wrong` for Contestant that accepts a relative error of at most `most`, over the whole tensor."""
     size = expected.norm()
 
     def wrong(result):
@@ -46,7 +46,7 @@ def far_from(expected, most):
 
 
 def _ready(contestant):
-    """({label: call}, {label: why not}) of a contestant's candidates."""
+    """Returns ({label: call}, {label: reason}) of the candidates that work, and of those that do not."""
     calls, errors = {}, {}
     for label, make in contestant.candidates.items():
         try:
@@ -66,7 +66,8 @@ def _ready(contestant):
 
 
 def _trial(ready):
-    """Each contestant's quickest: {name: (label, call, {label: ms})}. Those that a first trial does not tell apart have a second."""
+    """Returns the fastest candidate of each contestant: {name: (label, call, {label: ms})}. Candidates with similar times are timed
+    again."""
     flat = {(name, label): call for name, calls in ready.items() if len(calls) > 1 for label, call in calls.items()}
     times = timing.side_by_side(flat, rounds=3, repeats=5)
     least = {name: min(ms for (who, _), ms in times.items() if who == name) for name, _ in times}
@@ -82,7 +83,8 @@ def _trial(ready):
 
 
 def run(results, group, work, unit, amount, contestants, base, rounds, repeats):
-    """`amount` by milliseconds is a rate in `unit`. Prints a line with every contestant's rate and, of ours, its part of `base`'s."""
+    """Measures all contestants and adds a row to the results. `amount` divided by milliseconds is a rate in `unit`. Prints every
+    contestant's rate, and the ratio of neso's rate to that of `base`."""
     started, ready, errors = time.time(), {}, {}
     for c in contestants:
         ready[c.name], errors[c.name] = _ready(c)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What the emulator counts beside what Nsight Compute measures on this GPU, kernel by kernel.
+"""counts.py: compares the emulator's counts with Nsight Compute's measurements on this GPU, kernel by kernel.
 
     python3 bench/peers/counts.py OUT_FOLDER [NESO [KERNEL...]]
 
-A KERNEL is one of bench/programs/counts.py, without its count_. Fails where sectors, wavefronts, conflicts, tensor instructions or
-barriers differ by more than 2 %; stmatrix is left out of the wavefronts, and instructions are only shown, since SASS is not PTX.
-Prints the table of runtime/devices/emulator/README.md at its end. Everything that ncu printed is left in OUT_FOLDER. It takes SECONDS at most.
+A KERNEL is one of bench/programs/counts.py, without the prefix count_. The script fails if sectors, wavefronts, conflicts, tensor
+instructions or barriers differ by more than 2 %. Wavefronts of stmatrix do not count, and instructions are only shown, since SASS is not
+PTX. At its end it prints the table of runtime/devices/emulator/README.md. OUT_FOLDER keeps the output of ncu. It takes at most SECONDS.
 """
 import csv
 import glob
@@ -80,12 +80,12 @@ def number(text):
 
 
 def tables(text):
-    """CSV tables in what ncu prints; lines that begin with == are its messages."""
+    """Returns the CSV tables in ncu's output, without its messages, which begin with "=="."""
     return list(csv.reader(line for line in text.splitlines() if line.strip() and not line.startswith("==")))
 
 
 def known_metrics(ncu, out):
-    """Those of ROWS that this ncu has for this GPU; where it does not say, all."""
+    """Returns the metrics of ROWS that this ncu has for this GPU; all of them if ncu lists none."""
     listed = set(re.findall(r"^\s*(\w+__\w+)", run([ncu, "--query-metrics"], os.path.join(out, "metrics.txt"), may_fail=True), re.M))
     asked = {m for _, _, ways, _ in ROWS for names in ways for m in names if not m.startswith("sass:")}
     unknown = {m for m in asked if listed and m.split(".")[0] not in listed}
@@ -128,7 +128,8 @@ def measured(ncu, neso, out, chosen):
 
 
 def add_sass(ncu, report, out, kernels):
-    """How often each opcode was executed, by the source page: a table of SASS for each kernel, in the order of the launches."""
+    """Adds how often each opcode was executed, from the source page, which has a table of SASS for each kernel in the order of
+    launches."""
     name, columns = None, None
     order = iter(kernels)
     for row in tables(run([ncu, "--import", report, "--page", "source", "--csv", "--print-source", "sass"],
@@ -150,7 +151,7 @@ def add_sass(ncu, report, out, kernels):
 
 
 def ncu_value(k, ways):
-    """By the first way of which anything is known; an opcode that is not listed was not executed."""
+    """Returns the value by the first way for which ncu has data; an opcode that is not listed was not executed."""
     for names in ways:
         values = [k.get(n, 0 if n.startswith("sass:") and k.get("sass") else None) for n in names]
         known = [v for v in values if v is not None]
@@ -160,7 +161,7 @@ def ncu_value(k, ways):
 
 
 def print_table(rows):
-    """As it stands in runtime/devices/emulator/README.md."""
+    """Prints the table in the form of runtime/devices/emulator/README.md."""
     print("\n| kernel | what | emulator | ncu | emulator / ncu |\n| --- | --- | --- | --- | --- |")
     for r in rows:
         ratio = "?" if r["ncu"] is None else "1" if r["ncu"] == r["emulator"] else f"{r['emulator'] / r['ncu']:.3f}" if r["ncu"] else "-"

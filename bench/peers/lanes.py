@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Kernels of rows and lanes (bench/programs/rows.py) under neso, Triton and PyTorch, beside a device copy of as many bytes.
+"""lanes.py: measures kernels of rows and lanes (bench/programs/rows.py) under neso, Triton and PyTorch, and a device copy of as many bytes.
 
-    python3 bench/peers/lanes.py OUT.json [WORD...]      on the GPU: those whose names contain a WORD, else all; report.py makes the table
+    python3 bench/peers/lanes.py OUT.json [WORD...]      on the GPU: the kernels whose names contain a WORD, or all; report.py makes the table
     python3 -m neso --device interpreter bench/peers/lanes.py check [WORD...]     small sizes, on the CPU: are the results right?
 
-VARIANTS="skip=l2_prefetch;params=cta_registers=96" adds contestants: neso without a pass, with another threshold, where its PTX differs.
+VARIANTS="skip=l2_prefetch;params=cta_registers=96" adds contestants: neso without a pass, or with another threshold, if that changes its PTX.
 """
 import os
 import sys
@@ -47,7 +47,7 @@ def in_order(calls):
 
 
 def ours_of(ours, case, warps, options):
-    """What makes the call, and the kernels to come."""
+    """Returns the function that makes neso's call, and its kernels, which are still being compiled."""
     futures = []
     for at, (kernel, grid, args, constants, tried) in enumerate(case.launches):
         signature, values = compiling.specialize(args)
@@ -57,7 +57,7 @@ def ours_of(ours, case, warps, options):
 
 
 def variants():
-    """{contestant: compile options}"""
+    """Returns {contestant: compile options} for the variants."""
     found = {"neso": {}}
     for text in filter(None, os.environ.get("VARIANTS", "").split(";")):
         found["neso " + text] = dict([text.split("=", 1)])
@@ -65,7 +65,7 @@ def variants():
 
 
 def candidates_of(ours, case, options):
-    """{label: what makes the call} of a variant; empty if its PTX is that of the plain compiler."""
+    """Returns {label: function that makes the call} for a variant; empty if its PTX equals that of the plain compiler."""
     made, differs = {}, not options
     for w in case.launches[0][4]:
         make, futures = ours_of(ours, case, w, options)
@@ -82,7 +82,7 @@ def triton_of(case, warps):
 
 
 def jobs_of(case):
-    """For Triton's compiler."""
+    """Returns the case's kernels as jobs for Triton's compiler."""
     return [("rows", kernel.__name__, compiling.for_triton(args) + constants, {}, {"num_warps": w})
             for at, (kernel, _, args, constants, tried) in enumerate(case.launches) for w in (tried if at == 0 else tried[:1])]
 
@@ -126,7 +126,7 @@ def measure(path, words):
             continue
         try:
             row(results, ours, name, make(*sizes))
-        except Exception as e:  # the other rows go on
+        except Exception as e:  # the other rows continue
             print(f"{name}: {contest.first_line(e)}", flush=True)
             results.add({"group": "rows", "work": name, "who": "neso", "unit": "", "errors": {"": contest.first_line(e)}})
         torch.cuda.empty_cache()

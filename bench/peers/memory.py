@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Row-wise kernels and vector add as they are measured: the arguments, what PyTorch does, what is right.
+"""memory.py: defines the measurements of row-wise kernels and vector add: arguments, PyTorch's calls, expected results.
 
-Bandwidth counts each input read once and each output written once, as does the copy beside it. Each has num_warps to try.
+Bandwidth counts each input once and each output once, also for the copy. Each kernel has several values of num_warps to try.
 """
 import torch
 
@@ -12,7 +12,7 @@ EPS = 1e-5
 
 
 class Work:
-    """One row of the table: `signature` is neso's, `args` are the tensors and numbers of both."""
+    """A row of the table: `signature` is neso's; `args` are the tensors and numbers for both compilers."""
 
     def __init__(self, name, kernel, signature, args, constants, grid, nbytes, warps, torch_call, check):
         self.name, self.kernel, self.signature, self.args, self.constants = name, kernel, signature, args, constants
@@ -24,7 +24,7 @@ def up_to_power(n):
 
 
 def candidates(block, least, most):
-    """Warps that give each thread from `least` to `most` elements."""
+    """Returns the numbers of warps that give each thread from `least` to `most` elements."""
     return [w for w in (1, 2, 4, 8, 16, 32) if least <= block // (32 * w) <= most]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Matrix products beside cuBLAS (through PyTorch), Triton, and PTX written by hand."""
+"""products.py: measures matrix products under neso, cuBLAS (by PyTorch), Triton, and in hand-written PTX."""
 import functools
 
 import compiling
@@ -10,11 +10,11 @@ import torch
 import triton
 from contest import Contestant, far_from, run
 
-# BLOCK_M, BLOCK_N, BLOCK_K in elements of 16 bits, warps, stages, GROUP_M: what neso and Triton both try
+# BLOCK_M, BLOCK_N, BLOCK_K in elements of 16 bits, warps, stages, GROUP_M: the configurations that neso and Triton both try
 CONFIGS = [(128, 256, 64, 8, 3, 8), (128, 256, 64, 8, 4, 8), (256, 128, 64, 8, 3, 8), (128, 128, 64, 8, 4, 8), (128, 128, 64, 4, 4, 8),
            (64, 128, 64, 4, 8, 8), (64, 256, 64, 4, 4, 8), (128, 256, 64, 8, 3, 16)]
 LARGE = CONFIGS[:4]
-# The persistent one: the same, then is the loop flattened, does C leave in halves
+# The persistent kernel: the same, then whether the loop is flattened, and whether C is stored in two halves
 PERSISTENT = [(128, 256, 64, 8, 3, 8, True, False), (128, 256, 64, 8, 4, 8, True, True), (128, 256, 64, 8, 3, 8, False, False),
               (128, 128, 64, 4, 4, 8, True, False), (64, 128, 64, 4, 6, 8, True, False)]
 ANNOUNCED_N = (1024, 2048, 4096, 8192, 16384)
@@ -28,7 +28,7 @@ def label(config):
 
 
 def tiled(config, m, n, bits=16):
-    """Constants by name, options, and the grid, in which program ids are as the announcement groups them."""
+    """Returns constants by name, options, and the grid, in which program ids are grouped as in the announcement."""
     block_m, block_n, block_k, warps, stages, group = config[:6]
     group = min(group, n // block_n)
     grid = (m // block_m * group, n // block_n // group)
@@ -41,14 +41,14 @@ def strides(*matrices):
 
 
 def signature_of(args, more, config, m, n, bits=16):
-    """`more`: constants behind the tiling's, as signature text."""
+    """Returns neso's signature; `more` has the entries after the constants of the tiling."""
     constants, choices, grid = tiled(config, m, n, bits)
     signature, values = compiling.specialize(args)
     return ", ".join([signature] + [str(c) for c in constants.values()] + more), choices, grid, values
 
 
 def ours_of(ours, source, name, args, more, config, m, n, bits=16, **options):
-    """A candidate of neso's; its kernel begins to compile now."""
+    """Returns a candidate of neso, and starts to compile its kernel."""
     signature, choices, grid, values = signature_of(args, more, config, m, n, bits)
     future = ours.start(source, name, signature, **choices, **options)
     return lambda: future.result().bind(grid, *values)
@@ -84,7 +84,7 @@ def triton_persistent(a, b, c, config, n):
 
 
 def announced_jobs(kinds=("fp16", "bf16")):
-    """For Triton's compiler. Only in the grouping do kernels of different n differ."""
+    """Returns the kernels as jobs for Triton's compiler. Kernels for different n differ only in the grouping."""
     jobs = []
     for kind in kinds:
         for config in CONFIGS:
@@ -105,7 +105,7 @@ def mma_jobs():
 
 
 def announced_row(results, ours, group, kind, n, **options):
-    """`options` are neso's."""
+    """Measures a row of the announcement's matmul; `options` are neso's compile options."""
     dtype = torch.float16 if kind == "fp16" else torch.bfloat16
     a, b = random_pair(n, dtype)
     c = torch.empty(n, n, device="cuda", dtype=dtype)
@@ -127,11 +127,11 @@ def announced_rows():
 
 
 def mma_rows():
-    """On the way of the GPUs before Hopper; Triton takes it where TRITON_OVERRIDE_ARCH=sm80 is set."""
+    """Measures products with mma.sync, as on GPUs before Hopper; Triton does so if TRITON_OVERRIDE_ARCH=sm80 is set."""
     return [(functools.partial(announced_row, target=b"sm_80"), "mma", "fp16", 4096)]
 
 
-# -- other layouts and epilogues, beside cuBLAS's plain NN --
+# -- other layouts and epilogues, compared with cuBLAS's product of row-major matrices --
 
 LAYOUTS = {"NT": (False, True), "TN": (True, False), "TT": (True, True)}
 
@@ -221,7 +221,7 @@ def decode_of(ours, x, w, y, part, count, m, n, k, config):
     future = ours.start("decode", "decode", signature, num_warps=warps, num_stages=stages)
 
     def make():
-        count.zero_()  # whatever a candidate before this one left
+        count.zero_()  # an earlier candidate may have left other contents
         return future.result().bind((n // block_n, split), *values)
     return make
 

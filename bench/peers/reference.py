@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A matmul in PTX written by hand for Hopper (tests/ptx/matmul_sm90a.ptx), launched through the driver: row-major, two CTAs a
-cluster, as many clusters as fit at once. It is of fp16, and becomes one of bf16 by two instructions' types."""
+"""reference.py: launches the hand-written matmul for Hopper (tests/ptx/matmul_sm90a.ptx) through the driver: row-major, clusters of two
+CTAs, as many clusters as fit on the GPU at once. The PTX computes in fp16; for bf16, reference.py changes the types of two instructions."""
 import ctypes as ct
 import os
 
@@ -29,7 +29,7 @@ class _Map(ct.Structure):
 
 
 class Reference:
-    """Needs a CUDA context that is current: torch's."""
+    """The hand-written matmul. It needs a current CUDA context, such as torch's."""
 
     def __init__(self, is_bf16=False):
         self.type = BFLOAT16 if is_bf16 else FLOAT16

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Kernels of rows and lanes (bench/programs/rows.py) as they are measured: arguments, grids, what PyTorch has for them, what is right.
+"""rowcases.py: defines the measurements of kernels of rows and lanes (bench/programs/rows.py): arguments, grids, PyTorch's calls,
+expected results.
 
-A case's bytes are its inputs and outputs, each counted once. Sizes are those of a measurement and those of a check on the CPU.
+A case's bytes are its inputs and outputs, each counted once. Each case has sizes for a measurement, and sizes for a check on the CPU.
 """
 import math
 
@@ -11,14 +12,15 @@ import torch.nn.functional as F
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 EPS = 1e-5
-PROGRAMS = 528  # of kernels whose programs take many rows: four for each multiprocessor of an H200
+PROGRAMS = 528  # the grid of kernels whose programs compute many rows: four programs for each multiprocessor of an H200
 f16, bf16, f32, i8, i32, i64, fp8 = (torch.float16, torch.bfloat16, torch.float32, torch.int8, torch.int32, torch.int64,
                                      torch.float8_e4m3fn)
 
 
 class Case:
-    """`launches`: [(kernel, grid, arguments, constants, warps to try)], of which all but the first try one number of warps. `outputs`:
-    tensors, compared with `expected()`, or with `torch_call()`'s results; `fill`: what outputs hold before a checked call."""
+    """A measured case. `launches` is [(kernel, grid, arguments, constants, numbers of warps to try)], where only the first launch tries
+    several numbers of warps. `outputs` are tensors that are compared with `expected()`, or else with the results of `torch_call()`;
+    `fill` is the contents of outputs before a checked call."""
 
     def __init__(self, launches, outputs, torch_call, inputs, expected=None, tolerance=None, fill=float("nan"), zero=(), judge=None):
         self.launches, self.outputs, self.torch_call, self.expected = launches, outputs, torch_call, expected or torch_call
@@ -36,7 +38,7 @@ class Case:
             t.zero_()
 
     def wrong(self):
-        """What is wrong with the outputs, or None."""
+        """Returns what is wrong with the outputs, or None."""
         if self.judge:
             return self.judge()
         self.want = expected = self.expected() if self.want is None else self.want
@@ -73,7 +75,7 @@ def cdiv(a, b):
 
 
 def by_row(kernel, args, m, n, more=()):
-    """A launch in which a program has a row."""
+    """Returns a launch in which each program computes one row."""
     block = block_of(n)
     return (kernel, (m,), [*args, n, *more], [block], warps_for(block))
 
@@ -344,7 +346,7 @@ def leaky_where(n, dtype):
 
 
 def strided(m, n, dtype, step):
-    """`step` 2: every second column; 0: columns of a matrix of n rows."""
+    """Makes a case with strided inputs: with `step` 2 every second column; with 0 the columns of a matrix of n rows."""
     x = random(n, m, dtype=dtype).t() if step == 0 else random(m, n * step, dtype=dtype)[:, ::step]
     y = empty(n, m, dtype=dtype).t() if step == 0 else empty(m, n, dtype=dtype)
     case = Case([(rows.strided, (cdiv(m, 32), cdiv(n, 64)), [x, y, m, n, *x.stride(), *y.stride()], [32, 64], [4, 8])], [y],
@@ -579,7 +581,7 @@ def delta_rule_backward(heads, steps, size, columns):
     return case
 
 
-# what makes a case, the sizes that are measured, those that are checked on the CPU
+# the function that makes a case, the sizes to measure, the sizes to check on the CPU
 CASES = [
     (softmax, (4096, 1024, f32), (3, 100, f32)),
     (softmax, (4096, 4096, f32), None),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Row-wise kernels and vector add beside a device copy of the same bytes, PyTorch, and Triton on the same source."""
+"""rowwise.py: measures row-wise kernels and vector add under neso, Triton (on the same source) and PyTorch, and a device copy."""
 import compiling
 import kernels
 import memory
@@ -9,7 +9,7 @@ LOOPS = [(2048, 4, 1), (2048, 4, 3), (2048, 8, 3), (1024, 4, 3)]  # BLOCK_SIZE, 
 
 
 def choices(work):
-    """(constants, warps, stages) that both try; without a loop stages change nothing."""
+    """Returns the (constants, warps, stages) that both compilers try; stages have no effect in kernels without a loop."""
     tried = [(work.constants, w, 3) for w in work.warps]
     if work.kernel == "layer_norm":
         tried += [((block,), w, s) for block, w, s in LOOPS if block < work.constants[0]]
@@ -22,7 +22,7 @@ def label(choice):
 
 
 def jobs(group):
-    """For Triton's compiler."""
+    """Returns the group's kernels as jobs for Triton's compiler."""
     found = []
     for name in GROUPS[group]:
         make, sizes = memory.WORKS[name]

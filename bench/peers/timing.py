@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Timing of GPU work side by side in one process.
+"""timing.py: times GPU work of several contestants side by side in one process.
 
-Each timed call follows a flush of the L2 cache and has its own pair of events; rounds go through all contestants in an order
-drawn anew, since a block inherits the clock that its predecessor left. Short calls are queued behind a kernel that only waits,
-so that what Python takes to launch them is not in the time. The result is the median over rounds of each round's median.
+Each timed call follows a flush of the L2 cache and has its own pair of events. Each round has all contestants in a new random order, since
+a block starts with the clock rate that its predecessor left. Short calls are queued behind a kernel that only waits, so that the times
+exclude the time that Python takes to launch them. The result is the median over rounds of each round's median.
 """
 import datetime
 import os
@@ -42,7 +42,7 @@ def _median_ms(call, repeats, is_short=True):
 
 
 def side_by_side(calls, rounds=9, repeats=12):
-    """{name: call} to {name: median milliseconds}."""
+    """Returns {name: median milliseconds} for {name: call}."""
     is_short = {name: _median_ms(call, 3) < SHORT_MS for name, call in calls.items()}
     times = {name: [] for name in calls}
     for _ in range(rounds):
@@ -59,7 +59,7 @@ def _output(*command):
 
 
 def card():
-    """What a file of results begins with."""
+    """Returns a description of the GPU, with which a file of results begins."""
     here = os.path.dirname(os.path.abspath(__file__))
     return {"device": torch.cuda.get_device_name(0),
             "driver": _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"), "torch": torch.__version__,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What people's kernels (bench/programs/users.py) take under neso and under Triton, in turns.
+"""users.py: times kernels in the style of users (bench/programs/users.py) under neso and under Triton, alternately.
 
     python3 bench/peers/users.py OUT.txt [NESO]
 
-Each runs ROUNDS times, in a process of its own; the least of its medians counts. Prints a table, also to OUT.txt.
+Each compiler runs ROUNDS times, each time in a new process; the smallest of its medians counts. The script prints a table, also to OUT.txt.
 """
 import os
 import re

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What each transformation is worth: the same kernel with it left out, in one run, all alternately.
+"""worth.py: measures the gain of each transformation: the same kernel without it, all forms alternately in one run.
 
     python3 bench/peers/worth.py [OUT.json]
 
-The announcement's matmul in fp16 at n = 4096, plain and with bias + GELU, and rows of softmax, layer norm and RMS norm, in neso's usual
-form, then without passes, then as PTX for sm_80. A pass that others build on takes them along. Vectors are no pass's that could be
-left out: without a promise of alignment (`:16`) each access has one element. A form whose PTX is that of `all` is not timed: it says so.
+The kernels are the announcement's matmul in fp16 at n = 4096, plain and with bias + GELU, and softmax, layer norm and RMS norm by rows: in
+neso's usual form, then without single passes, then as PTX for sm_80. Without a pass, passes that need its result have no effect either. No
+pass alone makes vector accesses, so that form drops the promises of alignment (`:16`): each access then has one element. A form whose PTX
+equals that of `all` is not timed, which the table shows.
 """
 import os
 import sys
@@ -54,12 +55,12 @@ def encoded(options):
 
 
 def promised(signature, options):
-    """The signature, without promises of multiples where the form has none."""
+    """Returns the signature, without promises of multiples if the form has none."""
     return signature.replace(":16", options["promises"]) if "promises" in options else signature
 
 
 def differing(ours, forms, source, kernel, signatures):
-    """The forms that compile to something else than `all`; `signatures`: (signature, choices)."""
+    """Returns the forms whose PTX differs from that of `all`; `signatures` is a list of (signature, choices)."""
     def texts(options):
         found = []
         for signature, choices in signatures:

@@ -1,9 +1,9 @@
-"""The announcement's three kernels, a launch or two of each: bench/baselines/announced.txt has what they cost in the emulator.
+"""announced.py: launches the announcement's three kernels once or twice; bench/baselines/announced.txt has their costs in the emulator.
 
     neso bench bench/programs/announced.py --counts --baseline bench/baselines/announced.txt
 
-fails where a count has risen over what the file has, or over a bound here, and says in which kernel, at which line. Who makes them cost
-less, or more with a reason, writes the file anew with --record."""
+fails if a count is higher than in the file, or exceeds a bound in this program, and names the kernel and line. A change that lowers the
+costs, or raises them for a good reason, must write a new file with --record."""
 import torch
 import triton
 import triton.language as tl

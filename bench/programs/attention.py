@@ -1,5 +1,5 @@
-# Attention forward as the sixth tutorial of Triton computes it: where it is causal, a loop over the blocks left of the diagonal, then one over
-# the blocks on the diagonal with a mask; scores stay unscaled until the maximum is known. Rows of all heads lie one behind the other.
+# Attention forward as in Triton's sixth tutorial. If it is causal, a loop computes the blocks left of the diagonal, and a second one, with a
+# mask, the blocks on the diagonal. Scores are scaled only when the maximum is known. The rows of all heads follow each other in memory.
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""One launch of each of four kernels, whose costs are counted: in the emulator by `neso run --counts`, on a GPU by Nsight Compute."""
+"""counts.py: launches each of four kernels once. `neso run --counts` counts their costs in the emulator, Nsight Compute on a GPU."""
 import torch
 import triton
 import triton.language as tl

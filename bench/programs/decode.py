@@ -1,9 +1,9 @@
-"""Y = X W for a few rows X: every weight is read once, so all that counts is to keep as many reads under way as memory takes.
+"""decode.py: computes Y = X W for a few rows X. Every weight is read once, so the speed depends on the number of reads in flight.
 
-The product is computed transposed: weights are the M side of the tensor cores' instructions, which they fill, and the few rows
-its N side, 16 wide at least. Where the columns alone are too few programs, SPLIT_K programs share a column block: each leaves
-its part of the sum in PART, and the last to arrive, as COUNT tells, adds them up in the order of the splits and leaves COUNT
-at 0 for the next launch. N is a multiple of BLOCK_N, and K of SPLIT_K * BLOCK_K.
+The product is computed transposed: weights are the M side of the tensor cores' instructions, and the few rows the N side, at least 16 wide.
+If the column blocks alone give too few programs, SPLIT_K programs share a column block: each stores its part of the sum in PART, and the
+last one, which COUNT identifies, adds the parts in the order of the splits and resets COUNT to 0 for the next launch. N is a multiple of
+BLOCK_N, and K of SPLIT_K * BLOCK_K.
 """
 import triton
 import triton.language as tl
@@ -55,7 +55,7 @@ def decode_row(X, W, Y, N, K, stride_wn, BLOCK_N: tl.constexpr, BLOCK_K: tl.cons
 
 
 def main():
-    """Small shapes against torch.matmul, on whatever device runs this."""
+    """Compares small shapes with torch.matmul, on any device."""
     import torch
     torch.manual_seed(0)
     for m, n, k, split, transposed in [(1, 128, 256, 1, True), (8, 128, 512, 4, True), (16, 64, 256, 2, False), (64, 128, 256, 1, False)]:
@@ -64,7 +64,7 @@ def main():
         y, part = torch.empty((m, n), device='cuda', dtype=torch.float16), torch.empty((split, m, n), device='cuda')
         count = torch.zeros(n // 64, device='cuda', dtype=torch.int32)
         strides = (1, k) if transposed else (n, 1)
-        for _ in range(2):  # the second launch finds COUNT as the first left it
+        for _ in range(2):  # the second launch uses COUNT as the first one has left it
             decode[(n // 64, split)](x, w, y, part, count, m, n, k, k, strides[0], strides[1], BLOCK_M=max(16, m), BLOCK_N=64,
                                      BLOCK_K=64, SPLIT_K=split, num_warps=4, num_stages=3)
         expected = torch.matmul(x.to(torch.float32), (w.T if transposed else w).to(torch.float32))

@@ -1,5 +1,5 @@
-"""Forty calls for `neso bench` to judge: twenty that compute and twenty that copy, all large enough that a change of work is
-one of time. FACTOR=1.03 gives each 3 % more to do, by the same PTX: `tests/gpu.sh gate` asks for the verdicts."""
+"""gate.py: makes forty calls for `neso bench` to judge: twenty that compute and twenty that copy, all so large that their times are
+proportional to their work. FACTOR=1.03 gives each call 3 % more work with the same PTX; `tests/gpu.sh gate` checks the verdicts."""
 import os
 import torch
 import triton

@@ -1,4 +1,4 @@
-"""The kernels that the benches measure, in a file that neso and the original Triton both read."""
+"""kernels.py: defines kernels that the benches measure; neso and the original Triton both read this file."""
 import triton
 import triton.language as tl
 

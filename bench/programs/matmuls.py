@@ -1,4 +1,4 @@
-"""The announcement's matmul with other types and epilogues, and a persistent one with tensor descriptors for Triton to run."""
+"""matmuls.py: defines the announcement's matmul with other types and epilogues, and a persistent matmul with tensor descriptors for Triton."""
 import triton
 import triton.language as tl
 
@@ -63,7 +63,7 @@ def persistent_matmul(A, B, C, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.const
 
 
 def main():
-    """Small shapes against torch.matmul, on whatever device runs this: every layout, epilogue and type of the bench."""
+    """Compares small shapes with torch.matmul, on any device: every layout, epilogue and type of the bench."""
     import torch
     torch.manual_seed(0)
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, device='cuda', dtype=torch.int8))

@@ -1,4 +1,4 @@
-"""Kernels of rows and lanes, without dots: what bench/peers/rows.py measures, written from the algorithms. Rows are contiguous, of n columns."""
+"""rows.py: defines kernels of rows and lanes, without dots, which bench/peers/lanes.py measures. Rows are contiguous and have n columns."""
 import triton
 import triton.language as tl
 from triton.language.extra import libdevice
@@ -194,7 +194,7 @@ def sum_of_parts(PW, PB, DW, DB, parts, n, ROWS: tl.constexpr, COLUMNS: tl.const
 
 @triton.jit
 def layer_norm_backward_by_parts(DY, X, W, MEAN, RSTD, DX, PW, PB, rows, n, BLOCK: tl.constexpr):
-    # program p takes rows p, p + programs, ...; its sums stay in registers
+    # program p computes rows p, p + programs, ...; its sums stay in registers
     i = tl.arange(0, BLOCK)
     mask = i < n
     w = tl.load(W + i, mask=mask, other=0.0).to(tl.float32)

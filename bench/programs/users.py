@@ -1,5 +1,5 @@
-"""Kernels as people write them, with the tiles and warps that people give them: what each takes. Products, attention, quantized weights,
-losses. Runs under neso and under Triton (bench/peers/users.py); results are checked by tests/programs, not here."""
+"""users.py: times kernels as users write them, with typical tiles and warps: products, attention, quantized weights, losses. It runs under
+neso and under Triton (bench/peers/users.py). tests/programs checks the results of such kernels, this file does not."""
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""lsp.py NESO: a client that talks to `neso lsp` as an editor does, and checks what it answers."""
+"""lsp.py NESO: sends requests to `neso lsp` as an editor does, and checks the answers."""
 import json
 import subprocess
 import sys
@@ -69,7 +69,7 @@ def check(good, what):
 
 
 def place(text, word, at=0):
-    """The position inside of a word, in UTF-16; `at` counts its occurrences."""
+    """Returns the position inside occurrence `at` of a word, in UTF-16."""
     index = -1
     for _ in range(at + 1):
         index = text.index(word, index + 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""schema.py FILE SCHEMA: a validator for the part of JSON Schema that the schemas here use."""
+"""schema.py FILE SCHEMA: validates a JSON file, for the part of JSON Schema that neso's schemas use."""
 import json
 import sys
 

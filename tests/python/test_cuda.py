@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Launches on a GPU, whose driver is one without a GPU (tests/cli/driver/cuda.c) and whose torch is a stand-in: devices, streams, launches in C and
-by ctypes, failures. Nothing is computed."""
+"""test_cuda.py: tests launches on a GPU with a driver without a GPU (tests/cli/driver/cuda.c) and a stand-in for torch: devices, streams,
+launches in C and by ctypes, failures. Kernels compute nothing."""
 import glob
 import os
 import pickle
@@ -153,7 +153,7 @@ class CudaTest(unittest.TestCase):
             tuned[(1,)](t, t, t)
 
     def test_assembled_ahead(self):
-        """A kernel and its variant for small grids are loaded as ptxas, here a script, has assembled them."""
+        """ptxas, here a script, assembles a kernel and its variant for small grids before they are loaded."""
         with tempfile.TemporaryDirectory() as folder:
             ptxas = os.path.join(folder, "ptxas")
             with open(ptxas, "w") as f:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The extension tells launches apart as Triton does, and passes their values, hooks and errors on."""
+"""test_dispatch.py: tests that the extension distinguishes launches as Triton does, and handles their values, hooks and errors."""
 import collections
 import ctypes
 import gc
@@ -48,7 +48,7 @@ class Descriptor:
 
 
 class Function:
-    """A kernel f(x, n, a=2.5, B: constexpr = 8, p=None) whose launches are noted; each slow call compiles a kernel anew."""
+    """A kernel f(x, n, a=2.5, B: constexpr = 8, p=None) that records its launches; each slow call compiles a new kernel."""
     PLAN = bytes([0, ord("P"), 1, ord("i"), 2, ord("f")])
 
     def __init__(self, status=0, flags=bytes([0, 0, 0, 1, 0]), plan=PLAN):

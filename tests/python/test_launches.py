@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Kernels launched from Python on the CPU: what arguments become, what a kernel depends on, tuning, hooks, errors.
+"""test_launches.py: tests kernels that Python launches on the CPU: conversion of arguments, dependencies of a kernel, tuning, hooks, errors.
 
-Arrays are NumPy's where it is installed, else a stand-in that has data_ptr() and a dtype as torch's tensors do.
+Arrays are NumPy's if it is installed, else a stand-in that has data_ptr() and a dtype like torch's tensors.
 """
 import array
 import collections
@@ -28,7 +28,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 
 class Type:
-    """A dtype as torch's are: its name ends in the type's."""
+    """A dtype like torch's: its name ends in the type's name."""
     is_floating_point = True
 
     def __init__(self, name, code, itemsize):
@@ -241,7 +241,7 @@ class LaunchTest(unittest.TestCase):
             self.assertRaises(error, call)
 
     def test_words_of_triton(self):
-        """Programs search errors for Triton's words."""
+        """Messages contain the words for which programs search in Triton's errors."""
         x = Tensor([1] * 8, INT)
         for call, words in ((lambda: mixed_signs[(1,)](x), "Cannot use .* because they have different signedness"),
                             (lambda: third_axis[(1,)](x), "invalid axis 2")):
@@ -326,7 +326,7 @@ class LaunchTest(unittest.TestCase):
                          (kernel.asm["ptx"], 2, kernel.recipe.signature))
 
     def test_which_tensors_are_written(self):
-        """By the walk that torch makes over a kernel's IR."""
+        """The walk that torch makes over a kernel's IR finds the written tensors."""
         source = triton.compiler.ASTSource(scale, {"x_ptr": "*fp32", "y_ptr": "*fp32", "n": "i32", "by": "fp32", "BLOCK": "constexpr",
                                                    "add": "fp32"}, {"BLOCK": 64, "n": 2, "by": 2.0, "add": 0.0})
         target = triton.backends.compiler.GPUTarget("cuda", 90, 32)
@@ -401,7 +401,7 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual([y.values[2] for y in ys], [0, 6, 12, 18])
 
     def test_kernels_are_released(self):
-        """In whatever thread Python collects them, others compiling meanwhile."""
+        """Kernels are released in any thread in which Python collects them, also while other threads compile."""
         context = neso.Context("interpreter")
         text = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef f(x):\n    tl.store(x, 1)\n"
         kernels = [context.source("f.py", text).kernel("f", "*i32") for _ in range(20)]

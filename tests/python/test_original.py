@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Beside the original Triton, where it and torch are installed: a kernel that neso refuses runs there, and --check sees a difference."""
+"""test_original.py: tests the original Triton beside neso, if it and torch are installed: it runs a kernel that neso refuses, and --check
+finds a difference."""
 import os
 import sys
 import unittest

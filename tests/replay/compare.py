@@ -1,9 +1,9 @@
-"""compare.py: two memories that should agree, element by element.
+"""compare.py: compares two memories that should agree, element by element.
 
-Integers and what Triton did not write must be equal, NaN equals NaN. Floats may be apart by BOUND of their type times
-(|x| + the root mean square of what was written there, or of what it replaced): the order of sums, fused multiply-adds, approximate functions and
-the rounding of tensor cores are left open by the language. So is the order of atomic operations: a kernel that uses their
-results, as places to store to, may leave the same elements in another order (`same_elements`).
+Integers, and elements that Triton did not write, must be equal; NaN equals NaN. Floats may differ by BOUND of their type times (|x| + the
+root mean square of the written values, or of the values that they replaced), because the language does not define the order of sums, fused
+multiply-adds, approximate functions and the rounding of tensor cores. It does not define the order of atomic operations either: a kernel
+that uses their results as addresses of stores may write the same elements in another order (`same_elements`).
 """
 import numpy as np
 
@@ -35,7 +35,7 @@ def is_float(kind):
 
 
 def raw(data, kind):
-    """The elements as integers, and bytes left over."""
+    """Returns the elements as integers, and the remaining bytes."""
     size = {"bf16": 2, "fp8e4nv": 1, "fp8e5": 1}.get(kind) or int((INTEGERS.get(kind) or FLOATS.get(kind) or "u1")[1])
     whole = len(data) // size * size
     return np.frombuffer(data[:whole], dtype=f"u{size}"), data[whole:]
@@ -50,7 +50,7 @@ def decode(codes, kind):
 
 
 def bound_of(kind, kinds, has_dots):
-    """What an element may be off by, of a kernel whose tensors have these types: it may compute in the coarsest."""
+    """Returns the permitted error of an element, for a kernel whose tensors have these types: it may compute in the coarsest of them."""
     if kind not in BOUND:
         return 0
     return max([BOUND[k] for k in kinds if k in BOUND] + [BOUND[kind], BOUND_OF_DOTS if has_dots else 0])
@@ -62,7 +62,7 @@ def scale_of(values):
 
 
 def float_error(found, expected, kind, scale):
-    """The error of each element in units of |x| + scale; infinite where NaN or infinity differ."""
+    """Returns the error of each element in units of |x| + scale; it is infinite if NaN or infinity differ."""
     f, e = decode(found, kind), decode(expected, kind)
     with np.errstate(all="ignore"):
         size = np.abs(e) + scale
@@ -72,7 +72,7 @@ def float_error(found, expected, kind, scale):
 
 
 def excess(found, expected, before, kind, bound):
-    """The largest error in units of the bound; integers that differ: infinite."""
+    """Returns the largest error in units of the bound; it is infinite if integers differ."""
     difference = compare(found, expected, before, kind, bound)
     if not difference:
         return 0.0

@@ -1,7 +1,7 @@
-"""few_cases.py: a pytest plugin (-p few_cases) that takes of each test function a few of its cases, evenly chosen.
+"""few_cases.py: a pytest plugin (-p few_cases) that runs only a few cases of each test function, evenly chosen.
 
-CASES says how many (4), CASE_SECONDS how long one may take (30), SHARE which of several processes this is, "2/8": the
-files' functions are dealt out to them. With NO_COMPARE=1 the tests' own comparisons say nothing (standin.py).
+CASES is their number (4), CASE_SECONDS the time limit of a case (30). SHARE="2/8" is the second of eight processes, among which the test
+functions of the files are divided. With NO_COMPARE=1 the tests' own comparisons have no effect (standin.py).
 """
 import collections
 import os
@@ -47,6 +47,6 @@ def pytest_runtest_call(item):
 
 
 def pytest_runtest_logreport(report):
-    """What fails is said at once: the process may not live to print a summary."""
+    """Reports a failure at once, because the process may end before it prints a summary."""
     if report.failed:
         print(f"\nFAILED {report.nodeid}: {report.longreprtext.splitlines()[-1][:200]}", flush=True)

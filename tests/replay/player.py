@@ -1,9 +1,9 @@
-"""player.py: replays records through neso: a record's name on standard input, a verdict in JSON on standard output. "NAME ?"
-asks who is right where neso and Triton differ.
+"""player.py: replays records through neso. It reads a record's name on standard input, and writes a verdict in JSON to standard output.
+"NAME ?" asks who is right if neso and Triton differ.
 
-A record without memory gets made-up memory, of which neso's interpreter says what the first programs of the grid make.
-It runs in a process of its own: a launch that fails leaves a CUDA context useless, and one that hangs is killed by
-whoever started this (replay.py). It needs neso and numpy, not torch.
+A record without memory gets generated memory, and neso's interpreter computes the expected results of the grid's first programs. The player
+is a process of its own, because a failed launch makes a CUDA context useless, and replay.py must be able to kill a launch that hangs. It
+needs neso and numpy, not torch.
 """
 import json
 import os
@@ -19,14 +19,14 @@ import compare
 import neso
 import numpy as np
 
-GUARD = 4096  # bytes before and behind each storage that nobody may write
+GUARD = 4096  # bytes before and after each storage that no kernel may write
 ASSEMBLE_SECONDS = 120
 ARBITER_BYTES = 64 << 20
 PATTERN = bytes(range(1, 256)) * 17
 
 
 class Tight:
-    """A storage with nothing around it: the interpreter reports what goes beyond."""
+    """A storage with no other memory around it, so that the interpreter reports accesses beyond its ends."""
 
     def __init__(self, context, data):
         self.context, self.bytes, self.address = context, len(data), context.allocate(max(1, len(data)))
@@ -47,7 +47,7 @@ class Storage:
         context.write(self.head, PATTERN[:GUARD] + before + PATTERN[:GUARD])
 
     def read(self):
-        """What is in it, and whether something wrote around it."""
+        """Returns the contents, and whether the launch has written outside of the storage."""
         data = self.context.read(self.head, self.bytes + 2 * GUARD)
         clean = data[:GUARD] == PATTERN[:GUARD] and data[GUARD + self.bytes:] == PATTERN[:GUARD]
         return data[GUARD:GUARD + self.bytes], clean
@@ -64,7 +64,7 @@ def options_of(record):
 
 
 def first_line(message):
-    """The first error, and where it comes from: file:line:column, message, [tag]."""
+    """Returns the first error of a message: file:line:column, text, [tag]."""
     errors = [line for line in message.splitlines() if "error" in line]
     return (errors or message.splitlines() or ["?"])[0].strip()
 
@@ -99,7 +99,7 @@ def read_memory(folder, record):
 
 
 def made_up(record):
-    """Memory for a record that came without: normal floats, small integers. Always the same for the same record."""
+    """Generates memory for a record that has none: ordinary floats and small integers, the same for every run."""
     random = np.random.default_rng(int(record["id"][:8], 16))
     return [made_up_elements(random, s["type"], s["bytes"]) for s in record["storages"]]
 
@@ -119,7 +119,7 @@ def made_up_elements(random, kind, nbytes):
 
 
 def interpret(record, before):
-    """What neso's interpreter leaves in the memory."""
+    """Returns the memory after neso's interpreter has run the record's programs."""
     context = neso.Context("interpreter")
     storages = [Tight(context, data) for data in before]
     build(context, record, None)[record["grid"]](*values_of(record, storages))
@@ -138,7 +138,7 @@ WORDS = ((r"\bfloat32\b", "fp32"), (r"\bfloat16\b", "fp16"), (r"\bbfloat16\b", "
 
 
 def kinds_of(record):
-    """The types that a kernel computes in, as far as its tensors and its words say."""
+    """Returns the types in which a kernel computes, as far as its tensors and its text show them."""
     return {s["type"] for s in record["storages"]} | {kind for word, kind in WORDS if mentions(record, word)}
 
 
@@ -163,7 +163,7 @@ def build(context, record, target):
 
 
 def assemble(ptx, target):
-    """What ptxas says against the text, or None."""
+    """Assembles the PTX; returns ptxas's error message, or None."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "kernel.ptx")
         with open(path, "w") as f:
@@ -177,7 +177,7 @@ def assemble(ptx, target):
 
 
 def play(context, device, folder, record, say):
-    """The verdict on one record: a dictionary."""
+    """Returns the verdict on one record, a dictionary."""
     if (record["options"].get("num_ctas") or 1) > 1:
         return {"verdict": "left out", "detail": "num_ctas > 1"}
     say("compile")
@@ -233,10 +233,10 @@ def judge(folder, record, storages, before, after, varied):
     return {"verdict": "equal", "detail": "" if any(a != b for a, b in zip(after, before)) else "nothing was written"}
 
 
-# -- who is right --
+# -- which of two different results is right --
 
 def arbitrate(folder, record):
-    """Of a record that differs: whether the program is at fault, or who is nearer to neso's interpreter."""
+    """For a record whose results differ, returns whether the program is at fault, or which compiler is nearer to neso's interpreter."""
     if not os.path.exists(os.path.join(folder, record["id"] + ".bin")):
         return {}  # the interpreter was the reference already
     before, after, _ = read_memory(folder, record)

@@ -1,4 +1,4 @@
-"""recorder.py: each distinct specialization that a program launches, written down with the memory before and after.
+"""recorder.py: records each distinct specialization that a program launches, with the memory before and after the launch.
 
 Triton compiles a specialization when it is launched for the first time (JITFunction._do_compile): there the tensors are
 copied to the host, and once more when the launch is done. A record is NAME.json (source, signature, constants, options,
@@ -33,11 +33,11 @@ ROOM = 2 << 30  # bytes left free where records are written
 
 
 class Skip(Exception):
-    """Why a launch is not recorded."""
+    """The reason why a launch is not recorded."""
 
 
 class Memory:
-    """The storages below the tensors of one launch."""
+    """The storages of the tensors of one launch."""
 
     def __init__(self, limit):
         self.limit, self.bytes = limit, 0
@@ -45,7 +45,7 @@ class Memory:
         self.numbers = {}   # address to number
 
     def place(self, tensor):
-        """{"storage": number, "offset": bytes} of a tensor's first element."""
+        """Returns {"storage": number, "offset": bytes} of a tensor's first element."""
         holder = tensor if hasattr(tensor, "untyped_storage") else tensor.base
         storage = holder.untyped_storage()
         address = storage.data_ptr()
@@ -80,7 +80,7 @@ def driver():
 
 
 def holds_addresses(storage, data):
-    """Are numbers among the first ones addresses of the GPU's? What they point to is in no record."""
+    """Do the first numbers contain addresses of GPU memory? A record does not have the memory at these addresses."""
     if storage.device.type != "cuda" or len(data) % 8:
         return False
     base, size = ctypes.c_uint64(), ctypes.c_size_t()
@@ -107,7 +107,7 @@ def write_bytes(storage, data):
 
 
 def type_of(dtype):
-    """A torch type's name, or that of a triton one that a tensor is reinterpreted as."""
+    """Returns the name of a torch type, or of the triton type as which a tensor is reinterpreted."""
     return TYPES.get(dtype) or {"int1": "bool"}.get(getattr(dtype, "name", ""), getattr(dtype, "name", "u8")).replace("int", "i")
 
 
@@ -143,7 +143,7 @@ class Recorder:
         JITFunction.run, JITFunction._do_compile = hooked_run, hooked_compile
 
     def guarded(self, step, fn, *args):
-        """A launch that cannot be recorded goes on all the same, and is named."""
+        """Executes a step of recording; if it fails, names the launch, which itself continues."""
         try:
             step(*args)
         except Skip as e:
@@ -153,7 +153,7 @@ class Recorder:
             self.log.write(f"{fn.__module__}.{fn.__name__}\tnot recorded: {type(e).__name__}: {e} ({where.name})\n")
 
     def claim(self, kernel, spec):
-        """False: this specialization is recorded already, by whichever process, or enough of this kernel are."""
+        """Returns False if some process has already recorded this specialization, or enough specializations of this kernel."""
         def taken(name):
             try:
                 os.close(os.open(os.path.join(self.folder, "claims", name), os.O_CREAT | os.O_EXCL))
@@ -168,7 +168,7 @@ OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion",
 
 
 class Specialization:
-    """What Triton compiles, in neso's words."""
+    """A specialization that Triton compiles, described for neso."""
 
     def __init__(self, fn, signature, constexprs, options, attrs):
         self.fn, self.types, self.attrs = fn, signature, attrs
@@ -182,7 +182,7 @@ class Specialization:
         self.id = source.digest(*[self.texts[k] for k in sorted(self.texts)], self.text, repr(self.options))
 
     def entry(self, path, kind, is_constexpr=False):
-        """One entry of neso's signature; a tuple's parts have longer paths."""
+        """Returns an entry of neso's signature; the path of a tuple's part has more indices."""
         if isinstance(kind, (tuple, list)):
             parts = [self.entry(path + (i,), k) for i, k in enumerate(kind)]
             name = self.class_name(kind) if hasattr(kind, "_fields") else ""
@@ -204,7 +204,7 @@ class Specialization:
         return name
 
     def values(self, arguments, memory):
-        """What a launch passes, one for each type among the entries."""
+        """Returns the values that a launch passes: one for each type among the entries."""
         found = []
         for i, p in enumerate(self.fn.params):
             self.add_values(found, (i,), self.types[p.name], arguments[p.name], memory, p.is_constexpr)
@@ -230,7 +230,7 @@ class Launch:
         self.before = None
 
     def begin(self, signature, constexprs, options, attrs):
-        """The specialization is known, and nothing was launched."""
+        """Begins a record when the specialization is known, before the launch."""
         fn, r = self.fn, self.recorder
         if torch.cuda.is_current_stream_capturing():
             raise Skip("launched while a graph is captured")
@@ -280,12 +280,12 @@ def three(grid):
 
 
 def smaller_grid(grid):
-    """The first programs of a grid: what a CPU can do in a moment."""
+    """Returns a grid with only the first programs, which a CPU can run in a moment."""
     return [min(g, most) for g, most in zip(three(grid), (4, 2, 2))]
 
 
 def argument(value, kind, memory):
-    """What is passed at a launch: a number, a tensor's place, a descriptor."""
+    """Returns an argument of a launch for a record: a number, the place of a tensor, or a descriptor."""
     if kind.startswith("tensordesc"):
         return {"descriptor": memory.place(value.base), "shape": [int(x) for x in value.shape],
                 "strides": [int(x) for x in value.strides], "padding": value.padding}
@@ -297,7 +297,7 @@ def argument(value, kind, memory):
 
 
 def few_configs(most):
-    """Autotuners try `most` configurations, evenly chosen, each launched once."""
+    """Makes autotuners try only `most` configurations, evenly chosen, and launch each once."""
     prune = Autotuner.prune_configs
 
     def pruned(self, *args, **kwargs):

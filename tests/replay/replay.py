@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""replay.py: programs written for Triton, each kernel that they launch run through neso too, and the memories compared.
+"""replay.py: runs each kernel that programs for Triton launch through neso too, and compares the memories.
 
-    replay.py record DIR [--stand-in] -- PROGRAM.py ARGS... | -m pytest ARGS...     unmodified, under Triton: writes records
-    replay.py play DIR [--device cuda|emulator|none] [--table FILE]                 compiles and runs them: writes a table
-    replay.py suite FILE DIR                                                        both at once: a command a line of FILE
+    replay.py record DIR [--stand-in] -- PROGRAM.py ARGS... | -m pytest ARGS...     runs a program under Triton, and writes records
+    replay.py play DIR [--device cuda|emulator|none] [--table FILE]                 compiles and runs records, and writes a table
+    replay.py suite FILE DIR                                                        does both for each line of FILE, a command
 
 A record is one specialization: its source made to stand alone (runtime/python/neso/source.py: the kernel, the functions that it calls, the
 globals that they read), signature, options, grid, and the memory before and after (recorder.py). With --stand-in there
-is no GPU: torch's tensors are on the CPU, and neso's interpreter runs the launches (standin.py). `--device none`
-compiles and assembles (ptxas), `emulator` executes the PTX on the CPU. Where neso and Triton differ, neso's interpreter is
-asked: a program that races or goes beyond its tensors is at fault itself; else it counts who is nearer. "Only Triton differs"
-is for a person to judge: the interpreter shares neso's reading of the language.
+is no GPU: torch's tensors are on the CPU, and neso's interpreter runs the launches (standin.py). `--device none` only
+compiles and assembles (ptxas), `emulator` executes the PTX on the CPU. If neso and Triton differ, neso's interpreter
+decides: a program that races or accesses memory beyond its tensors is itself at fault; else the nearer compiler is right. A person must
+judge the verdict "only Triton differs", because the interpreter shares neso's understanding of the language.
 
 A line of a suite: COLLECTION, folder to work in, PYTHONPATH, command (NAME=VALUE in front of it is put into its
 environment); separated by tabs. few_cases.py is a pytest plugin for them.
@@ -59,7 +59,7 @@ def record(args):
 # -- play --
 
 class Player:
-    """A process that replays, started again after each record that ends it."""
+    """A process that replays records. It is started again after each record that ends it."""
 
     def __init__(self, folder, device, seconds):
         self.command = [sys.executable, os.path.join(HERE, "player.py"), folder, device]
@@ -154,7 +154,7 @@ class Play:
             self.jobs.put(name)
 
     def end(self, until=None):
-        """Waits for what is queued, at most `until`."""
+        """Waits until all queued records are done, at most until the time `until`."""
         self.look()
         for _ in self.threads:
             self.jobs.put(None)
@@ -184,7 +184,7 @@ def write_table(rows, path):
 
 
 def summary(rows):
-    """Per collection: kernels, specializations, and how many of each verdict; then each kernel that is not good."""
+    """Prints for each collection the numbers of kernels, specializations and verdicts, and then each kernel without a good verdict."""
     verdicts = sorted({r["verdict"] for r in rows}, key=lambda v: (v not in GOOD, v))
     lines = []
     for collection in sorted({r["collection"] for r in rows}) + ["all"]:

@@ -1,8 +1,8 @@
-"""standin.py: torch and Triton as if there were a GPU, on a machine without one.
+"""standin.py: makes torch and Triton work as if there were a GPU, on a machine without one.
 
-Tensors "on cuda" are CPU tensors that say that they are on cuda:0. A launch is compiled and run by neso's interpreter, on
-a copy of the tensors, a few programs of each grid; where neso refuses a kernel, the launch does nothing. So a program goes on to
-its next launch whatever comes out, its own comparisons included: they say nothing, and count for nothing here.
+Tensors "on cuda" are CPU tensors whose device is shown as cuda:0. neso's interpreter compiles and runs a launch on a copy of the tensors,
+with a few programs of the grid; if neso refuses a kernel, the launch does nothing. The program then continues to its next launch, whatever
+the results are: its own comparisons have no effect.
 """
 import os
 import sys
@@ -31,7 +31,7 @@ class Utils:
 
 
 class Driver:
-    """What Triton asks of a driver before it launches."""
+    """Implements the part of a driver that Triton uses before a launch."""
 
     utils = Utils()
 
@@ -67,7 +67,7 @@ class Driver:
 
 
 class Cuda(TorchFunctionMode):
-    """Where a program says cuda, the CPU is taken; what a tensor says of itself is cuda."""
+    """Makes torch use the CPU where a program asks for cuda; tensors still say that they are on cuda."""
 
     def __torch_function__(self, func, kinds, args=(), kwargs=None):
         name = getattr(func, "__name__", "")
@@ -95,7 +95,7 @@ def on_cpu(x):
 
 
 class Kernel:
-    """A compiled kernel, as far as programs look into it."""
+    """A compiled kernel, with the members that programs read."""
 
     n_regs, n_spills, function, packed_metadata, asm = 32, 0, 0, (), {}
     refused = set()
@@ -120,7 +120,7 @@ class Kernel:
         pass
 
     def __getitem__(self, grid):
-        """A compiled kernel that a program keeps and launches by itself."""
+        """Returns a launcher for a compiled kernel that a program keeps and launches itself."""
         return lambda *args, stream=None: self.run(*recorder.three(grid), stream, None, None, None, None, None, *args)
 
     def run(self, g0, g1, g2, stream, function, packed, launch, enter, leave, *args):
@@ -145,7 +145,7 @@ def do_compile(fn, key, signature, device, constexprs, options, attrs, warmup):
 
 
 class Nothing:
-    """A stream, an event, a graph."""
+    """Stands for a stream, an event or a graph, and does nothing."""
 
     def __init__(self, *args, **kwargs):
         self.cuda_stream, self.device, self.priority = 0, CUDA, 0
@@ -197,7 +197,7 @@ def no_cuda_queries():
 
 
 def nothing_is_compared():
-    """A program's own comparison, which would end it before its next launch."""
+    """Disables a program's own comparisons, which would end it before its next launch."""
     os.environ["NO_COMPARE"] = "1"
     torch.testing.assert_close = torch.testing.assert_allclose = lambda *a, **k: None
     torch.allclose = torch.equal = lambda *a, **k: True

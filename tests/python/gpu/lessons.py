@@ -299,7 +299,7 @@ def descriptors():
 
 
 def graphs_and_streams():
-    """A launch goes to torch's current stream, also into a graph; threads launch at once."""
+    """Checks that launches use torch's current stream, also in a graph capture, and that several threads can launch at once."""
     import threading
     x, y, out = torch.rand(1 << 20, device=DEVICE), torch.rand(1 << 20, device=DEVICE), torch.zeros(1 << 20, device=DEVICE)
 

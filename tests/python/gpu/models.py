@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""models.py NAME [default|tuned|dynamic]: torch.compile of one of twelve kinds of network, random weights, inference and then training.
+"""models.py NAME [default|tuned|dynamic]: compiles one of twelve kinds of network by torch.compile, with random weights, for inference and
+then for training.
 
-Are the outputs and gradients those of eager PyTorch, what does the first call take, what does a step take? Runs under neso and under Triton
-alike; for first calls set TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR to empty folders. Networks at once on one GPU: steps are timed by
-one process at a time (GPU_LOCK names a file), in rounds, between which other processes get their turn. `models.py` alone lists the names.
+It compares outputs and gradients with eager PyTorch's, and times the first call and a step. It runs under neso and under Triton; for first
+calls set TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR to empty folders. Several processes can share a GPU: only one at a time measures steps
+(GPU_LOCK names a file), in rounds, between which other processes measure theirs. `models.py` alone lists the names.
 """
 import contextlib
 import fcntl
@@ -321,8 +322,8 @@ MODELS = {"encoder-decoder": (EncoderDecoder, words, 8), "mixer": (Mixer, images
 
 @contextlib.contextmanager
 def gpu_alone():
-    """Nobody else who takes the lock uses the GPU meanwhile. With GPU_WAIT_FOR=N, N processes meet here before the first one goes on, so that
-    nobody compiles any more either."""
+    """Lets only one process at a time, of those that take the lock, use the GPU. With GPU_WAIT_FOR=N, the first one waits here until N
+    processes have arrived, so that none compiles any more."""
     if not os.environ.get("GPU_LOCK"):
         yield
         return
@@ -355,8 +356,8 @@ def rms_of(x):
 
 
 def difference(found, wanted):
-    """The largest deviation of a tensor in parts of its size. A gradient's size is at least a hundredth of the largest gradient's: some are
-    0 but for rounding."""
+    """Returns the largest deviation of a tensor, relative to the tensor's size. The size of a gradient counts as at least a hundredth
+    of the largest gradient's size, because some gradients are 0 except for rounding."""
     sizes = {name: rms_of(w) for name, w in wanted.items()}
     floor = 0.01 * max([size for name, size in sizes.items() if name != "output"], default=0.0)
     errors = [rms_of(found[name].float() - w.float()) / (max(sizes[name], floor if name != "output" else 0.0) + 1e-30)
@@ -365,7 +366,7 @@ def difference(found, wanted):
 
 
 def median_step(model, x, training, steps=20, rounds=5):
-    """The least median of a round: what else runs on the machine makes a round longer, never shorter."""
+    """Returns the smallest of the rounds' medians, because other work on the machine makes a round only longer."""
     medians = []
     for _ in range(rounds):
         times = []
@@ -383,7 +384,8 @@ def median_step(model, x, training, steps=20, rounds=5):
 
 
 def one(name, mode, training):
-    """Measures, and says whether the results are right: no farther from eager in float32 than twice what eager with these types is."""
+    """Measures a network, and prints whether the results are right: at most twice as far from eager PyTorch in float32 as eager PyTorch
+    is with these types."""
     import triton
     make, data, batch = MODELS[name]
     torch.manual_seed(0)
@@ -421,7 +423,7 @@ def one(name, mode, training):
 
 
 def main(name, mode="default", parts="inference,training"):
-    """First calls, then steps: with GPU_WAIT_FOR they are measured when all processes have compiled."""
+    """Measures the first calls, then the steps; with GPU_WAIT_FOR the steps begin when all processes have compiled."""
     found = [one(name, mode, part == "training") for part in parts.split(",")]
     for _, measure in found:
         measure()

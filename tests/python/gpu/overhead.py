@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""overhead.py: host time of a launch, in microseconds: the least of several rounds. Runs under neso and under Triton alike."""
+"""overhead.py: measures the host time of a launch in microseconds, the smallest of several rounds. It runs under neso and under Triton."""
 import sys
 import time
 
