@@ -56,8 +56,8 @@ typedef enum neso_status {
     NESO_CANCELLED      /* neso_context_options.cancelled ended the call */
 } neso_status;
 
-/* The version of this header, and as one number for `#if NESO_VERSION_NUMBER >= 100`: major * 10000 + minor * 100
- * + patch. */
+/* The version of this header. NESO_VERSION_NUMBER has it as one number, major * 10000 + minor * 100 + patch, for
+ * conditions such as `#if NESO_VERSION_NUMBER >= 100`. */
 #define NESO_VERSION_MAJOR 0
 #define NESO_VERSION_MINOR 1
 #define NESO_VERSION_PATCH 0

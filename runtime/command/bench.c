@@ -381,7 +381,7 @@ static int read_baseline(const struct bencher *b, struct bench_set *base)
     return set_read(base, path);
 }
 
-/* Runs rounds until no verdict is undecided, at most three times as many as requested. */
+/* Runs the requested number of rounds, and then more while some verdict is undecided, up to three times that number. */
 static int run_rounds(struct bencher *b, struct bench_set *base, struct judgement *j,
                       const struct rules *rules, int rounds)
 {

@@ -338,7 +338,7 @@ size_t memory_most(void);
 struct beside {
     char folder[4096];
     int nfiles;
-    char *files[64]; /* imported texts, valid until the end */
+    char *files[64]; /* imported texts, valid until beside_close */
 };
 void beside_open(struct beside *b, const char *path);
 void beside_close(struct beside *b);

@@ -413,7 +413,7 @@ static int compile_one(struct embedding *e, neso_module *module, const char *ker
 }
 
 /* Compiles a signature's kernel and its variants, in the order in which launches try them, as runtime/launch_plan.c
- * does: variants for small grids only come first. */
+ * does: variants that are only for small grids come first. */
 static int compile_signature(struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {

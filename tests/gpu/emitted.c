@@ -54,7 +54,7 @@ static float float_of(uint16_t h)
     return h >> 15 ? -x : x;
 }
 
-/* The value of an operand's element: -2 to 2. */
+/* Returns the value of an operand's element: -2 to 2. */
 static int value(int row, int column)
 {
     return (int)(((unsigned)row * 7919u + (unsigned)column * 104729u) >> 3) % 5 - 2;

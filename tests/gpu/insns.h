@@ -47,7 +47,7 @@ struct trial {
 #define IN_OUTPUT (UINT64_C(1) << 40)
 
 struct bench; /* the state of the program that runs trials and records their results */
-/* A new trial, with zeroed input and an output filled with 0xee. */
+/* Returns a new trial, with zeroed input and an output filled with 0xee. */
 struct trial *trial_new(struct bench *b, size_t in_bytes, size_t out_bytes);
 struct check *trial_check(struct trial *t, enum insn_code code, size_t at, int n, int stride, int bytes,
                           const char *format, ...) PRINTF_LIKE(7, 8);
@@ -55,11 +55,11 @@ void trial_run(struct bench *b, struct trial *t);
 /* Records that no trial tests a row, and why. */
 void bench_untested(struct bench *b, enum insn_code code, const char *why);
 
-/* The number of random tiles that the trials of sums compute; 0: few. */
+/* Returns the number of random tiles that the trials of sums compute; 0: few. */
 int bench_tiles(const struct bench *b);
 
 uint64_t random_bits(void);
-/* The bits of the i-th operand of type t: first special values of the type, then random ones. */
+/* Returns the bits of the i-th operand of type t: first special values of the type, then random ones. */
 uint64_t operand_bits(enum ptype t, int i, int k);
 /* Prints a form as PTX: "add.rn.f32". */
 void form_spell(struct form f, char *out, size_t room);
@@ -92,7 +92,7 @@ int real_compare(struct real a, struct real b);
 double real_double(struct real x);
 bool holds_float(enum ptype t);
 bool holds_sign(enum ptype t);
-/* The element type of a packed type: f16 for f16x2; a pair of fp8 is returned unchanged. */
+/* Returns the element type of a packed type: f16 for f16x2; a pair of fp8 is returned unchanged. */
 enum ptype type_of_half(enum ptype t);
 int type_bits(enum ptype t); /* the bits of one element: 8 for pairs of fp8 */
 
@@ -104,8 +104,8 @@ void try_tensor(struct bench *b);
 void try_tma(struct bench *b);
 void try_sums(struct bench *b);
 
-/* The name of the i-th trial of `first`, which are copies by tensor maps at different coordinates; false: there are
- * only i. */
+/* Gives the name of the i-th trial of `first`; these trials are copies by tensor maps at different coordinates. Returns
+ * false if there is no such trial. */
 bool first_name(int i, char *out, size_t room);
 void try_first(struct bench *b, int i);
 

@@ -123,7 +123,7 @@ static uint64_t want_integer(struct form f, const uint64_t *bits)
     }
 }
 
-/* The minimum or maximum: -0 is below +0; with one NaN the result is the other operand, or NaN with .NaN. */
+/* Returns the minimum or maximum: -0 is below +0; with one NaN the result is the other operand, or NaN with .NaN. */
 static uint64_t least(struct form f, enum ptype t, const struct real *x, bool is_max)
 {
     bool sees_nan = f.mods[0] == MOD_prop_nan;
@@ -150,7 +150,7 @@ static uint64_t rounded(struct form f, enum ptype t, struct real x)
     return is_zero ? zero : real_round(t, x, (enum mod)f.mods[0], false);
 }
 
-/* The sum of x and y; if they cancel, the sum is -0 with rounding down (rm), else +0. */
+/* Returns the sum of x and y; if they cancel, the sum is -0 with rounding down (rm), else +0. */
 static struct real sum(struct real x, struct real y, enum mod how)
 {
     struct real r = real_add(x, y);
@@ -484,7 +484,7 @@ static void try_comparisons(struct batch *y)
         }
 }
 
-/* The rounding modifiers that are valid for a cvt from one type to another. */
+/* Returns the rounding modifiers that are valid for a cvt from one type to another. */
 static const enum mod *roundings(enum ptype to, enum ptype from)
 {
     static const enum mod none[] = {MOD_none, MOD_count}, nearest[] = {MOD_rn, MOD_count},

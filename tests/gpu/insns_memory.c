@@ -18,7 +18,7 @@ static int register_bits(enum ptype t)
     return ptype_info[t].bits < 16 ? 16 : ptype_info[t].bits;
 }
 
-/* The value of a register after the load of element x. */
+/* Returns the value of a register after the load of element x. */
 static uint64_t loaded(enum ptype t, uint64_t x)
 {
     int unused = 64 - ptype_info[t].bits;

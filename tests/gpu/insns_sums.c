@@ -66,7 +66,7 @@ static int below(int n)
     return (int)(random_bits() >> 33) % n;
 }
 
-/* A random float whose stored exponent is between `least` and `most`, clamped to exponents of finite numbers. */
+/* Returns a random float whose stored exponent is between `least` and `most`, clamped to that of finite numbers. */
 static uint32_t random_float(enum ptype t, struct format f, int least, int most)
 {
     int top = (1 << f.exponent_bits) - (t == PT_e4m3x2 ? 1 : 2), e = least + below(most - least + 1);
@@ -225,7 +225,7 @@ static uint32_t cut_off(struct real r)
     return is_large ? (bits & 0x80000000) | 0x7f800000 : bits;
 }
 
-/* The term of an fp8 that is converted to f16, where most subnormal fp8 are normal. */
+/* Returns the term of an fp8 that is converted to f16, where most subnormal fp8 are normal. */
 static struct term as_f16(struct term x)
 {
     int top = x.e + highest_bit((wide)x.m);
@@ -345,7 +345,8 @@ static uint32_t word_of_b(const struct dot_insn *p, const struct tile *x, int la
     return word;
 }
 
-/* A word of B in shared memory, which has 8 columns of 16 bytes along k, then the next 16 bytes of each column. */
+/* Returns a word of B in shared memory, which has 8 columns of 16 bytes along k, then the next 16 bytes of each
+ * column. */
 static uint32_t word_of_image(const struct dot_insn *p, const struct tile *x, int word)
 {
     int bytes = bytes_of(p->b), per = WORD / bytes, column = word / 4 % COLUMNS;

@@ -160,8 +160,8 @@ static const struct mma mmas[] = {
     {INSN_m16n8k32_e5m2_e4m3, E5M2, E4M3, 32},
 };
 
-/* Word i of A in lane l: its row is l / 4, plus 8 if i is odd; its first column is that of word l % 4, plus half of
- * K if i > 1. */
+/* Returns word i of A in lane l: its row is l / 4, plus 8 if i is odd; its first column is that of word l % 4, plus
+ * half of K if i > 1. */
 static uint32_t word_of_a(const struct numbers *x, enum kind kind, int lane, int i)
 {
     int per = 4 / elem_bytes(kind), row = lane / 4 + (i % 2 ? 8 : 0),
@@ -294,7 +294,7 @@ static int byte_of(const struct tile *t, int mn, int k)
     return tile + r * (t->width ? t->width : 16) + chunk * 16 + within % 16;
 }
 
-/* The matrix descriptor without its address, which the kernel adds. */
+/* Returns the matrix descriptor without its address, which the kernel adds. */
 static uint64_t descriptor(const struct tile *t)
 {
     uint64_t mode = t->width == 128 ? 1 : t->width == 64 ? 2 : t->width == 32 ? 3 : 0;

@@ -62,8 +62,8 @@ static struct packed_map map_of(enum map_type type, int rank, enum map_swizzle s
     return m;
 }
 
-/* A map whose rows may have any length, only for loads: an H200 would store beyond the end of such rows, up to the
- * next multiple of 16 bytes. */
+/* Returns a map whose rows may have any length, only for loads: an H200 would store beyond the end of such rows, up to
+ * the next multiple of 16 bytes. */
 static struct packed_map ragged(struct packed_map m)
 {
     m.extent[0] = (uint64_t)m.box[0] + 3;
@@ -78,7 +78,7 @@ static struct at place_of(const struct packed_map *m, int k)
     return at;
 }
 
-/* The error that the emulator must report for a copy from or to the box; ERR_count: none. */
+/* Returns the error that the emulator must report for a copy from or to the box; ERR_count: none. */
 static enum error refusal_of(const struct packed_map *m, const int8_t *at, bool loads)
 {
     for (int d = 0; d < m->rank; d++)
@@ -105,7 +105,7 @@ static int box_elems(const struct packed_map *m)
     return n;
 }
 
-/* The offset in the tensor's buffer of element `i` of a box; -1: the element is outside of the tensor. */
+/* Returns the offset in the tensor's buffer of element `i` of a box; -1: the element is outside of the tensor. */
 static long global_place(const struct packed_map *m, const int8_t *at, int i)
 {
     long place = BASE;

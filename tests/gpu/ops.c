@@ -145,7 +145,7 @@ static int run_side(struct side *s, const char *text, const struct variant *v, c
 
 /* -- comparing -- */
 
-/* The error in ULPs that the language allows; x is the first operand. */
+/* Returns the error in ULPs that the language allows; x is the first operand. */
 static double bound_ulp(const struct variant *v, double x)
 {
     bool approximate_div = v->code == OP_fdiv && !v->attrs[0] && v->in == DT_f32;

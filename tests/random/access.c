@@ -146,7 +146,7 @@ static struct node *index_turned(struct gen *g, struct node *x, int log)
     return node_binary(g, kind, t, x, by);
 }
 
-/* An index along an axis, mostly a plain range. */
+/* Returns an index along an axis, mostly a plain range. */
 static struct node *index_along(struct gen *g, const struct shape *s, int axis)
 {
     struct node *n = node_arange(g, s, axis);
@@ -164,7 +164,7 @@ static void shuffle(struct gen *g, int *order, int n)
     }
 }
 
-/* The start of a tile: an offset that depends on the program, a constant offset, both, or NULL for 0. */
+/* Returns the start of a tile: an offset that depends on the program, a constant offset, both, or NULL for 0. */
 static struct node *index_start(struct gen *g, const struct shape *s, int64_t *bound)
 {
     struct extent whole = {shape_symbols(s), 1, 0};
@@ -187,8 +187,8 @@ static struct node *index_start(struct gen *g, const struct shape *s, int64_t *b
     return start;
 }
 
-/* The sum of strides times indices, for some order of dimensions, perhaps with padding or an offset. All indices are
- * below *bound. */
+/* Returns the sum of strides times indices, for some order of dimensions, perhaps with padding or an offset. All
+ * indices are below *bound. */
 static struct node *index_linear(struct gen *g, const struct shape *s, int64_t *bound)
 {
     int order[RANK_LIMIT], pad = 0;
@@ -330,7 +330,7 @@ static struct node *make_load(struct gen *g, const struct vtype *t, int depth)
     return node_unary(g, NODE_broadcast_to, whole, n);
 }
 
-/* A load through a block pointer or descriptor, whose block may be partly outside of the matrix. */
+/* Generates a load through a block pointer or descriptor, whose block may be partly outside of the matrix. */
 static struct node *make_block_load(struct gen *g, const struct vtype *t, int depth)
 {
     (void)depth;
@@ -368,8 +368,8 @@ static struct node *make_block_load(struct gen *g, const struct vtype *t, int de
     return load;
 }
 
-/* A load of what the program has stored, perhaps in another shape, so that threads load elements that other threads
- * stored. */
+/* Generates a load of what the program has stored, perhaps in another shape, so that threads load elements that other
+ * threads stored. */
 static struct node *make_reload(struct gen *g, const struct vtype *t, int depth)
 {
     (void)depth;
@@ -460,8 +460,8 @@ struct stmt *region_statement(struct gen *g, struct node *v, bool again)
 
 /* -- atomics -- */
 
-/* An atomic on elements that no other op accesses: its old values are known, and checked. It must execute exactly
- * once, where it is written. */
+/* Generates an atomic on elements that no other op accesses: its old values are known, and checked. It must execute
+ * exactly once, where it is written. */
 struct node *fetch_node(struct gen *g, struct vtype t, int depth)
 {
     static const char *const ints[] = {"add", "max", "min", "and", "or", "xor", "xchg", "add"},
@@ -486,8 +486,8 @@ struct node *fetch_node(struct gen *g, struct vtype t, int depth)
     return n;
 }
 
-/* An atomic on a few elements that all programs share, with a function for which the order does not matter; its old
- * values are not checked. */
+/* Generates an atomic on a few elements that all programs share, with a function for which the order does not matter;
+ * its old values are not checked. */
 struct stmt *atomic_statement(struct gen *g, int depth)
 {
     static const char *const words[] = {"add", "max", "min", "and", "or", "xor", "add", "add"};

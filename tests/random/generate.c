@@ -274,7 +274,8 @@ static void add_exchange(struct gen *g, struct stmt ***at, int depth)
     append(at, store_statement(g, node_var(g, after), NULL));
 }
 
-/* A condition that depends on a reduction of a whole tile, for which warps exchange data through shared memory. */
+/* Returns a condition that depends on a reduction of a whole tile, for which warps exchange data through shared
+ * memory. */
 static struct node *condition_of_tile(struct gen *g)
 {
     static const enum node_kind kinds[] = {NODE_max, NODE_min, NODE_sum};

@@ -72,11 +72,10 @@ struct node *node_fit(struct gen *g, struct node *x, struct vtype t);
 
 struct node *value(struct gen *g, struct vtype t, int depth);
 struct node *leaf(struct gen *g, struct vtype t);
-/* A value of t's shape, or of a shape that broadcasts to it. *full: has an operand already the full shape of the
- * group? At least one must have it. */
+/* Returns a value of t's shape, or of a shape that broadcasts to it. */
 struct node *value_broadcast(struct gen *g, struct vtype t, int depth);
 
-/* A production: a function that generates an expression of type t; it returns NULL if it cannot. */
+/* A production is a function that generates an expression of type t, or returns NULL if it cannot. */
 typedef struct node *production(struct gen *g, const struct vtype *t, int depth);
 struct choice {
     int classes, rank, weight; /* classes of elements and the smallest rank for which the production is possible */
@@ -90,12 +89,12 @@ extern const struct choice shape_choices[], access_choices[], product_choices[];
 /* -- access.c -- */
 
 struct buffer *buffer_new(struct gen *g, enum role role, enum elem e, int log_count);
-/* An input buffer with elements e within range r; NULL: there are too many buffers. */
+/* Returns an input buffer with elements e within range r; NULL: there are too many buffers. */
 struct buffer *input_for(struct gen *g, enum elem e, struct range r);
 struct node *buffer_node(struct gen *g, struct buffer *b);
 void buffer_needs(struct gen *g, struct buffer *b, int64_t count);
 struct stmt *store_statement(struct gen *g, struct node *v, struct node *mask);
-/* A store to a region from which later expressions can load; NULL: there are too many regions. */
+/* Generates a store to a region from which later expressions can load; NULL: there are too many regions. */
 struct stmt *region_statement(struct gen *g, struct node *v, bool again);
 struct node *fetch_node(struct gen *g, struct vtype t, int depth);
 struct stmt *atomic_statement(struct gen *g, int depth);
@@ -113,10 +112,10 @@ struct node *extent_node(struct gen *g, struct extent e); /* the extent as a con
 
 /* -- plain.c: kernels with a single purpose, like most kernels of users -- */
 
-/* The row or column of the program's tile in a matrix that is `columns` tiles wide. */
+/* Returns the row or column of the program's tile in a matrix that is `columns` tiles wide. */
 struct node *tile_row(struct gen *g);
 struct node *tile_column(struct gen *g);
-/* A store of the program's tile of an output matrix; NULL: there are too many outputs. */
+/* Generates a store of the program's tile of an output matrix; NULL: there are too many outputs. */
 struct stmt *tile_statement(struct gen *g, struct node *v);
 /* These functions choose warps and grid, and append the kernel's statements. */
 void plain_product(struct gen *g, struct stmt ***at);

@@ -170,14 +170,14 @@ static void assign(struct gen *g, struct stmt ***at, struct var *v, struct node 
     *at = &s->next;
 }
 
-/* The column indices of the block's elements. */
+/* Returns the column indices of the block's elements. */
 static struct node *columns_of(struct gen *g, const struct rows *r, struct node *from)
 {
     struct node *n = node_arange(g, &r->tile, r->axis);
     return from ? i32_binary(g, NODE_add, from, n) : n;
 }
 
-/* The addresses of the block's elements: adds the offsets of rows and columns to `base`, in either order. */
+/* Returns the addresses of the block's elements: adds the offsets of rows and columns to `base`, in either order. */
 static struct node *addresses(struct gen *g, const struct rows *r, struct node *base, struct node *from)
 {
     struct node *row = node_pid(g);
@@ -232,7 +232,7 @@ static struct node *spread(struct gen *g, const struct rows *r, int i)
     return n;
 }
 
-/* An expression of element x and of the rows' numbers, whose absolute value is at most twice that of x. */
+/* Returns an expression of element x and of the rows' numbers, whose absolute value is at most twice that of x. */
 static struct node *of_element(struct gen *g, const struct rows *r, struct var *v)
 {
     struct node *x = node_var(g, v);

@@ -28,7 +28,7 @@ static const struct product_kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* A type with so few bits that sums of 2^10 products are exact, even if fp8 is summed in 14 bits. */
+/* Returns a type with so few bits that sums of 2^10 products are exact, even if fp8 is summed in 14 bits. */
 static struct vtype operand_type(const struct product_kind *k, enum elem e, struct shape s)
 {
     if (e == EL_i8)
@@ -188,7 +188,7 @@ struct node *i32_binary(struct gen *g, enum node_kind kind, struct node *x, stru
     return node_binary(g, kind, vtype_of(EL_i32, s), x, y);
 }
 
-/* The position of the current iteration, in elements of the sum. */
+/* Returns the position of the current iteration, in elements of the sum. */
 static struct node *position(struct gen *g, const struct loop *l)
 {
     struct node *n = node_var(g, l->counter);
@@ -203,7 +203,7 @@ static struct node *start_of(struct gen *g, const struct operand *o)
     return i32_binary(g, NODE_mul, at, node_extent(g, o->tile.dim[1 - o->sum], 1, 0));
 }
 
-/* The indices along an axis, from `start` on (NULL: from 0). */
+/* Returns the indices along an axis, from `start` on (NULL: from 0). */
 static struct node *along(struct gen *g, const struct operand *o, int axis, struct node *start)
 {
     struct node *n = node_arange(g, &o->tile, axis);
@@ -388,7 +388,7 @@ static struct node *operand_load(struct gen *g, const struct loop *l, const stru
     return n;
 }
 
-/* The value that is the dot's operand. */
+/* Returns the value that is the dot's operand. */
 static struct node *operand_value(struct gen *g, const struct loop *l, const struct operand *o,
                                   struct stmt ***at)
 {
@@ -535,7 +535,7 @@ static void branch(struct gen *g, struct var *v, struct stmt ***at)
     *at = &s->next;
 }
 
-/* The second dot of a chain: its operands are the first dot's result, scaled down, and a tile from memory. */
+/* Generates the second dot of a chain: its operands are the first dot's result, scaled down, and a tile from memory. */
 static void chained(struct gen *g, const struct loop *l, struct node *first, struct var *acc,
                     struct stmt ***at)
 {

@@ -15,7 +15,7 @@ static bool fits(const struct gen *g, const struct shape *s)
     return s->rank <= RANK_LIMIT && shape_is_plain(s) && shape_log(g, s) <= g->tile_log;
 }
 
-/* A symbol that is not in the shape and by which the shape can grow; 0: there is none. */
+/* Returns a symbol that is not in the shape and by which the shape can grow; 0: there is none. */
 static dims other_symbol(struct gen *g, const struct shape *s)
 {
     int room = g->tile_log - shape_log(g, s), n = g->p->nsymbols - FIRST_SYMBOL;
@@ -248,7 +248,7 @@ static struct node *make_reduced(struct gen *g, const struct vtype *t, int depth
     return n;
 }
 
-/* A reduction by an associative function of one operand. */
+/* Generates a reduction by an associative function of one operand. */
 static struct node *make_reduce(struct gen *g, const struct vtype *t, int depth)
 {
     static const char *const ints[] = {"f_add", "f_mul", "f_xor", "f_max", "f_and", "f_min"},
@@ -266,8 +266,8 @@ static struct node *make_reduce(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* A reduction of pairs that returns the larger value and its index, of equal values the smaller index; the function
- * is associative and commutative. */
+/* Generates a reduction of pairs that returns the larger value and its index, of equal values the smaller index; the
+ * function is associative and commutative. */
 static struct node *make_reduce_pair(struct gen *g, const struct vtype *t, int depth)
 {
     struct node *n = node_new(g, NODE_reduce_pair, *t);

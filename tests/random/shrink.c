@@ -98,7 +98,7 @@ static struct node *zero(struct edit *e, const struct node *n)
     return z;
 }
 
-/* The k-th node in the subtree `below` that may replace `at`. */
+/* Returns the k-th node in the subtree `below` that may replace `at`. */
 static struct node *stand_in(struct node *at, struct node *below, int *k, int depth)
 {
     for (int i = 0; i < below->nargs && depth < 4; i++) {

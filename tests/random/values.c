@@ -188,7 +188,7 @@ static struct node *leaf_number(struct gen *g, const struct vtype *t)
     return node_int(g, *t, x);
 }
 
-/* An index along an axis, the program id, or a parameter. */
+/* Returns an index along an axis, the program id, or a parameter. */
 static struct node *leaf_index(struct gen *g, const struct vtype *t)
 {
     if (!is_int(t->elem) && !is_float(t->elem))
@@ -234,7 +234,7 @@ struct node *leaf(struct gen *g, struct vtype t)
 
 /* -- arithmetic -- */
 
-/* An operand of t's shape, or of a shape that broadcasts to it. */
+/* Returns an operand of t's shape, or of a shape that broadcasts to it. */
 struct node *value_broadcast(struct gen *g, struct vtype t, int depth)
 {
     if (t.shape.rank > 0 && chance(g, 25)) {
@@ -334,7 +334,7 @@ static struct node *make_shift(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* A division by a constant or by an odd number, so that the divisor is not 0. */
+/* Generates a division by a constant or by an odd number, so that the divisor is not 0. */
 static struct node *make_division(struct gen *g, const struct vtype *t, int depth)
 {
     struct node *n = node_new(g, chance(g, 50) ? NODE_div : NODE_rem, *t);
@@ -529,7 +529,7 @@ static struct node *make_cast(struct gen *g, const struct vtype *t, int depth)
     return is_float(t->elem) ? cast_to_float(g, t, depth) : cast_to_int(g, t, depth);
 }
 
-/* A cast to an 8-bit float: of a float that is rounded, or exact. */
+/* Generates a cast to an 8-bit float: of a float that is rounded, or exact. */
 static struct node *make_small(struct gen *g, const struct vtype *t, int depth)
 {
     static const enum elem wide[] = {EL_f32, EL_f16, EL_bf16};

@@ -143,7 +143,7 @@ static void collect(void *ctx, const char *pass, const char *s, size_t n)
     text_bytes(ctx, s, n);
 }
 
-/* The first line of the explanation of the access to %x. */
+/* Returns the first line of the explanation of the access to %x. */
 static const char *explain(struct world *w, const char *ir)
 {
     struct text source, out;

@@ -98,7 +98,7 @@ static int64_t element(const struct op *o, int64_t x, int64_t y, int64_t z, int 
     }
 }
 
-/* The row-major index in the operand of the result's element i. */
+/* Returns the row-major index in the operand of the result's element i. */
 static int64_t source_index(const struct op *o, int64_t i)
 {
     const struct type *t = op_result(o)->type, *x = op_opnd(o, 0)->type;
@@ -224,7 +224,7 @@ static void put(struct pool *p, struct value *v)
         p->at[p->n++] = v;
 }
 
-/* A random tile of t's element type; NULL if some tries find none. */
+/* Returns a random tile of t's element type; NULL if some tries find none. */
 static struct value *any_of(const struct pool *p, const struct type *t)
 {
     for (int i = 0; i < 20; i++) {
@@ -274,7 +274,7 @@ static void random_op(struct builder *b, struct pool *p, const struct type *tile
     }
 }
 
-/* A random range or splat of one or two dimensions. */
+/* Returns a random range or splat of one or two dimensions. */
 static struct value *random_leaf(struct builder *b, struct pool *scalars, const struct type *tile)
 {
     struct module *m = b->func->module;

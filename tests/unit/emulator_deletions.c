@@ -110,7 +110,7 @@ const struct emu_code *__real_emulator_load(struct arena *a, const char *text, s
 const struct emu_code *__wrap_emulator_load(struct arena *a, const char *text, size_t bytes,
                                             struct emu_report *r);
 
-/* The beginning of line `line`; sets its length. */
+/* Returns the beginning of line `line`; sets its length. */
 static const char *line_at(const char *text, int line, size_t *length)
 {
     for (int i = 1; i < line && text; i++)
@@ -209,7 +209,7 @@ static const char *const ordering[] = {"bar.",
                                        "cp.async.bulk.commit",
                                        "cp.async.bulk.wait"};
 
-/* The line's mnemonic, after the guard; NULL: the line has no instruction. */
+/* Returns the line's mnemonic, after the guard; NULL: the line has no instruction. */
 static const char *mnemonic(const char *line, size_t length)
 {
     const char *end = line + length;

@@ -36,7 +36,7 @@ static int elem_bytes(enum kind k)
     return k == TF32 ? 4 : k < TF32 ? 2 : 1;
 }
 
-/* The bits of an integer from -3 to 3 (for unsigned types, of its absolute value). */
+/* Returns the bits of an integer from -3 to 3 (for unsigned types, of its absolute value). */
 static uint32_t encoded(enum kind k, int x)
 {
     static const uint8_t e4m3[] = {0, 0x38, 0x40, 0x44}, e5m2[] = {0, 0x3c, 0x40, 0x42};
@@ -177,7 +177,7 @@ static struct emu_report launch(const struct text *t)
     return r;
 }
 
-/* The element (row, column) of D, from its thread and register according to the figure in the ISA. */
+/* Returns the element (row, column) of D, from its thread and register according to the figure in the ISA. */
 static double found(const struct shape *s, int n, int row, int column)
 {
     int thread = row / 16 * 32 + row % 8 * 4 + column % 8 / 2, pair = column / 8 * 2 + row / 8 % 2;

@@ -93,7 +93,7 @@ static struct value *keep(struct generator *g, struct value *v)
     return g->values[g->n++] = v;
 }
 
-/* An existing value of a type, or a constant, often one to which an identity applies. */
+/* Returns an existing value of a type, or a constant, often one to which an identity applies. */
 static struct value *pick(struct generator *g, const struct type *t)
 {
     int start = random_below(g->n);

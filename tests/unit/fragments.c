@@ -4,7 +4,7 @@
 #include "ir/target/fragments.h"
 #include "tests/unit/test.h"
 
-/* The row and column of element e of a lane in A, or in B, according to the tables of the PTX ISA. */
+/* Gives the row and column of element e of a lane in A, or in B, according to the tables of the PTX ISA. */
 static void spot_in_a(const struct fragment *g, int lane, int e, int *row, int *k)
 {
     int w = g->word_elems, word = e / w, in_word = e % w, group = lane / 4, of_group = lane % 4;

@@ -39,8 +39,8 @@ static uint32_t random_below(uint32_t n)
     return (random_state >> 8) % n;
 }
 
-/* A random surjective layout of a small random shape: a permuted and mixed identity basis, with additional dependent
- * or zero vectors. */
+/* Makes a random surjective layout of a small random shape: a permuted and mixed identity basis, with additional
+ * dependent or zero vectors. */
 static void random_layout(struct layout *l, int nkinds, const enum in *kinds)
 {
     do {
@@ -539,7 +539,7 @@ static int simulate(const struct layout *shared, const struct layout *l, int ele
     return wavefronts;
 }
 
-/* All blocked layouts of shape a x b with 32 lanes and some warps, for all orders and vector widths. */
+/* Returns all blocked layouts of shape a x b with 32 lanes and some warps, for all orders and vector widths. */
 static int all_blocked(struct layout *out, int a, int b)
 {
     int n = 0;

@@ -9,7 +9,7 @@ static struct type tile(int rows, int columns)
     return (struct type){.kind = TY_tile, .rank = 2, .shape = {rows, columns}};
 }
 
-/* The element at an offset in shared memory. */
+/* Returns the element at an offset in shared memory. */
 static uint32_t element_at(const struct layout *shared, uint64_t offset_elems)
 {
     return layout_apply_offset(shared, (uint32_t)offset_elems);

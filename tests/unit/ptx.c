@@ -221,7 +221,7 @@ static struct emu_report run_attention(int n, int heads, int grid)
     return launch(args, grid, 229888, buffers, 6);
 }
 
-/* The error of one row of one head, against a computation in double. */
+/* Returns the error of one row of one head, against a computation in double. */
 static double attention_error(int n, int head, int row)
 {
     const uint16_t *q = tensors[0] + (head * n + row) * WIDTH, *k = tensors[1] + head * n * WIDTH,

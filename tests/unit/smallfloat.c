@@ -34,7 +34,7 @@ static double value_of(const struct format *f, uint32_t bits)
     return sign * ldexp(mantissa + (1 << f->mantissa), exponent - f->bias - f->mantissa);
 }
 
-/* The bits of the largest finite number. */
+/* Returns the bits of the largest finite number. */
 static uint32_t largest(const struct format *f)
 {
     uint32_t bits = (1u << (f->bits - 1)) - 1;

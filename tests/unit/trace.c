@@ -82,7 +82,7 @@ static const char *diagnostics(struct tracing *t)
     return out.s;
 }
 
-/* The IR without source positions such as " @4:11", which would change with every edit of a test. */
+/* Returns the IR without source positions such as " @4:11", which would change with every edit of a test. */
 static const char *text_without_places(struct tracing *t, const struct func *f)
 {
     struct text full, out;
@@ -221,7 +221,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* The tag of the first error, which messages show in brackets. */
+/* Returns the tag of the first error, which messages show in brackets. */
 static const char *first_error(struct tracing *t)
 {
     for (int i = 0; i < t->w.diag.list.n; i++)

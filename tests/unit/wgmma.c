@@ -6,8 +6,8 @@
 
 enum { WIDEST = 128 };
 
-/* The address from which the instruction reads element (mn, k) of the part that starts at `start`, according to the
- * ISA's tables of descriptors. The swizzle XORs bits 4 and up of the address with bits 7 and up. */
+/* Returns the address from which the instruction reads element (mn, k) of the part that starts at `start`, according
+ * to the ISA's tables of descriptors. The swizzle XORs bits 4 and up of the address with bits 7 and up. */
 static uint32_t hardware_address(const struct wgmma_view *v, uint32_t start, int elem_bytes, int mn, int k)
 {
     static const int widths[] = {16, 128, 64, 32};
@@ -131,7 +131,7 @@ TEST(other_buffers_are_not)
     CHECK(!wgmma_view(&v, &l, 2, 0, 64, 16));
 }
 
-/* The row and column of element e of a lane in warp w, within the 64 rows of a warpgroup. */
+/* Gives the row and column of element e of a lane in warp w, within the 64 rows of a warpgroup. */
 static void spot_in_sum(int e, int lane, int w, int *row, int *column)
 {
     *row = lane / 4 + 8 * (e >> 1 & 1) + 16 * w;

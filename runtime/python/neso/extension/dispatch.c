@@ -338,7 +338,7 @@ static PyObject *launch(struct call *c, struct entry *e, PyObject *grid)
     PyObject *kernel = e->kernel, *fail = c->d->held[FAIL];
     struct plan plan; /* its entries are not read again */
     plan.launch = e->plan.launch, plan.kernel = e->plan.kernel, plan.count = e->plan.count;
-    Py_INCREF(kernel); /* the entry may go while the grid's function runs */
+    Py_INCREF(kernel); /* the entry may be removed while the grid's function runs */
     for (int i = 0; good && i < plan.count; i++) {
         const struct plan_entry *v = &e->plan.entries[i];
         if (v->kind == '1')
