@@ -45,10 +45,10 @@ void bundle_find(struct neso_kernel *k);
 void bundle_signatures(struct neso_kernel *k, struct text *out);
 /* Returns the name of the bundle's kernel number `index`, each name once; NULL past the end. */
 const char *bundle_kernel(const struct neso_module *m, size_t index);
-/* Returns the choice of autotuning that the context's bundle has for a key of bundle_choice_key; NULL after
- * reporting that there is none. */
+/* Returns the choice of autotuning (*length bytes) that the context's bundle has for a key (see host/tune.c); NULL,
+ * after reporting it, if there is none. */
 const char *bundle_choice(struct neso_module *m, const char *key, size_t *length);
-/* Writes a choice as a record. */
+/* Appends the record of a choice for the key. */
 void bundle_choice_record(const char *key, const char *choice, struct text *out);
 
 /* Reads a variant of k, which came from a bundle; false: the bundle has no such variant. */

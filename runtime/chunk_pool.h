@@ -14,11 +14,11 @@ struct chunk_pool {
     const struct memory *below; /* allocates the chunks; must outlive the pool */
     struct pooled_chunk *top;   /* the kept chunks, the last freed first */
     size_t kept_bytes;
-    size_t limit_bytes; /* of the kept chunks together; 0: the pool keeps nothing */
+    size_t limit_bytes; /* limit of the kept chunks together; 0: the pool keeps nothing */
 };
 
-/* Allocates a chunk: a kept one if one has this size, else a new one. Returns NULL if `below` does, even after all kept
- * chunks were returned to it. */
+/* Allocates a chunk: a kept one if one has this size, else a new one. Returns NULL if pool->below does, even after all
+ * kept chunks were returned to it. */
 void *chunk_pool_alloc(struct chunk_pool *pool, size_t bytes);
 /* Keeps the chunk if the limit allows it, else frees it. */
 void chunk_pool_free(struct chunk_pool *pool, void *chunk, size_t bytes);

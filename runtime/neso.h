@@ -257,7 +257,7 @@ typedef struct neso_checked {
      * leaving out passes does not remove it, "insert_barriers" if warps race. `without` lists the passes that later
      * launches leave out, separated by commas; "" if there are none. */
     const char *pass, *without;
-    const char *text; /* what differs where, or why nothing was compared; lives until the callback returns */
+    const char *text; /* the difference and its place, or why nothing was compared; lives until the callback returns */
     const char *file; /* the kernel's source and line; NULL: unknown */
     uint32_t line;
     int inputs;       /* sets of inputs that were compared */
@@ -366,7 +366,7 @@ typedef struct neso_param {
     int bytes;          /* size of the value: 1, 2, 4 or 8 */
     int divisible;      /* 16: the value is promised to be a multiple of 16; 1: no promise */
     int equals_one;     /* the value is promised to be 1 */
-    int written;        /* of a pointer: the kernel may write through it */
+    int written;        /* 1: the parameter is a pointer through which the kernel may write */
 } neso_param;
 
 NESO_API size_t neso_kernel_param_count(const neso_kernel *kernel);

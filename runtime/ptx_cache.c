@@ -165,7 +165,7 @@ void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *ke
 {
     struct text out;
     if (k->info.params.n != f->body->args.n)
-        return; /* not stored, since a reader could not restore the names */
+        return; /* the entry is not stored, since a reader could not restore the names of parameters */
     text_init(&out, &k->scratch);
     ptx_info_write(&k->info, &out);
     text_char(&out, '\n');

@@ -124,7 +124,7 @@ struct judgement {
     const struct bench_row **missing;
     const char *lacking; /* a cost that the base has and the candidate lacks; NULL: none */
     bool allow_missing; /* the option --allow-missing */
-    size_t counts[4];   /* of verdicts */
+    size_t counts[4];   /* the number of rows with each verdict */
 };
 
 struct rules {

@@ -39,7 +39,7 @@ struct point {
 };
 
 struct series {
-    const struct bench_row *last; /* its newest row */
+    const struct bench_row *last; /* the newest row of the series */
     struct point *points;         /* one for each commit */
     size_t nchanges;
 };

@@ -26,8 +26,8 @@ enum { TEXT = 1, ESTIMATE = 2 };
 static const struct rule {
     const char *cost;
     enum direction direction; /* the direction that makes a kernel slower */
-    double bound;             /* as a fraction of the base's cost; 0: any change beyond the threshold */
-    double least;             /* in the unit of the cost; a smaller change does not count as slower */
+    double bound; /* a larger change, as a fraction of the base's cost, counts; 0: any beyond the threshold */
+    double least; /* in the unit of the cost; a smaller change does not count as slower */
     int flags;
 } rules[] = {
     /* cost                  slower if it  bound  at least */

@@ -288,7 +288,7 @@ struct launched {
 };
 struct launches {
     int n;
-    struct launched *at; /* in order, each once */
+    struct launched *at; /* the launched specializations in order, each once */
 };
 /* Runs the host part of a program, launches nothing, and lists what its launches compile. Messages stay in *ctx, which
  * the caller releases (it may be NULL). */

@@ -357,7 +357,7 @@ static int put_source(struct embedding *e)
     if (e->has_plan)
         put_plan_tables(e);
     fputs("static const struct variant {\n    const char *ptx;\n    unsigned threads, shared_bytes;\n"
-          "    const char *promises; /* one letter a parameter */\n",
+          "    const char *promises; /* one letter for each parameter */\n",
           e->to);
     if (e->has_plan)
         put_plan_members(e);

@@ -348,7 +348,8 @@ void put_plan_tables(const struct embedding *e)
           "static const struct step {\n    char what;\n    int64_t value;\n} steps[] = {",
           e->to);
     put_all_steps(e);
-    fputs("\n    {'#', 0}};\n\nstruct expression { /* of steps */\n    int first, count;\n};\n\n", e->to);
+    fputs("\n    {'#', 0}};\n\nstruct expression { /* a range of steps */\n    int first, count;\n};\n\n",
+          e->to);
     put_guards(e, &at);
     fputs("/* Dimensions innermost first. */\nstatic const struct tensor_map {\n    int type;\n    unsigned "
           "rank;\n    int swizzle, fill;\n"

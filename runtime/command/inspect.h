@@ -183,7 +183,7 @@ void add_names(struct buffer *out, const char *topic, const char *end_of_name);
 /* -- live.c: the builds that the page of `neso inspect --serve` requests -- */
 struct live {
     const struct given *given;
-    const char *path, *kernel; /* as given on the command line; kernel NULL: the first that is launched */
+    const char *path, *kernel; /* as given on the command line; kernel NULL: the first launched kernel */
 };
 /* One request: the query of its address, and the source as edited in the page (NULL: the source in the file). */
 struct wish {

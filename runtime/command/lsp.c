@@ -402,7 +402,7 @@ static void compile(const struct server *s, struct document *d)
 struct word {
     char dotted[128];
     const char *name;         /* behind the last dot */
-    int line, column, length; /* of `dotted`; as neso counts them */
+    int line, column, length; /* the place and length of `dotted`, counted as neso does */
 };
 
 static bool is_letter(char c)

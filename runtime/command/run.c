@@ -21,9 +21,9 @@ struct session {
     char line[4096]; /* the user's last line */
     struct progress progress;
     int nkernels;          /* compiled so far */
-    struct buffer record;  /* for --record */
+    struct buffer record;  /* the file of --record */
     struct keeper *keeper; /* NULL: launches leave no capsules */
-    FILE *digests;         /* for --digests; NULL: standard error */
+    FILE *digests;         /* the file of --digests; NULL: standard error */
 };
 
 static int wants_capsule(void *user, const char *kernel)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { STATISTICS_STRETCHES = 5, STATISTICS_QUANTILES = 33 }; /* for one round */
+enum { STATISTICS_STRETCHES = 5, STATISTICS_QUANTILES = 33 }; /* the largest numbers for one round */
 
 struct times {
     const double *stretches; /* medians of stretches */

@@ -263,7 +263,7 @@ struct walk {
     int rank;
     int64_t index[TENSOR_RANK_MAX];
     char *at[MAP_OPERANDS_MAX + 1];
-    int64_t step[MAP_OPERANDS_MAX + 1][TENSOR_RANK_MAX]; /* of each address, in bytes */
+    int64_t step[MAP_OPERANDS_MAX + 1][TENSOR_RANK_MAX]; /* the stride of each address in bytes */
 };
 
 static void walk_next(struct walk *w, const int64_t *shape, int n)

@@ -112,7 +112,7 @@ struct node *extent_node(struct gen *g, struct extent e); /* the extent as a con
 
 /* -- plain.c: kernels with a single purpose, like most kernels of users -- */
 
-/* Returns the row or column of the program's tile in a matrix that is `columns` tiles wide. */
+/* These functions return the row and the column of the program's tile in a matrix that is g->columns tiles wide. */
 struct node *tile_row(struct gen *g);
 struct node *tile_column(struct gen *g);
 /* Generates a store of the program's tile of an output matrix; NULL: there are too many outputs. */

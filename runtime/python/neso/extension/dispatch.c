@@ -32,7 +32,7 @@ enum held {
     GET_STREAM,
     WATCHED, /* a tuple of lists of hooks: if one is not empty, the call goes to `slow` */
     ENVIRON, /* the dictionary below os.environ, or None */
-    DEBUG,   /* its key of TRITON_DEBUG */
+    DEBUG,   /* the key of TRITON_DEBUG in ENVIRON */
     GLOBALS, /* a tuple of (dictionary, name, value) */
     HELD
 };
