@@ -216,18 +216,19 @@ static void read_bundle(struct reading *r)
     char sum[SUM_DIGITS + 1], *text = r->bundle->text;
     size_t bytes = r->bundle->text_bytes - 1; /* without the terminator */
     if (!begins(text, text + bytes, magic)) {
-        r->wrong = begins(text, text + bytes, "neso bundle ") ? "it has another version of the format"
-                                                              : "it does not begin as a bundle does";
+        r->wrong = begins(text, text + bytes, "neso bundle ")
+                       ? "it has another version of the format: make it again"
+                       : "it does not begin as a bundle does: `neso bundle` makes bundles";
         return;
     }
     r->end = text + bytes - SUM_LINE;
     if (bytes < sizeof magic - 1 + SUM_LINE || memcmp(r->end, sum_word, sizeof sum_word - 1) != 0) {
-        r->wrong = "its end is missing";
+        r->wrong = "its end is missing: make or copy it again";
         return;
     }
     digest_text(text, bytes - SUM_LINE, SUM_DIGITS, sum);
     if (memcmp(r->end + sizeof sum_word - 1, sum, SUM_DIGITS) != 0) {
-        r->wrong = "its sum differs: it was changed or damaged";
+        r->wrong = "its sum differs: it was changed or damaged; make it again";
         return;
     }
     r->s = text + sizeof magic - 1;
@@ -333,7 +334,7 @@ static void join(void *arg)
         if (n && begins(s, s + n, "choice ") && join_choice(j, s, n))
             continue;
         if (!is_bundle) {
-            j->wrong = "a part is no bundle of this compiler";
+            j->wrong = "a part is no bundle of this compiler: make it again with this version";
             return;
         }
         text_bytes(&j->out, s + head, n - head - SUM_LINE);

@@ -71,7 +71,8 @@ bool check_windows(struct checking *c)
     const struct block *b = c->func->body;
     c->nargs = c->launch->nargs;
     if (c->nargs > CHECK_ARGS || c->nargs != b->args.n) {
-        snprintf(c->what, sizeof c->what, "it has %d arguments", c->nargs);
+        snprintf(c->what, sizeof c->what, "it has %d arguments, and at most %d can be compared", c->nargs,
+                 CHECK_ARGS);
         return false;
     }
     for (int i = 0; i < c->nargs; i++) {

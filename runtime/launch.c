@@ -187,7 +187,8 @@ static bool launch_values(struct neso_kernel *k, struct launch *l, const void *c
     if (!k->options.check && !has_plan(k) && !kernel_load(k, f))
         return false;
     if (k->nparams > PARAMS_MOST)
-        return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", k->nparams);
+        return fault_set(f, NESO_INVALID, ERR_kernel_too_large,
+                         "it has %d parameters, and a launch passes at most %d", k->nparams, PARAMS_MOST);
     for (int i = 0; i < k->nparams; i++) {
         const struct neso_param *p = &k->params[i];
         uint64_t value = read_value(args[i], p->bytes);
