@@ -197,6 +197,16 @@ bool arg_axis(struct eval *e, struct obj *x, int rank, struct loc at, int *axis)
     return true;
 }
 
+/* Returns the words other than "", with the prefix, for a message: "'.ca', '.cg' or '.cv'". */
+static const char *list_words(struct eval *e, const char *const *words, const char *prefix)
+{
+    struct text out;
+    text_init(&out, e->arena);
+    for (int i = **words ? 0 : 1; words[i]; i++)
+        text_printf(&out, "%s'%s%s'", !out.len ? "" : words[i + 1] ? ", " : " or ", prefix, words[i]);
+    return out.s;
+}
+
 bool arg_word(struct eval *e, struct obj *x, const char *const *words, const char *prefix, enum error error,
               struct loc at, int *out)
 {
@@ -212,7 +222,7 @@ bool arg_word(struct eval *e, struct obj *x, const char *const *words, const cha
             *out = i;
             return true;
         }
-    diag_error(e->diag, trace_loc(e, at), error, s);
+    diag_error(e->diag, trace_loc(e, at), error, s, list_words(e, words, prefix));
     return false;
 }
 

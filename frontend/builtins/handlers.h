@@ -45,7 +45,7 @@ int arg_shape(struct eval *e, struct obj *x, struct loc at, int *shape);
  * which it reports. */
 bool arg_axis(struct eval *e, struct obj *x, int rank, struct loc at, int *axis);
 /* Sets *out to the index of x, without `prefix`, in a NULL-terminated list of words; None and "" give 0. Reports
- * `error` and returns false if x is none of these words. */
+ * `error`, with x and the list of words, and returns false if x is none of these words. */
 bool arg_word(struct eval *e, struct obj *x, const char *const *words, const char *prefix, enum error error, struct loc at, int *out);
 /* Sets *propagate to whether x, the argument propagate_nan, is ALL. Returns false after an error, which it reports. */
 bool arg_nan(struct eval *e, struct obj *x, struct loc at, bool *propagate);

@@ -14,13 +14,13 @@
 
 /* -- any number of operands, any combine function -- */
 
-/* The operands of a reduction or scan. is_tuple: the call passes a tuple, so the result is a tuple. */
 enum { OPERANDS_MOST = 16 };
 
+/* The operands of a reduction or scan. */
 struct operands {
     int n;
     struct obj *x[OPERANDS_MOST];
-    bool is_tuple;
+    bool is_tuple; /* the call passes a tuple, so the result is a tuple */
 };
 
 /* Checks the operands of a reduction or scan: x is a block, or a tuple of blocks of one shape. Returns false after an

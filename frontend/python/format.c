@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* format.c: implements Python's three ways of formatting: `{x:>8.3f}` in f-strings and str.format, and `'%8.3f'
- * % x`.
+/* format.c: implements Python's three ways of formatting: `{x:>8.3f}` in f-strings and in str.format, and the
+ * operator % of text.
  *
  * All three are parsed into a struct field. A number is built as sign, prefix and digits, so that zeros and
  * fill characters can go between them. The C library formats digits with the locale's decimal point, which is
@@ -16,10 +16,10 @@ enum { WIDTH_MOST = 1 << 20, PRECISION_MOST = 1100 };
 struct field {
     const char *fill;
     int fill_bytes;
-    char align;     /* '<', '>', '^' or '='; 0: the default of the value's type */
-    char sign;      /* '+', '-' or ' ' */
-    bool alternate; /* the format contains `#` */
-    bool zero;
+    char align;               /* '<', '>', '^' or '='; 0: the default of the value's type */
+    char sign;                /* '+', '-' or ' ' */
+    bool alternate;           /* the format contains `#` */
+    bool zero;                /* the width begins with 0 */
     int64_t width, precision; /* precision is -1 if absent */
     char group;               /* ',' or '_'; 0 if absent */
     char type;                /* the letter of the type; 0 if absent */

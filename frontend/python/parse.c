@@ -44,8 +44,8 @@ static _Noreturn void give_up(struct parser *p)
     longjmp(*p->recover, 1);
 }
 
-/* Drops the statement without a message if the line already has an error, since a second one usually follows
- * from the first. */
+/* If this line already has an error, drops the statement without a message, since a second error usually follows
+ * from the first. Else records that the line has an error. */
 static void once_a_line(struct parser *p, uint32_t line)
 {
     if (line == p->error_line)
@@ -53,7 +53,7 @@ static void once_a_line(struct parser *p, uint32_t line)
     p->error_line = line;
 }
 
-/* Adds a hint if the code looks like another language. */
+/* Adds a hint if token t, at which an error was reported, looks like an operator of C: &&, ||, ! or ?. */
 static void hint_foreign(struct parser *p, const struct token *t)
 {
     enum token_kind before = t > p->tokens.all.at ? t[-1].kind : TOK_end;
@@ -234,8 +234,9 @@ struct ast_list parse_list(struct parser *p, const ast_vec *v)
 
 /* -- recovery after errors -- */
 
-/* Skips to the first token of the next line. The parser may already be there, since a missing block is reported at
- * that token; then only a line that starts with an `error` token is skipped. */
+/* Skips the rest of the line with the error, up to the first token of the next line. If the error is a missing block,
+ * which is reported at that token, the parser is already there; it then skips the line only if it starts with an
+ * `error` token. */
 static void skip_line(struct parser *p, const struct token *start)
 {
     enum token_kind before = p->t > start ? p->t[-1].kind : TOK_end;

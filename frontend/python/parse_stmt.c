@@ -473,7 +473,7 @@ static struct ast *with_item(struct parser *p, bool in_parentheses)
     return parse_done(p, n);
 }
 
-/* Does the parenthesis contain all items, instead of being part of the first expression? */
+/* Does the next token, `(`, enclose all items of a `with`? Else it belongs to the first item's expression. */
 static bool parentheses_hold_items(const struct parser *p)
 {
     return next_is(p, TOK_lparen) && p->t->close && p->tokens.all.at[p->t->close + 1].kind == TOK_colon &&

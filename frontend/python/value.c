@@ -457,7 +457,7 @@ static uint64_t hash_float(double f)
     return hash_bytes(&f, sizeof f, OBJ_float);
 }
 
-/* Hashes an object that compares by identity: a pointer that its constexpr copies share. */
+/* Hashes an object that compares by identity, by a pointer that is the same in its constexpr copies. */
 static uint64_t hash_identity(const struct obj *x)
 {
     const void *p = x->kind == OBJ_function   ? (const void *)x->function

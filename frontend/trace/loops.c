@@ -111,7 +111,7 @@ static void choose(struct eval *e, struct loop *l)
     }
 }
 
-/* Gives block b an argument for every value, and binds the names to them. */
+/* Adds an argument to block b for each value in l->init, and binds the carried names to these arguments. */
 static void enter(struct eval *e, struct loop *l, struct block *b)
 {
     struct value **args = NEW_ARRAY(e->arena, l->init.n, struct value *);

@@ -12,7 +12,7 @@
  *                                        }
  *                                        assert (%failed != 1) "too large"
  *
- * Thus an assertion that fails while values are combined that do not go into the result is not reported. */
+ * An assertion that fails only on values that do not go into the result is thus not reported. */
 #include "frontend/trace/trace.h"
 
 #include <string.h>

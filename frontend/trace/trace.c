@@ -99,7 +99,7 @@ static struct obj *library_name(struct eval *e, struct scope *s, const char *nam
     return find_language(e, name);
 }
 
-/* Explains why a name is not defined: where it ceased to exist, or which similar name exists. */
+/* Adds a note to the error that a name is not defined: where it ceased to exist, or which similar name exists. */
 static void explain_missing(struct eval *e, struct scope *s, const char *name)
 {
     void **lost = map_get_ptr(e->trace->lost, name);
