@@ -299,7 +299,7 @@ struct obj *tensor_broadcast_to(struct eval *e, struct obj *x, int rank, const i
  * division if is_division. After an error, which they report, both operands are obj_error. */
 void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc at);
 void tensor_promote(struct eval *e, struct obj **a, struct obj **b, bool is_division, struct loc at);
-/* Converts a condition x to a scalar i1; NULL after an error, which it reports. */
+/* Converts a condition x to a scalar i1; returns NULL after an error, which it reports. */
 struct value *tensor_condition(struct eval *e, struct obj *x, struct loc at);
 struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
 /* Returns an attribute of a tensor; NULL if there is no such attribute. */

@@ -266,9 +266,8 @@ static bool fits_32_bits(const struct obj *stride, int64_t n)
     return obj_as_int(stride, &by) && !__builtin_mul_overflow(by, n, &product) && product == (int32_t)product;
 }
 
-/* Returns x times stride: the distance of index x from the array's start along one dimension. `most` is the greatest
- * value of x: if the distance of that index needs more than 32 bits, or the stride is not constant, the product has
- * 64. */
+/* Returns x times stride: the distance of index x from the array's start along one dimension. The product has 32 bits
+ * if the stride is a constant and its product with `most`, the greatest value of x, fits; else 64 bits. */
 static struct obj *distance(struct eval *e, struct obj *x, struct obj *stride, int64_t most, struct loc at)
 {
     int64_t by;
@@ -409,8 +408,8 @@ struct obj *builtin_descriptor_load(struct eval *e, struct obj **args, const str
                                                                   : obj_error;
 }
 
-/* Returns the value to store, cast to the pointee's type; it must have the shape of ptrs. NULL after an error, which
- * the function reports. */
+/* Returns the value to store, cast to the pointee's type; it must have the shape of ptrs. Returns NULL after an
+ * error, which it reports. */
 static struct obj *arg_block_value(struct eval *e, struct obj *x, const struct obj *ptrs,
                                    const struct args *call, int i)
 {

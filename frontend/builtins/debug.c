@@ -118,20 +118,6 @@ struct obj *builtin_debug_barrier(struct eval *e, struct obj **args, const struc
 
 /* -- at compile time -- */
 
-/* Prints an object; prints a tensor as its type: "int32[]", "fp32[constexpr[4], constexpr[8]]". */
-static void show(struct eval *e, struct obj *x, struct text *out)
-{
-    if (x->kind != OBJ_tensor) {
-        obj_print(e, x, out, false);
-        return;
-    }
-    lang_print(scalar_of(x), out);
-    text_char(out, '[');
-    for (int i = 0; i < rank_of(x); i++)
-        text_printf(out, "%sconstexpr[%d]", i ? ", " : "", shape_of(x)[i]);
-    text_char(out, ']');
-}
-
 struct obj *builtin_static_print(struct eval *e, struct obj **args, const struct args *call)
 {
     const char *separator, *end;
@@ -145,7 +131,7 @@ struct obj *builtin_static_print(struct eval *e, struct obj **args, const struct
     for (int i = 0; i < args[0]->seq.n; i++) {
         if (i)
             text_str(&out, separator);
-        show(e, args[0]->seq.at[i], &out);
+        obj_print(e, args[0]->seq.at[i], &out, false);
     }
     text_str(&out, end);
     eval_write(e, out.s, out.len);

@@ -29,10 +29,10 @@ struct loc arg_loc(const struct args *call, int i, const char *name);
 bool arg_int(struct eval *e, struct obj *x, const char *what, struct loc at, int64_t *out);
 bool arg_bool(struct eval *e, struct obj *x, const char *what, struct loc at, bool *out);
 bool arg_string(struct eval *e, struct obj *x, const char *what, struct loc at, const char **out);
-/* Converts a tensor or a number to a tensor; NULL after an error, which it reports. */
+/* Converts a tensor or a number to a tensor; returns NULL after an error, which it reports. */
 struct obj *arg_tensor(struct eval *e, struct obj *x, const struct args *call, int i, const char *name);
-/* Converts x as arg_tensor does, and checks that it is a block, of rank 1 or more; NULL after an error, which it
- * reports. */
+/* Converts x as arg_tensor does, and checks that it is a block, of rank 1 or more; returns NULL after an error, which
+ * it reports. */
 struct obj *arg_block(struct eval *e, struct obj *x, const struct args *call, int i, const char *name);
 /* Returns the type that x is, or whose name x is; NULL after an error, which it reports. */
 const struct lang_type *arg_dtype(struct eval *e, struct obj *x, struct loc at);

@@ -23,7 +23,7 @@ static struct obj *wrong_type(struct eval *e, const struct args *call, const cha
     return obj_error;
 }
 
-/* Converts argument i to a tensor of f32 or f64; NULL after an error, which it reports. */
+/* Converts argument i to a tensor of f32 or f64; returns NULL after an error, which it reports. */
 static struct obj *arg_float(struct eval *e, struct obj **args, const struct args *call, int i,
                              const char *name)
 {

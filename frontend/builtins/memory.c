@@ -10,7 +10,7 @@
 
 /* -- pointers, masks, values -- */
 
-/* Checks that x is a pointer or a block of pointers; NULL after an error, which it reports. */
+/* Checks that x is a pointer or a block of pointers; returns NULL after an error, which it reports. */
 static struct obj *arg_pointer(struct eval *e, struct obj *x, const struct args *call, bool writes)
 {
     struct loc at = trace_loc(e, arg_loc(call, 0, "pointer"));
@@ -124,7 +124,7 @@ static struct obj *load(struct eval *e, struct obj *p, struct obj *mask, struct 
     op_set_int(v->def, ATTR_evict, a->evict);
     op_set_int(v->def, ATTR_volatile, a->is_volatile);
     if (mask && !other && !a->is_block)
-        *map_at_ptr(e->trace->unfilled, v->def) = v->def;
+        *map_at_ptr(e->trace->masked_loads, v->def) = v->def;
     return tensor_cast(e, tensor_like(e, p, v, stored), elem, ROUND_none, false, at);
 }
 
@@ -179,7 +179,7 @@ struct obj *builtin_load(struct eval *e, struct obj **args, const struct args *c
 
 /* -- store -- */
 
-/* Broadcasts x to the pointer's shape; NULL after an error, which it reports. */
+/* Broadcasts x to the pointer's shape; returns NULL after an error, which it reports. */
 static struct obj *in_pointer_shape(struct eval *e, struct obj *x, const struct obj *p, const char *what,
                                     struct loc at)
 {

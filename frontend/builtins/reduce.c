@@ -62,7 +62,7 @@ static bool check_function(struct eval *e, const struct obj *f, struct loc at)
     return false;
 }
 
-/* Builds a reduction or scan whose region calls f; NULL after an error, which it reports. */
+/* Builds a reduction or scan whose region calls f; returns NULL after an error, which it reports. */
 static struct op *combine(struct eval *e, enum opcode code, const struct operands *in, int axis,
                           struct obj *f, struct loc at)
 {
@@ -177,7 +177,8 @@ static struct obj *to_float(struct eval *e, struct obj *x, bool f16_too, struct 
     return tensor_cast(e, x, lang_number(e, DT_f32, false), ROUND_none, false, at);
 }
 
-/* Converts the operand to a block of numbers; NULL after an error, which it reports. Pointers and fp8 are errors. */
+/* Converts the operand to a block of numbers; returns NULL after an error, which it reports. Pointers and fp8 are
+ * errors. */
 static struct obj *arg_numbers(struct eval *e, struct obj *x, const struct args *call)
 {
     x = arg_block(e, x, call, 0, "input");
@@ -188,7 +189,7 @@ static struct obj *arg_numbers(struct eval *e, struct obj *x, const struct args 
     return NULL;
 }
 
-/* Widens x to the type of its sum; NULL after an error, which it reports. */
+/* Widens x to the type of its sum; returns NULL after an error, which it reports. */
 static struct obj *summand(struct eval *e, struct obj *x, struct obj *dtype, const struct args *call,
                            int dtype_at)
 {

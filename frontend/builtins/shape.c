@@ -459,7 +459,7 @@ static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step,
 }
 
 /* Broadcasts the operands to one shape, and splits each into `pack` tensors, since the mapped function takes `pack`
- * elements of each operand at a time; NULL after an error, which it reports. */
+ * elements of each operand at a time; returns NULL after an error, which it reports. */
 static struct obj **mapped_operands(struct eval *e, struct obj *list, int64_t pack, const struct args *call)
 {
     int n = list->seq.n;

@@ -83,8 +83,8 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Parses an int: a sign, a prefix such as 0x, and digits, perhaps with _ between them, or spaces around the int. With
- * base 0, the prefix gives the base. Returns false if the text is not an int. */
+/* Parses a text of n bytes as int(text, base) does: spaces, a sign, a prefix such as 0x, digits, perhaps with _ between
+ * them, and spaces. With base 0, the prefix gives the base. Returns false if the text is not an int. */
 static bool parse_int(const char *s, size_t n, int base, wide *out, bool *overflow)
 {
     while (n && is_space(*s))
@@ -394,7 +394,7 @@ static struct obj *ordinal(struct eval *e, struct obj **args, const struct args 
     return obj_int(e, char_code(args[0]->str.s, (int)args[0]->str.n));
 }
 
-/* -- over items -- */
+/* -- functions of iterables -- */
 
 static struct obj *length(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -409,7 +409,7 @@ static struct obj *by_key(struct eval *e, struct obj *key, struct obj *x, struct
     return key->kind == OBJ_none ? x : call_with(e, key, 1, &x, at);
 }
 
-/* Implements min and max; data selects one. */
+/* Implements max (data "x") and min. */
 static struct obj *extreme(struct eval *e, struct obj **args, const struct args *call)
 {
     bool is_max = *(const char *)call->callee->data == 'x';
@@ -603,8 +603,8 @@ static struct obj *next(struct eval *e, struct obj **args, const struct args *ca
 
 /* -- types and attributes -- */
 
-/* Returns type(x): the row whose name is obj_type_name(x). For kinds without a row, creates one class with that
- * name. */
+/* Returns type(x): the builtin with the name obj_type_name(x). If there is none, the first call creates a class with
+ * that name. */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x)
 {
     if (x->kind == OBJ_instance)

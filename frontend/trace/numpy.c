@@ -220,7 +220,7 @@ static int shown(const struct format *f, int n)
     return f->summary && n > 2 * EDGE ? EDGE : n;
 }
 
-/* Calls visit for each element to show; dim is the dimension to walk, `first` the number of its first element. */
+/* Calls visit for each shown element of the dimensions from `dim` on, of which element number `first` is the first. */
 static void each_shown(struct format *f, int dim, int64_t first, void (*visit)(struct format *f, int64_t i))
 {
     const struct tile *t = f->tile;

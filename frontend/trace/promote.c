@@ -218,8 +218,8 @@ void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc
 
 /* -- common type and shape -- */
 
-/* Converts both operands to type t and one shape. Numbers become constants of the other's shape directly,
- * without a splat. */
+/* Converts both operands to type t and one shape. Numbers become constants of the other operand's shape
+ * directly, without a splat. */
 static bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct lang_type *t,
                          bool decay, struct loc at)
 {

@@ -582,10 +582,10 @@ static struct func *func_for(struct module *m, const struct function *fn, const 
 
 static void trace_body(struct eval *e, struct func *f, const struct function *fn, struct spec *spec)
 {
-    struct map lost, unfilled;
+    struct map lost, masked_loads;
     int nerrors = e->diag->nerrors;
     map_init(&lost, e->arena);
-    map_init(&unfilled, e->arena);
+    map_init(&masked_loads, e->arena);
     struct scope *s = scope_new(e, fn->closure);
     struct trace_frame frame = {.fn = fn};
     struct trace t = {.func = f,
@@ -594,7 +594,7 @@ static void trace_body(struct eval *e, struct func *f, const struct function *fn
                       .block = f->body,
                       .frame = &frame,
                       .lost = &lost,
-                      .unfilled = &unfilled};
+                      .masked_loads = &masked_loads};
     struct trace *outer = e->trace;
     uint16_t call = e->call;
     struct obj *result = obj_none;
@@ -606,7 +606,7 @@ static void trace_body(struct eval *e, struct func *f, const struct function *fn
         if (!spec->has_host_calls && !spec->stops)
             trace_drop_statements(f->body, spec);
         if (e->diag->nerrors == nerrors)
-            trace_warn_of_unfilled(e, f, &unfilled);
+            trace_warn_undefined(e, f, &masked_loads);
     }
     e->trace = outer;
     e->call = call;

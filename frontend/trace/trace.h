@@ -4,8 +4,8 @@
  *
  * In reading order: trace.c and kernel.c (names, statements, calls), merge_values.c (branches and returns),
  * loops.c, region.c (combine functions), promote.c and cast.c (operators and casts), lang.c (types),
- * unfilled.c (a warning), hostcall.c, tile.c and numpy.c (calls of the host from the interpreter), expression.c (the
- * debugger's expressions). */
+ * undefined_elements.c (a warning), hostcall.c, tile.c and numpy.c (calls of the host from the interpreter),
+ * expression.c (the debugger's expressions). */
 #ifndef NESO_FRONTEND_TRACE_H
 #define NESO_FRONTEND_TRACE_H
 
@@ -45,7 +45,7 @@ struct trace {
     bool in_loop;              /* the code is inside a run-time loop of this function */
     bool in_region;            /* the code is in the region of a reduction, scan or map, which may not have effects */
     struct pending *pending;   /* the `if`s into whose branches the current code is traced, innermost first */
-    struct map *unfilled;      /* loads that the user wrote with a mask and without `other` */
+    struct map *masked_loads;  /* loads that the user wrote with a mask and without `other` */
     struct map *lost;          /* maps names that existed only inside a branch or a loop to struct lost */
     /* While a function of the prelude is inlined: the location of all ops and errors. Line 0 otherwise. */
     struct loc place;
@@ -73,9 +73,9 @@ struct obj *trace_constexpr(struct eval *e, struct obj *x, struct loc at);
 /* Inlines a call of fn: traces its body into the current block, and returns its result. */
 struct obj *trace_inline(struct eval *e, struct function *fn, const struct args *args);
 
-/* -- unfilled.c -- */
+/* -- undefined_elements.c -- */
 /* Warns of reductions and dots that include elements which the masked `loads` without `other` leave undefined. */
-void trace_warn_of_unfilled(struct eval *e, struct func *f, const struct map *loads);
+void trace_warn_undefined(struct eval *e, struct func *f, const struct map *loads);
 
 /* -- merge_values.c -- */
 /* The state of a scope at one time: the values of its map's entries, in the order of the entries. */
@@ -99,8 +99,8 @@ bool same_type(struct eval *e, const struct obj *a, const struct obj *b);
 /* Does same_type hold, or would it if all sizes, strides and offsets of block pointers and descriptors were 64-bit
  * integers? */
 bool types_agree(struct eval *e, const struct obj *a, const struct obj *b);
-/* If the types of x and `with` agree in this sense, returns x with those sizes, strides and offsets that have another
- * type in `with` converted to 64 bits, by ops at the end of block b. Else returns x unchanged. */
+/* If types_agree(x, with), returns x with those sizes, strides and offsets that have another type in `with` converted
+ * to 64 bits, by ops at the end of block b. Else returns x unchanged. */
 struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at);
 /* Returns the type of x for messages: "fp32", "<[64], fp32>", "tuple(...)". */
 const char *type_text(struct eval *e, const struct obj *x);

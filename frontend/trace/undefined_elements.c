@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unfilled.c: warns of reductions and dots that include elements which a mask left undefined.
+/* undefined_elements.c: warns of reductions and dots that include elements which a mask left undefined.
  *
  *     x = tl.load(X + i, mask=i < n)        where the mask is False, x is undefined;
  *     s = tl.sum(x, axis=0)                 the sum includes x: a warning
@@ -234,10 +234,10 @@ static struct fact loaded(struct search *s, const struct op *o)
     struct value *mask = op_opnd(o, 1);
     const struct fact *m = mask ? fact_of(s, mask) : NULL;
     struct fact f = {.varies = p->varies | (m ? m->varies : 0)};
-    bool is_unfilled = m && !op_opnd(o, 2) && map_get_ptr(s->loads, o) && !m->is_true;
-    f.is_index = !is_unfilled && f.varies != 0;
+    bool may_be_undefined = m && !op_opnd(o, 2) && map_get_ptr(s->loads, o) && !m->is_true;
+    f.is_index = !may_be_undefined && f.varies != 0;
     f.is_direct = true;
-    if (is_unfilled) {
+    if (may_be_undefined) {
         f.load = o;
         f.undefined = m->varies;
     }
@@ -453,7 +453,7 @@ static void visit_block(struct search *s, struct block *b)
     }
 }
 
-void trace_warn_of_unfilled(struct eval *e, struct func *f, const struct map *loads)
+void trace_warn_undefined(struct eval *e, struct func *f, const struct map *loads)
 {
     if (!loads->n)
         return;
