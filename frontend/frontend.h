@@ -37,7 +37,7 @@ struct host {
     bool assertions_hold;
     /* Imports a module by its dotted name ("torch", "triton.testing", "os"); returns NULL if the host does not have
      * the module. import.c searches first the modules of triton (builtins_module), then the host's, then those of
-     * Python's library (library.c). */
+     * Python's library (library.c), and last the program's files. */
     struct obj *(*import)(void *ctx, struct eval *e, const char *name, struct loc at);
     /* Returns the text of a user's file that a program imports (`import helpers` reads helpers.py in the
      * program's folder); NULL if there is no such file. */
@@ -320,7 +320,7 @@ struct obj *argument_parts(struct eval *e, struct obj *x);
 const char *argument_part_name(struct eval *e, const struct obj *parts, int i);
 /* Returns a tuple that represents a descriptor, with the fields base, shape, strides, block_shape, padding. */
 struct obj *descriptor_new(struct eval *e, struct obj *const *fields);
-/* Checks that a tuple that a launch passes as a descriptor has a descriptor's fields. */
+/* Does the tuple x, which a launch passes as a descriptor, have a descriptor's fields? Reports an error if not. */
 bool check_descriptor(struct eval *e, const struct obj *x, struct loc at);
 
 /* -- builtins.c: triton, triton.language and their submodules as modules of builtins -- */

@@ -51,7 +51,7 @@ ROW(only_method, to,          "input, dtype, fp_downcast_rounding=None, bitcast=
     "dtype: a type; fp_downcast_rounding: 'rtne' or 'rtz'; bitcast: both types have equally many bits", "no-cast not-downcast bitcast-width round-word",
     "x.to(tl.int32, bitcast=True)\n# [1065353216 1073741824 1077936128 1082130432]")
 ROW(tl,        to_tensor,     "x",                                 to_tensor,     NULL,
-    "A number as a scalar tensor; a tensor stays what it is.", "x: a number, bool or tensor", "no-tensor int-too-wide",
+    "Converts a number to a scalar tensor; returns a tensor unchanged.", "x: a number, bool or tensor", "no-tensor int-too-wide",
     "tl.to_tensor(3)\n# [3]")
 
 HEADING("Shape")
@@ -228,7 +228,7 @@ ROW(tl,        store_tensor_descriptor, "desc, offsets, value",                 
     "offsets: an int32 for each dimension; value: of the block's shape", "box-kind box-items descriptor-offset descriptor-value",
     "d = tl.make_tensor_descriptor(X, [4], [1], [4])\ntl.store_tensor_descriptor(d, [2], x)\ntl.load(X + i)\n# [1. 2. 1. 2.]")
 ROW(tl,        _experimental_make_tensor_descriptor, "base, shape, strides, block_shape, padding_option='zero'", make_tensor_descriptor, NULL,
-    "The former name of tl.make_tensor_descriptor.", "as there", "box-base box-items descriptor-stride padding-word",
+    "The former name of tl.make_tensor_descriptor.", "as for tl.make_tensor_descriptor", "box-base box-items descriptor-stride padding-word",
     "d = tl._experimental_make_tensor_descriptor(X, [4], [1], [4])\nd.load([0])\n# [1. 2. 3. 4.]")
 ROW(tl,        _experimental_descriptor_load, "*args, **kwargs",                                   unsupported, NULL,
     "Not supported: use tl.load_tensor_descriptor.", "", "not-supported", "")
@@ -423,7 +423,7 @@ ROW(tl,        max_constancy,  "input, values",                    hint,        
 ROW(tl,        assume,         "cond",                             nothing,       NULL,
     "A promise to the compiler; neso does not use it.", "cond: a boolean", "", "tl.assume(tl.program_id(0) >= 0)")
 ROW(tl,        debug_barrier,  "",                                 debug_barrier, NULL,
-    "Waits until all threads of the program are here, and their writes to memory are visible to them.", "", "",
+    "Waits until all threads of the program have arrived here; then each sees what the others wrote to memory before.", "", "",
     "tl.debug_barrier()")
 ROW(tl,        expect_zero,    "x, mask",                          same,          NULL,
     "x itself; a hint that x is 0 where the mask is false.", "x: a tensor", "", "tl.expect_zero(x, i < 2)\n# [1. 2. 3. 4.]")
@@ -445,7 +445,7 @@ ROW(tl,        inline_asm_elementwise, "asm, constraints, args, dtype, is_pure, 
 
 HEADING("Types, constants")
 ROW(constant,  constexpr,      "value",                            constexpr,     NULL,
-    "A value known while compiling; as an annotation of a parameter: its launches give a constant.",
+    "A value known while compiling. As the annotation of a parameter: a launch passes a constant.",
     "value: a number, string, type, function or tuple", "constexpr-of-tensor", "tl.constexpr(3) + 1\n# 4")
 ROW(constant,  tuple,          "items",                            tuple,         NULL,
     "A tuple.", "items: anything", "unpack-kind", "tl.tuple((1, 2))[1]\n# 2")
@@ -570,7 +570,7 @@ ROW(cuda,      convert_custom_float8_sm80, "*args, **kwargs", unsupported, NULL,
 HEADING("triton")
 ROW(triton,    jit,           "fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None", jit, NULL,
     "Makes a function a kernel, which a grid launches, or a helper that kernels call.",
-    "fn: a function; debug: check assertions; do_not_specialize: names of parameters about whose values a launch promises nothing; noinline, repr and launch_metadata have no effect", "jit-function",
+    "fn: a function; debug: check assertions; do_not_specialize: names of parameters whose values select no specialization; noinline, repr and launch_metadata have no effect", "jit-function",
     "@triton.jit\ndef twice(x): return 2 * x")
 ROW(triton,    autotune,      "configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False", autotune, NULL,
     "Measures the configurations for each new key at the first launch, and keeps the best; without a GPU the first that compiles.",
@@ -589,7 +589,7 @@ ROW(triton,    cdiv,          "x, y",                       host_cdiv,          
 ROW(triton,    next_power_of_2, "n",                        next_power_of_2,    NULL,
     "The least power of two that is n or more.", "n: an integer", "wants-int", "triton.next_power_of_2(100)\n# 128")
 ROW(triton,    constexpr_function, "fn",                    constexpr_function, NULL,
-    "Makes a plain Python function one that kernels call while compiling, with constants.",
+    "Lets kernels call a plain Python function while they are compiled, with constants as arguments.",
     "fn: a function", "constexpr-argument", "@triton.constexpr_function\ndef half(n): return n // 2")
 ROW(triton,    must_use_result, "x",                        must_use_result,    NULL,
     "Marks a function whose result is to be used; neso does not check that.", "x: a function", "",

@@ -48,7 +48,7 @@ struct frame {
     char quote;
     bool is_triple, is_raw;
     uint32_t start, line, col; /* where the f-string starts */
-    int nbrackets;             /* open brackets where the state begins, the field's own brace included */
+    int nbrackets; /* how many brackets are open where the state begins, the field's own brace included */
 };
 
 struct lexer {
