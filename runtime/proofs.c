@@ -168,8 +168,8 @@ static bool tell_bounds(struct telling *x, const struct proof *p)
         return false;
     const int64_t n = elements_of(&l->tensors[p->base]);
     if (last >= first && (first < 0 || last >= n)) {
-        text_printf(out, "; in this launch it may reach %lld to %lld, and the tensor has %lld", (long long)first, (long long)last,
-                    (long long)n);
+        text_printf(out, "; in this launch it may reach %lld to %lld, and the tensor has %lld",
+                    (long long)first, (long long)last, (long long)n);
         return false;
     }
     return true;
@@ -178,7 +178,8 @@ static bool tell_bounds(struct telling *x, const struct proof *p)
 static bool overlap(const struct launch *l, int a, int b)
 {
     const struct launch_tensor *x = &l->tensors[a], *y = &l->tensors[b];
-    return a == b || (x->dtype && y->dtype && l->args[a] < l->args[b] + tensor_span(y) && l->args[b] < l->args[a] + tensor_span(x));
+    return a == b || (x->dtype && y->dtype && l->args[a] < l->args[b] + tensor_span(y) &&
+                      l->args[b] < l->args[a] + tensor_span(x));
 }
 
 struct size {
@@ -262,7 +263,9 @@ static bool is_apart(struct telling *x, const struct proof *p)
     int n = 0;
     text_init(&x->programs, &x->program->scratch);
     if (p->shared || p->unbounded || violated(x, &p->guards)) {
-        text_str(&x->programs, p->shared ? p->shared : p->unbounded ? p->unbounded : "its box is not that of this launch");
+        text_str(&x->programs, p->shared      ? p->shared
+                               : p->unbounded ? p->unbounded
+                                              : "its box is not that of this launch");
         return false;
     }
     text_str(&x->programs, "each program has elements of its own");
@@ -299,8 +302,9 @@ static bool in_windows(struct telling *x, const struct proof *p)
         const struct proof *q = &all->at[i];
         if (q != p && !conflict(x, p, q))
             continue;
-        if (q->window.unknown || q->unbounded || violated(x, &q->guards) || q->base != p->base || !poly_equal(&q->window.place, &w->place) ||
-            violated(x, &q->window.guards) || !expr_eval(&q->window.first, x->args, x->launch->grid, &first) ||
+        if (q->window.unknown || q->unbounded || violated(x, &q->guards) || q->base != p->base ||
+            !poly_equal(&q->window.place, &w->place) || violated(x, &q->window.guards) ||
+            !expr_eval(&q->window.first, x->args, x->launch->grid, &first) ||
             !expr_eval(&q->window.last, x->args, x->launch->grid, &last))
             return false;
         least = any && least < first ? least : first;
@@ -345,11 +349,13 @@ static bool tell_programs(struct telling *x, const struct proof *p)
             other = q;
     }
     if (all->has_other_writes) {
-        text_str(&x->programs, "the kernel may write memory by inline assembly or by a function that runs as Python");
+        text_str(&x->programs,
+                 "the kernel may write memory by inline assembly or by a function that runs as Python");
         return false;
     }
     if (!is_written) {
-        text_str(&x->programs, p->is_atomic ? "all accesses are atomic" : "the kernel does not write the tensor");
+        text_str(&x->programs,
+                 p->is_atomic ? "all accesses are atomic" : "the kernel does not write the tensor");
         return true;
     }
     if ((!other && is_apart(x, own)) || in_windows(x, p))
@@ -371,7 +377,8 @@ static void tell(struct telling *x, const struct proof *p)
     const struct loc at = p->op->loc;
     text_init(&x->bounds, &x->program->scratch);
     text_init(&x->programs, &x->program->scratch);
-    neso_access a = {.size = sizeof a, .kernel = f->name, .kind = word_of(p), .line = at.line, .column = at.col};
+    neso_access a = {
+        .size = sizeof a, .kernel = f->name, .kind = word_of(p), .line = at.line, .column = at.col};
     a.tensor = p->base >= 0 ? f->params.at[p->base].name : NULL;
     a.file = at.file < d->sources.n ? d->sources.at[at.file]->name : NULL;
     a.ran = x->ran;

@@ -42,7 +42,7 @@ void frontend_trace_expression(struct eval *e, const struct host_site *site, int
                                struct expression *x)
 {
     struct module *m = kernel->module;
-    struct map lost, unfilled;
+    struct map lost, masked_loads;
     int nerrors = e->diag->nerrors;
     *x = (struct expression){.tree = parse(e, text), .spec = *spec};
     if (!x->tree)
@@ -52,7 +52,7 @@ void frontend_trace_expression(struct eval *e, const struct host_site *site, int
     m->funcs.n--; /* the module does not keep it: no pass and no dump may see it */
     add_parameters(x->func, kernel);
     map_init(&lost, e->arena);
-    map_init(&unfilled, e->arena);
+    map_init(&masked_loads, e->arena);
     site = host_site_frame(e, site, up, &x->first);
     const struct function fn = {
         .name = site->function, .qualified = site->function, .closure = site->closure};
@@ -64,7 +64,7 @@ void frontend_trace_expression(struct eval *e, const struct host_site *site, int
                       .frame = &frame,
                       .is_shown = true,
                       .lost = &lost,
-                      .unfilled = &unfilled};
+                      .masked_loads = &masked_loads};
     struct scope *s = bind_frame(e, site, x->func->body);
     struct trace *outer = e->trace;
     uint16_t call = e->call;

@@ -178,7 +178,8 @@ static bool gives_program(struct affine_table *t, const struct value *v, int axi
     const struct op *lo = op_opnd(loop, 0)->def;
     const struct affine *by = affine_of(t, op_opnd(loop, 2));
     *step = op_opnd(loop, 2);
-    return lo && lo->code == OP_program_id && op_int(lo, ATTR_axis) == axis && by && poly_is_uniform(t, &by->p);
+    return lo && lo->code == OP_program_id && op_int(lo, ATTR_axis) == axis && by &&
+           poly_is_uniform(t, &by->p);
 }
 
 /* Adds the guard that x (NULL: 1) is at least the size of the grid along the axis. */
@@ -239,8 +240,8 @@ static bool sort_digits(const struct affine_table *t, struct poly *p)
 
 /* Learns the scalars that the index of dimension d determines, with a guard where that is not certain: each factor is
  * at least what the smaller terms and the tile's index can add up to, plus 1. */
-static const char *digits(struct affine_table *t, const struct access_dim *d, const struct type *tile, struct guards *g,
-                          struct known *k)
+static const char *digits(struct affine_table *t, const struct access_dim *d, const struct type *tile,
+                          struct guards *g, struct known *k)
 {
     struct arena *arena = t->f->module->arena;
     struct poly start = d->start;
@@ -267,7 +268,8 @@ static const char *digits(struct affine_table *t, const struct access_dim *d, co
         }
         struct poly one = {.n = 1, .at = {start.at[i]}};
         if (i > 0 && !largest_expr(t, &one, 0, g, &rest))
-            return "the largest value of a scalar in its address is no expression of the arguments and the grid";
+            return "the largest value of a scalar in its address is no expression of the arguments and the "
+                   "grid";
         if (i > 0)
             expr_push(arena, &rest, EXPR_add, 0);
         more++;
@@ -302,8 +304,8 @@ static const char *separate(struct affine_table *t, const struct access *a, stru
         *out = (struct proof_dim){{0}, {0}};
         if (wraps(d))
             return "its index wraps around";
-        if (!in_elements(&d->stride, element_bytes(p->op), &elements) || !poly_expr(t, &elements, &out->stride) ||
-            !last_expr(t, d, tile, &p->apart, &out->last))
+        if (!in_elements(&d->stride, element_bytes(p->op), &elements) ||
+            !poly_expr(t, &elements, &out->stride) || !last_expr(t, d, tile, &p->apart, &out->last))
             return "how far a dimension reaches is no expression of the arguments and the grid";
         const char *why = digits(t, d, tile, &p->apart, &known);
         if (why)
@@ -315,7 +317,8 @@ static const char *separate(struct affine_table *t, const struct access *a, stru
 /* -- windows -- */
 
 /* Splits the start of a dimension in scalars that differ between programs and the rest. */
-static bool split_start(struct affine_table *t, const struct poly *start, struct poly *place, struct poly *rest)
+static bool split_start(struct affine_table *t, const struct poly *start, struct poly *place,
+                        struct poly *rest)
 {
     *place = *rest = (struct poly){0};
     for (int i = 0; i < start->n; i++) {
@@ -332,7 +335,8 @@ static bool split_start(struct affine_table *t, const struct poly *start, struct
 
 /* The last index along d that a program accesses, counted from its place. */
 static bool last_from_place(struct affine_table *t, const struct access_dim *d, const struct poly *place,
-                            const struct poly *rest, const struct type *tile, struct guards *g, struct expr *out)
+                            const struct poly *rest, const struct type *tile, struct guards *g,
+                            struct expr *out)
 {
     struct access_dim own = *d;
     if (place->n) /* the mask's bound is that of all programs */
@@ -354,7 +358,8 @@ static const char *add_scalars(struct affine_table *t, struct proof_window *w, s
         one = poly_atom(atom);
         struct poly factor = poly_take(&whole, atom, &rest);
         if (!poly_expr(t, &factor, &s->stride) || !largest_expr(t, &one, 0, &w->guards, &s->last))
-            return "the largest value of a scalar in its address is no expression of the arguments and the grid";
+            return "the largest value of a scalar in its address is no expression of the arguments and the "
+                   "grid";
         learn(known, atom_of(t, atom).value);
     }
     return NULL;
@@ -368,7 +373,8 @@ static const char *find_window(struct affine_table *t, const struct access *a, s
     const int bytes = element_bytes(p->op);
     struct known known = {.n = 0};
     struct poly elements;
-    if (!in_elements(&a->offset, bytes, &elements) || !poly_expr(t, &elements, &w->first) || !poly_expr(t, &elements, &w->last))
+    if (!in_elements(&a->offset, bytes, &elements) || !poly_expr(t, &elements, &w->first) ||
+        !poly_expr(t, &elements, &w->last))
         return "its offset is no number of elements";
     for (int i = 0; i < a->ndims; i++) {
         const struct access_dim *d = &a->dims[i];
@@ -379,7 +385,8 @@ static const char *find_window(struct affine_table *t, const struct access *a, s
             return "its index wraps around";
         if (!in_elements(&d->stride, bytes, &elements) || !split_start(t, &d->start, &place, &rest) ||
             !poly_mul(t, &more, &place, &elements) || !poly_add(t, &w->place, &w->place, &more, 1) ||
-            !last_from_place(t, d, &place, &rest, tile, &w->guards, &w->last) || !poly_expr(t, &elements, &w->last))
+            !last_from_place(t, d, &place, &rest, tile, &w->guards, &w->last) ||
+            !poly_expr(t, &elements, &w->last))
             return "how far a program reaches is no expression of the arguments";
         expr_push(arena, &w->last, EXPR_mul, 0);
         expr_push(arena, &w->last, EXPR_add, 0);
@@ -399,8 +406,9 @@ static int base_behind(const struct value *v, const struct value *inside, int de
     enum { DEPTH_MOST = 32, SELF = -2, INITS = 3 };
     for (; v->def; v = op_opnd(v->def, 0)) {
         const enum opcode code = v->def->code;
-        if (depth++ > DEPTH_MOST || (code != OP_addptr && code != OP_splat && code != OP_broadcast && code != OP_expand_dims &&
-                                     code != OP_reshape && code != OP_trans && code != OP_hint))
+        if (depth++ > DEPTH_MOST ||
+            (code != OP_addptr && code != OP_splat && code != OP_broadcast && code != OP_expand_dims &&
+             code != OP_reshape && code != OP_trans && code != OP_hint))
             return -1;
     }
     const struct op *loop = v->block->parent;
@@ -457,7 +465,8 @@ static void pair_loads(struct prover *v)
         const struct affine *x = load->reads ? affine_of(v->t, op_opnd(load->op, 0)) : NULL;
         for (int k = 0; x && k < v->out->n; k++) {
             const struct proof *store = &v->out->at[k];
-            const struct affine *y = store->writes && !store->is_atomic ? affine_of(v->t, op_opnd(store->op, 0)) : NULL;
+            const struct affine *y =
+                store->writes && !store->is_atomic ? affine_of(v->t, op_opnd(store->op, 0)) : NULL;
             if (y && x->base >= 0 && x->base == y->base && poly_equal(&x->p, &y->p))
                 load->like = k;
         }

@@ -113,7 +113,8 @@ static void put_member(struct buffer *out, const char *name, const char *text)
 
 static void put_found(const struct run *r, bool ended, struct buffer *out)
 {
-    static const char *const words[PROPERTIES][2] = {{"bounds", "bounds_text"}, {"programs", "programs_text"}};
+    static const char *const words[PROPERTIES][2] = {{"bounds", "bounds_text"},
+                                                     {"programs", "programs_text"}};
     put_string(out, "[");
     for (int i = 0; i < r->n; i++) {
         put_string(out, i ? ",\n{" : "{");
@@ -149,7 +150,8 @@ int check_accesses(const struct given *g, const char *path, const char *text, si
     neso_context_options limits = {.size = sizeof limits, .time_limit_ms = 1000 * SECONDS_MOST};
     const char *argv[] = {path};
     neso_run_options o = {.size = sizeof o, .argc = 1, .argv = argv, .user = &r, .keep_device = 1};
-    if (neso_context_create(&limits, &ctx) != NESO_OK || neso_context_use_device(ctx, "interpreter", NULL) != NESO_OK)
+    if (neso_context_create(&limits, &ctx) != NESO_OK ||
+        neso_context_use_device(ctx, "interpreter", NULL) != NESO_OK)
         exit(complain("out of memory"));
     o.find = find_module;
     o.getenv = get_variable;
