@@ -188,7 +188,9 @@ struct tally {
 static void *allocate(void *user, size_t bytes)
 {
     struct tally *t = user;
-    void *p = bytes >> 36 ? NULL : malloc(bytes); /* nobody has it, and a sanitizer would end the program */
+    void *p = bytes >> 36
+                  ? NULL
+                  : malloc(bytes); /* no machine has so much memory, and a sanitizer would end the program */
     long now = p ? __atomic_add_fetch(&t->out, (long)bytes, __ATOMIC_RELAXED) : 0;
     if (now > __atomic_load_n(&t->most, __ATOMIC_RELAXED))
         __atomic_store_n(&t->most, now, __ATOMIC_RELAXED);
@@ -280,7 +282,7 @@ static void end_programs(const char *device)
                         {"loops in loops", loops_in_loops}};
     for (size_t i = 0; i < sizeof endless_ones / sizeof *endless_ones; i++) {
         neso_status status = NESO_OUT_OF_MEMORY;
-        int is_memory = endless_ones[i].source == large_functions; /* which it has not */
+        int is_memory = endless_ones[i].source == large_functions; /* it exceeds the memory limit first */
         ends(endless_ones[i].what, brief, device, endless_ones[i].source,
              is_memory ? "torch-memory" : "time-limit", status);
         if (!is_memory)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-// neso.hpp: objects release themselves in any order, errors are exceptions with status and text, values are checked against the
-// parameters, helpers are no kernels, launch options are taken, and a bundle works without its source.
+// wrapper.cpp: tests neso.hpp: objects release themselves in any order, errors are exceptions with status and text, values are
+// checked against the parameters, helpers are not listed as kernels, launch options have an effect, and a bundle works without its source.
 #include "neso.hpp"
 
 #include <cstdio>

@@ -130,7 +130,7 @@ CALL(cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t n, cu_stream s),
 CALL(cuMemcpyDtoDAsync_v2, (cu_address to, cu_address from, size_t n, cu_stream s),
      (void)s; memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n))
 CALL(cuMemsetD8Async, (cu_address to, unsigned char byte, size_t n, cu_stream s),
-     (void)s; if (n < 1 << 28) memset((void *)(uintptr_t)to, byte, n)) /* more is a benchmark's, which nobody reads */
+     (void)s; if (n < 1 << 28) memset((void *)(uintptr_t)to, byte, n)) /* larger memory belongs to a benchmark, and is never read */
 CALL(cuStreamCreate, (cu_stream *s, unsigned flags), (void)flags; *s = &something)
 CALL(cuStreamSynchronize, (cu_stream s), (void)s)
 CALL(cuEventCreate, (cu_event *e, unsigned flags), (void)flags; *e = &something; fake.held++)
