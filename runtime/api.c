@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api.c: implements the functions of neso.h on contexts, modules and kernels. It also implements guard, which has
- * the library's only setjmp: the compiler unwinds to it.
+/* api.c: implements the functions of neso.h on contexts, modules and kernels. It also implements guard, to whose setjmp
+ * fatal errors of a compilation unwind.
  *
  *     neso_kernel_compile ─► guard ─► setjmp ─► kernel_build ─► frontend, opt, codegen
  *                              ▲                                      │ longjmp: a fatal diagnostic, a bug, no memory

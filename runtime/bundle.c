@@ -18,8 +18,8 @@
  *     sum 9f86...                       SHA-256 of all before it
  *
  * A record has the same keys without contents: `neso bundle` compiles a record into a bundle, and
- * neso_bundle_check compares one with the other. The field `source` is a digest of the traced IR: a kernel that
- * was edited is another kernel. A context that uses a bundle either takes a kernel from it or reports which field
+ * neso_bundle_check compares one with the other. The field `source` is a digest of the traced IR, so an
+ * edited kernel does not match. A context that uses a bundle either takes a kernel from it or reports which field
  * differs. */
 #include "runtime/bundle.h"
 #include "runtime/runtime.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* compiled_kernel.c: compiled kernels as objects of host programs, which a launch and kernel.warmup(...)
+/* compiled_kernel.c: implements compiled kernels as objects of host programs, which a launch and kernel.warmup(...)
  * return.
  *
  *     k = add.warmup(x, y, n, BLOCK=512, grid=(1,))      compiles without launching

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* digest.c: SHA-256 (FIPS 180-4), whose digests name the entries of the cache and verify that they are undamaged. */
+/* digest.c: computes SHA-256 (FIPS 180-4). The digests name the entries of the cache, and reveal damaged ones. */
 #include "runtime/cache.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
  *                    ▲
  *                 program: a module whose host code runs, with the kernels that it launched
  *
- * A module's memory is one arena; each kernel has two more. All code that may unwind runs inside a call of
- * guard(), which has the only setjmp of the library.
+ * A module's memory is one arena; each kernel has two more. Code on a module that may unwind runs inside a
+ * call of guard(), to which fatal errors unwind; only rebuild.c, which any thread may call, has a setjmp of its own.
  *
  * The files of runtime/ in reading order: neso.h (the API), api.c (contexts and modules), signature.c
  * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels

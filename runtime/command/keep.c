@@ -5,7 +5,7 @@
  *     neso compile DIR/kernel-0123456789abcdef.ir --target sm_80 --emit ptx
  *
  * A kernel's file is named by the kernel's id. The IR is that of the traced kernel, before any pass: a compilation
- * depends only on this IR and on the target. */
+ * depends only on this IR, on the target and on the thresholds of --param. */
 #include "runtime/command/command.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* program.c: runs a whole program: the evaluator runs host code, the device runs kernels, and the caller
- * provides output, environment, other files and a clock. specialize.c has the launches, host.c torch and
+/* program.c: runs a whole program: the evaluator runs host code, the device runs kernels, and the caller's callbacks
+ * (neso_run_options) provide output, environment and other files. specialize.c has the launches, host.c torch and
  * other modules. */
 #include "runtime/runtime.h"
 

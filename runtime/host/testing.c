@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* testing.c: the functions of triton.testing that need C: times of calls (measured by bench.c), the library
+/* testing.c: implements the functions of triton.testing that need C: times of calls (measured by bench.c), the library
  * that computed a call, files. The other functions are in modules.py. */
 #include "frontend/python/python.h"
 #include "runtime/host/torch.h"

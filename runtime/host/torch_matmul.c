@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* torch_matmul.c: torch.matmul and similar functions: computes products on the CPU in double precision, or with
+/* torch_matmul.c: implements torch.matmul and similar functions. It computes products on the CPU in double precision, or with
  * the device's library (cuBLAS) if there is one and the product is timed or too large for the CPU.
  *
  *     [k] @ [k, n]            is [1, k] @ [k, n] without its first dimension
