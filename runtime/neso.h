@@ -20,9 +20,9 @@
  * state.
  *
  * The library never prints, exits or reads the environment. It opens files only in the cache's folder, if there
- * is one, and loads one library at run time: the CUDA driver, in neso_context_use_device. Structures of options
- * start with their size, so that later versions can extend them: set `size` to sizeof the structure. A member
- * that is 0 has its default. */
+ * is one. It loads at run time the CUDA driver, for a context on a GPU and to list GPUs, and cuBLAS, if it is found,
+ * for large or timed matrix products of a program on a GPU. Structures of options start with their size, so that later
+ * versions can extend them: set `size` to sizeof the structure. A member that is 0 has its default. */
 #ifndef NESO_H
 #define NESO_H
 

@@ -6,7 +6,7 @@
  *                 program: a module whose host code runs, with the kernels that it launched
  *
  * A module's memory is one arena; each kernel has two more. Code on a module that may unwind runs inside a
- * call of guard(), to which fatal errors unwind; only rebuild.c, which any thread may call, has a setjmp of its own.
+ * call of guard(), to which fatal errors unwind; rebuild.c, which any thread may call, has a setjmp of its own.
  *
  * The files of runtime/ in reading order: neso.h (the API), api.c (contexts and modules), signature.c
  * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels
