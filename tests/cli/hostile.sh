@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Tests hostile inputs: signatures, options, missing files, garbage, lines of 10 MB, deep nesting, endless constants and loops, invalid
 # IR. Each must end soon, with exit status 1 or 2 and exactly the messages in tests/errors/hostile.txt, never by a signal.
-# NESO_ACCEPT=1 tests/run tests/cli/hostile.sh rewrites that file; --all (EVERY=1) takes 10 MB where `make test` takes 1.
+# tests/run --accept tests/cli/hostile.sh rewrites that file; --all (EVERY=1) takes 10 MB where `make test` takes 1.
 expected=$NESO_ROOT/tests/errors/hostile.txt
 mb=1; [ -n "${EVERY:-}" ] && mb=10
 fail=0 n=0
@@ -241,7 +241,7 @@ done
 NESO_CACHE='' NESO_CACHE_DIR=empty.py "$NESO" compile k.py --signature "$ok" >out 2>err || { echo "a cache that is a file: $(cat err)"; fail=1; }
 
 [ $n -gt 99 ] || { echo "only $n cases"; fail=1; }
-[ "${NESO_ACCEPT:-}" != 1 ] || cp found "$expected"
+[ "${ACCEPT:-}" != 1 ] || cp found "$expected"
 # At 10 MB memory runs out first: messages that depend on the size are compared at 1 MB only.
 compared() { awk -v all="$mb" '/^== / { on = all == 1 || !/megabytes/ } on' "$1"; }
 diff -u <(compared "$expected") <(compared found) || fail=1
