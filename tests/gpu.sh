@@ -123,13 +123,13 @@ part_gate() {
 part_insns() { check "every instruction" 200 build/gpu_insns cuda; cat "$out/last"; }
 
 bits_of() { # FILE: digests on both devices, side by side
-    local base=$out/bits/${1##*/} device
+    local prefix=$out/bits/${1##*/} device
     for device in emulator cuda; do
-        timeout 150 "$neso" run --device $device --digests="$base.$device" "$1" >"$base.$device.log" 2>&1 || { echo "exit $? on $device"; return 1; }
+        timeout 150 "$neso" run --device $device --digests="$prefix.$device" "$1" >"$prefix.$device.log" 2>&1 || { echo "exit $? on $device"; return 1; }
     done
-    echo "$(wc -l <"$base.emulator") launches"
-    diff "$base.emulator" "$base.cuda" | head -n 4 | cut -c1-200
-    cmp -s "$base.emulator" "$base.cuda"
+    echo "$(wc -l <"$prefix.emulator") launches"
+    diff "$prefix.emulator" "$prefix.cuda" | head -n 4 | cut -c1-200
+    cmp -s "$prefix.emulator" "$prefix.cuda"
 }
 
 part_bits() {
@@ -179,8 +179,8 @@ for part in "${@:-tests}"; do
     shift
     case $part in
     bench | rows) "part_$part" "$@"; break ;;
-    tests | worth | users | mma | random | insns | interpreter | counts | embed | gate | sass) "part_$part" ;;
-    *) echo "usage: tests/gpu.sh [tests|bench [GROUP...]|rows [WORD...]|worth|users|mma|random|insns|interpreter|counts|embed|gate|sass]..." >&2; exit 2 ;;
+    tests | worth | users | mma | random | insns | bits | interpreter | counts | embed | gate | sass) "part_$part" ;;
+    *) echo "usage: tests/gpu.sh [tests|bench [GROUP...]|rows [WORD...]|worth|users|mma|random|insns|bits|interpreter|counts|embed|gate|sass]..." >&2; exit 2 ;;
     esac
 done
 echo "$passed passed, $failed failed"

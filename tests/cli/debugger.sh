@@ -442,7 +442,7 @@ shows "nan on, at the prompt" <<'TEXT'
 (neso) q
 TEXT
 session --break-on nan shows.py </dev/null
-{ [ $status = 0 ] && [ "$(cat shown)" = done ]; } || say "--break-on nan without a NaN: exit $status: $(cat shown err)"
+{ [ $status = 0 ] && [ "$(cat shown)" = "done" ]; } || say "--break-on nan without a NaN: exit $status: $(cat shown err)"
 session --break-on inf nans.py </dev/null
 { [ $status = 2 ] && grep -q "expected nan, found 'inf'" err; } || say "--break-on inf: exit $status: $(cat err)"
 exit $fail
