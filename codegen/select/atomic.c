@@ -171,7 +171,8 @@ static void cas_elem(struct select *s, const struct atomic *a, enum dtype dt, st
 }
 
 /* Broadcasts x from the thread that executed the atomic to all others, through a word of shared memory after the
- * buffers. A barrier before the store ensures that all threads have read the word's previous contents. */
+ * buffers. A barrier before the store, or before the atomic, ensures that all threads have read the word's previous
+ * contents. */
 static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x)
 {
     enum { ALIGN = 16 };
@@ -182,7 +183,9 @@ static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x
     struct opnd base = emit1(s, form0(INSN_mov, PT_u32), smem), result = mir_reg(s->m, x.cls);
     struct opnd at = {.kind = OPND_addr, .cls = CLASS_b32, .n = base.n, .i = offset};
     struct word_shape a = word_shape(dt, 1);
-    emit_barrier(s);
+    const struct op *before = s->op->prev;
+    if (!before || before->code != OP_barrier || op_attr(before, ATTR_group))
+        emit_barrier(s);
     set_guard(emit_insn(s, access_shape(form1(INSN_st, PT_none, MOD_shared), a.type, 1), 0, 2,
                         (struct opnd[]){at, x}),
               first);

@@ -26,6 +26,15 @@
  * reads one stage of a ring and a copy that fills another stage. The same holds for the bytes that a wgmma reads,
  * until its dot_wait.
  *
+ * A scalar atomic that releases is executed by one thread, and its memory order covers only what this thread has done.
+ * A barrier in front of it makes the global accesses of all threads come first, as in a program of one thread:
+ *
+ *     store %ptrs, %x                        store %ptrs, %x
+ *     atomic_rmw %lock, 0           =>       barrier
+ *                                            atomic_rmw %lock, 0
+ *
+ * An atomic of a tile has no such barrier: each thread releases what it has done itself.
+ *
  * Two accesses to a ring do not conflict if their stage numbers always differ. If arithmetic computes one stage
  * number from the other, the pass evaluates this arithmetic for every value that the other can have. */
 #include "opt/memory/memory.h"
@@ -61,8 +70,14 @@ struct known {
     const struct known *next;
 };
 
+/* Where accesses of global memory stand in the list: no buffer overlaps these bytes. All count as reads, and an atomic
+ * that releases as a write, so that only the two together conflict. */
+enum { GLOBAL_START = -2, GLOBAL_END = -1 };
+
 struct walker {
     struct arena *arena;
+    bool
+        releases; /* the function has scalar atomics that release, so that accesses of global memory are noted */
     struct map *known; /* the cached results for each loop; an inserted barrier empties the cache */
     bool insert;   /* false: the walk inserts nothing, and only finds the accesses that it leaves unordered */
     int nbarriers; /* the number of barriers that the walk would insert */
@@ -262,7 +277,7 @@ static void walk(struct walker *w, struct block *b, accesses *since);
  * Inserts no barriers. */
 static accesses outcome(struct walker *w, struct block *b, const accesses *before)
 {
-    struct walker look = {.arena = w->arena, .known = w->known};
+    struct walker look = {.arena = w->arena, .known = w->known, .releases = w->releases};
     accesses after = {0};
     add_all(w, &after, before);
     walk(&look, b, &after);
@@ -293,7 +308,7 @@ static void walk_regions(struct walker *w, struct op *o, accesses *now)
 /* Walks an iteration of the loop o without inserting barriers, and returns the walker, which has counted them. */
 static struct walker barriers_in(struct walker *w, struct op *o, const accesses *since)
 {
-    struct walker look = {.arena = w->arena, .known = w->known};
+    struct walker look = {.arena = w->arena, .known = w->known, .releases = w->releases};
     accesses now = around_loop(w, o, since);
     walk_regions(&look, o, &now);
     return look;
@@ -359,7 +374,7 @@ static bool same_accesses(const accesses *a, const accesses *b)
 
 static const struct known *look_at_loop(struct walker *w, struct op *o, const accesses *since)
 {
-    struct walker look = {.arena = w->arena, .known = w->known};
+    struct walker look = {.arena = w->arena, .known = w->known, .releases = w->releases};
     struct known *k = NEW(w->arena, struct known);
     append(w, &k->before, since);
     append(w, &k->after, since);
@@ -416,6 +431,44 @@ static void visit_accesses(struct walker *w, struct op *o, accesses *since)
             add(w, since, x);
 }
 
+/* Is o a scalar atomic that releases? */
+static bool is_release(const struct op *o)
+{
+    if ((o->code != OP_atomic_rmw && o->code != OP_atomic_cas) || type_is_tile(op_result(o)->type))
+        return false;
+    enum sem sem = (enum sem)op_int(o, ATTR_sem);
+    return sem == SEM_release || sem == SEM_acq_rel;
+}
+
+static bool has_release(const struct block *b)
+{
+    for (const struct op *o = b->first; o; o = o->next) {
+        if (is_release(o))
+            return true;
+        for (int i = 0; i < o->nregions; i++)
+            if (has_release(o->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+/* Do threads other than the one that executes scalar atomics access global memory in o? One thread executes a scalar
+ * store, the same; all threads execute a scalar load. */
+static bool is_by_others(const struct op *o)
+{
+    return o->code == OP_load || type_is_tile(op_opnd(o, 0)->type);
+}
+
+/* Visits an op that accesses global memory. */
+static void visit_global(struct walker *w, struct op *o, accesses *since)
+{
+    struct access x = {.start = GLOBAL_START, .end = GLOBAL_END, .writes = is_release(o)};
+    if (x.writes && conflicts(since, &x))
+        meet(w, o, ALL, since);
+    else if (!x.writes && is_by_others(o))
+        add(w, since, x);
+}
+
 static void walk(struct walker *w, struct block *b, accesses *since)
 {
     for (struct op *o = b->first; o; o = o->next) {
@@ -432,6 +485,9 @@ static void walk(struct walker *w, struct block *b, accesses *since)
             walk(w, o->regions[0], since);
         else if (is_ordered_here(o))
             visit_accesses(w, o, since);
+        else if (w->releases && op_info[o->code].family == FAMILY_memory &&
+                 (op_has(o, READS) || op_has(o, WRITES)))
+            visit_global(w, o, since);
     }
 }
 
@@ -439,7 +495,8 @@ static const struct op *order_accesses(struct func *f, bool insert)
 {
     struct map known;
     map_init(&known, f->module->scratch);
-    struct walker w = {.arena = f->module->scratch, .known = &known, .insert = insert};
+    struct walker w = {
+        .arena = f->module->scratch, .known = &known, .releases = has_release(f->body), .insert = insert};
     accesses none = {0};
     walk(&w, f->body, &none);
     return w.nbarriers ? w.first : NULL;
