@@ -390,9 +390,10 @@ static double approximated(const struct check *c, const struct trial *t, size_t 
 static bool is_exact_approximation(const struct check *c)
 {
     bool flushes = c->form.mods[1] == MOD_ftz;
-    return c->closeness == CLOSE_approx && c->form.mods[0] == MOD_approx &&
-           (c->code == INSN_ex2 ||
-            (flushes && (c->code == INSN_rcp || c->code == INSN_rsqrt || c->code == INSN_sqrt)));
+    if (c->closeness != CLOSE_approx)
+        return false;
+    return c->code == INSN_ex2 || c->code == INSN_div ||
+           (flushes && (c->code == INSN_rcp || c->code == INSN_rsqrt || c->code == INSN_sqrt));
 }
 
 static bool agrees(const struct check *c, const struct trial *t, size_t i, uint64_t got, uint64_t want)

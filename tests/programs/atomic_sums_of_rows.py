@@ -1,4 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
+# bits: old values depend on the order of programs
 # Atomic sums of neighbours: whole vectors, masks that end within one, several memory orders, sums that are read and sums that are not;
 # programs that count themselves with the default order see what those before them have stored.
 import torch

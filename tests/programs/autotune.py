@@ -1,4 +1,5 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: a static_assert ends the program there)
+# bits: tuning chooses the block, so the number of programs differs
 # @triton.autotune and @triton.heuristics: what they pass on, when they tune again, and that tuning leaves no traces in tensors.
 import torch
 import triton

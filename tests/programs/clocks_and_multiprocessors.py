@@ -1,4 +1,5 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it has no inline assembly, which these are there)
+# bits: stores the time and the number of the multiprocessor
 # The number of the multiprocessor, and a clock that goes on: read twice, it is read twice.
 import torch
 import triton

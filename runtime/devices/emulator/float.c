@@ -4,7 +4,8 @@
  *
  * f32 and f64 round as IEEE 754 specifies, in the instruction's rounding mode. 16-bit floats (32 lanes, or 64 halves
  * for f16x2) are computed in double, where the result is exact or rounded to odd, and then rounded once. Approximate
- * functions return the float nearest to the exact value. NaN results have the same bits as on GPUs. */
+ * functions have the bits of an H200 (special.c); where these are not known, the float nearest to the exact value.
+ * NaN results have the same bits as on GPUs. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>
@@ -163,6 +164,17 @@ LANEWISE(ex2, float, f32, special_ex2(x))
 LANEWISE(lg2, float, f32, log2((double)x))
 LANEWISE(rsqrt, float, f32, 1 / sqrt((double)x))
 LANEWISE(rcp, float, f32, 1 / x)
+
+/* ptxas makes of div.full a multiplication by the unit's inverse of y, whose exponent it keeps away from the ends. */
+static float div_by_unit(float x, float y)
+{
+    bool is_large = fabsf(y) > 0x1p126f, is_tiny = fabsf(y) < 0x1p-126f;
+    float scale = is_large ? 0.25f : is_tiny ? 0x1p24f : 1;
+    volatile float scaled = x * scale;
+    return scaled * special_rcp_ftz(y * scale);
+}
+LANEWISE(div_full, float, f32, div_by_unit(x, y))
+LANEWISE(div_full_const, float, f32, x * (1 / y)) /* ptxas rounds the inverse of a constant to nearest */
 LANEWISE(rcp_ftz, float, f32, special_rcp_ftz(x))
 LANEWISE(ex2_ftz, float, f32, special_ex2_ftz(x))
 LANEWISE(lg2_ftz, float, f32, flush_rounded(log2((double)emu_flush(x))))
@@ -263,7 +275,7 @@ static const struct emu_row flushing[] = {
     {INSN_sqrt, PT_f32, sqrt_ftz_f32},
     {INSN_rcp, PT_f32, rcp_ftz_f32},
 };
-static const struct emu_row full_range[] = {{INSN_div, PT_f32, div_f32}};
+static const struct emu_row full_range[] = {{INSN_div, PT_f32, div_full_f32}};
 
 emu_compute *emu_float(const struct emu_insn *in)
 {
@@ -282,7 +294,8 @@ emu_compute *emu_float(const struct emu_insn *in)
     case MOD_rp: return EMU_FIND(toward, in->code, in->type);
     case MOD_prop_nan: return EMU_FIND(seeing_nan, in->code, in->type);
     case MOD_approx: return EMU_FIND(approximate, in->code, in->type);
-    case MOD_full: return EMU_FIND(full_range, in->code, in->type);
+    case MOD_full:
+        return in->type == PT_f32 && in->opnds[2].reg < 0 ? div_full_const_f32 : EMU_FIND(full_range, in->code, in->type);
     default: return NULL;
     }
 }
