@@ -1,4 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
+# bits: partial sums are added in the order in which programs take the lock
 # Layer normalization, forward and backward. Backward, programs add their rows' parts of the weights' gradients into a few
 # shared rows, one at a time behind locks; a second kernel adds up these.
 import torch
