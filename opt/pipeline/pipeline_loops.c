@@ -42,7 +42,18 @@
  *       %d.1 = dot %a.1, %b.1, %d.0
  *       yield ..., %n.0, ...
  *
- * One barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the copies of
+ * If wgmma reads both operands of the loop's only dot from rings, and the loop only carries its large accumulator, the
+ * dot stays in flight while the next one starts. The copies then stand behind the wait for the previous dot:
+ *
+ *     for ...
+ *       async_wait pending=1
+ *       %d = wgmma %ring[%stage], ..., %acc
+ *       %done = dot_wait %d pending=1                the previous iteration's dot has read its stage
+ *       barrier                                      for all warpgroups
+ *       async_copy %ring[%stage - 1], ...
+ *       yield ..., %done, ...
+ *
+ * Otherwise one barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the copies of
  * all threads visible to all threads. It also ensures that all threads have read the previous iteration's stage
  * before the next copies overwrite it. The loop carries the number of the stage; a comparison and a select wrap it
  * to 0. The pass dce later removes the carried values that only the load used. */
@@ -658,6 +669,28 @@ static void share_ring(struct staged *x, struct value *stage, struct value *v, c
     }
 }
 
+/* Will share_ring replace the buffer x by a view of a ring? */
+static bool becomes_view(const struct pipeline *p, const struct value *x)
+{
+    int order[RANK_MAX] = {0, 1, 2, 3, 4};
+    if (!x->def || x->def->code != OP_to_shared || x->def->block != p->body)
+        return false;
+    const struct value *v = op_opnd(x->def, 0);
+    for (; v->def && (v->def->code == OP_trans || v->def->code == OP_convert); v = op_opnd(v->def, 0)) {
+        const struct attr *by = op_attr(v->def, ATTR_order);
+        for (int d = 0; by && d < v->type->rank; d++)
+            order[d] = (int)by->list[order[d]];
+    }
+    for (int i = 0; i < p->loads.n; i++) {
+        struct layout l;
+        if (v != op_result(p->loads.at[i].load))
+            continue;
+        layout_trans(&l, p->loads.at[i].ring->type->layout, order);
+        return layout_equal(x->type->layout, &l);
+    }
+    return false;
+}
+
 /* Replaces uses of the load by loads from the ring: each conversion becomes a load in the conversion's layout; all
  * other users share one load in the tile's own layout. */
 static void read_ring(struct staged *x, struct value *stage)
@@ -676,17 +709,67 @@ static void read_ring(struct staged *x, struct value *stage)
         value_replace(op_result(o), buffer_load(&b, stage_of(&b, x->ring, stage), op_result(o)->type));
         op_erase(o);
     }
-    op_erase(x->load);
+}
+
+/* The wait for the loop's dot, if the dot can stay in flight while the next one starts, and gains by it: the loop only
+ * carries its accumulator, which is large, and wgmma reads both operands from rings or from buffers outside the loop.
+ * Otherwise NULL. */
+static struct op *wait_in_flight(const struct pipeline *p)
+{
+    struct op *wait = wait_of_carried_dot(p->body);
+    if (!wait || op_int(wait, ATTR_pending) ||
+        tile_nregs(op_result(wait)->type) < p->s->module->params->pipeline_loops_in_flight_regs)
+        return NULL;
+    const struct op *dot = op_opnd(wait, 0)->def;
+    for (int i = 0; i < 2; i++) {
+        const struct value *x = op_opnd(dot, i);
+        if (x->type->kind != TY_shared || !(value_is_outside(x, p->loop) || becomes_view(p, x)))
+            return NULL;
+    }
+    return wait;
+}
+
+/* Leaves the loop's dot in flight while the next one starts. The copies ahead fill the stage of the previous dot, so
+ * they stand behind the wait for that dot, and behind a barrier, because all warpgroups read the stage. */
+static void leave_one_in_flight(struct pipeline *p, struct op *wait, struct value *stage, struct value **now)
+{
+    op_set_int(wait, ATTR_pending, 1);
+    struct builder b = build_after(wait);
+    build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
+    copy_ahead(p, &b, stage, now);
+    b = build_after(p->loop);
+    const struct op *end = p->body->last;
+    for (int i = 0; i < end->nopnds; i++) {
+        if (op_opnd(end, i) != op_result(wait))
+            continue;
+        struct value *sum = &p->loop->results[i];
+        struct op *done = build_op(&b, OP_dot_wait, 1, &sum, 1, &sum->type, 0);
+        value_replace(sum, op_result(done));
+        op_set_opnd(done, 0, sum);
+    }
+}
+
+static void read_rings(struct pipeline *p, struct value *stage)
+{
+    for (int i = 0; i < p->loads.n; i++)
+        read_ring(&p->loads.at[i], stage);
 }
 
 static void rewrite_whole(struct pipeline *p, struct value *stage, struct value **now)
 {
     struct builder b = build_before(p->body->first);
+    struct op *wait = wait_in_flight(p);
     b.loc = p->loop->loc;
     build_wait(p, &b, p->nstages - 2);
-    copy_ahead(p, &b, stage, now);
+    if (wait) {
+        read_rings(p, stage);
+        leave_one_in_flight(p, wait, stage, now);
+    } else {
+        copy_ahead(p, &b, stage, now);
+        read_rings(p, stage);
+    }
     for (int i = 0; i < p->loads.n; i++)
-        read_ring(&p->loads.at[i], stage);
+        op_erase(p->loads.at[i].load);
     b = build_before(p->body->last);
     now[p->ahead.n] = step_cyclic(&b, stage, p->nstages - 1, 0, 1);
 }

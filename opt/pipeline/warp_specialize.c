@@ -529,28 +529,34 @@ static struct value *stage_before(struct builder *b, const struct ring *r, struc
     return build_select(b, is_last, build_const_i32(b, r->stages - 1), less);
 }
 
-/* The wait for the block's only dot, if that dot can stay in flight: the loop does nothing with its accumulator but
- * carry it, the ring has several stages, and no reader loads a tile of the batch into registers. Otherwise NULL. */
-static struct op *wait_of_carried_dot(const struct batch *g, const struct ring *r)
+struct op *wait_of_carried_dot(const struct block *body)
 {
-    struct op *dot = NULL, *end = block_terminator(g->block);
+    struct op *dot = NULL, *end = block_terminator(body);
     int ndots = 0;
-    for (struct op *o = g->block->first; o; o = o->next) {
+    for (struct op *o = body->first; o; o = o->next) {
         ndots += o->code == OP_wgmma || o->nregions > 0;
         dot = o->code == OP_wgmma ? o : dot;
     }
-    for (int i = 0; i < g->takes.n; i++)
-        ndots += g->takes.at[i].into_registers;
-    if (ndots != 1 || !dot || !end || r->stages < 2)
+    if (ndots != 1 || !dot || !end)
         return NULL;
     const struct value *acc = op_opnd(dot, 2), *sum = op_result(dot);
     struct op *wait = value_nuses(sum) == 1 ? sum->uses->user : NULL;
-    if (!wait || wait->code != OP_dot_wait || wait->nopnds != 1 || wait->block != g->block)
+    if (!wait || wait->code != OP_dot_wait || wait->nopnds != 1 || wait->block != body)
         return NULL;
     const struct value *done = op_result(wait);
-    bool around = !acc->def && acc->block == g->block && acc->index > 0 && value_nuses(acc) == 1 &&
+    bool around = !acc->def && acc->block == body && acc->index > 0 && value_nuses(acc) == 1 &&
                   value_nuses(done) == 1 && done->uses->user == end && op_opnd(end, acc->index - 1) == done;
     return around ? wait : NULL;
+}
+
+/* The wait for the block's only dot, if that dot can stay in flight: the loop only carries its accumulator, the ring
+ * has several stages, and no reader loads a tile of the batch into registers. Otherwise NULL. */
+static struct op *wait_in_flight(const struct batch *g, const struct ring *r)
+{
+    for (int i = 0; i < g->takes.n; i++)
+        if (g->takes.at[i].into_registers)
+            return NULL;
+    return r->stages < 2 ? NULL : wait_of_carried_dot(g->block);
 }
 
 /* Leaves one dot in flight while the next one starts; the stage of a dot is released behind the wait for that dot,
@@ -690,7 +696,7 @@ static void use_ring(struct specialize *w, struct batch *g)
     }
     for (int i = 0; i < g->takes.n; i++)
         op_erase(g->takes.at[i].load);
-    g->wait = wait_of_carried_dot(g, r);
+    g->wait = wait_in_flight(g, r);
     if (g->wait) {
         leave_one_in_flight(g, r);
         return;
