@@ -1,4 +1,5 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: NumPy's functions are others)
+# bits: PTX does not define the sign of a negated NaN
 # Exponentials and logarithms of float64 near their edges: overflow, subnormal results and operands, around 1; sine, cosine
 # and error function of float64, of arguments near multiples of pi/2 and far beyond too; and sin(-0) = -0.
 import torch

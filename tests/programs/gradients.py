@@ -1,4 +1,5 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: programs that wait for a lock wait in vain there)
+# bits: the weight's gradient is added in the order in which programs take the lock
 # torch.autograd.Function around kernels: RMS norm forward and backward, the weight's gradient summed under locks; layer_norm's
 # gradients, which torch computes, against theirs by differences.
 import torch
