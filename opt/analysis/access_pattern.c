@@ -195,6 +195,7 @@ struct finder {
     struct poly rest;         /* the terms of the address that are not yet part of the box */
     bool has_start[RANK_MAX]; /* a condition has set the dimension's start */
     bool any_stride;          /* dimensions may be broadcast or have any stride */
+    bool any_start;           /* starts may be negative */
     const char *why;
 };
 
@@ -402,10 +403,15 @@ static bool distribute(struct finder *x)
     return true;
 }
 
+bool starts_inside(struct affine_table *t, struct access *a, int d)
+{
+    return a->dims[d].is_bounded_below || poly_is_nonnegative(t, &a->dims[d].start, a);
+}
+
 static bool check_starts(struct finder *x)
 {
-    for (int d = 0; d < x->a->ndims; d++)
-        if (!x->a->dims[d].is_bounded_below && !poly_is_nonnegative(x->t, &x->a->dims[d].start, x->a))
+    for (int d = 0; d < x->a->ndims && !x->any_start; d++)
+        if (!starts_inside(x->t, x->a, d))
             return refuse(x, "the start of dimension %d may be negative", d);
     return true;
 }
@@ -441,11 +447,15 @@ static bool count_from_last(struct finder *x)
     return true;
 }
 
+/* Which boxes a caller takes: those of a tensor map, those that may start below 0, or those of any stride. */
+enum taking { TAKES_maps, TAKES_any_start, TAKES_any_stride };
+
 /* Computes the box from the address and the mask's conditions c (NULL: the conditions are unknown). Returns NULL, or
  * the reason why there is no box. */
 static const char *find(struct affine_table *t, const struct op *o, const struct conditions *c,
-                        bool any_stride, struct access *out)
+                        enum taking taking, struct access *out)
 {
+    const bool any_stride = taking == TAKES_any_stride;
     const struct type *tile = op_opnd(o, 0)->type;
     *out = (struct access){.ndims = tile->rank, .tile_rank = tile->rank};
     if (tile->rank > ACCESS_DIMS_MOST)
@@ -456,7 +466,11 @@ static const char *find(struct affine_table *t, const struct op *o, const struct
     const struct affine *address = affine_of(t, op_opnd(o, 0));
     if (!address || address->base < 0)
         return t->why ? t->why : "the address starts from no parameter";
-    struct finder x = {.t = t, .a = out, .rest = address->p, .any_stride = any_stride};
+    struct finder x = {.t = t,
+                       .a = out,
+                       .rest = address->p,
+                       .any_stride = any_stride,
+                       .any_start = taking == TAKES_any_start};
     out->base = address->base;
     if (!c)
         return no_bounds;
@@ -477,15 +491,21 @@ static bool conditions_of_access(struct affine_table *t, const struct op *o, str
 const char *access_of(struct affine_table *t, const struct op *o, struct access *out)
 {
     struct conditions c;
-    return find(t, o, conditions_of_access(t, o, &c) ? &c : NULL, false, out);
+    return find(t, o, conditions_of_access(t, o, &c) ? &c : NULL, TAKES_maps, out);
+}
+
+const char *box_of(struct affine_table *t, const struct op *o, struct access *out)
+{
+    struct conditions c;
+    return find(t, o, conditions_of_access(t, o, &c) ? &c : NULL, TAKES_any_start, out);
 }
 
 const char *extents_of(struct affine_table *t, const struct op *o, struct access *out)
 {
     struct conditions c, none = {0};
-    if (conditions_of_access(t, o, &c) && !find(t, o, &c, true, out))
+    if (conditions_of_access(t, o, &c) && !find(t, o, &c, TAKES_any_stride, out))
         return NULL;
-    return find(t, o, &none, true, out);
+    return find(t, o, &none, TAKES_any_stride, out);
 }
 
 void access_print(const struct affine_table *t, const struct access *a, struct text *out)

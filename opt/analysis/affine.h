@@ -123,6 +123,9 @@ struct access_dim {
     int nbounds;        /* 0: no bound is known */
     struct bound bounds[2];
     bool is_bounded_below; /* the mask is false below index 0 */
+    /* for tensor maps (tma_shift.c): what is added to the start, so that it cannot be negative; 0: nothing */
+    int64_t shift;
+    int ends_at; /* if shift: the additional dimension whose start is the bound, a value from memory; -1: none */
 };
 
 /* Element i of the tile is at address: parameter `base` + offset + sum over the dimensions of stride * (start + i). */
@@ -138,6 +141,10 @@ struct access {
 
 /* Describes an access (a load or store) as a box. Returns NULL, or the reason why no box describes the access. */
 const char *access_of(struct affine_table *t, const struct op *access, struct access *out);
+/* Like access_of, but starts may be negative. */
+const char *box_of(struct affine_table *t, const struct op *access, struct access *out);
+/* Can the start of dimension d not be negative, for certain, because of the mask, or under guards that are added? */
+bool starts_inside(struct affine_table *t, struct access *a, int d);
 /* Like access_of, but for callers that need only the extent of the access: dimensions may be broadcast or have any
  * stride, and a mask that is not a conjunction of bounds counts as always true. */
 const char *extents_of(struct affine_table *t, const struct op *access, struct access *out);
@@ -192,6 +199,18 @@ bool may_be_written(struct affine_table *t, const struct op *from, const struct 
 /* May an iteration of the loop that contains the load write memory that the load reads? The function adds to `g` the
  * guards under which no iteration does. */
 bool may_be_written_in_loop(struct affine_table *t, const struct op *load, struct guards *g);
+
+/* -- tma_shift.c -- */
+
+/* Shifts the starts that may be negative; adds guards. Returns NULL, or the reason why no tensor map describes the box. */
+const char *shift_starts(struct affine_table *t, struct access *a, struct guards *g);
+bool is_shifted(const struct access *a);
+/* The extent of a shifted dimension, and the stride of the dimension that undoes all shifts; false: unknown. */
+bool shifted_extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out);
+bool undoing_stride_expr(struct affine_table *t, const struct access *a, struct expr *out);
+/* Builds the coordinates of the copy, with the dimensions in the map's order. Returns their number. */
+int build_coordinates(struct affine_table *t, struct builder *b, const struct access *a, const int *dims,
+                      struct value **coords);
 
 /* -- tma_alignment.c: is p * bytes a multiple of 16? Adds a guard if only the launch can tell; false: neither is
  * known -- */

@@ -27,8 +27,9 @@
 struct candidate {
     struct op *load;
     struct access a;
-    int dims[MAP_RANK_MAX]; /* the dimensions of the access in the map's order, outermost first */
-    struct value *starts[MAP_RANK_MAX];
+    int dims[MAP_RANK_MAX];             /* the dimensions of the access in the map's order, outermost first */
+    struct value *starts[MAP_RANK_MAX]; /* the coordinates of the copy */
+    int nstarts;
     struct tensor_map map;
     struct guards guards;
     const char *why; /* the reason why the load stays a load; NULL: it becomes a copy */
@@ -198,19 +199,27 @@ const char *map_of(struct affine_table *t, const struct access *a, const struct 
     struct text why;
     text_init(&why, t->f->module->scratch);
     m->dtype = (int)type_elem(tile)->dtype;
-    m->rank = a->ndims;
     if (!base_expr(t, a, &m->base))
         return "the launcher cannot compute the base";
-    for (int i = 0; i < m->rank; i++) {
-        const struct access_dim *d = &a->dims[dims[i]];
+    m->rank = 0;
+    if (is_shifted(a)) {
+        if (!undoing_stride_expr(t, a, &m->strides[0]))
+            return "the launcher cannot compute a stride";
+        expr_push(t->f->module->arena, &m->extents[0], EXPR_const, INT64_C(1) << 31);
+        m->box[m->rank++] = 1;
+    }
+    for (int k = 0; k < a->ndims; k++) {
+        const struct access_dim *d = &a->dims[dims[k]];
         int64_t bytes;
-        bool is_inner = i == m->rank - 1;
+        bool is_inner = k == a->ndims - 1;
+        int i = m->rank++;
         if (!is_inner && poly_const(&d->stride, &bytes) && bytes % MAP_ALIGN != 0) {
-            text_printf(&why, "the stride of dimension %d is no multiple of 16 bytes", dims[i]);
+            text_printf(&why, "the stride of dimension %d is no multiple of 16 bytes", dims[k]);
             return why.s;
         }
-        if (!poly_expr(t, &d->stride, &m->strides[i]) || !extent_expr(t, d, &m->extents[i])) {
-            text_printf(&why, "the launcher cannot compute dimension %d", dims[i]);
+        if (!poly_expr(t, &d->stride, &m->strides[i]) ||
+            !(d->shift ? shifted_extent_expr : extent_expr)(t, d, &m->extents[i])) {
+            text_printf(&why, "the launcher cannot compute dimension %d", dims[k]);
             return why.s;
         }
         m->box[i] = d->tile_dim < 0 ? 1 : tile->shape[d->tile_dim];
@@ -235,8 +244,9 @@ int map_add(struct func *f, const struct tensor_map *m)
 static const char *why_not(struct raising *r, struct candidate *c)
 {
     struct op *o = c->load;
-    const char *why = may_pay(o) ? access_of(r->t, o, &c->a)
+    const char *why = may_pay(o) ? box_of(r->t, o, &c->a)
                                  : "no warpgroup's dot of its block reads it, or another block does";
+    why = why ? why : shift_starts(r->t, &c->a, &c->guards);
     if (why)
         return why;
     if (!major_fits(op_result(o), c->a.contiguous))
@@ -245,7 +255,7 @@ static const char *why_not(struct raising *r, struct candidate *c)
         return "it is volatile";
     if (!fill_of(op_opnd(o, 2), &c->map.nan))
         return "masked elements are neither 0 nor a NaN that maps support";
-    if (may_be_written(r->t, NULL, o, &c->a, &c->guards))
+    if (may_be_written(r->t, NULL, o, is_shifted(&c->a) ? NULL : &c->a, &c->guards))
         return "the kernel may write to the array before it";
     if (!modulo_rows_are_masked(r, o, &c->a))
         return "rows beyond the bound are wrapped, and may reach results that no mask leaves out";
@@ -257,9 +267,8 @@ static const char *why_not(struct raising *r, struct candidate *c)
                        &c->guards))
         return "rows of its tiles may begin at no multiple of 16 bytes";
     struct builder b = build_before(o);
-    for (int i = 0; i < c->a.ndims; i++)
-        c->starts[i] = poly_build(r->t, &b, &c->a.dims[c->dims[i]].start);
-    return producer_can_copy(o, c->starts, c->a.ndims)
+    c->nstarts = build_coordinates(r->t, &b, &c->a, c->dims, c->starts);
+    return producer_can_copy(o, c->starts, c->nstarts)
                ? NULL
                : "its coordinates, or a return before it, depend on memory that may change";
 }
@@ -269,7 +278,10 @@ static void explain_access(struct raising *r, const struct op *o)
     struct access a;
     struct text t;
     text_init(&t, r->f->module->scratch);
-    const char *why = access_of(r->t, o, &a);
+    struct guards g = {0};
+    const char *why = o->code == OP_load ? box_of(r->t, o, &a) : access_of(r->t, o, &a);
+    if (!why && o->code == OP_load)
+        why = shift_starts(r->t, &a, &g);
     if (why)
         text_str(&t, why);
     else
@@ -351,7 +363,7 @@ static void rewrite(struct raising *r, struct candidate *c)
         back[c->dims[nouter + i]] = i;
     }
     t = type_with_shape(r->f->module, tile, tile->rank, shape);
-    struct op *o = build_op(&b, OP_tensor_load, c->a.ndims, c->starts, 1, &t, 0);
+    struct op *o = build_op(&b, OP_tensor_load, c->nstarts, c->starts, 1, &t, 0);
     op_set_int(o, ATTR_map, map_add(r->f, &c->map));
     read_tile(op_result(load), op_result(o), back);
     struct value *v = op_result(o);

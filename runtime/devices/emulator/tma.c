@@ -146,6 +146,16 @@ static void check_row(const struct row *r)
                  from, bytes);
 }
 
+/* Is the box outside of the tensor as a whole? */
+static bool is_outside(const struct emu_op *op)
+{
+    const struct packed_map *m = op->bulk.map;
+    for (int d = 0; d < m->rank; d++)
+        if (op->bulk.coords[d] >= (int64_t)m->extent[d] || (int64_t)op->bulk.coords[d] + m->box[d] <= 0)
+            return true;
+    return false;
+}
+
 static void for_rows(struct emu_op *op, void (*act)(const struct row *r))
 {
     const struct packed_map *m = op->bulk.map;
@@ -254,6 +264,12 @@ static struct emu_op tensor_op(struct emu_warp *w, const struct emu_insn *in, in
                  BULK_ALIGN);
     op.bulk.bytes = box_bytes(m);
     for_rows(&op, check_row);
+    const struct emu_launch *l = w->cta->launch;
+    if (is_outside(&op) && !cpu_is_inside(cpu_buffer_at(l->buffers, l->nbuffers, m->base), m->base, CHUNK))
+        emu_fail(w, in, lane, ERR_out_of_bounds,
+                 "a box outside of the tensor touches the tensor map's base 0x%" PRIx64
+                 " on an H200, which no tensor has",
+                 m->base);
     return op;
 }
 

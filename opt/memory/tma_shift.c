@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* tma_shift.c: describes boxes whose place depends on values in memory by tensor maps. A coordinate below 0 is outside
+ * of a tensor map, but a row before the parameter's address may exist, and a bound from memory is unknown when the
+ * launcher makes the map.
+ *
+ *     A + s m + 2 k,  m from memory                 coordinates 2^30, m + 2^29, k
+ *                                                   strides     2^34 - s / 2, s, 2         extents ..., 2^30, ...
+ *
+ *     the same, if m < end, end from memory         coordinates 2^30, end + 2^29, m - end + 2^30, k
+ *                                                   strides     2^34 - 3 s / 2, s, s, 2    extents ..., 2^30, 2^30, ...
+ *
+ * The first dimension has one element and undoes the shifts: 2^30 times its stride is 2^64 less the shifts in bytes, and
+ * addresses wrap at 2^64. In the second map, rows from `end` on are outside. The map's base stays A: a copy that is
+ * outside as a whole touches the base, which must be mapped memory (seen on an H200: else an illegal address).
+ *
+ * m and end are first limited to -2^29 .. 2^29 - 1. A guard requires strides of 1,024 bytes or more, so that rows beyond
+ * these limits would be 2^39 bytes from A, where no memory is. */
+#include "opt/analysis/affine.h"
+
+enum { SHIFT_BITS = 29, EXTENT_BITS = 30, STRIDE_LEAST = 1024 };
+#define SHIFT (INT64_C(1) << SHIFT_BITS)
+#define EXTENT (INT64_C(1) << EXTENT_BITS)
+
+bool is_shifted(const struct access *a)
+{
+    for (int d = 0; d < a->ndims; d++)
+        if (a->dims[d].shift)
+            return true;
+    return false;
+}
+
+/* Can `limited` compute p: is p one value, or arithmetic of 32 bits on values and trips? */
+static bool can_limit(const struct affine_table *t, const struct poly *p)
+{
+    bool is_narrow = true;
+    for (int i = 0; i < p->n; i++)
+        for (int k = 0; k < p->at[i].natoms; k++) {
+            struct atom a = atom_of(t, p->at[i].atoms[k]);
+            is_narrow = is_narrow && a.value && dtype_info[a.value->type->dtype].bytes <= 4;
+        }
+    return is_narrow ||
+           (p->n == 1 && p->at[0].natoms == 1 && p->at[0].factor == 1 && atom_of(t, p->at[0].atoms[0]).value);
+}
+
+/* Adds a guard that the stride is so large that rows beyond the limits do not exist. */
+static bool guard_stride(struct affine_table *t, const struct access_dim *d, struct guards *g)
+{
+    int64_t bytes;
+    if (poly_const(&d->stride, &bytes))
+        return bytes >= STRIDE_LEAST;
+    struct expr *e = guard_new(g);
+    if (!e || !poly_expr(t, &d->stride, e))
+        return false;
+    expr_push(t->f->module->arena, e, EXPR_const, STRIDE_LEAST);
+    expr_push(t->f->module->arena, e, EXPR_sub, 0);
+    return true;
+}
+
+static void drop_dim(struct access *a, int dim)
+{
+    a->ndims--;
+    for (int d = dim; d < a->ndims; d++)
+        a->dims[d] = a->dims[d + 1];
+}
+
+/* The additional dimension whose start is the bound of dimension d. The terms of a bound may be several dimensions, all
+ * with the stride of d; they become one. -1: there is none. */
+static int find_end(struct affine_table *t, struct access *a, int d)
+{
+    int end = -1;
+    for (int i = a->tile_rank; i < a->ndims; i++) {
+        if (!poly_equal(&a->dims[i].stride, &a->dims[d].stride))
+            continue;
+        if (end < 0) {
+            end = i;
+            continue;
+        }
+        if (!poly_add(t, &a->dims[end].start, &a->dims[end].start, &a->dims[i].start, 1))
+            return -1;
+        drop_dim(a, i--);
+    }
+    return end;
+}
+
+/* Shifts dimension d of the tile, which one bound from memory limits, and the dimension of that bound. */
+static bool shift_to_end(struct affine_table *t, struct access *a, int d)
+{
+    struct access_dim *dim = &a->dims[d];
+    if (dim->nbounds != 1 || dim->bounds[0].is_modulo || dim->bounds[0].more.n)
+        return false;
+    int end = find_end(t, a, d);
+    if (end < 0 || !can_limit(t, &a->dims[end].start))
+        return false;
+    *dim = (struct access_dim){
+        .tile_dim = d, .stride = dim->stride, .start = dim->start, .shift = EXTENT, .ends_at = end};
+    a->dims[end].shift = SHIFT;
+    a->dims[end].ends_at = -1;
+    return true;
+}
+
+static bool shift(struct affine_table *t, struct access *a, int d)
+{
+    struct access_dim *dim = &a->dims[d];
+    if (d == a->contiguous)
+        return false;
+    if (dim->nbounds)
+        return shift_to_end(t, a, d);
+    if (!can_limit(t, &dim->start))
+        return false;
+    dim->shift = SHIFT;
+    dim->ends_at = -1;
+    return true;
+}
+
+const char *shift_starts(struct affine_table *t, struct access *a, struct guards *g)
+{
+    struct text why;
+    text_init(&why, t->f->module->scratch);
+    for (int d = 0; d < a->ndims; d++) {
+        int nguards = a->nguards;
+        if (a->dims[d].shift || starts_inside(t, a, d))
+            continue;
+        a->nguards = nguards;
+        if (!shift(t, a, d) || !guard_stride(t, &a->dims[d], g)) {
+            text_printf(&why, "the start of dimension %d may be negative", d);
+            return why.s;
+        }
+    }
+    return is_shifted(a) && a->ndims == ACCESS_DIMS_MOST ? "it takes too many dimensions" : NULL;
+}
+
+/* -- the map -- */
+
+bool shifted_extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out)
+{
+    expr_push(t->f->module->arena, out, EXPR_const, EXTENT);
+    return d->shift != 0;
+}
+
+bool undoing_stride_expr(struct affine_table *t, const struct access *a, struct expr *out)
+{
+    struct arena *arena = t->f->module->arena;
+    expr_push(arena, out, EXPR_const, INT64_C(1) << (64 - EXTENT_BITS));
+    for (int d = 0; d < a->ndims; d++) {
+        if (!a->dims[d].shift)
+            continue;
+        if (!poly_expr(t, &a->dims[d].stride, out))
+            return false;
+        expr_push(arena, out, EXPR_const, EXTENT / a->dims[d].shift);
+        expr_push(arena, out, EXPR_div, 0);
+        expr_push(arena, out, EXPR_sub, 0);
+    }
+    return true;
+}
+
+/* -- the coordinates -- */
+
+/* Builds p limited to -SHIFT .. SHIFT - 1, before its width is cut to 32 bits. */
+static struct value *limited(struct affine_table *t, struct builder *b, const struct poly *p)
+{
+    const struct type *i32 = type_scalar(t->f->module, DT_i32);
+    struct value *v = p->n == 1 && p->at[0].natoms == 1 && p->at[0].factor == 1
+                          /* the cast drops const from a value of the function that the pass rewrites */
+                          ? (struct value *)(uintptr_t)atom_of(t, p->at[0].atoms[0]).value
+                          : poly_build(t, b, p);
+    v = build_binary(b, OP_maxs, v, build_const_int(b, v->type, -SHIFT));
+    v = build_binary(b, OP_mins, v, build_const_int(b, v->type, SHIFT - 1));
+    return v->type == i32 ? v : build_cast(b, OP_trunc, v, i32);
+}
+
+static struct value *plus(struct builder *b, struct value *v, int64_t n)
+{
+    return build_binary(b, OP_add, v, build_const_int(b, v->type, n));
+}
+
+int build_coordinates(struct affine_table *t, struct builder *b, const struct access *a, const int *dims,
+                      struct value **coords)
+{
+    int n = 0;
+    if (is_shifted(a))
+        coords[n++] = build_const_i32(b, EXTENT);
+    for (int i = 0; i < a->ndims; i++) {
+        const struct access_dim *d = &a->dims[dims[i]];
+        if (!d->shift) {
+            coords[n++] = poly_build(t, b, &d->start);
+        } else if (d->ends_at < 0) {
+            coords[n++] = plus(b, limited(t, b, &d->start), SHIFT);
+        } else { /* the start is m - end; m - limited end is wanted */
+            const struct poly *end = &a->dims[d->ends_at].start;
+            struct value *m = build_binary(b, OP_add, poly_build(t, b, &d->start), poly_build(t, b, end));
+            coords[n++] = plus(b, build_binary(b, OP_sub, m, limited(t, b, end)), EXTENT);
+        }
+    }
+    return n;
+}
