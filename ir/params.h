@@ -150,7 +150,8 @@ PARAM(rotate_loads_depth, 32, 1, 1000, "ops",
       "the search through the address of a load that moves to the iteration before follows this many ops",
       "456 kernels have the same PTX at 16 and 64")
 PARAM(rotate_loads_regs_most, 4, 1, 255, "registers",
-      "an index tile that takes at most so many registers of a thread is loaded an iteration ahead",
+      "an index tile, or a vector in a loop whose dots read only what a producer copies, that takes at most so many "
+      "registers of a thread is loaded an iteration ahead",
       "456 kernels have the same PTX at 2 and 8")
 PARAM(load_ahead_percent, 13, 0, 100, "percent of a thread's registers",
       "the tiles that a loop without dots loads an iteration ahead take at most this part",

@@ -145,7 +145,7 @@ static void rewrite(struct affine_table *t, struct op *loop)
         return;
     if (n > 1 && op_int(loop, ATTR_unroll) <= 1)
         loop = loop_unroll(loop, n);
-    rotate_loads(loop, step_of(loop), true, true);
+    rotate_loads(loop, step_of(loop), true, ROTATES_tiles);
 }
 
 struct loops {

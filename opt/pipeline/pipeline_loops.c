@@ -99,6 +99,7 @@ struct pipeline {
     /* the mask of the loads in the slice (i1): does the iteration that uses their values exist? */
     struct value *live;
     bool has_producer;         /* a producer warp copies operands of the loop's dots */
+    bool only_producer;        /* it copies all of them */
     struct op *dot;            /* the dot that is split into steps; NULL: none */
     struct staged *operand[2]; /* the loads of its operands */
     int step_k;                /* the extent of one step along K */
@@ -273,10 +274,28 @@ bool readers_choose_layout(const struct op *o)
            (op_result(o)->type->rank == 1 || meets_dot(op_result(o), 0)) && is_in_loop_of_dots(o);
 }
 
+/* Will a producer (warp_specialize.c) copy both operands of each dot in the load's loop? */
+static bool is_in_producers_loop(const struct op *load)
+{
+    bool copies = false;
+    for (const struct op *o = load->block->first; o; o = o->next)
+        for (int i = DOT_a; o->code == OP_dot && i <= DOT_b; i++) {
+            const struct op *from = op_opnd(o, i)->def;
+            while (from && from->code == OP_trans)
+                from = op_opnd(from, 0)->def;
+            if (!from || from->code != OP_tensor_load)
+                return false;
+            copies = true;
+        }
+    return copies;
+}
+
 bool repeats_staged_vector(const struct op *o, const struct layout *l)
 {
     enum { WARP = 32 };
     if (o->code != OP_load || op_result(o)->type->rank != 1 || !is_in_loop_of_dots(o))
+        return false;
+    if (is_in_producers_loop(o) && fits_ahead(o->block->func->module, l))
         return false;
     int64_t copied = (int64_t)o->block->func->num_warps * WARP << l->nbits[IN_reg];
     return l->nbits[IN_reg] > 0 && copied > type_elems(op_result(o)->type);
@@ -356,17 +375,27 @@ static void look_at_copies(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_async_copy;
 }
 
+/* Does the wgmma read operand i from a stage of a ring? */
+static bool is_stage(const struct op *wgmma, int i)
+{
+    const struct op *from = op_opnd(wgmma, i)->def;
+    return from && from->code == OP_shared_stage;
+}
+
 /* Finds out what the body contains. Returns false if the loop has no dot, or if the loop, or a loop inside it,
  * already has asynchronous copies: the waits that the pass builds would count the groups of those copies too. */
 static bool look_at_body(struct pipeline *p)
 {
-    bool has_dot = false, has_copies = false;
+    bool has_dot = false, has_copies = false, computes_operands = false;
     block_walk(p->body, look_at_copies, &has_copies);
     for (const struct op *o = p->body->first; o; o = o->next) {
         p->has_producer |= o->code == OP_mbar_wait;
         p->writes |= op_may_write(o) && !is_in_order(o);
         has_dot |= o->code == OP_dot || o->code == OP_wgmma;
+        computes_operands |=
+            o->code == OP_dot || (o->code == OP_wgmma && !(is_stage(o, DOT_a) && is_stage(o, DOT_b)));
     }
+    p->only_producer = p->has_producer && !computes_operands;
     return has_dot && !has_copies;
 }
 
@@ -485,7 +514,7 @@ static bool plan(struct pipeline *p)
         !value_const_int(op_opnd(p->loop, 2), &p->step) || p->step == 0 ||
         llabs(p->step) > INT32_MAX / p->nstages || !look_at_body(p))
         return false;
-    p->loop = rotate_loads(p->loop, p->step, p->writes, false);
+    p->loop = rotate_loads(p->loop, p->step, p->writes, p->only_producer ? ROTATES_vectors : ROTATES_indices);
     p->body = p->loop->regions[0];
     for (enum way way = BY_CASTS; way < WAYS; way++)
         for (struct op *o = p->body->first; o; o = o->next) {

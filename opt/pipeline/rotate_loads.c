@@ -9,8 +9,9 @@
  *                                                    }
  *
  * Two passes use this rewrite. load_ahead.c moves loads of any tile. pipeline_loops.c copies large tiles to shared
- * memory instead, and moves only loads of scalars and of tiles of indices with few registers per thread. If the
- * address of a copy depends on such a value (the number of a page or of an expert), pipeline_loops.c loads the value
+ * memory instead, and moves only loads of scalars and of tiles of indices with few registers per thread. In a loop whose
+ * dots read only what a producer warp copies, it also moves loads of vectors in few registers, such as scales of rows: a
+ * copy to shared memory would need a barrier of all consumers in each iteration. If the address of a copy depends on such a value (the number of a page or of an expert), pipeline_loops.c loads the value
  * one iteration before it starts the copy. The rewrite is legal if pure ops compute the load's address and mask from
  * the loop's counter and carried values, and the loop does not write the memory that is loaded. */
 #include "opt/pipeline/rotate_loads.h"
@@ -27,7 +28,7 @@ struct rotation {
     struct op *loop;
     struct block *body;
     int64_t step; /* 0: the step is not a constant, but is positive */
-    bool any_tile;
+    enum rotates which;
     struct op *loads[LOADS_MOST];
     int n;
 };
@@ -60,16 +61,20 @@ static bool says_where(const struct value *v, int64_t depth)
     return false;
 }
 
-/* Is v a scalar, or a tile of integers in few registers on which the address of another load depends? With any_tile,
- * every tile qualifies. */
+bool fits_ahead(const struct module *m, const struct layout *l)
+{
+    return l->nbits[IN_reg] <= log2_floor(m->params->rotate_loads_regs_most);
+}
+
+/* Does v's type qualify? Tiles of indices are integers on which the address of another load depends. */
 static bool is_small(const struct rotation *r, const struct value *v)
 {
-    const struct params *params = r->m->params;
     const struct type *t = v->type;
-    if (r->any_tile || !type_is_tile(t))
+    if (r->which == ROTATES_tiles || !type_is_tile(t))
         return true;
-    return t->layout && t->layout->nbits[IN_reg] <= log2_floor(params->rotate_loads_regs_most) &&
-           type_is_int(t) && says_where(v, params->rotate_loads_depth);
+    return t->layout && fits_ahead(r->m, t->layout) &&
+           ((r->which == ROTATES_vectors && t->rank == 1) ||
+            (type_is_int(t) && says_where(v, r->m->params->rotate_loads_depth)));
 }
 
 static bool can_rotate(const struct rotation *r, const struct op *o, bool writes)
@@ -167,17 +172,14 @@ bool can_rotate_load(const struct op *load)
 {
     struct op *loop = load->block->parent;
     struct rotation r = {
-        .m = loop->block->func->module, .loop = loop, .body = loop->regions[0], .any_tile = true};
+        .m = loop->block->func->module, .loop = loop, .body = loop->regions[0], .which = ROTATES_tiles};
     return can_rotate(&r, load, false);
 }
 
-struct op *rotate_loads(struct op *loop, int64_t step, bool writes, bool any_tile)
+struct op *rotate_loads(struct op *loop, int64_t step, bool writes, enum rotates which)
 {
-    struct rotation r = {.m = loop->block->func->module,
-                         .loop = loop,
-                         .body = loop->regions[0],
-                         .step = step,
-                         .any_tile = any_tile};
+    struct rotation r = {
+        .m = loop->block->func->module, .loop = loop, .body = loop->regions[0], .step = step, .which = which};
     for (struct op *o = r.body->first; o && r.n < LOADS_MOST; o = o->next)
         if (can_rotate(&r, o, writes))
             r.loads[r.n++] = o;
