@@ -71,10 +71,12 @@ static int emit_assembled(const struct given *g, neso_context *ctx, neso_kernel 
 
 /* -- compile -- */
 
+/* Writes a dump, an explanation or a time; a dump of IR, which does not name its pass, below "// after cse". */
 static void write_dump(void *user, const char *pass, const char *text, size_t length)
 {
     (void)user;
-    (void)pass;
+    if (strncmp(text, "kernel @", 8) == 0)
+        fprintf(stderr, "// after %s\n", pass);
     fwrite(text, 1, length, stderr);
 }
 
