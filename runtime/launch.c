@@ -201,13 +201,25 @@ static bool launch_values(struct neso_kernel *k, struct launch *l, const void *c
     return kernel_launch(k, l, f);
 }
 
-static void error_set(struct neso_error *error, const struct fault *f)
+/* Fills the caller's error. Its message has the place, if there is one, and the tag: "scale.py:6:29: error: access out of
+ * bounds in program (3, 0, 0): ... [out-of-bounds]". A text that is too long is cut, but not its tag. */
+static void error_set(struct neso_error *error, const struct neso_kernel *k, const struct fault *f)
 {
+    char text[sizeof f->detail + 100], tag[40];
+    size_t n = 0, length = strlen(error_tag(f->error)), room = sizeof error->message;
+    const struct diag *d = &k->module->diag;
     if (!error || error->size != sizeof *error)
         return;
     error->status = f->status;
     error->driver_code = f->driver_code;
-    fault_text(f, error->message, sizeof error->message);
+    fault_text(f, text, sizeof text);
+    for (size_t i = 0; i <= length; i++)
+        tag[i] = error_tag(f->error)[i] == '_' ? '-' : error_tag(f->error)[i];
+    if (f->loc.line && f->loc.file < d->sources.n)
+        n = (size_t)snprintf(error->message, room - 100,
+                             "%.240s:%u:%u: error: ", d->sources.at[f->loc.file]->name, (unsigned)f->loc.line,
+                             (unsigned)f->loc.col);
+    snprintf(error->message + n, room - n, "%.*s [%s]", (int)(room - n - length - 4), text, tag);
 }
 
 /* Launches with the limits of the context; `how` has the rest. */
@@ -235,7 +247,7 @@ static neso_status start(neso_kernel *kernel, const uint32_t grid[3], const stru
         fault_set(&f, NESO_INVALID, ERR_options_size, "%zu", options->size);
     if (good && launch_values(kernel, &l, args, &f))
         return NESO_OK;
-    error_set(error, &f);
+    error_set(error, kernel, &f);
     return f.status;
 }
 
@@ -261,7 +273,7 @@ neso_capsule_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, c
     if (kernel->capsule)
         return start(kernel, grid, &l, args, NULL, error);
     fault_set(&f, NESO_INVALID, ERR_capsule_none, "%s", kernel->name);
-    error_set(error, &f);
+    error_set(error, kernel, &f);
     return f.status;
 }
 
@@ -271,7 +283,7 @@ neso_status neso_kernel_load_code(neso_kernel *kernel, const neso_code *codes, s
     struct fault f;
     if (add_codes(kernel, codes, count, &f) && kernel_load(kernel, &f))
         return NESO_OK;
-    error_set(error, &f);
+    error_set(error, kernel, &f);
     return f.status;
 }
 

@@ -375,7 +375,8 @@ NESO_API int neso_kernel_param(const neso_kernel *kernel, size_t index, neso_par
 
 /* -- launching -- */
 
-/* The message of a failed launch. */
+/* The message of a failed launch, without a newline at its end: "scale.py:6:29: error: access out of bounds in program
+ * (3, 0, 0): ... [out-of-bounds]"; without the place if there is none, as for a wrong argument. */
 typedef struct neso_error {
     size_t size;
     neso_status status;
