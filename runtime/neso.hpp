@@ -111,7 +111,9 @@ public:
         return f;
     }
 
-    // One value for each parameter, of the parameter's size: a buffer or an address for a pointer, numbers otherwise.
+    // One value for each parameter, of the parameter's size and class: an integer for i32, a float for fp32. A pointer takes a
+    // buffer, a C++ pointer or an address as an integer; the elements of the first two must be the parameter's, or bytes. 16-bit and
+    // 8-bit floats, which C++17 lacks, are integers or classes of that size.
     template <typename... T> void launch(const grid &g, void *stream, const T &...values) const
     {
         launch_with(nullptr, g, stream, values...);
@@ -120,8 +122,8 @@ public:
     void launch_with(const neso_launch_options *options, const grid &g, void *stream, const T &...values) const
     {
         static_assert((std::is_trivially_copyable_v<decltype(value_of(values))> && ...), "values are numbers, addresses or buffers");
-        const std::size_t sizes[] = {sizeof(value_of(values))..., 0};
-        check_sizes(sizes, sizeof...(values));
+        const form forms[] = {form_of(values)..., form{}};
+        check_forms(forms, sizeof...(values));
         launch_values(options, g, stream, value_of(values)...);
     }
 
@@ -132,16 +134,74 @@ private:
     template <typename T> static std::uint64_t value_of(const buffer<T> &b) { return b.address(); }
     template <typename T> static T value_of(const T &x) { return x; }
 
-    void check_sizes(const std::size_t *sizes, std::size_t n) const
+    // What a launch checks of a value. Kinds: 'i' integer, 'f' float, 'p' pointer, '?' anything else.
+    struct form {
+        std::size_t bytes = 0;
+        char kind = '?';
+        std::size_t element_bytes = 0; // of a pointer's element; 0: not known
+        char element_kind = '?';
+    };
+    template <typename T> static constexpr char kind_of()
+    {
+        return std::is_floating_point_v<T> ? 'f' : std::is_integral_v<T> || std::is_enum_v<T> ? 'i' : '?';
+    }
+    template <typename T> static form form_of(const buffer<T> &) { return {sizeof(std::uint64_t), 'p', sizeof(T), kind_of<T>()}; }
+    template <typename T> static form form_of(const T &)
+    {
+        using element = std::remove_pointer_t<T>;
+        if constexpr (std::is_pointer_v<T> && (std::is_arithmetic_v<element> || std::is_enum_v<element>))
+            return {sizeof(T), 'p', sizeof(element), kind_of<std::remove_cv_t<element>>()};
+        else if constexpr (std::is_pointer_v<T> || std::is_null_pointer_v<T>)
+            return {sizeof(T), 'p', 0, '?'};
+        else
+            return {sizeof(T), kind_of<T>(), 0, '?'};
+    }
+
+    // Does a number of this size and kind fit the type's name: "fp32", "i1", "u64"?
+    static bool fits(std::string_view type, std::size_t bytes, char kind)
+    {
+        const bool is_float = type.find("fp") == 0 || type.find("bf") == 0;
+        std::size_t bits = 0, digit = type.find_first_of("0123456789");
+        for (; digit < type.size() && type[digit] >= '0' && type[digit] <= '9'; digit++)
+            bits = 10 * bits + static_cast<std::size_t>(type[digit] - '0');
+        if (kind == '?' || bits == 0)
+            return true;
+        if (bytes != (bits + 7) / 8)
+            return false;
+        return is_float ? kind == 'f' || (kind == 'i' && bytes < 4) : kind == 'i';
+    }
+    static bool fits(std::string_view type, const form &f)
+    {
+        if (type.substr(0, 1) != "*")
+            return f.kind != 'p' && fits(type, f.bytes, f.kind);
+        if (f.kind != 'p')
+            return f.kind != 'f';
+        type.remove_prefix(type.substr(1, 1) == "k" ? 2 : 1);
+        const bool is_bytes = f.element_bytes <= 1 && f.element_kind != 'f';
+        return is_bytes || type.substr(0, 1) == "*" || fits(type, f.element_bytes, f.element_kind);
+    }
+    static std::string described(const form &f)
+    {
+        const std::string pointed = !f.element_bytes ? "" : " to " + described({f.element_bytes, f.element_kind, 0, '?'});
+        const std::string bits = std::to_string(8 * f.bytes);
+        return f.kind == 'p' ? "a pointer" + pointed : f.kind == 'f' ? "fp" + bits : f.kind == 'i' ? "an integer of " + bits + " bits" : "an object";
+    }
+    void check_forms(const form *forms, std::size_t n) const
     {
         neso_param p = detail::sized<neso_param>();
         if (n != neso_kernel_param_count(get()))
             throw error(NESO_INVALID, name() + " takes " + std::to_string(neso_kernel_param_count(get())) + " values, and got " +
                                           std::to_string(n));
-        for (std::size_t i = 0; i < n; i++)
-            if (neso_kernel_param(get(), i, &p) && static_cast<std::size_t>(p.bytes) != sizes[i])
-                throw error(NESO_INVALID, std::string("'") + p.name + "' is " + p.type + ", of " + std::to_string(p.bytes) +
-                                              " bytes, and got a value of " + std::to_string(sizes[i]));
+        for (std::size_t i = 0; i < n; i++) {
+            if (!neso_kernel_param(get(), i, &p))
+                continue;
+            const std::string what = std::string("'") + p.name + "' is " + p.type;
+            if (static_cast<std::size_t>(p.bytes) != forms[i].bytes)
+                throw error(NESO_INVALID, what + ", of " + std::to_string(p.bytes) + " bytes, and got a value of " +
+                                              std::to_string(forms[i].bytes));
+            if (!fits(p.type, forms[i]))
+                throw error(NESO_INVALID, what + ", and got " + described(forms[i]));
+        }
     }
     template <typename... T>
     void launch_values(const neso_launch_options *options, const grid &g, void *stream, const T &...values) const

@@ -68,7 +68,20 @@ void run(const neso::context &ctx, const neso::kernel &scale, const neso_launch_
     refused([&] { scale.launch({4, 1, 1}, nullptr, moved, y, n); }, NESO_INVALID, "scale takes 4 values, and got 3");
     refused([&] { scale.launch({4, 1, 1}, nullptr, moved, y, n, 2.5); }, NESO_INVALID,
             "'factor' is fp32, of 4 bytes, and got a value of 8");
+    refused([&] { scale.launch({4, 1, 1}, nullptr, moved, y, n, 2); }, NESO_INVALID, "'factor' is fp32, and got an integer of 32 bits");
+    refused([&] { scale.launch({4, 1, 1}, nullptr, moved, y, 1000.0F, 2.5F); }, NESO_INVALID, "'n' is i32, and got fp32");
+    refused([&] { scale.launch({4, 1, 1}, nullptr, 2.5, y, n, 2.5F); }, NESO_INVALID, "'X' is *fp32, and got fp64");
+    neso::buffer<double> wide(ctx, values.size());
+    neso::buffer<std::int32_t> integers(ctx, values.size());
+    neso::buffer<unsigned char> bytes(ctx, values.size() * sizeof(float));
+    refused([&] { scale.launch({4, 1, 1}, nullptr, wide, y, n, 2.5F); }, NESO_INVALID, "'X' is *fp32, and got a pointer to fp64");
+    refused([&] { scale.launch({4, 1, 1}, nullptr, moved, integers, n, 2.5F); }, NESO_INVALID,
+            "'Y' is *fp32, and got a pointer to an integer of 32 bits");
+    scale.launch({4, 1, 1}, nullptr, reinterpret_cast<const float *>(moved.address()), bytes, n, 2.5F);
+    scale.launch({4, 1, 1}, nullptr, moved.address(), reinterpret_cast<void *>(y.address()), n, 2.5F);
     refused([&] { scale.launch({4, 1, 1}, nullptr, moved.address() + 4, y, n, 2.5F); }, NESO_INVALID, "multiple of 16");
+    refused([&] { scale.launch({4, 1, 1}, nullptr, moved, y, 1500, 2.5F); }, NESO_FAILED,
+            ":16:21: error: access out of bounds in program (3, 0, 0)");
     refused([&] { moved.write(std::vector<float>(2000)); }, NESO_INVALID, "more elements");
 }
 
