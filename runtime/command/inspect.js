@@ -68,13 +68,14 @@ function query() {
         if (field.value) q.set(name, field.value);
     return q.toString();
 }
-/* Requests a build: first without ptxas, which takes longer than all other steps, then with it (`assemble`). */
-async function rebuild(assemble) {
+/* Requests a build: first what is quick, then also (`complete`) the promises that would make decisions better, and what ptxas
+   made, if there is one: both take longer than all other steps. */
+async function rebuild(complete) {
     const number = ++asked, began = performance.now();
     const post = edited === null ? {} : {method: "POST", headers: {"Content-Type": "text/x-python"}, body: edited};
     let answer;
     try {
-        answer = await (await fetch(`build.json?${query()}${assemble ? "&assemble=1" : ""}`, post)).json();
+        answer = await (await fetch(`build.json?${query()}${complete ? "&complete=1" : ""}`, post)).json();
     } catch (error) { return problem("the server does not answer: neso inspect --serve has ended"); }
     if (number !== asked) return;
     problem(answer.messages);
@@ -84,10 +85,10 @@ async function rebuild(assemble) {
     history.replaceState(null, "", "?" + query() + location.hash);
     show();
     if (editor) mountEditor();
-    if (!assemble)
+    if (!complete)
         $("took").textContent =
             `compiled in ${answer.ms.toFixed(1)} ms, shown after ${(performance.now() - began).toFixed(0)} ms`;
-    if (!assemble && given.serve.assembles) rebuild(true);
+    if (!complete) rebuild(true);
 }
 
 /* Puts an editor in place of the Python pane's text. */
@@ -187,7 +188,7 @@ function startLive() {
     events.onmessage = () => {
         if (edited === null) rebuild();
     };
-    if (data && s.assembles) rebuild(true);
+    if (data) rebuild(true);
 }
 
 if (given.serve) startLive();

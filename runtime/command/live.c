@@ -3,7 +3,7 @@
  * which each field replaces an option of the command line, and possibly the source as edited in the page:
  *
  *     build.json?signature=*fp32:16,+i32,+256&target=sm_80    ──►  {"build": ..., "ms": 3.1, "messages": ""}
- *     build.json?...&assemble=1                               the same with ptxas, SASS and hints, which take longer
+ *     build.json?...&complete=1                               the same with ptxas, SASS and hints, which take longer
  *
  * Every request has its own context, so a failed build does not affect later ones. */
 #include "runtime/command/inspect.h"
@@ -260,11 +260,11 @@ static void put_text(struct buffer *out, const char *name, const char *s)
 
 void live_build(const struct live *l, const struct wish *w, struct buffer *out)
 {
-    struct buffer json = {0}, messages = {0}, assemble = {0};
+    struct buffer json = {0}, messages = {0}, complete = {0};
     struct subject s;
     double began = now_ms();
     struct values v = read_values(l, w);
-    bool completes = find_field(w->query, "assemble", &assemble);
+    bool completes = find_field(w->query, "complete", &complete);
     if (open_subject(&s, l, w, !v.at[FIELD_signature].s, &messages))
         build_subject(l, &s, &v, completes, &json, &messages);
     close_subject(&s);
@@ -272,7 +272,7 @@ void live_build(const struct live *l, const struct wish *w, struct buffer *out)
     put_text(out, "messages", messages.s);
     put_string(out, "}");
     values_free(&v);
-    buffer_free(&assemble);
+    buffer_free(&complete);
     buffer_free(&messages);
     buffer_free(&json);
 }
@@ -325,7 +325,6 @@ void live_page_data(const struct live *l, const struct wish *w, struct buffer *o
 {
     struct buffer json = {0}, messages = {0};
     struct subject s;
-    char ptxas[PATH_MAX];
     struct values v = read_values(l, w);
     if (open_subject(&s, l, w, true, &messages))
         build_subject(l, &s, &v, false, &json, &messages);
@@ -333,7 +332,6 @@ void live_page_data(const struct live *l, const struct wish *w, struct buffer *o
     put_targets(out);
     put_launches(&s.launches, out);
     put_values(&v, out);
-    put_format(out, "\"assembles\": %s, ", find_tool("ptxas", ptxas, sizeof ptxas) ? "true" : "false");
     put_text(out, "source", s.text);
     put_string(out, ", ");
     put_text(out, "messages", messages.s);

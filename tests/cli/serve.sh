@@ -27,6 +27,9 @@ ask GET / '' && has 'HTTP/1.1 200 OK' page && has '"kernel": "scale"' page && ha
 has '"signature": "*fp32:16, *fp32:16, i32, 256"' "page (its launch)"
 ask GET '/build.json?target=sm_80&num_warps=2' '' && has '"target": "sm_80"' build && has '"num_warps": 2' build
 ask GET '/build.json?signature=*fp32%2C+*fp32%2C+i32%2C+512' '' && has '"signature": "*fp32, *fp32, i32, 512"' build
+ask GET '/build.json?signature=*fp32%2C+*fp32%3A16%2C+i32%2C+256&complete=1' '' && has '"needs": "X:16' 'a complete build'
+ask GET '/build.json?signature=*fp32%2C+*fp32%3A16%2C+i32%2C+256' '' && ! grep -qF '"needs"' answer || say "a quick build looks for promises"
+ask GET / '' && has 'if (!complete) rebuild(true);' 'a page, which asks for what takes longer wherever it is served,'
 ask GET '/build.json?num_warps=many' '' && has '"build": null' 'a wrong number' && has "expected a number from 1 up, found 'many'" 'a wrong number'
 ask GET '/build.json?target=sm_1' '' && has '"build": null' 'an unknown target' && has 'unknown target' 'an unknown target'
 ask POST '/build.json?' "$(sed 's/2\.5/7.5/' scale.py)" && has '* 7.5, mask=i' 'an edited source'
