@@ -69,15 +69,18 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(html,          0,    "html",          "FILE",    INSPECT | DIFF, "write a page that shows everything in one file; for diff, both builds side by side") \
     X(serve,         0,    "serve",         "[=PORT]", INSPECT,       "serve the page on this machine: it follows the file, and changes source, options and target; prints its address") \
     X(ncu,           0,    "ncu",           "FILE",    INSPECT,       "show what ncu measured for the kernel; FILE has the output of `ncu --csv` with --page source, details or raw, or several of these") \
-    X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "write everything as JSON; runtime/command/inspect.schema.json describes it") \
+    X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "write everything as JSON; inspect.schema.json and diff.schema.json, in runtime/command, describe it") \
     X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "the signature of the second build, if it differs") \
     X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "the same option for the second build") \
     X(to_num_stages, 0,    "to-num-stages", "N",       DIFF,          "the same option for the second build") \
     X(to_maxnreg,    0,    "to-maxnreg",    "N",       DIFF,          "the same option for the second build") \
     X(to_target,     0,    "to-target",     "NAME",    DIFF,          "the same option for the second build") \
     X(to_param,      0,    "to-param",      "NAME=VALUE,...", DIFF,   "the same option for the second build") \
+    X(to_launch,     0,    "to-launch",     "N",       DIFF,          "the same option for the second build") \
+    X(to_deterministic, 0, "to-deterministic", NULL,   DIFF,          "the second build is deterministic") \
+    X(to_skip,       0,    "to-skip",       "NAMES",   DIFF,          "the same option for the second build") \
     X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the default list; see `neso help passes`") \
-    X(skip,          0,    "skip",          "NAMES",   RUN | CAPSULE | COMPILE | INSPECT, "leave these passes out: see `neso help passes`") \
+    X(skip,          0,    "skip",          "NAMES",   RUN | CAPSULE | COMPILE | INSPECT | DIFF, "leave these passes out: see `neso help passes`") \
     X(param,         0,    "param",         "NAME=VALUE,...", RUN | CAPSULE | COMPILE | INSPECT | DIFF | BENCH, "change thresholds of optimisations: see `neso help params`") \
     X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "stop after this pass") \
     X(print_after,   0,    "print-after",   "NAMES",   COMPILE,       "write the IR after these passes, or after `all`, to standard error") \

@@ -3,6 +3,7 @@
  *
  *     neso diff add.py::add --signature "*i32, *i32, *i32, i32" --to-signature "*i32:16, *i32:16, *i32:16, i32:16"
  *     neso diff before.json after.json         (by neso inspect --json)
+ *     neso diff matmul.py --launch 1 --to-launch 2
  *
  * --html writes a page that shows both builds side by side. A build that is not given as a saved file is compiled
  * first; both are compared as JSON. Exit status: 0 the builds are the same, 1 they differ, 2 an error. */
@@ -41,17 +42,56 @@ static int take_build(const struct given *g, const struct build *b, void *out)
     return GOOD;
 }
 
+/* The options of the first build, and the same ones of the second build. */
+static const enum option pairs[][2] = {{OPTION_signature, OPTION_to_signature},
+                                       {OPTION_num_warps, OPTION_to_num_warps},
+                                       {OPTION_num_stages, OPTION_to_num_stages},
+                                       {OPTION_maxnreg, OPTION_to_maxnreg},
+                                       {OPTION_target, OPTION_to_target},
+                                       {OPTION_param, OPTION_to_param},
+                                       {OPTION_launch, OPTION_to_launch},
+                                       {OPTION_deterministic, OPTION_to_deterministic},
+                                       {OPTION_skip, OPTION_to_skip}};
+enum { PAIRS = sizeof pairs / sizeof *pairs };
+
+static bool is_saved(const char *path)
+{
+    size_t n = strlen(path);
+    return n >= 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
+/* Returns GOOD if there are two builds, and no option would have to change a saved one; else BAD after a message. */
+static int check_builds(const struct given *g)
+{
+    const char *from = g->argv[0], *to = g->argv[g->argc - 1];
+    bool any = false;
+    for (int i = 0; i < PAIRS; i++) {
+        const char *mine = g->options[pairs[i][0]], *others = g->options[pairs[i][1]];
+        enum option o = pairs[i][others ? 1 : 0];
+        any |= others != NULL;
+        if (is_saved(to) && (others || (mine && is_saved(from))))
+            return complain("diff: --%s changes how a source is compiled, and %s is a saved build",
+                            option_rows[o].word, to);
+    }
+    if (is_saved(to) && is_saved(from) && g->options[OPTION_no_fp_fusion])
+        return complain("diff: --no-fp-fusion changes how a source is compiled, and %s is a saved build", to);
+    if (g->argc == 1 && !any)
+        return complain(
+            "diff: %s is one build: give a second one, or what the second one has of its own, for "
+            "instance --to-num-warps 8",
+            from);
+    return GOOD;
+}
+
 /* Returns the command line for one build. The second build has the first one's options, except those given for it. */
 static struct given given_for(const struct given *g, int side)
 {
-    static const enum option pairs[][2] = {
-        {OPTION_signature, OPTION_to_signature},   {OPTION_num_warps, OPTION_to_num_warps},
-        {OPTION_num_stages, OPTION_to_num_stages}, {OPTION_maxnreg, OPTION_to_maxnreg},
-        {OPTION_target, OPTION_to_target},         {OPTION_param, OPTION_to_param}};
     struct given x = *g;
     /* for `diff`, --verbose shows the difference, not comments in the PTX */
     x.options[OPTION_verbose] = NULL;
-    for (size_t i = 0; side == TO && i < sizeof pairs / sizeof *pairs; i++)
+    if (side == TO && g->options[OPTION_to_launch])
+        x.options[OPTION_signature] = NULL;
+    for (size_t i = 0; side == TO && i < PAIRS; i++)
         if (g->options[pairs[i][1]])
             x.options[pairs[i][0]] = g->options[pairs[i][1]];
     return x;
@@ -62,8 +102,8 @@ static int read_text(const struct given *g, char *path, int side, struct buffer 
 {
     struct given x = given_for(g, side);
     neso_compile_options options;
-    size_t n = strlen(path), length;
-    if (n < 5 || strcmp(path + n - 5, ".json") != 0)
+    size_t length;
+    if (!is_saved(path))
         return read_options(&x, &options) ? inspect_file(&x, path, &options, take_build, out) : BAD;
     char *text = read_file(path, &length);
     if (!text)
@@ -393,7 +433,7 @@ int diff_command(const struct given *g)
 {
     struct comparison c = {.changes = NULL};
     struct buffer path[SIDES] = {{0}, {0}}; /* the JSON reader modifies its text */
-    int result = GOOD;
+    int result = check_builds(g);
     for (int side = FROM; side < SIDES && result == GOOD; side++) {
         put_string(&path[side], g->argv[side < g->argc ? side : 0]);
         result = read_side(g, path[side].s, side, &c);

@@ -103,7 +103,38 @@ for line in '    + 4 elements at once' '           3 -> 0          st.global.b32
 done
 "$NESO" diff "$add" --signature "$given" --to-num-warps 8 --json >changes.json; [ $? = 1 ] || say "diff --json: exit $?"
 grep -q '{"section": "resources", "name": "threads", "from": "128", "to": "256"}' changes.json || { say "diff --json"; cat changes.json; }
-if command -v python3 >/dev/null; then python3 -m json.tool changes.json >/dev/null || say "diff --json: no JSON"; fi
+if command -v python3 >/dev/null; then
+    python3 "$NESO_ROOT/tests/cli/schema.py" changes.json "$NESO_ROOT/runtime/command/diff.schema.json" || say "diff --json: against its schema"
+    "$NESO" diff announcement_add.json announcement_add.json --json >equal.json || say "diff --json of equals: exit $?"
+    python3 "$NESO_ROOT/tests/cli/schema.py" equal.json "$NESO_ROOT/runtime/command/diff.schema.json" || say "diff --json of equals: against its schema"
+fi
+# diff refuses options that cannot have an effect, and a single build with nothing that differs.
+refuses() { # WORDS ARGUMENT...
+    "$NESO" diff "${@:2}" >out 2>err; [ $? = 2 ] && grep -qF -- "$1" err || say "diff ${*:2}: expected '$1', found: $(cat out err)"
+}
+saved=announcement_add.json
+refuses '--to-num-warps changes how a source is compiled, and announcement_add.json is a saved build' $saved --to-num-warps 8
+refuses '--to-target changes how' "$add" $saved --signature "$given" --to-target sm_80
+refuses '--num-warps changes how' $saved $saved --num-warps 8
+refuses '--launch changes how' $saved $saved --launch 1
+refuses '--to-launch changes how' $saved $saved --to-launch 1
+refuses 'announcement_add.json is one build: give a second one' $saved
+refuses 'is one build: give a second one' "$add" --signature "$given" --num-warps 8
+"$NESO" diff $saved "$add" --signature "$given" --to-num-warps 8 >out; [ $? = 1 ] && grep -q '128 -> 256 *threads' out || say "diff: the second build's option"
+cat >two_launches.py <<'PY'
+import torch, triton, triton.language as tl
+
+@triton.jit
+def total(X, Y, BLOCK: tl.constexpr):
+    tl.store(Y, tl.sum(tl.load(X + tl.arange(0, BLOCK)), axis=0))
+
+x, y = torch.ones(512, device='cuda'), torch.zeros(1, device='cuda')
+total[(1,)](x, y, BLOCK=256)
+total[(1,)](x, y, BLOCK=512)
+PY
+"$NESO" diff two_launches.py --launch 1 --to-launch 2 >out; [ $? = 1 ] && grep -qF '    + *fp32:16, *fp32:16, 512' out || say "diff --to-launch: $(cat out)"
+"$NESO" diff two_launches.py --launch 2 --to-deterministic >out 2>err; [ $? -lt 2 ] || say "diff --to-deterministic: $(cat err)"
+"$NESO" diff two_launches.py --launch 2 --to-skip vectorize >out; [ $? = 1 ] && grep -q 'ld.global.v4' out || say "diff --to-skip: $(cat out)"
 "$NESO" diff "$add" --signature "$given" --to-num-warps 8 --html two.html -o two.txt; [ $? = 1 ] && [ "$(grep -c '</script>' two.html)" = 2 ] || say "diff --html"
 if [ -n "$browser" ]; then
     shown two.html >dom
