@@ -358,19 +358,36 @@ struct obj *eval_binary(struct eval *e, enum oper op, struct obj *a, struct obj 
     return r;
 }
 
-struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
+/* Changes a list, dict or set as `a op= b` does. Returns false if eval_binary must evaluate the operator instead. */
+static bool change_container(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
-    const char *name = methods[op].inplace ? intern_str(e->strings, methods[op].inplace) : NULL;
     if (a->kind == OBJ_list && op == OPER_add) {
         struct obj *items = iter_collect(e, b, at);
         for (int i = 0; i < items->seq.n; i++)
             VEC_PUSH(e->arena, &a->seq, items->seq.at[i]);
-        return a;
+        return true;
     }
-    if (a->kind == b->kind && (a->kind == OBJ_dict || a->kind == OBJ_set) && op == OPER_bitor) {
+    if (a->kind == OBJ_list && op == OPER_mul && obj_is_integer(b)) {
+        a->seq = repeat(e, a, b, at)->seq;
+        return true;
+    }
+    if (a->kind != b->kind || (a->kind != OBJ_dict && a->kind != OBJ_set))
+        return false;
+    if (op == OPER_bitor) {
         dict_add_all(e, a->dict, b->dict);
-        return a;
+        return true;
     }
+    const struct obj *x = dict_binary(e, op, a, b);
+    if (x)
+        *a->dict = *x->dict;
+    return x != NULL;
+}
+
+struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
+{
+    const char *name = methods[op].inplace ? intern_str(e->strings, methods[op].inplace) : NULL;
+    if (change_container(e, op, a, b, at))
+        return a;
     struct obj *r = NULL;
     if (a->kind == OBJ_instance && name)
         r = instance_special(e, a, name, 1, &b, at);
@@ -378,7 +395,7 @@ struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj
         struct obj *method = a->native.class->getattr(e, a, name, at);
         r = method ? call_with(e, method, 1, &b, at) : NULL;
     }
-    return r ? r : eval_binary(e, op, a, b, at);
+    return r && r != obj_not_implemented ? r : eval_binary(e, op, a, b, at);
 }
 
 struct obj *eval_unary(struct eval *e, enum oper op, struct obj *a, struct loc at)

@@ -64,7 +64,8 @@ struct obj *int_checked(struct eval *e, bool overflow, wide i, struct loc at);
 /* Returns a < b for any two objects. */
 bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at);
-/* Returns the result of a op= b, which is computed in place if a is mutable. */
+/* Returns the result of a op= b. As in Python, the operators of lists, dicts and sets change a itself, and so may the
+ * in-place method (__iadd__, ...) of an instance or host object. In all other cases the result is that of a op b. */
 struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 
 /* -- attribute.c -- */

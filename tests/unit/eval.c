@@ -859,6 +859,9 @@ static const char *const classes_program[] = {
     "    def __setitem__(self, k, v): print(\"set\", k, v)\n",
     "    def __delitem__(self, k): print(\"del\", k)\n",
     "    def __iadd__(self, o): print(\"iadd\", o); return self\n",
+    "    def __isub__(self, o): return NotImplemented\n",
+    "    def __sub__(self, o): return (\"sub\", o)\n",
+    "n = D(); n -= 2; print(n)\n",
     "d = D(); print(d.foo, hasattr(d, \"bad\"), getattr(d, \"bad\", 1)); d[\"k\"] = 1; del d[\"k\"]; "
     "d += 5\n",
     "class Outer:\n",
@@ -915,6 +918,7 @@ static const char *const classes_output[] = {
     "[0, 1, 4]\n",
     "1\n",
     "<abc> <q>\n",
+    "('sub', 2)\n",
     "dyn_foo False 1\n",
     "set k 1\n",
     "del k\n",
