@@ -42,11 +42,10 @@ static struct mir *select_and_schedule(struct func *f, const struct codegen_opti
     return m;
 }
 
-/* Reports an error if the parameters take more bytes than any GPU allows, or if the kernel needs more shared memory
- * than the target has; ptxas would reject both with a less helpful message. */
+/* Reports an error if the parameters take more than PARAMS_MOST_BYTES, or if the kernel needs more shared memory than
+ * the target has; ptxas would reject the kernel with a less helpful message. */
 static void check_limits(const struct func *f, const struct ptx_info *info)
 {
-    enum { PARAMS_MOST_BYTES = 4352 };
     struct diag *d = f->module->diag;
     int n = info->params.n;
     int bytes = n ? info->params.at[n - 1].offset_bytes + info->params.at[n - 1].bytes : 0;

@@ -19,8 +19,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* MAPS_MOST limits the tensor maps of one kernel. */
-enum { MAP_RANK_MAX = 5, MAP_BOX_MOST = 256, MAP_ALIGN = 16, MAP_BYTES = 128, MAPS_MOST = 16 };
+/* MAPS_MOST limits the tensor maps of one kernel. PARAMS_MOST_BYTES limits the kernel's parameters, its tensor maps
+ * included. (From PTX 8.1 on, ptxas allows 32764 bytes.) */
+enum {
+    MAP_RANK_MAX = 5,
+    MAP_BOX_MOST = 256,
+    MAP_ALIGN = 16,
+    MAP_BYTES = 128,
+    MAPS_MOST = 16,
+    PARAMS_MOST_BYTES = 4352
+};
 
 /* Each row is an enum member and its word in the text. */
 #define EXPR_OPERATORS(X)                                                                                    \

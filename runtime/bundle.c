@@ -453,14 +453,13 @@ static bool read_param(struct neso_kernel *k, const char *s, const char *end, st
 /* Reads the parameters in front of the code, and gives those that a launch passes as `slots`. */
 static bool read_params(struct neso_kernel *k, struct lines *at, struct ptx_param **slots, int *nslots)
 {
-    enum { PARAMS_MOST = 512 };
     static const struct type pointer = {.kind = TY_ptr}, number = {.kind = TY_scalar};
     const char *s, *end;
     VEC(struct neso_param) params = {0};
     VEC(struct ptx_param) passed = {0};
     while (next_line(at, "param ", &s, &end)) {
         struct neso_param p;
-        if (params.n == PARAMS_MOST || !read_param(k, s, end, &p))
+        if (params.n == LAUNCH_PARAMS_MOST || !read_param(k, s, end, &p))
             return false;
         VEC_PUSH(&k->arena, &params, p);
         if (p.equals_one)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* capsule.c: keeps a launch as a capsule: what it reads before it, what it did, what it left.
  *
- *     args ─► memory that they point into ─► copy ─► launch, wait ─► failed? ─► capsule: fault
+ *     args ─► memory that they point into ─► copy ─► launch, wait ─► fault?  ─► capsule: fault
  *                                                              └──► copy again ─► capsule: result
  *
  * Any thread may launch: everything is in memory of the launch. The copies are taken before each launch for which the
@@ -11,20 +11,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ARGS_MOST = 512 };
-
 /* A launch and the memory that its arguments point into. */
 struct taking {
     struct neso_kernel *kernel;
     const struct launch *launch;
     const struct memory *mem;
     neso_capsule capsule;
-    neso_capsule_argument args[ARGS_MOST];
-    neso_capsule_buffer buffers[ARGS_MOST];
+    neso_capsule_argument args[LAUNCH_PARAMS_MOST];
+    neso_capsule_buffer buffers[LAUNCH_PARAMS_MOST];
     struct range {
         uint64_t base, bytes;
         unsigned char *before, *after;
-    } ranges[ARGS_MOST];
+    } ranges[LAUNCH_PARAMS_MOST];
     int nranges;
     char text[700], tag[48];
 };
@@ -84,7 +82,7 @@ static bool take_memory(struct taking *x)
 {
     const struct neso_kernel *k = x->kernel;
     int n = 0;
-    for (int i = 0; i < k->nparams && n < x->launch->nargs && n < ARGS_MOST; i++) {
+    for (int i = 0; i < k->nparams && n < x->launch->nargs && n < LAUNCH_PARAMS_MOST; i++) {
         const struct neso_param *p = &k->params[i];
         struct range r;
         if (p->equals_one)
@@ -174,7 +172,8 @@ static bool note_result(struct taking *x)
     return true;
 }
 
-/* Launches, and then gives a capsule of a fault, or if `always` is set. */
+/* Launches and waits. Then gives a capsule if the launch ended by a fault (is_fault), or if it succeeded and `always`
+ * is set. */
 static bool launch_and_give(struct taking *x, bool always, give_fn *give, void *user, struct fault *f)
 {
     struct device *d = x->kernel->device;

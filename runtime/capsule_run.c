@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ARGS_MOST = 512, ALIGN = 256, GUARD = 256 };
+enum { ALIGN = 256, GUARD = 256 };
 
 struct replaying {
     struct neso_context *context;
@@ -107,7 +107,7 @@ static bool pack(struct replaying *r, uint64_t *values, struct launch_tensor *te
         const struct neso_param *p = &r->kernel->params[i];
         if (p->equals_one)
             continue;
-        if (*n >= ARGS_MOST || (size_t)*n >= c->argument_count)
+        if (*n >= LAUNCH_PARAMS_MOST || (size_t)*n >= c->argument_count)
             return refuse(r, "the kernel has more parameters than the capsule has arguments");
         const neso_capsule_argument *a = &c->arguments[*n];
         bool is_placed = a->buffer >= 0 && a->buffer < (int)c->buffer_count;
@@ -247,9 +247,9 @@ static void run(void *arg)
 {
     struct replaying *r = arg;
     struct fault f;
-    uint64_t values[ARGS_MOST];
-    struct launch_tensor tensors[ARGS_MOST] = {{0}};
-    int64_t sizes[ARGS_MOST][2];
+    uint64_t values[LAUNCH_PARAMS_MOST];
+    struct launch_tensor tensors[LAUNCH_PARAMS_MOST] = {{0}};
+    int64_t sizes[LAUNCH_PARAMS_MOST][2];
     int n;
     r->placed = NEW_ARRAY(r->arena, r->capsule->buffer_count + 1, struct placed);
     r->out->tag = r->out->text = r->out->pass = r->out->without = r->out->why = "";

@@ -154,8 +154,6 @@ bool kernel_run(struct neso_kernel *k, const struct launch *l, struct fault *f)
 
 /* -- values -- */
 
-enum { PARAMS_MOST = 512 };
-
 static uint64_t read_value(const void *from, int bytes)
 {
     uint64_t value = 0;
@@ -183,12 +181,13 @@ bool param_allows(const struct neso_param *p, uint64_t value, struct fault *f)
 
 static bool launch_values(struct neso_kernel *k, struct launch *l, const void *const *args, struct fault *f)
 {
-    uint64_t values[PARAMS_MOST];
+    uint64_t values[LAUNCH_PARAMS_MOST];
     if (!k->options.check && !has_plan(k) && !kernel_load(k, f))
         return false;
-    if (k->nparams > PARAMS_MOST)
+    if (k->nparams > LAUNCH_PARAMS_MOST)
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large,
-                         "it has %d parameters, and a launch passes at most %d", k->nparams, PARAMS_MOST);
+                         "it has %d parameters, and a launch passes at most %d", k->nparams,
+                         LAUNCH_PARAMS_MOST);
     for (int i = 0; i < k->nparams; i++) {
         const struct neso_param *p = &k->params[i];
         uint64_t value = read_value(args[i], p->bytes);

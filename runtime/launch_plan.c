@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VALUES_MOST = 48, SLOTS = 64, PLAN_ARGS_MOST = 512 };
+enum { VALUES_MOST = 48, SLOTS = 64 };
 
 typedef uint64_t map_words[MAP_BYTES / 8];
 
@@ -232,7 +232,7 @@ static int64_t extend(uint64_t value, int bytes)
 static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l,
                       map_words *maps)
 {
-    int64_t args[PLAN_ARGS_MOST], value;
+    int64_t args[LAUNCH_PARAMS_MOST], value;
     for (int i = 0; i < l->nargs; i++)
         args[i] = extend(l->args[i], info->params.at[i].bytes);
     for (int i = 0; i < info->nguards; i++)
@@ -391,13 +391,14 @@ bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
     _Alignas(64) map_words maps[MAPS_MOST];
     enum { AXES = 3 };
-    uint64_t args[PLAN_ARGS_MOST + AXES + MAPS_MOST];
+    uint64_t args[LAUNCH_ARGS_MOST];
     struct launch with_maps = *l;
     if (!k->device)
         return fault_set(f, NESO_NO_DEVICE, ERR_device_none, "launch kernels on");
-    if (l->nargs > PLAN_ARGS_MOST)
+    if (l->nargs > LAUNCH_PARAMS_MOST)
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large,
-                         "it has %d parameters, and a launch passes at most %d", l->nargs, PLAN_ARGS_MOST);
+                         "it has %d parameters, and a launch passes at most %d", l->nargs,
+                         LAUNCH_PARAMS_MOST);
     struct candidate v = choose_variant(k, l);
     if (!fulfils(k, &v, l, maps) && !(take_weaker(k, &v, l) && fulfils(k, &v, l, maps)))
         return launch_general(k, l, f);

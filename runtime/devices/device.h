@@ -80,6 +80,13 @@ struct host_call {
     const char *nan_text;
 };
 
+/* A launch passes at most LAUNCH_PARAMS_MOST parameters of the source: as many of 4 bytes as codegen allows. Behind
+ * these it passes the three sizes of the grid, if the kernel is persistent, and the addresses of tensor maps. */
+enum {
+    LAUNCH_PARAMS_MOST = PARAMS_MOST_BYTES / 4,
+    LAUNCH_ARGS_MOST = LAUNCH_PARAMS_MOST + 3 + MAPS_MOST
+};
+
 /* One launch. args[i] has the value of the kernel's parameter i in its low bytes; its other bytes are 0. */
 struct launch {
     uint32_t grid[3]; /* sizes of the grid, which are at least 1 */

@@ -354,8 +354,6 @@ static bool grid_fits(const struct launch *l, struct fault *f)
     return true;
 }
 
-enum { ARGS_MOST = 4096 / 4 }; /* a kernel takes at most 4096 bytes of parameters */
-
 /* Launches with attributes: CTAs in clusters of two along axis 0, and those of neso_launch_options. */
 static cu_result launch_with(struct gpu *g, const struct cuda_code *code, const struct launch *l,
                              void **params)
@@ -382,9 +380,9 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
 {
     struct gpu *g = gpu_of(d);
     const struct cuda_code *code = loaded;
-    void *params[ARGS_MOST];
+    void *params[LAUNCH_ARGS_MOST];
     bool pushed;
-    if (l->nargs > ARGS_MOST)
+    if (l->nargs > LAUNCH_ARGS_MOST)
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", l->nargs);
     if (!grid_fits(l, f) || !enter(g, &pushed, f))
         return false;
