@@ -256,8 +256,8 @@ static bool may_have(const struct allocator *a, const struct allocation *alloc, 
 
 /* The preferred number of a tuple's register; -1: none. A tuple reuses the numbers of an older tuple as a whole:
  * once one of its registers has the number of an older tuple's register, each other register prefers the number at
- * the same index of the older tuple. Otherwise, a register prefers the number of the tuple register from which its
- * first value is computed. */
+ * the same index of the older tuple. Otherwise, if the register's first value is computed from the register at the
+ * same index of another tuple, and is_alike holds for the two tuples, it prefers that register's number. */
 static int wanted_number(struct allocator *a, const struct allocation *alloc, const struct span *s)
 {
     const struct web *w = &a->webs[s->reg];

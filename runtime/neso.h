@@ -503,8 +503,17 @@ struct neso_capsule {
     size_t buffer_count;
 };
 
-/* Launches the kernel as neso_launch does, waits, and gives the launch as a capsule to `write`, whether it fails or not.
- * The context must have had `wants_capsule` when the kernel was compiled. Returns the status of the launch. */
+/* Launches the kernel as neso_launch does, waits, and returns the status of the launch. If the launch succeeds or ends by
+ * a fault, calls `write` once, with the launch as a capsule in a file of `length` bytes. `data` is NULL if there is no
+ * memory for the capsule, or if the device does not give the contents of the tensors; seen->text says which.
+ * `write` is not called
+ * - if the grid is empty,
+ * - if an argument breaks a promise of the signature (NESO_INVALID), or the kernel has more parameters than a launch
+ *   can pass,
+ * - if the launch runs out of memory (NESO_OUT_OF_MEMORY), is cancelled, or exceeds a limit of time or steps,
+ * - if there is not even memory to list the arguments; the kernel is launched nevertheless.
+ * A kernel that cannot be loaded may fail with or without a capsule. Fails with NESO_INVALID, without a launch, if the
+ * context had no `wants_capsule` when the kernel was compiled. */
 NESO_API neso_status neso_capsule_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                                          void (*write)(void *user, const neso_capsule *seen, const void *data, size_t length),
                                          void *user, neso_error *error);

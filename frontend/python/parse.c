@@ -258,7 +258,8 @@ static void skip_block(struct parser *p)
     } while (depth > 0 && !next_is(p, TOK_end));
 }
 
-/* Parses the block of a statement whose head had an error, to report errors in the block. */
+/* Parses a block that is not part of the program, only to report errors in it: the block of a dropped statement or
+ * of one of its clauses, or lines that are indented where no block begins. */
 static void orphaned_block(struct parser *p)
 {
     if (p->depth >= NESTING_MOST) {

@@ -28,7 +28,9 @@ struct parser {
     jmp_buf *recover;         /* the recovery point of the innermost statement */
     int depth;
     bool in_function, in_loop, in_class;
-    bool is_lenient;     /* the parser is inside a block whose head had an error */
+    /* The parser is inside a block that it parses only to report errors: the block of a dropped statement or of one of
+     * its clauses, or lines that are indented where no block begins. */
+    bool is_lenient;
     uint32_t error_line; /* line of the last error */
 };
 
@@ -61,8 +63,9 @@ const char *parse_intern(struct parser *p, const struct token *t);
 /* Parses NAME; if the next token is not a name, reports why. */
 const char *parse_name(struct parser *p, struct loc *at, const char *what);
 
-/* Makes a node that starts at a token. When the node's children are set, the caller calls parse_done, which
- * ends the node at the last consumed token. */
+/* Makes a node that starts at a token. When the node's children are set, the caller calls parse_done. It ends the
+ * node's location at p->last, or at the end of the node's first line if that is earlier, and sets the node's height.
+ * It reports an error if the tree is too high. A node without children and of one token needs no parse_done. */
 struct ast *parse_new(struct parser *p, enum ast_kind kind, const struct token *start);
 struct ast *parse_done(struct parser *p, struct ast *n);
 struct ast_list parse_list(struct parser *p, const ast_vec *v);

@@ -43,7 +43,8 @@ struct trace {
     /* While a call is traced on trial, into a func of its own (hostcall.c): the frame of the caller. Else NULL. */
     const struct trace_frame *base;
     bool in_loop;              /* the code is inside a run-time loop of this function */
-    bool in_region;            /* the code is in the region of a reduction, scan or map, which may not have effects */
+    /* The code is in the region of a reduction, scan or map, which may have no effects other than assertions. */
+    bool in_region;
     struct pending *pending;   /* the `if`s into whose branches the current code is traced, innermost first */
     struct map *masked_loads;  /* loads that the user wrote with a mask and without `other` */
     struct map *lost;          /* maps names that existed only inside a branch or a loop to struct lost */

@@ -441,10 +441,11 @@ static void wait_for_all_stages(const struct pairing *p, struct builder *b, cons
 }
 
 /* Keeps a CTA from exiting before the partner's last arrival at the CTA's barriers, because the CTA's shared memory
- * must stay valid until then. The cluster barrier does not ensure that: a remote arrival may be queued behind bulk
- * stores, and on an H200 it was later than a relaxed arrival at the cluster barrier (an arrival with release
- * semantics would wait for all stores). Copies to shared memory are complete by then, because the consumers have
- * waited for them. */
+ * must stay valid until then. For this, the CTA waits for the arrivals at its own mbarriers. A cluster barrier at the
+ * kernel's end would not suffice: an arrival at the partner's mbarrier may be queued behind bulk stores. On an H200,
+ * such an arrival took effect only after the same CTA's later, relaxed arrival at the cluster barrier. (An arrival
+ * with release semantics would wait for all stores.) Copies to shared memory are complete at that time, because the
+ * consumers have waited for them. */
 static void stay_for_arrivals(struct pairing *p)
 {
     struct block *role = p->roles->regions[1];

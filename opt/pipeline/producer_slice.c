@@ -97,8 +97,8 @@ static bool need_bounds(struct map *m, const struct op *loop)
     return need(m, op_opnd(loop, 0)) && need(m, op_opnd(loop, 1)) && need(m, op_opnd(loop, 2));
 }
 
-/* Adds v and all values on which it depends. Returns false if one of them is a tile, is loaded from memory that may
- * change, is the result of an atomic, or comes from an `if` or from a loop other than `for`. */
+/* Adds v and all values on which it depends. Returns false if one of them is a tile or a buffer, is the result of an op
+ * that is neither pure nor a load that can_load_twice allows, or comes from an op with regions other than `for`. */
 static bool need(struct map *m, const struct value *v)
 {
     if (slice_has(m, v))

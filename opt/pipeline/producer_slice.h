@@ -11,9 +11,9 @@ bool stands_in_loops(const struct op *o);
 /* Does o contain a return? The program then returns in both roles. */
 bool is_exit(const struct op *o);
 bool slice_has(struct map *slice, const void *value);
-/* Both functions add values, and all values on which these depend, to the slice. They return false if one of the
- * values is a tile, is loaded from memory that may change, is the result of an atomic, or comes from an `if` or from a
- * loop other than `for`. */
+/* Both functions add values, and all values on which these depend, to the slice. They return false if the producer may
+ * not compute one of the values (need, in producer_slice.c): for example a tile, the result of an atomic, a value
+ * loaded from memory that may change, or the result of an `if`. */
 bool slice_add_place(struct map *slice, const struct op *load); /* the coordinates of a load, and the loops' bounds */
 /* The conditions of early returns in b. Returns false also if a loop contains a return. */
 bool slice_add_exits(struct map *slice, const struct block *b);

@@ -16,20 +16,23 @@
  * volatile loads, atomics and some other ops end it (WALL). The pass places the dots of a segment one by one: next
  * comes the first dot that depends on no wait that is not placed yet, or, if there is none, the next dot in program
  * order. In front of a dot the pass places the ops that the dot needs: first those that need no result of a dot in
- * flight, then the others, each wait directly in front of the first op that needs it. Behind a dot it places stores
- * and copies that no later dot needs: they execute while the dot runs. Each wait leaves as many groups pending as
- * dots have started after the dot for which it waits. If operand a of a dot is in registers, it becomes an operand
- * and a result of that dot's wait, so that these registers keep their values until the dot has ended.
+ * flight, then the others, each wait directly in front of the first op that needs it. Behind a dot it places the
+ * stores, copies and other ops with effects that no later dot needs: they execute while the dot runs. Each wait leaves
+ * as many groups pending as dots have started after the dot for which it waits. If operand a of a dot is in registers,
+ * it becomes an operand and a result of that dot's wait, so that these registers keep their values until the dot has
+ * ended. (keep_operand names the two cases that do not need this.)
  *
- * The pass leaves a segment as it is in three cases:
+ * The pass leaves a segment as it is in four cases:
+ * - The waits are not those of the segment's dots. The only user of each dot's result must be a wait in the segment
+ *   that leaves no dot pending and has no other operand, and the segment must have no other wait for a dot.
  * - The segment has only one dot. Moving more ops behind that dot made mixtures of experts and matrix products with
  *   block scales 3 to 25 percent slower, because copies then start later and values live longer.
  * - ptxas would insert a wait in front of arithmetic on registers that a wgmma of the previous iteration has written
  *   (C7517).
- * - The live values would need more registers than a thread may use.
+ * - find_order finds no order in which at most regs_allowed registers are live.
  *
  * A dot that starts early makes accumulators and operands live longer. If these would need too many registers, the
- * dot starts behind all ops that precede it in the program.
+ * pass starts the next dot in program order instead, behind all ops that precede it.
  *
  * The function `keeps_order` says which two ops with side effects must keep their order. Waits for mbarriers keep
  * their order with each other and with arrivals, so a producer cannot deadlock. Needs: layouts; all passes that turn
@@ -601,7 +604,8 @@ static bool is_read_longer(const struct value *a, const struct op *wait)
 }
 
 /* Makes operand a of the dot, if it is in registers, an operand and a result of the dot's wait, so that these
- * registers keep their values until then. */
+ * registers keep their values until then. This is not needed if the wait stands directly behind the dot, or if the
+ * operand is kept until a later wait anyway. */
 static void keep_operand(struct op *dot)
 {
     struct value *a = op_opnd(dot, DOT_a), *sum = op_result(dot);

@@ -93,7 +93,9 @@ static void start(struct dedup *t, struct value *v, struct value *first)
         *map_at_ptr(&t->copy, v) = first;
 }
 
-/* If a loop carries the load's pointers, makes the loop also carry the pointers of the first elements of runs. */
+/* If the `for` whose body contains the load carries the load's pointers, and keep_first can build the initial pointers
+ * of the first elements of runs, makes the loop also carry these pointers. The load uses them only if keep_first can
+ * build the yielded ones too. */
 static void carry(struct dedup *t, const struct op *load)
 {
     struct value *v = op_opnd(load, 0);

@@ -20,7 +20,8 @@ static inline void torch_tick(struct eval *e, int64_t i, struct loc at)
     if (i % TURN == TURN - 1)
         torch_spend(e, TURN, at);
 }
-/* Like tensor_init and tensor_host, but these functions raise an exception if the pool's function fails. */
+/* torch_make and torch_host do the same as tensor_init and tensor_host (tensor.h), but they raise an exception where
+ * those report a failure. */
 struct tensor torch_make(struct eval *e, enum torch_dtype dtype, int rank, const int64_t *shape, struct loc at);
 char *torch_host(struct eval *e, const struct tensor *t, bool write, struct loc at);
 struct obj *torch_dtype_obj(struct eval *e, enum torch_dtype d);

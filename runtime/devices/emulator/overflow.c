@@ -12,8 +12,12 @@
 
 #include <string.h>
 
-/* How an instruction computes part of an address. */
-enum kind { MAKES_other, MAKES_narrow, MAKES_wide };
+/* How an instruction computes a number on which an address depends. */
+enum kind {
+    MAKES_other,  /* by an instruction that the search does not follow */
+    MAKES_narrow, /* by 32-bit arithmetic: the emulator keeps the exact result if it overflows */
+    MAKES_wide /* by signed widening or 64-bit arithmetic: the result is wrong if a source has overflowed */
+};
 
 static enum kind kind_of(const struct emu_insn *in)
 {

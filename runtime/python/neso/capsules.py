@@ -2,7 +2,7 @@
 """capsules.py: keeps launches that fail as files for `neso replay`, if NESO_CAPSULE is on or names a folder.
 
     NESO_CAPSULE=kept python -m neso train.py      a failed launch: kept/KERNEL.capsule, which the exception names
-    kernel.capsule("k.capsule", grid, *args)       one launch, whether it fails or not (library.py)
+    kernel.capsule("k.capsule", grid, *args)       one launch, also if it ends by a fault (library.py)
 """
 import ctypes
 import os

@@ -358,7 +358,11 @@ class Kernel:
         return launch
 
     def capsule(self, path, grid, *args, stream=0):
-        """Launches, and writes the launch into a file for `neso replay`, whether it fails or not. Returns "result" or "fault"."""
+        """Launches, and writes the launch into a file for `neso replay`, also if it ends by a fault. Returns "result" or "fault".
+
+        Raises NesoError and writes no file if the launch is refused, runs out of memory, is cancelled or ends at a limit; if the
+        grid is empty; and if there is no memory for the file, or the device does not give the contents of the tensors.
+        """
         found = []
 
         @_capsules.Give
@@ -370,6 +374,8 @@ class Kernel:
             status = _lib.neso_capsule_launch(kernel, grid, stream, pointers, give, None, error)
             return 0 if found else status
         self.bind(grid, *args, stream=stream, call=call)()
+        if not found:
+            raise NesoError("no capsule of this launch: the grid is empty, or there is no memory for the list of arguments", 1)
         seen, text, data = found[0]
         if data is None:
             raise NesoError(text, 5)
