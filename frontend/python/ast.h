@@ -73,7 +73,7 @@ struct ast_range {
 };
 
 /* `loc` is the start of the node, and the length of the node's part on that line. A node does not include the
- * parentheses around an expression, or the decorators of a def. */
+ * parentheses around an expression (except those of a tuple or a generator), or the decorators of a def. */
 struct ast {
     enum ast_kind kind;
     uint16_t height; /* height of the node's subtree: 1 for a leaf, at most AST_HEIGHT_MOST */

@@ -118,7 +118,8 @@ static bool is_missing(const struct signature *sig, struct obj *const *out, int 
     return !out[p] && !sig->at[p].is_optional && takes_position == is_positional;
 }
 
-/* Raises an error that lists the missing arguments: 'a', 'b', and 'c'. */
+/* Raises an error that lists the missing positional arguments ('a', 'b', and 'c'), or if none is missing, the missing
+ * keyword-only arguments. */
 static _Noreturn void missing_arguments(struct eval *e, const struct signature *sig, struct obj *const *out,
                                         struct loc at)
 {
@@ -527,8 +528,9 @@ struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_l
     return x;
 }
 
-/* Returns the first base of the class statement x that is a class of the program, or NULL. Other bases (object,
- * classes of the host) have no attributes that the new class could inherit. */
+/* Returns the first base of the class statement x that is a class of the program, an exception class or a name of
+ * typing (OBJ_class); otherwise NULL. Other bases (object, classes of the host) have no attributes that the new class
+ * could inherit. */
 static struct obj *base_class(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct args args = {.loc = x->loc};

@@ -2,9 +2,9 @@
 /* eval.c: executes statements of host code (modules, functions, `try`, `with`), and unwinds exceptions.
  *
  * A statement either falls through to the next one or returns how its block ends (enum flow). Exceptions unwind
- * by longjmp to the innermost handler, which is a `try`, a `with`, or the top level; the C functions in between
- * own only arena memory. In a kernel, eval_block passes each statement to kernel.c. Expressions are in expr.c,
- * calls and definitions in call.c. */
+ * by longjmp to the innermost handler: a `try`, a `with`, the top level, or a C function that handles exceptions
+ * (such as hasattr). The C functions in between own only arena memory. In a kernel, eval_block passes each statement to
+ * kernel.c. Expressions are in expr.c, calls and definitions in call.c. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -107,14 +107,16 @@ struct loc eval_place(const struct eval *e, struct loc at)
     return e->trace ? trace_loc(e, at) : eval_outside(e, at);
 }
 
-/* Is the last message this error? A kernel's error is reported at its place in the kernel, and then raised by the launch. */
+/* Is the last message this error? A kernel's error is reported at its place in the kernel, and then raised by the
+ * launch. */
 static bool is_reported(const struct diag *d, const char *text)
 {
     const struct diagnostic *last = d->list.n ? &d->list.at[d->list.n - 1] : NULL;
     return last && last->severity == SEV_error && strcmp(last->message, text) == 0;
 }
 
-/* Reports the exception itself, then the places of the innermost 10 calls. */
+/* Reports the exception itself, or where it was raised if its message is reported already, and then the places of the
+ * innermost 10 calls outside neso's own Python code. */
 static void report_exception(struct eval *e, const struct exception *x)
 {
     struct text message;
@@ -608,7 +610,7 @@ enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *blo
 /* -- modules -- */
 
 /* Can a file that is loaded only for its kernels do without the statement? It can do without an expression statement,
- * except for a method call, which may add data that kernels need (configs.append). */
+ * except for a call of an attribute, which may be a method that adds data that kernels need (configs.append). */
 static bool is_for_host_only(const struct ast *x)
 {
     if (x->kind != AST_eval)
@@ -689,8 +691,9 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
     return module;
 }
 
-/* Reports an uncaught exception, unless it comes from errors that are already reported (in syntax or in kernels).
- * Returns true if the program itself failed, by any other exception or by an exit status other than 0. */
+/* Reports an uncaught exception, unless it comes from errors that are already reported (in syntax or in kernels), or is
+ * a SystemExit whose code is an int or None. Returns true if the program itself failed: by an exit status other than 0,
+ * or by an exception that is neither a SyntaxError nor a CompilationError. */
 static bool report_uncaught(struct eval *e, struct handler *h)
 {
     struct exception *x = &h->raised;

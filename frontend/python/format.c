@@ -264,8 +264,8 @@ static bool parse_spec(const char *s, size_t n, struct field *out)
     return s == end;
 }
 
-/* Returns the number in x if x is a host tensor of one element, since such a tensor is formatted as its number;
- * returns any other x unchanged. */
+/* Returns x.item() if x is a host object with this method, since a tensor of one element is formatted as its number
+ * (for one of several elements, item() raises an exception). Returns any other x unchanged. */
 static struct obj *unwrap_native(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind != OBJ_native || !x->native.class->getattr)

@@ -2,9 +2,9 @@
 /* import.c: finds imported modules: triton's, the host's, those of Python's library that neso has, and files in
  * the program's folder.
  *
- * If a file is loaded only for its kernels (e->definitions_only), every other module is unknown: each of its
- * attributes exists and has an unknown value. So `import torch` and host code that uses torch never prevent the
- * compilation of a kernel; a kernel that uses an unknown value gets an error at the use. */
+ * If a file is loaded only for its kernels (e->definitions_only), every other module, except those in triton, is
+ * unknown: each of its attributes exists and has an unknown value. So `import torch` and host code that uses torch
+ * never prevent the compilation of a kernel; a kernel that uses an unknown value gets an error at the use. */
 #include "frontend/python/python.h"
 
 #include <string.h>

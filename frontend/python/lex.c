@@ -13,9 +13,9 @@
  *     f"a{x:{w}d}"   fstring_start text { name : { name } text } fstring_end
  *
  * Every token has the index of the bracket around it, and every opening bracket has the index of its closing
- * bracket. With these indices, the parser reports an unclosed bracket instead of the errors that follow from it. If a
- * line inside brackets starts with a keyword that can only begin a statement, a bracket is unclosed too: the lexer
- * then drops the open brackets and continues. */
+ * bracket, if it has one. With these indices, the parser reports an unclosed bracket instead of the errors that follow
+ * from it. If a line inside brackets, but outside f-strings, starts with a keyword that can only begin a statement or
+ * a clause of one, a bracket is unclosed too: the lexer then drops the open brackets and continues. */
 #include "frontend/python/lex.h"
 
 #include <string.h>
@@ -697,7 +697,7 @@ static void lex_name(struct lexer *l)
     emit(l, find_keyword(l->s + start, l->at - start), start);
 }
 
-/* Can the word at offset i only begin a statement? */
+/* Can the word at offset i only begin a statement, or a clause of one? */
 static bool begins_statement(const struct lexer *l, uint32_t i)
 {
     while (l->s[i] == ' ' || l->s[i] == '\t')

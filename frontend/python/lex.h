@@ -53,8 +53,8 @@ struct tokens {
 };
 
 /* Splits a text into tokens. Text that is not a token becomes a token `error`; the parser reports the error if it
- * reaches the token. lex itself reports only input that it cannot split (zero bytes, invalid UTF-8, more bytes than a
- * token can count), and then returns false. */
+ * reaches the token. lex itself reports only input that it cannot split (zero bytes, invalid UTF-8, more than 64
+ * MiB), and then returns false. */
 bool lex(struct arena *a, struct diag *d, const struct source *src, struct tokens *out);
 
 #endif

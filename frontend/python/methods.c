@@ -88,7 +88,7 @@ static struct obj *is_all(struct eval *e, struct obj **args, const struct args *
 
 /* -- searching -- */
 
-/* Does `part` begin at s, if enough bytes follow? */
+/* Does `part` begin at s? The caller ensures that enough bytes follow. */
 static bool begins(struct eval *e, const char *s, const struct obj *part)
 {
     size_t n = part->str.n;

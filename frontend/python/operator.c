@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* operator.c: evaluates operators on concrete values as Python does, except that ints have 128 bits, and that the
- * quotient of two large ints may differ in its last bit.
+/* operator.c: evaluates operators on concrete values as Python does, except that ints have 128 bits, that there are no
+ * complex numbers, and that the quotient of two large ints may differ in its last bit.
  *
  * Each operator checks its operands in this order. If an operand is an obj_error, so is the result; if one is a
- * tensor, promote.c traces the operator. Next come numbers, and text to the left of `%`; then host objects and
- * instances of user classes, which use their own methods; then other text, sequences, dicts and sets. */
+ * tensor, promote.c traces the operator (except `is`, which compares identity). Next come numbers, and text to the left
+ * of `%`; then host objects and instances of user classes, which use their own methods; then other text, sequences,
+ * dicts and sets. */
 #include "frontend/python/python.h"
 
 #include <float.h>

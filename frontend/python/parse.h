@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* parse.h: declares what the parser's files share: the cursor over tokens, creation of nodes, errors.
  *
- * The parser works by recursive descent: each function has the name of a grammar production, which the comment
- * above it shows, and returns the finished node. On an error it does not return: it reports the error and
- * unwinds to the innermost statement, which the parser drops (parse.c). */
+ * The parser works by recursive descent: a function parses one grammar production, which the comment above it shows,
+ * and returns the finished node. On an error it does not return: it reports the error, unless another one is reported
+ * for the same line already, and unwinds to the innermost statement, which the parser drops (parse.c). */
 #ifndef NESO_FRONTEND_PARSE_H
 #define NESO_FRONTEND_PARSE_H
 
@@ -36,8 +36,8 @@ struct parser {
 
 /* -- parse.c -- */
 
-/* Reports an error at a token and drops the statement. If the lexer found an error at that token, or a bracket
- * around it is never closed, reports this more precise error instead. */
+/* Reports an error at a token and drops the statement. If this is the next token, and the lexer found an error at it or
+ * a bracket around it is never closed, reports this more precise error instead. */
 _Noreturn void parse_fail(struct parser *p, const struct token *t, enum error e, ...);
 /* Reports an error at a node and drops the statement. */
 _Noreturn void parse_fail_at(struct parser *p, const struct ast *n, enum error e, ...);
@@ -89,8 +89,8 @@ struct ast *parse_plain_expression(struct parser *p);  /* parses `a if b else c`
 struct ast *parse_target_list(struct parser *p);       /* parses the target of a `for`: a, (b, *c) */
 struct ast_list parse_arguments(struct parser *p);     /* parses arguments after '(', and consumes ')' */
 bool parse_begins_expression(const struct parser *p);
-/* Returns the kind of an expression that cannot be assigned to ("function call", "literal"); NULL if the
- * expression is a valid target. */
+/* Returns the kind of an expression that cannot be assigned to ("function call", "literal"); NULL if the expression is
+ * a name, an attribute or an element, or a tuple, list or starred expression, whose parts the caller must check. */
 const char *parse_describe(const struct ast *n);
 
 /* -- parse_literal.c -- */

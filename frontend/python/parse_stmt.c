@@ -4,7 +4,7 @@
  *     def f(x):          (def f [(param x)] body (return (binary (name x) + (int 1))))
  *         return x + 1
  *
- * Targets are parsed as expressions and checked when `=` follows. */
+ * Targets are parsed as expressions and checked when `=`, an operator like `+=`, or `:` follows. */
 #include "frontend/python/parse.h"
 
 #include <string.h>

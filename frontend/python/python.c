@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* python.c: implements Python's built-in functions and types, one row each. Methods are in methods.c, modules
- * in library.c. */
+/* python.c: implements Python's built-in functions and types, one row each. Methods are in methods.c, modules in
+ * library.c, exception classes in instance.c. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -344,7 +344,7 @@ static struct obj *divmod(struct eval *e, struct obj **args, const struct args *
     return obj_pair(e, quotient, eval_binary(e, OPER_mod, args[0], args[1], call->loc));
 }
 
-/* Implements pow. pow(a, b, m) multiplies modulo m, so that the products do not overflow. */
+/* Implements pow. pow(a, b, m) multiplies modulo m, so that the products stay below m * m. */
 static struct obj *power(struct eval *e, struct obj **args, const struct args *call)
 {
     if (!args[2] || args[2]->kind == OBJ_none)
@@ -603,8 +603,8 @@ static struct obj *next(struct eval *e, struct obj **args, const struct args *ca
 
 /* -- types and attributes -- */
 
-/* Returns type(x): the builtin with the name obj_type_name(x). If there is none, the first call creates a class with
- * that name. */
+/* Returns type(x): the class of an instance; for another object, the builtin with the name obj_type_name(x). If there
+ * is none, the first call creates a class with that name. */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x)
 {
     if (x->kind == OBJ_instance)
@@ -677,8 +677,8 @@ static const char *attribute_name(struct eval *e, struct obj *x, struct loc at)
     return intern(e->strings, x->str.s, x->str.n);
 }
 
-/* Returns an attribute of x; NULL if there is none, also if the method __getattr__ of an instance raises
- * AttributeError. */
+/* Returns an attribute of x; NULL if there is none, in host code also if a property or the method __getattr__ of an
+ * instance raises AttributeError. */
 static struct obj *attribute_or_null(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     if (x->kind != OBJ_instance || e->trace)

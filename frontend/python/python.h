@@ -140,7 +140,8 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
 typedef VEC(struct loc) loc_list;
 /* Evaluates the arguments of a call in source order. In out->locs, the locations of positional arguments come first. */
 void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *items, struct args *out);
-/* Returns the value of a name in host code: of a variable or a builtin. Raises NameError if there is none. */
+/* Returns the value of a name in host code: of a variable, of a builtin, or of a name that programs for Triton 1.0 use
+ * without an import. Raises NameError if there is none. */
 struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struct loc at);
 /* Returns the name that is most similar to `name` among those of this scope, of its parents and of the builtins, for a
  * note; NULL if none is similar. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* repr.c: prints values as str(x) and repr(x) do in Python, byte for byte, except that no text contains an
- * address. */
+/* repr.c: prints values as str(x) and repr(x) do in Python. The text of numbers, strs and containers is Python's,
+ * except that a set prints its items in order of insertion, and that repr() of a str escapes no character above U+00AD.
+ * No text contains an address: a function prints as <function f>. */
 #include "frontend/python/python.h"
 
 #include <string.h>

@@ -457,7 +457,8 @@ static uint64_t hash_float(double f)
     return hash_bytes(&f, sizeof f, OBJ_float);
 }
 
-/* Hashes an object that compares by identity, by a pointer that is the same in its constexpr copies. */
+/* Hashes an object that compares by identity. If obj_same says that the object and its constexpr copies are the same,
+ * hashes a pointer that they share. */
 static uint64_t hash_identity(const struct obj *x)
 {
     const void *p = x->kind == OBJ_function   ? (const void *)x->function

@@ -127,8 +127,10 @@ struct builtin {
 typedef struct obj *native_operator(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected,
                                     struct loc at);
 
-/* The operations of a class of host objects. If a member is NULL, its use is the error "'torch.Tensor' object
- * has no ...". */
+/* The operations of a class of host objects. A member may be NULL. Without `str`, an object prints as its class's name;
+ * without `compare`, objects are equal only if they are one object; without `truth`, an object is true unless its
+ * length is 0; `leave` then does nothing. The use of another absent member raises an exception, such as "'torch.Tensor'
+ * object is not callable". */
 struct native_class {
     const char *name; /* name for messages: "torch.Tensor" */
     /* Returns an attribute; NULL if there is no such attribute. */

@@ -9,8 +9,9 @@
  * reads is live until the wait for that dot or copy; if the dot or copy stays in flight from one iteration of a loop
  * to the next, the buffer is live throughout the loop. Buffers whose live ranges overlap get disjoint bytes. If all
  * buffers together are small, all get disjoint bytes, because two buffers that share bytes need a barrier between
- * their uses. Otherwise the pass places buffers by first fit in order of decreasing size; the buffers of a loop with
- * dots share no bytes if this does not reduce the number of CTAs per SM. Sets f->shared_bytes. */
+ * their uses. Otherwise the pass places buffers by first fit in order of decreasing size; the buffers that
+ * are allocated in the body of a `for` with dots share no bytes if this does not reduce the number of CTAs per SM. Sets
+ * f->shared_bytes. */
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 

@@ -6,11 +6,13 @@
  *     for .. { %w = load (W + cols) }                 for .. { %w = load (W + cols) }
  *
  * Programs may read a row several times, and all programs read some common data. The L1 cache of an SM may be too
- * small for both. A row is a tile whose address depends on the program and on the loop. The pass marks a load of a
- * row if no later op accesses memory through the same parameter. The pass does not mark the load of a row that the
- * kernel reads only once: on an H200, DRAM delivers lines marked evict-first more slowly. The pass marks only loads of
- * vectors of 16 bytes: narrower loads read a line with several instructions, the first of which would already mark
- * the line. Needs: vector widths. */
+ * small for both. A row is a tile whose address depends on the program and on the loop. The pass marks the last
+ * access of a tile through a parameter, if that access loads a row, if it stands in a `for` that no other op contains,
+ * and if the load has no hint of the user and is not volatile. The pass does not mark the only access through a
+ * parameter, because the kernel then reads the row only once: on an H200, DRAM delivers lines marked evict-first more
+ * slowly. The pass marks only loads of vectors of 16 bytes: narrower loads read a line with several instructions, the
+ * first of which would already mark the line. It marks nothing in persistent kernels, or if it does not understand the
+ * address of some tile. Needs: vector widths. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 
@@ -18,9 +20,10 @@ enum { VECTOR_BYTES = 16 };
 
 struct visit {
     struct affine_table *t;
-    int *accesses;    /* the number of accesses through each parameter */
-    struct op **last; /* the last access through each parameter */
-    bool unknown;
+    /* the number of loads and stores of tiles through each parameter, and the last of them */
+    int *accesses;
+    struct op **last;
+    bool unknown; /* the parameter of some such access is unknown */
 };
 
 /* Does the address depend on a program id and on the number of an iteration? */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* invariant_loads.c: marks a load in a loop with dots as invariant if no store of the loop writes the memory that the
- * load reads.
+/* invariant_loads.c: marks a load in a loop with dots as invariant if no op of the loop writes the memory that the load
+ * reads.
  *
  *     for %k ... {                                       guard: New and W are apart
  *       %w = load %W + ...                               for %k ... {
@@ -11,7 +11,9 @@
  * pipeline_loops.c may then copy the tiles of marked loads several iterations ahead, across the stores. Different
  * parameters may point to the same array, so the pass adds guards: at launch, each guard compares the address range of
  * the load with that of a store (alias.c). If ranges overlap, the launch uses the fallback kernel, which is compiled
- * without this pass. Loads in loops without stores need no mark. Needs: traced ops. */
+ * without this pass. Loads in loops that write nothing need no mark. The pass considers the loads that stand
+ * directly in the body of a `for` with two stages or more, for targets with cp.async, except volatile ones. Needs:
+ * traced ops. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 

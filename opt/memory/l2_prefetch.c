@@ -11,7 +11,8 @@
  * (ir/params.h). At a much shorter distance, a row would not be in L2 yet when its program starts; rows prefetched
  * further ahead did not stay in L2. Where many programs share an SM, some of them have requests in flight anyway, and
  * the pass does nothing. If at run time a row fills at most three quarters of its tile, the distance is a third
- * larger. The last n programs prefetch nothing.
+ * larger. The last n programs prefetch nothing. Rows of later programs are prefetched only if no program can return
+ * early and if all rows have the same length.
  *
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
  *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
@@ -23,9 +24,10 @@
  * of the last loop, the first tile of a later program's row.
  *
  * A tile is a row if its elements are contiguous, if the address of its start depends on the program id of axis 0 but
- * not on other program ids, loops or memory, and if its mask is absent or compares columns with a bound. If a loop
- * reads the row, the start must be computed in front of the loop (licm.c does that). Needs: vector widths, for
- * alignment. */
+ * not on other program ids, loops or memory, if its mask is absent or compares columns with a bound, and if each thread
+ * loads vectors of 16 bytes. If a loop reads the row, the start must be computed in front of the loop (licm.c does
+ * that). The pass changes kernels only for targets with TMA, and no kernels that are persistent, run in clusters or
+ * have roles. Needs: vector widths, for alignment. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 

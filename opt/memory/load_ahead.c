@@ -18,9 +18,10 @@
  *
  * Pure ops must compute the addresses from the loop's counter and carried values (rotate_loads.c). The stores of the
  * loop must not write the memory that is loaded: guards make the launch compare the ranges (alias.c), and a launch in
- * which ranges overlap uses the fallback kernel, which is compiled without this pass. The pass leaves loops that
- * contain loops, atomics or volatile loads as they are, and kernels with dots, whose tiles pipeline_loops.c copies
- * ahead. Needs: traced ops, after single_trip_loops. */
+ * which ranges overlap uses the fallback kernel, which is compiled without this pass. The pass leaves loops as they are
+ * that contain loops, branches, atomics, volatile loads, or other ops with effects (such as assertions). It leaves
+ * kernels with dots as they are, because pipeline_loops.c copies their tiles ahead. Needs: traced ops, after
+ * single_trip_loops. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 #include "opt/pipeline/rotate_loads.h"
@@ -84,7 +85,8 @@ static int mark(struct affine_table *t, struct op *loop, bool writes, int most)
 }
 
 /* The number of iterations that the unrolled loop combines, so that their loads are in flight together. The number
- * grows until the arithmetic takes as long as loads do (load_ahead_slots), while the tiles fit into `most` registers.
+ * grows until the arithmetic takes as long as loads do (load_ahead_slots), while the tiles fit into `most` registers,
+ * and up to load_ahead_iterations.
  * It is 1 if threads wait for other threads, because an iteration then takes as long as loads do anyway. */
 static int factor_of(const struct op *loop, const struct contents *c, int regs, int most)
 {

@@ -10,8 +10,10 @@
  *     }                                              }
  *                                                    bulk_wait read=1
  *
- * The kernel waits for a copy only before it writes to the copy's buffer again, and behind the loop. An even number of
- * consecutive stores alternates between two stages of the buffer. If a CTA has two warpgroups, each with rows of its
+ * The kernel waits for a copy only before it writes to the copy's buffer again, and behind the outermost loop (behind
+ * the stores if no loop contains them). An even number of consecutive stores alternates between two stages of the
+ * buffer. Stores are consecutive if they stand in one block, use the same type of buffer, and no other tensor_store
+ * stands between them. If a CTA has two warpgroups, each with rows of its
  * own, each warpgroup stores its rows without a barrier with the other, so one can store while the other runs dots.
  *
  * This file also sets the box of each tensor map, which depends on the layout of the buffer that the map's copies
@@ -151,7 +153,7 @@ static void lower_store(struct op *o, struct value *stage, int group_rows)
 }
 
 /* Lowers n consecutive stores of one block. In front of each store, the kernel waits until the previous copy from the
- * same stage of the buffer has read that stage. */
+ * same stage of the buffer, if there is one, has read that stage. */
 static void lower_stores(struct op *const *ops, int n)
 {
     struct op *loop = outermost_loop(ops[0]), *last = ops[n - 1]->next;

@@ -6,11 +6,12 @@
  *
  * The copy drops elements outside of the map's extents, so it needs no mask. If the tile's dimensions have another
  * order than memory, a `trans` comes first. The copy ends some time after the store, and is not ordered with other
- * accesses. So the rewrite is legal only if no later op of the kernel reads memory or signals other programs, and if
- * no other store writes the same bytes. Some conditions are known only at launch (is everything aligned?). They
- * become guards; a launch that fails them uses a variant without such stores.
+ * accesses. So the rewrite is legal only if no other store writes the same bytes, and if no later op reads memory
+ * (except tensor_load, for which raise_tma_load has added guards) or signals other programs. Some conditions are known
+ * only at launch (is everything aligned?). They become guards; a launch that fails them uses a variant without such
+ * stores.
  *
- * Only stores of dots' results gain, because stores in the layout of a dot's accumulator do not coalesce. Needs:
+ * Only stores of results of wgmma gain, because stores in the layout of a dot's accumulator do not coalesce. Needs:
  * traced ops. Leaves: the ops that computed addresses, for dce. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
@@ -133,7 +134,8 @@ static const char *find_doubt(struct putting *x, const struct op *store, struct 
 enum { ROWS_PER_WARP = 16 };
 
 /* The number of parts, each of consecutive columns, in which a tile is stored: more than one if the tile needs more
- * shared memory than raise_tma_store_staged_bytes. The parts go through two stages of a buffer. */
+ * shared memory than raise_tma_store_staged_bytes, if it is a matrix with 16 rows or more per warp, and if its rows are
+ * longer than raise_tma_store_row_bytes. The parts go through two stages of a buffer. */
 static int parts_of(const struct func *f, const struct type *t)
 {
     const struct params *params = f->module->params;

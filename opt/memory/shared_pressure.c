@@ -6,7 +6,7 @@
  *     %q = to_shared          8 KB    |
  *     for { ... %q ... }              | 8 KB again, not 16
  *
- * A buffer is live from the op that makes it to the last op of its block that reads it or that contains a reader.
+ * A buffer is live from the op that makes it to the last op of its block that uses it or contains an op that uses it.
  * The result is an estimate: allocate_shared.c may need more bytes, because it aligns buffers, leaves gaps, and keeps
  * a buffer until the wait for the dot or copy that reads it. */
 #include "opt/memory/memory.h"
@@ -26,7 +26,7 @@ static int place_of(const struct block *b, const struct op *o)
     return n;
 }
 
-/* The position in b of the last op that reads the buffer or a view of it, or that contains such an op; at least
+/* The position in b of the last op that uses the buffer or a view of it, or that contains such an op; at least
  * `last`. */
 static int last_place(const struct block *b, const struct value *buf, int last)
 {

@@ -9,12 +9,13 @@
  *     the same, if m < end, end from memory         coordinates 2^30, end + 2^29, m - end + 2^30, k
  *                                                   strides     2^34 - 3 s / 2, s, s, 2    extents ..., 2^30, 2^30, ...
  *
- * The first dimension has one element and undoes the shifts: 2^30 times its stride is 2^64 less the shifts in bytes, and
- * addresses wrap at 2^64. In the second map, rows from `end` on are outside. The map's base stays A: a copy that is
- * outside as a whole touches the base, which must be mapped memory (seen on an H200: else an illegal address).
+ * The box has one element in the first dimension, which undoes the shifts: 2^30 times its stride is 2^64 less the
+ * shifts in bytes, and addresses wrap at 2^64. In the second map, rows from `end` on are outside. The map's base stays
+ * A: a copy that is outside as a whole touches the base, which must be mapped memory (seen on an H200: else an illegal
+ * address).
  *
- * m and end are first limited to -2^29 .. 2^29 - 1. A guard requires strides of 1,024 bytes or more, so that rows beyond
- * these limits would be 2^39 bytes from A, where no memory is. */
+ * m of the first map, and end, are first limited to -2^29 .. 2^29 - 1. A guard requires strides of 1,024 bytes or more,
+ * so that rows beyond these limits would be 2^39 bytes from A, where no memory is. */
 #include "opt/analysis/affine.h"
 
 enum { SHIFT_BITS = 29, EXTENT_BITS = 30, STRIDE_LEAST = 1024 };

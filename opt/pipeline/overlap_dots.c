@@ -19,11 +19,11 @@
  * Tensor cores then run the second dot during the arithmetic of the next iteration. The pass splits the body into
  * two parts. The early part computes the second dot's operand; the late part is that dot and the computation of its
  * accumulator. The split is legal if the early part uses nothing that the late part computes, and if only the two
- * dots and their barriers have side effects. The loop carries the values of the early part that the late part uses,
- * here %p and %a. The registers of the second dot's operand must not change until that dot has ended, so the pass
- * makes the operand an operand and a result of the dot's wait.
+ * dots and their barriers have side effects, in the order of the array `expected`. The loop carries the values of the
+ * early part that the late part uses, here %p and %a. The registers of the second dot's operand must not change until
+ * that dot has ended, so the pass makes the operand an operand and a result of the dot's wait.
  *
- * If a CTA has several warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
+ * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
  * the first dot of the previous warpgroup has ended:
  *
  *     mbar_wait %K; stagger_wait; %s = wgmma %q, %K, 0; dot_wait; stagger_arrive   of the first iteration
@@ -46,9 +46,14 @@
  * loop are scalars, so either all warpgroups execute all three stagger ops, or none does. The pass does not stagger
  * warpgroups that share rows, because a barrier aligns these in each iteration.
  *
- * The pass applies if both accumulators, the second dot's operand and the values of the arithmetic fit in a thread's
- * registers. The limit is that of the thread's role; if the role has none, it is the number of registers with which
- * two CTAs fit on an SM. Needs: layouts. Leaves: dead ops. */
+ * The pass rewrites a loop only if, in addition,
+ * - the first dot's accumulator starts as a value from outside the loop, and the second dot's operand is a tile of
+ *   elements narrower than 32 bits that the loop computes (is_packed_tile);
+ * - the loop does not store to the buffers that the dots read, except by asynchronous copies;
+ * - the ring of the second dot has enough stages (spare_stages);
+ * - both accumulators, the second dot's operand and the values of the arithmetic fit in a thread's registers. The limit
+ *   is that of the thread's role; if the role has none, it is the number of registers with which two CTAs fit on an SM.
+ * Needs: layouts. Leaves: dead ops. */
 #include "ir/target/fragments.h"
 #include "ir/support/map.h"
 #include "ir/target/target.h"
@@ -255,10 +260,11 @@ static int first_copy(const struct rotation *r, int wait)
     return c.at;
 }
 
-/* Returns by how many stages the second dot's ring exceeds the fewest with which the producer cannot deadlock; negative:
- * it has too few. While the producer copies for the first dot of the next iteration, the second dot of this iteration holds its stage. If
- * the producer copies for the second dot before it copies for the first, the second dot of the next iteration also
- * holds a stage. Returns 0 if there is no producer, or if both dots wait for the same copies. */
+/* Returns by how many stages the second dot's ring exceeds the fewest with which the producer cannot deadlock;
+ * negative: it has too few. While the producer copies for the first dot of the next iteration, the second dot of this
+ * iteration holds its stage. If the producer copies for the second dot before it copies for the first, the second dot
+ * of the next iteration also holds a stage. Returns 0 if there is no producer, or if both dots wait for the same
+ * copies. */
 static int spare_stages(const struct rotation *r)
 {
     int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);
@@ -266,7 +272,7 @@ static int spare_stages(const struct rotation *r)
     return first < 0 || second < 0 || first == second ? 0 : stages - (first < second ? 1 : 2);
 }
 
-/* Are there several warpgroups, each with rows of its own? */
+/* Are there 2 to STAGGER_GROUPS_MOST warpgroups, each with rows of its own? */
 static bool has_groups_of_rows(const struct rotation *r)
 {
     enum { GROUP_BITS = 2, COLUMNS = 1 };
@@ -483,7 +489,8 @@ static void rotate(struct rotation *r)
 static bool visit(struct block *b, bool is_staggered);
 
 /* Visits the regions of o. Only one region of an `if` runs, so staggering in one does not stagger the other. The
- * regions of another op count as one behind the other. */
+ * regions of another op count as one behind the other. Behind o, warpgroups count as staggered if any region staggers
+ * them. */
 static bool visit_regions(struct op *o, bool is_staggered)
 {
     bool any = is_staggered;
@@ -492,7 +499,7 @@ static bool visit_regions(struct op *o, bool is_staggered)
     return any;
 }
 
-/* Rewrites the loops of b. Returns whether warpgroups are staggered behind b. */
+/* Rewrites the loops of b. Returns whether warpgroups count as staggered behind b. */
 static bool visit(struct block *b, bool is_staggered)
 {
     for (struct op *next, *o = b->first; o; o = next) {

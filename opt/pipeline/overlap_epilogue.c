@@ -70,8 +70,8 @@ static bool find_loops(struct epilogue *d, const struct op *roles)
            d->ndots == 1;
 }
 
-/* Finds the pieces behind the loop over K. Returns false if there are fewer than two, if other ops there write
- * memory, or if an op between or behind the pieces has a side effect. */
+/* Finds the pieces behind the loop over K. Returns false if there are fewer than two, if an op in front of them is
+ * neither pure nor a load, a wait for dots or an arrival, or if an op between or behind them is not pure. */
 static bool find_pieces(struct epilogue *d)
 {
     struct piece p = {0};

@@ -28,8 +28,9 @@ bool repeats_staged_vector(const struct op *o, const struct layout *l);
 /* -- warp_specialize.c -- */
 /* Advances *stage to the ring's next stage. After the last stage, stage 0 follows, and *phase changes its parity. */
 void ring_advance(struct builder *b, int stages, struct value **stage, struct value **phase);
-/* The wait for the only dot of a loop's body, if the loop does nothing with the dot's accumulator but carry it, so that
- * the dot could stay in flight while the next iteration's dot starts. Otherwise NULL. */
+/* The wait for the only dot of a loop's body, if the body has no ops with regions and does nothing with the dot's
+ * accumulator but carry it, so that the dot could stay in flight while the next iteration's dot starts. Otherwise
+ * NULL. */
 struct op *wait_of_carried_dot(const struct block *body);
 
 #endif

@@ -3,10 +3,11 @@
  *
  * The slice contains the coordinates of copies, the bounds of the loops around them, and the conditions of early
  * returns, with all their operands. All of these are scalars. The producer may load a scalar from memory itself if
- * no write precedes the load in program order, and if the consumers execute the writes behind the load only after
- * the producer has executed the load (can_load_twice). In front of the first dot, the consumers write nothing until
- * the producer is ready, and the producer is ready only behind its last such load. In a loop of dots, the consumers
- * wait for tiles that the producer copies after the load. */
+ * no op of the same program writes memory before the load (in front of it, or in a loop around both), and if the
+ * consumers execute the writes behind the load only after the producer has executed the load (can_load_twice). In
+ * front of the first dot, the consumers write nothing until the producer is ready, and the producer is ready only
+ * behind its last such load. In a loop of dots, the consumers wait for tiles that the producer copies after the load.
+ * A write behind which the program returns does not count, because that program does not reach the load. */
 #include "opt/analysis/analysis.h"
 #include "opt/pipeline/pipeline.h"
 #include "opt/pipeline/producer_slice.h"
@@ -37,9 +38,10 @@ bool slice_has(struct map *m, const void *key)
 
 struct look {
     const struct op *load;
-    bool passed;  /* the walk has reached the load */
-    bool written; /* an op in front of the load, or in a loop around it, writes memory */
-    bool dot;     /* a dot stands in front of the load, or in a loop around it */
+    bool passed; /* the walk has reached the load */
+    /* An op in front of the load, or in a loop around both, writes memory. The loop over programs does not count. */
+    bool written;
+    bool dot; /* the same for a dot */
 };
 
 /* Does a loop that contains a, other than the loop over programs, also contain b? */

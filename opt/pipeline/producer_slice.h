@@ -15,7 +15,7 @@ bool slice_has(struct map *slice, const void *value);
  * not compute one of the values (need, in producer_slice.c): for example a tile, the result of an atomic, a value
  * loaded from memory that may change, or the result of an `if`. */
 bool slice_add_place(struct map *slice, const struct op *load); /* the coordinates of a load, and the loops' bounds */
-/* The conditions of early returns in b. Returns false also if a loop contains a return. */
+/* The conditions of early returns in b. Returns false also if an op other than `if` contains a return. */
 bool slice_add_exits(struct map *slice, const struct block *b);
 
 #endif

@@ -11,9 +11,11 @@
  * Two passes use this rewrite. load_ahead.c moves loads of any tile. pipeline_loops.c copies large tiles to shared
  * memory instead, and moves only loads of scalars and of tiles of indices with few registers per thread. In a loop whose
  * dots read only what a producer warp copies, it also moves loads of vectors in few registers, such as scales of rows: a
- * copy to shared memory would need a barrier of all consumers in each iteration. If the address of a copy depends on such a value (the number of a page or of an expert), pipeline_loops.c loads the value
- * one iteration before it starts the copy. The rewrite is legal if pure ops compute the load's address and mask from
- * the loop's counter and carried values, and the loop does not write the memory that is loaded. */
+ * copy to shared memory would need a barrier of all consumers in each iteration. If the address of a copy depends on a
+ * moved value (the number of a page or of an expert), pipeline_loops.c loads the value one iteration before it starts
+ * the copy. A load can move if pure ops compute its address, mask and default from the loop's counter and carried
+ * values, if at least one of these three changes in the loop, and if the load is not volatile. If the loop writes
+ * memory, only loads that are marked as invariant can move. */
 #include "opt/pipeline/rotate_loads.h"
 
 #include "opt/passes.h"
@@ -102,8 +104,8 @@ struct value *load_mask(struct builder *b, struct value *mask, struct value *liv
 }
 
 /* Computes v with the arguments of the loop's body replaced by their values in `map`. An argument without an entry
- * gets the value that an iteration yields for it whose own arguments have their values in `now`; if `now` is NULL, it is
- * kept. */
+ * gets the value that an iteration yields for it whose own arguments have their values in `now`; if `now` is NULL, it
+ * is kept. */
 static struct value *compute(const struct rotation *r, struct builder *b, struct map *map, struct map *now,
                              struct value *v)
 {

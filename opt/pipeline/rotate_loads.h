@@ -10,12 +10,12 @@
 enum rotates { ROTATES_indices, ROTATES_vectors, ROTATES_tiles };
 
 /* Moves loads of the loop one iteration ahead. Returns the loop, or the loop that replaces it. `step`: the loop's
- * step; 0: the step is not a constant, but is positive. `writes`: the loop writes memory, so only loads marked as
- * invariant may move. */
+ * step; 0: the step is not a constant, but is positive. `writes`: only loads marked as invariant may move, because the
+ * loop may write memory. */
 struct op *rotate_loads(struct op *loop, int64_t step, bool writes, enum rotates which);
 /* Does a thread hold a tile of this layout in so few registers that it may be loaded an iteration ahead? */
 bool fits_ahead(const struct module *m, const struct layout *l);
-/* Could rotate_loads move this load if the loop around it wrote no memory? */
+/* Could rotate_loads, with ROTATES_tiles, move this load if the loop around it wrote no memory? */
 bool can_rotate_load(const struct op *load);
 /* Builds the mask of a load whose addresses have type *ptr: `mask` if the scalar `live` is true, and false for all
  * elements otherwise. `mask` may be NULL. */

@@ -12,7 +12,7 @@
  *     %dp.1 = dot_wait %dp                        %ds = mul %p, %dp.1
  *     %ds = mul %p, %dp.1                         %dv.1, %p.1 = dot_wait %dv, %p
  *
- * This is list scheduling of whole ops. A segment is a run of ops of one block; loops, branches with effects,
+ * This is list scheduling of whole ops. A segment is a run of ops of one block; loops and branches with effects,
  * volatile loads, atomics and some other ops end it (WALL). The pass places the dots of a segment one by one: next
  * comes the first dot that depends on no wait that is not placed yet, or, if there is none, the next dot in program
  * order. In front of a dot the pass places the ops that the dot needs: first those that need no result of a dot in
