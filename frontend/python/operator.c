@@ -372,7 +372,7 @@ static bool change_container(struct eval *e, enum oper op, struct obj *a, struct
         a->seq = repeat(e, a, b, at)->seq;
         return true;
     }
-    if (a->kind != b->kind || (a->kind != OBJ_dict && a->kind != OBJ_set))
+    if (a->kind != b->kind || (a->kind != OBJ_dict && a->kind != OBJ_set) || a->is_frozen)
         return false;
     if (op == OPER_bitor) {
         dict_add_all(e, a->dict, b->dict);

@@ -198,9 +198,11 @@ static struct obj *make_tuple(struct eval *e, struct obj **args, const struct ar
     return x;
 }
 
+/* Implements set and frozenset. */
 static struct obj *make_set(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *out = obj_set(e);
+    out->is_frozen = call->callee->name[0] == 'f';
     if (!args[0])
         return out;
     struct iter it = iter_of(e, args[0], call->loc);

@@ -155,6 +155,7 @@ struct obj {
     bool is_constexpr; /* a value made by tl.constexpr(x), or bound to a name with `x: tl.constexpr` */
     bool was_list;     /* a tuple that the kernel's source writes as a list */
     bool is_size;      /* a tuple that is a torch.Size: only its repr differs */
+    bool is_frozen;    /* a set that is a frozenset: augmented assignments make a new set */
     /* Of a tuple in a kernel: the class whose fields are the tuple's items; NULL for a plain tuple. */
     const struct obj *class_of;
     union {

@@ -269,6 +269,7 @@ static const char *const containers_program[] = {
     "s = {1, 2, 3}; t = s; s -= {1}; print(t, s is t); s &= {2, 3, 4}; print(t); s ^= {3, 5}; print(t)\n",
     "s |= {7}; s.add(9); print(sorted(t), len(t), 2 in t); s -= s; print(t); s.add(1); print(t)\n",
     "d = {1: 2}; c = d; d |= {3: 4}; print(c)\n",
+    "f = frozenset([1, 2]); g = f; f -= {1}; f |= {4}; print(sorted(f), sorted(g))\n",
     "u = (1, 2); v = u; u += (3,); u *= 2; print(u, v)\n",
     "matrix = [[1, 2], [3, 4]]; matrix[1][0] = 9; matrix[0][1] += 5; print(matrix, [list(c) for c in "
     "zip(*matrix)])\n",
@@ -342,6 +343,7 @@ static const char *const containers_output[] = {
     "set()\n",
     "{1}\n",
     "{1: 2, 3: 4}\n",
+    "[2, 4] [1, 2]\n",
     "(1, 2, 3, 1, 2, 3) (1, 2)\n",
     "[[1, 7], [9, 4]] [[1, 9], [7, 4]]\n",
     "{'a': [1], 'n': 6}\n",
