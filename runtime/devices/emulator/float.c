@@ -36,13 +36,6 @@ static double canonical_f64(double x)
     return x == x ? x : nan;
 }
 
-/* Rounds to f32 and flushes subnormals. GPUs flush before they round, so a number below 2^-126 is never rounded up
- * to 2^-126. */
-static float flush_rounded(double exact)
-{
-    return fabs(exact) < 0x1p-126 ? copysignf(0, (float)exact) : (float)exact;
-}
-
 /* Defines a function that computes d = EXPR, an expression of x, y, z, rounded to nearest. */
 #define LANEWISE(name, T, suffix, EXPR)                                                                      \
     FUNCTION(name##_##suffix)                                                                                \
@@ -161,7 +154,7 @@ HALF_SIGN_BIT(bf16, 0x7f80)
 /* -- approximate functions; .ftz flushes subnormal operands and results to zero. Those of special.c have the bits of an H200 -- */
 
 LANEWISE(ex2, float, f32, special_ex2(x))
-LANEWISE(lg2, float, f32, log2((double)x))
+LANEWISE(lg2, float, f32, special_lg2(x))
 LANEWISE(rsqrt, float, f32, 1 / sqrt((double)x))
 LANEWISE(rcp, float, f32, 1 / x)
 
@@ -177,7 +170,7 @@ LANEWISE(div_full, float, f32, div_by_unit(x, y))
 LANEWISE(div_full_const, float, f32, x * (1 / y)) /* ptxas rounds the inverse of a constant to nearest */
 LANEWISE(rcp_ftz, float, f32, special_rcp_ftz(x))
 LANEWISE(ex2_ftz, float, f32, special_ex2_ftz(x))
-LANEWISE(lg2_ftz, float, f32, flush_rounded(log2((double)emu_flush(x))))
+LANEWISE(lg2_ftz, float, f32, special_lg2_ftz(x))
 LANEWISE(rsqrt_ftz, float, f32, special_rsqrt_ftz(x))
 LANEWISE(sqrt_ftz, float, f32, special_sqrt_ftz(x))
 

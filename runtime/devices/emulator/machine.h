@@ -200,6 +200,8 @@ static inline float emu_flush(float x)
 /* -- special.c: the special function unit, for .approx and .approx.ftz -- */
 float special_ex2(float x);
 float special_ex2_ftz(float x);
+float special_lg2(float x);
+float special_lg2_ftz(float x);
 float special_rcp_ftz(float x);
 float special_rsqrt_ftz(float x);
 float special_sqrt_ftz(float x);

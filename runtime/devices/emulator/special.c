@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* special.c: computes ex2, rcp, rsqrt and sqrt as the special function unit of an H200 does, bit for bit.
+/* special.c: computes ex2, lg2, rcp, rsqrt and sqrt as the special function unit of an H200 does, bit for bit.
  *
  * The unit interpolates (Oberman and Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005). The upper
  * bits of the argument's fraction select a segment with three coefficients, the lower bits are the distance t from the segment's
@@ -7,8 +7,9 @@
  *
  *     y = floor(c0 + c1 t + c2 square(t))        in units of the last place of a float from 1/2 to 1 (ex2: from 1 to 2)
  *
- * square(t) drops the partial products below 2^-15. The coefficients, the constants that round, and that rule were found from the
- * results for all fractions on an H200 (README.md, "Approximate functions"), and hold for all 2^32 arguments. */
+ * lg2 keeps the sum's bits behind the point, adds the exponent, and only then cuts off. square(t) drops the partial products below
+ * 2^-15. The coefficients, the constants that round, and that rule were found from the results for all fractions on an H200
+ * (README.md, "Approximate functions"). They hold for all 2^32 arguments; of lg2 this is known for arguments from 1/2 to 2. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <math.h>
@@ -144,6 +145,24 @@ static const struct special_segment sqrt_segments[] = {
     {66051967, 33292, 266}, {66317770, 33159, 264}, {66582513, 33027, 261}, {66846207, 32897, 259},
 };
 
+static const struct special_segment lg2_segments[] = {
+    {7, 47272, 727}, {1501082, 46545, 705}, {2979248, 45840, 685}, {4435178, 45156, 665},
+    {5869541, 44492, 646}, {7282962, 43847, 627}, {8676044, 43221, 610}, {10049363, 42612, 592},
+    {11403483, 42020, 576}, {12738917, 41444, 559}, {14056184, 40884, 544}, {15355769, 40339, 530},
+    {16638140, 39809, 518}, {17903743, 39292, 504}, {19153023, 38788, 491}, {20386388, 38297, 479},
+    {21604233, 37818, 466}, {22806955, 37351, 455}, {23994917, 36896, 445}, {25168476, 36451, 433},
+    {26327983, 36018, 425}, {27473763, 35594, 414}, {28606145, 35180, 404}, {29725438, 34776, 396},
+    {30831938, 34380, 385}, {31925933, 33994, 377}, {33007706, 33616, 368}, {34077525, 33247, 361},
+    {35135650, 32886, 354}, {36182341, 32532, 346}, {37217834, 32186, 339}, {38242366, 31847, 331},
+    {39256173, 31516, 326}, {40259472, 31191, 319}, {41252485, 30872, 311}, {42235415, 30561, 307},
+    {43208464, 30255, 300}, {44171830, 29955, 293}, {45125709, 29662, 289}, {46070275, 29374, 283},
+    {47005716, 29091, 276}, {47932209, 28814, 271}, {48849920, 28542, 266}, {49759008, 28276, 262},
+    {50659645, 28014, 257}, {51551985, 27757, 253}, {52436169, 27505, 249}, {53312352, 27257, 244},
+    {54180676, 27013, 238}, {55041283, 26774, 234}, {55894308, 26540, 232}, {56739878, 26309, 227},
+    {57578134, 26082, 223}, {58409191, 25859, 219}, {59233179, 25640, 216}, {60050209, 25424, 211},
+    {60860399, 25213, 209}, {61663869, 25004, 204}, {62460730, 24799, 201}, {63251080, 24598, 199},
+    {64035037, 24399, 195}, {64812691, 24204, 192}, {65584149, 24012, 189}, {66349508, 23823, 186},
+};
 /* clang-format on */
 
 /* The sum of t's partial products that are at least 2^-15, in units of 2^-15. t has `bits` bits. Row i is that of the bit that
@@ -168,19 +187,26 @@ struct unit_function {
 
 static const struct unit_function unit_ex2 = {ex2_segments, 17, 4, 2, 24458},
                                   unit_rcp = {rcp_segments, 16, -2, 2, 4047},
-                                  unit_rsqrt = {rsqrt_segments, 17, -2, 2, -1};
+                                  unit_rsqrt = {rsqrt_segments, 17, -2, 2, -1},
+                                  unit_lg2 = {lg2_segments, 17, 8, -8, 6696};
 /* of a number from 1 to 2, and from 2 to 4 */
 static const struct unit_function unit_sqrt[2] = {{sqrt_segments, 17, 1, -1, -1},
                                                   {sqrt_segments, 17, 2, -1, -1}};
 
-static int64_t interpolate(const struct unit_function *f, uint32_t fraction)
+/* The exact sum, in units of 2^-bits. */
+static int64_t sum(const struct unit_function *f, uint32_t fraction)
 {
     enum { QUARTER_BITS = 2, HALF_SQUARE_BITS = 16 };
     const struct special_segment *s = &f->segments[fraction >> f->bits];
     uint32_t t = fraction & ((UINT32_C(1) << f->bits) - 1);
     int64_t c0 = (int64_t)s->c0 << (f->bits - QUARTER_BITS), c1 = (int64_t)f->c1_factor * s->c1,
             c2 = (int64_t)f->c2_factor * s->c2 * (INT64_C(1) << (f->bits - HALF_SQUARE_BITS));
-    return (c0 + f->rounding + c1 * t + c2 * square(t, f->bits)) >> f->bits;
+    return c0 + f->rounding + c1 * t + c2 * square(t, f->bits);
+}
+
+static int64_t interpolate(const struct unit_function *f, uint32_t fraction)
+{
+    return sum(f, fraction) >> f->bits;
 }
 
 static uint32_t bits_of(float x)
@@ -262,4 +288,33 @@ float special_sqrt_ftz(float x)
     int exponent = split(x, &fraction);
     int64_t y = interpolate(&unit_sqrt[exponent & 1], fraction);
     return (float)ldexp((double)y, (exponent - (exponent & 1)) / 2 - MANTISSA);
+}
+
+/* Exponent and polynomial are added with 38 bits behind the point; of a negative sum the complement, not the negative, is the
+ * magnitude. What a float has no place for is cut off. log2 of 1 is an exception, since the polynomial is not 0 but 1.8 units at
+ * powers of 2. */
+float special_lg2_ftz(float x)
+{
+    enum { SUM_BITS = 38, FLOAT_BITS = MANTISSA + 1 };
+    x = emu_flush(x);
+    if (x == 1)
+        return 0;
+    if (x != x || x <= 0 || isinf(x))
+        return x == 0 ? -INFINITY : sqrtf(x);
+    int64_t exponent = (int)(bits_of(x) >> MANTISSA) - BIAS;
+    int64_t polynomial =
+        sum(&unit_lg2, bits_of(x) & ((1 << MANTISSA) - 1)) >> (FLOAT_BITS + unit_lg2.bits - SUM_BITS);
+    int64_t y = exponent * (INT64_C(1) << SUM_BITS) + polynomial, size = y < 0 ? ~y : y;
+    int bits;
+    frexp((double)size, &bits);
+    int excess = bits > FLOAT_BITS ? bits - FLOAT_BITS : 0;
+    return copysignf((float)ldexp((double)(size >> excess), excess - SUM_BITS), y < 0 ? -1.0f : 1.0f);
+}
+
+/* ptxas scales subnormal arguments by 2^24. */
+float special_lg2(float x)
+{
+    bool is_subnormal = fabsf(x) < 0x1p-126f;
+    float y = special_lg2_ftz(is_subnormal ? x * 0x1p24f : x);
+    return is_subnormal ? y - 24 : y;
 }
