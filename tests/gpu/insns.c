@@ -392,7 +392,7 @@ static bool is_exact_approximation(const struct check *c)
     bool flushes = c->form.mods[1] == MOD_ftz;
     if (c->closeness != CLOSE_approx)
         return false;
-    return c->code == INSN_ex2 || c->code == INSN_div ||
+    return c->code == INSN_ex2 || c->code == INSN_lg2 || c->code == INSN_div ||
            (flushes && (c->code == INSN_rcp || c->code == INSN_rsqrt || c->code == INSN_sqrt));
 }
 

@@ -47,7 +47,6 @@ TEST(lg2_near_1)
     CHECK(special_lg2_ftz(0.5f) == -0x1.fffffcp-1f);
 }
 
-/* For these the rule is inferred. */
 TEST(lg2_elsewhere)
 {
     CHECK(special_lg2_ftz(8) == 3);

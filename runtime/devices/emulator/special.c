@@ -7,9 +7,9 @@
  *
  *     y = floor(c0 + c1 t + c2 square(t))        in units of the last place of a float from 1/2 to 1 (ex2: from 1 to 2)
  *
- * lg2 keeps the sum's bits behind the point, adds the exponent, and only then cuts off. square(t) drops the partial products below
+ * lg2 keeps 36 of the sum's bits behind the point, adds the exponent, and then cuts off. square(t) drops the partial products below
  * 2^-15. The coefficients, the constants that round, and that rule were found from the results for all fractions on an H200
- * (README.md, "Approximate functions"). They hold for all 2^32 arguments; of lg2 this is known for arguments from 1/2 to 2. */
+ * (README.md, "Approximate functions"), and hold for all 2^32 arguments. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <math.h>
@@ -218,8 +218,8 @@ static uint32_t bits_of(float x)
 
 enum { MANTISSA = 23, BIAS = 127 };
 
-/* 2^x. The argument is cut to 23 bits behind the point; a negative one is then complemented, not negated, unless these bits are
- * all 0. */
+/* 2^x. The argument's magnitude is cut to 23 bits behind the point. For a negative argument, it is then complemented (~x)
+ * instead of negated (-x), unless these 23 bits are all 0. */
 static float ex2(float x)
 {
     const float far = 512;
@@ -295,7 +295,7 @@ float special_sqrt_ftz(float x)
  * powers of 2. */
 float special_lg2_ftz(float x)
 {
-    enum { SUM_BITS = 38, FLOAT_BITS = MANTISSA + 1 };
+    enum { SUM_BITS = 36, FLOAT_BITS = MANTISSA + 1 };
     x = emu_flush(x);
     if (x == 1)
         return 0;
