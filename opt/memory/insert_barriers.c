@@ -6,13 +6,13 @@
  *                                            %y = shared_load %a
  *
  * The pass walks through the ops in program order and keeps a list of the accesses since the last barrier. If an
- * access overlaps one in the list, and at least one of the two writes, the pass inserts a barrier in front of the
- * access and removes from the list the accesses that this barrier orders. The walk through a loop's body starts with
- * the accesses in front of the loop and those that are left at the end of the body, so each iteration is ordered
- * after the previous one. Needs: offsets of buffers.
+ * access overlaps one in the list, at least one of the two writes, and none of the exceptions below holds, the pass
+ * inserts a barrier in front of the access and removes from the list the accesses that this barrier orders. The walk
+ * through a loop's body starts with the accesses in front of the loop and those that are left at the end of the body,
+ * so each iteration is ordered after the previous one. Needs: offsets of buffers.
  *
- * A barrier in front of a loop executes only once. If such a barrier makes one inside the loop unnecessary, the pass
- * inserts it:
+ * A barrier in front of a loop executes only once. If such a barrier makes one inside an innermost loop
+ * unnecessary, the pass inserts it:
  *
  *     shared_store %a, %x                    shared_store %a, %x
  *     for ... {                     =>       barrier

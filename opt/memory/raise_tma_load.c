@@ -11,11 +11,13 @@
  * conditions are known only at launch (are the strides multiples of 16 bytes?). The launcher checks them when it
  * makes the map, or a guard does; a launch that fails them uses the fallback kernel, which has no maps.
  *
- * The rewrite is legal if the address describes a box of an array (access_pattern.c), if masked elements are 0 or
- * NaN, and if the kernel has not written to the array before the load. If the kernel writes through another
- * parameter, a guard checks that the two arrays do not overlap. If the program wraps row indices (% M), the map
- * loads 0 for the wrapped rows; that is legal if the rows stay separate up to stores whose masks exclude the wrapped
- * rows. Needs: traced ops. Leaves: the ops that computed addresses, for dce. */
+ * The rewrite is legal if the load is not volatile, if its address describes a box of an array (access_pattern.c), if
+ * masked elements are 0 or, for floats of 16 bits and more, NaN, and if the kernel has not written to the array
+ * before the load. If a store in front of the load, or in a loop around both, writes through another parameter, a
+ * guard checks that the two arrays do not overlap; any other write there excludes the rewrite. If the program wraps
+ * row indices (% M), the map loads 0 for the wrapped rows; that is legal if the rows stay separate up to stores whose
+ * masks exclude the wrapped rows. Rows that begin or end where memory says are shifted (tma_shift.c). Needs: traced
+ * ops. Leaves: the ops that computed addresses, for dce. */
 #include "opt/analysis/affine.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"

@@ -17,21 +17,26 @@
  *                                                                yield ..., %q.2, (%stage + 1) mod 3
  *                                                              async_wait
  *
- * A load of a loop with dots becomes an asynchronous copy if all of these hold: only dots use its tile, directly or
- * through `convert`, `to_shared` and casts, or shared memory has space for the ring of a tile with other uses; masked
- * elements are 0; the loop does not write the memory that the load reads; one copy has at least 4 bytes; and pure ops
- * compute the load's addresses and mask from the loop's counter and carried values. The pass clones these pure ops,
+ * A load of a `for` with dots and a constant step becomes an asynchronous copy if all of these hold: only dots use
+ * its tile, directly or through `convert`, `to_shared` and elementwise ops of one operand, or shared memory has space
+ * for the ring of a tile with other uses; the load is not volatile, and its elements are no pointers; masked elements
+ * are 0; the loop writes no memory, or invariant_loads.c has marked the load; one copy has at least 4 bytes; no
+ * producer warp serves the loop if wgmma reads the tile from shared memory; and pure ops, or loads that
+ * rotate_loads.c has moved, compute the load's addresses and mask from the loop's counter and carried values.
+ * The pass clones these pure ops,
  * to compute addresses and masks stages - 1 iterations ahead. If a transposition stands between the load and the dot,
  * the pass transposes the load's addresses instead of the tile. Masks disable copies past the last iteration. Let n
  * be the distance from the counter to the loop's end, which is positive inside the loop: the i-th iteration after the
  * current one exists if n > i * |step|, compared as unsigned numbers.
  *
- * If the pass copies only the two operands of one dot, and this dot takes several MMA instructions along K, the pass
- * splits the dot into steps: one dot of one instruction's extent along K each. Operands of the next step are then
- * loaded from shared memory while the current step multiplies. The wait for the next iteration's copies stands in
- * front of the last step, so that the instructions of this step hide the latency of the barrier. In the sketch, %a.0
- * is the first step's part of %a, %stage the number of the current stage, %n the number of the next stage, and %n.0
- * the first step's part of the next iteration's %a.
+ * If the pass copies only the two operands of one dot, which conversions alone load into registers as MMA fragments
+ * of elements with 16 bits or more, and this dot takes several MMA instructions along K, the pass splits the dot into
+ * steps: one dot of one instruction's extent along K each. Operands of the next step are then loaded from shared
+ * memory while the current step multiplies. The wait for the next iteration's copies stands in front of the last
+ * step. This step's MMA instructions do not depend on the wait or on the barrier behind it (see below), so the
+ * scheduler can start them first, and they hide the latency of the barrier. In the sketch, %a.0 is the first step's
+ * part of %a, %stage the number of the current stage, %n the number of the next stage, and %n.0 the first step's part
+ * of the next iteration's %a.
  *
  *     for ... carry(..., %a.0, %b.0)
  *       %a.1 = shared_load %ring[%stage] at=[0,16] ...
@@ -53,10 +58,10 @@
  *       async_copy %ring[%stage - 1], ...
  *       yield ..., %done, ...
  *
- * Otherwise one barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the copies of
- * all threads visible to all threads. It also ensures that all threads have read the previous iteration's stage
- * before the next copies overwrite it. The loop carries the number of the stage; a comparison and a select wrap it
- * to 0. The pass dce later removes the carried values that only the load used. */
+ * Otherwise one barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the
+ * copies of all threads visible to all threads. It also ensures that all threads have read the previous iteration's
+ * stage before the next copies overwrite it. The loop carries the number of the stage; a comparison and a select wrap
+ * it to 0. The pass dce later removes the carried values that only the load used. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
@@ -107,9 +112,9 @@ struct pipeline {
 
 /* -- which loads -- */
 
-/* The ops that may stand between a load and a dot's operand. BY_CASTS: casts and layout conversions. BY_ARITHMETIC:
- * also arithmetic with other tiles, and shape ops. OTHERS: any ops, and the tile need not reach a dot: the load's
- * latency delays each iteration anyway. */
+/* The ops that may stand between a load and a dot's operand. BY_CASTS: layout conversions and elementwise ops of one operand. BY_ARITHMETIC: also elementwise ops with other tiles,
+ * broadcast, expand_dims and reshape. OTHERS: any ops, and the tile need not reach a dot: the load's latency delays
+ * each iteration anyway. */
 enum way { BY_CASTS, BY_ARITHMETIC, OTHERS, WAYS };
 
 static bool passes_on(const struct op *o, enum way way)
@@ -489,8 +494,8 @@ static int64_t bytes_of(const struct op *o, void *ctx)
     return 0;
 }
 
-/* Does the ring of x fit into shared memory, together with all other buffers? All of them may take half of shared
- * memory, so that two CTAs fit on an SM. They may take nearly all of it if two CTAs do not fit even without this ring,
+/* Does the ring of x fit into shared memory, together with all other buffers? All of them may take
+ * pipeline_loops_shared_percent of shared memory, so that two CTAs fit on an SM. They may take nearly all of it if two CTAs do not fit even without this ring,
  * if a producer warp copies operands of dots, or if this ring is small. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {

@@ -20,19 +20,20 @@
  *                                                  }
  *                                                }
  *
- * A batch is the set of tiles that one block loads for one dot. The batch's ring has as many stages as the innermost
- * loop around the batch asks for, or as many as fit into shared memory; outside of loops, it has one stage. %stage is
- * the number of the current stage. Batches whose loops are not nested share a ring if their buffers have the same
- * types (for example the two loops of causal attention, with and without a mask); both roles use the ring's stages in
- * program order. All loops around a batch carry the stage number and the phase of its ring, so the ring continues
+ * A batch is the set of tiles that one block loads for one dot. The ring of a batch has as many stages as the
+ * innermost loops around its batches ask for, or as many as fit into shared memory; a ring whose batches all stand
+ * outside of loops has one stage. %stage is the number of the current stage. Batches whose loops are not nested share
+ * a ring if they have equally many buffers of the same types (for example the two loops of causal attention, with and
+ * without a mask); both roles use the ring's stages in program order. All loops around a batch carry the stage number and the phase of its ring, so the ring continues
  * where it stopped when an inner loop starts again, or when the next loop starts. A phase is a parity: a wait for
  * parity 1 passes at a new mbarrier, so the producer's first iteration finds all stages empty. The producer
  * initializes the mbarriers itself and does not wait for the consumers: its first copies start 600 cycles earlier than
  * behind a barrier of all threads (a matrix product of size 1024 takes 16,000 cycles).
  *
- * If the loop does nothing with the dot's accumulator but carry it, one dot stays in flight while the next one
- * starts: the wait leaves one dot pending, the consumers release the stage of the previous iteration, and a wait for
- * all dots follows the loop.
+ * If the loop does nothing with the accumulator of its only dot but carry it, the ring has several stages, and no
+ * reader loads a tile of the batch into registers, one dot stays in flight while the next one starts: the wait leaves
+ * one dot pending (or, if the loop stores an operand of the dot to a buffer, stands in front of that store), the
+ * consumers release the stage of the previous iteration, and a wait for all dots follows the loop.
  *
  * producer_slice.c finds the scalars that the producer must compute itself. A producer cannot copy for loops other
  * than `for`; raise_tma_load checks this before it makes a tensor_load. */
@@ -677,7 +678,8 @@ static void read_stage(struct specialize *w, struct batch *g, struct take *t, st
     }
 }
 
-/* Builds the wait for the stage in front of the stage's first reader, and the release behind its last reader. */
+/* Builds the wait for the stage in front of the stage's first reader, and the release behind its last reader, or, if
+ * a dot stays in flight, one iteration later (leave_one_in_flight). */
 static void use_ring(struct specialize *w, struct batch *g)
 {
     struct ring *r = &w->rings.at[g->ring];
