@@ -112,9 +112,9 @@ struct pipeline {
 
 /* -- which loads -- */
 
-/* The ops that may stand between a load and a dot's operand. BY_CASTS: layout conversions and elementwise ops of one operand. BY_ARITHMETIC: also elementwise ops with other tiles,
- * broadcast, expand_dims and reshape. OTHERS: any ops, and the tile need not reach a dot: the load's latency delays
- * each iteration anyway. */
+/* The ops that may stand between a load and a dot's operand. BY_CASTS: layout conversions and elementwise ops of one
+ * operand. BY_ARITHMETIC: also elementwise ops with other tiles, broadcast, expand_dims and reshape. OTHERS: any ops,
+ * and the tile need not reach a dot: the load's latency delays each iteration anyway. */
 enum way { BY_CASTS, BY_ARITHMETIC, OTHERS, WAYS };
 
 static bool passes_on(const struct op *o, enum way way)
@@ -495,8 +495,8 @@ static int64_t bytes_of(const struct op *o, void *ctx)
 }
 
 /* Does the ring of x fit into shared memory, together with all other buffers? All of them may take
- * pipeline_loops_shared_percent of shared memory, so that two CTAs fit on an SM. They may take nearly all of it if two CTAs do not fit even without this ring,
- * if a producer warp copies operands of dots, or if this ring is small. */
+ * pipeline_loops_shared_percent of shared memory, so that two CTAs fit on an SM. They may take nearly all of it if
+ * two CTAs do not fit even without this ring, if a producer warp copies operands of dots, or if this ring is small. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {
     const struct params *params = p->s->module->params;

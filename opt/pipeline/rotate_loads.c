@@ -9,13 +9,13 @@
  *                                                    }
  *
  * Two passes use this rewrite. load_ahead.c moves loads of any tile. pipeline_loops.c copies large tiles to shared
- * memory instead, and moves only loads of scalars and of tiles of indices with few registers per thread. In a loop whose
- * dots read only what a producer warp copies, it also moves loads of vectors in few registers, such as scales of rows: a
- * copy to shared memory would need a barrier of all consumers in each iteration. If the address of a copy depends on a
- * moved value (the number of a page or of an expert), pipeline_loops.c loads the value one iteration before it starts
- * the copy. A load can move if pure ops compute its address, mask and default from the loop's counter and carried
- * values, if at least one of these three changes in the loop, and if the load is not volatile. If the loop writes
- * memory, only loads that are marked as invariant can move. */
+ * memory instead, and moves only loads of scalars and of tiles of indices with few registers per thread. In a loop
+ * whose dots read only what a producer warp copies, it also moves loads of vectors in few registers, such as scales
+ * of rows: a copy to shared memory would need a barrier of all consumers in each iteration. If the address of a copy
+ * depends on a moved value (the number of a page or of an expert), pipeline_loops.c loads the value one iteration
+ * before it starts the copy. A load can move if pure ops compute its address, mask and default from the loop's
+ * counter and carried values, if at least one of these three changes in the loop, and if the load is not volatile. If
+ * the loop writes memory, only loads that are marked as invariant can move. */
 #include "opt/pipeline/rotate_loads.h"
 
 #include "opt/passes.h"

@@ -24,11 +24,12 @@
  * innermost loops around its batches ask for, or as many as fit into shared memory; a ring whose batches all stand
  * outside of loops has one stage. %stage is the number of the current stage. Batches whose loops are not nested share
  * a ring if they have equally many buffers of the same types (for example the two loops of causal attention, with and
- * without a mask); both roles use the ring's stages in program order. All loops around a batch carry the stage number and the phase of its ring, so the ring continues
- * where it stopped when an inner loop starts again, or when the next loop starts. A phase is a parity: a wait for
- * parity 1 passes at a new mbarrier, so the producer's first iteration finds all stages empty. The producer
- * initializes the mbarriers itself and does not wait for the consumers: its first copies start 600 cycles earlier than
- * behind a barrier of all threads (a matrix product of size 1024 takes 16,000 cycles).
+ * without a mask); both roles use the ring's stages in program order. All loops around a batch carry the stage number
+ * and the phase of its ring, so the ring continues where it stopped when an inner loop starts again, or when the next
+ * loop starts. A phase is a parity: a wait for parity 1 passes at a new mbarrier, so the producer's first iteration
+ * finds all stages empty. The producer initializes the mbarriers itself and does not wait for the consumers: its
+ * first copies start 600 cycles earlier than behind a barrier of all threads (a matrix product of size 1024 takes
+ * 16,000 cycles).
  *
  * If the loop does nothing with the accumulator of its only dot but carry it, the ring has several stages, and no
  * reader loads a tile of the batch into registers, one dot stays in flight while the next one starts: the wait leaves
