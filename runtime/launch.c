@@ -140,8 +140,17 @@ bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *
     return k->capsule ? capsule_launch(k, l, f) : kernel_run(k, l, f);
 }
 
+static bool params_fit(int nparams, struct fault *f)
+{
+    return nparams <= LAUNCH_PARAMS_MOST ||
+           fault_set(f, NESO_INVALID, ERR_kernel_too_large,
+                     "it has %d parameters, and a launch passes at most %d", nparams, LAUNCH_PARAMS_MOST);
+}
+
 bool kernel_run(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
+    if (!params_fit(l->nargs, f))
+        return false;
     if (k->options.check && !k->checked)
         check_once(k, l);
     bool planned = has_plan(k);
@@ -184,10 +193,8 @@ static bool launch_values(struct neso_kernel *k, struct launch *l, const void *c
     uint64_t values[LAUNCH_PARAMS_MOST];
     if (!k->options.check && !has_plan(k) && !kernel_load(k, f))
         return false;
-    if (k->nparams > LAUNCH_PARAMS_MOST)
-        return fault_set(f, NESO_INVALID, ERR_kernel_too_large,
-                         "it has %d parameters, and a launch passes at most %d", k->nparams,
-                         LAUNCH_PARAMS_MOST);
+    if (!params_fit(k->nparams, f))
+        return false;
     for (int i = 0; i < k->nparams; i++) {
         const struct neso_param *p = &k->params[i];
         uint64_t value = read_value(args[i], p->bytes);

@@ -395,10 +395,6 @@ bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
     struct launch with_maps = *l;
     if (!k->device)
         return fault_set(f, NESO_NO_DEVICE, ERR_device_none, "launch kernels on");
-    if (l->nargs > LAUNCH_PARAMS_MOST)
-        return fault_set(f, NESO_INVALID, ERR_kernel_too_large,
-                         "it has %d parameters, and a launch passes at most %d", l->nargs,
-                         LAUNCH_PARAMS_MOST);
     struct candidate v = choose_variant(k, l);
     if (!fulfils(k, &v, l, maps) && !(take_weaker(k, &v, l) && fulfils(k, &v, l, maps)))
         return launch_general(k, l, f);

@@ -80,8 +80,9 @@ struct host_call {
     const char *nan_text;
 };
 
-/* A launch passes at most LAUNCH_PARAMS_MOST parameters of the source: as many of 4 bytes as codegen allows. Behind
- * these it passes the three sizes of the grid, if the kernel is persistent, and the addresses of tensor maps. */
+/* A launch passes at most LAUNCH_PARAMS_MOST parameters of the source (kernel_run checks this): as many of 4 bytes as
+ * codegen allows. Behind these it passes the three sizes of the grid, if the kernel is persistent, and the addresses of
+ * tensor maps. */
 enum {
     LAUNCH_PARAMS_MOST = PARAMS_MOST_BYTES / 4,
     LAUNCH_ARGS_MOST = LAUNCH_PARAMS_MOST + 3 + MAPS_MOST

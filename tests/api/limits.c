@@ -329,6 +329,35 @@ static void launch(const char *device)
     neso_context_release(ctx);
 }
 
+/* Launches a kernel with a pointer and n ints; `tag`: the error, "" if the launch succeeds. */
+static void parameters(const char *device, int n, const char *tag, neso_status expected)
+{
+    enum { NAME_BYTES = 10 };
+    neso_context *ctx;
+    neso_status status;
+    neso_diagnostic d = {.size = sizeof d};
+    char what[100];
+    size_t room = 1000 + NAME_BYTES * (size_t)n, used;
+    char *source = malloc(room);
+    if (!source || neso_context_create(NULL, &ctx) != NESO_OK ||
+        neso_context_use_device(ctx, device, NULL) != NESO_OK)
+        abort();
+    snprintf(what, sizeof what, "%d parameters, on the %s", n, device);
+    used = (size_t)snprintf(
+        source, room, "import torch\nimport triton\nimport triton.language as tl\n@triton.jit\ndef k(X");
+    for (int i = 0; i < n; i++)
+        used += (size_t)snprintf(source + used, room - used, ", n%d", i);
+    snprintf(source + used, room - used,
+             "):\n    tl.store(X, n0 + n%d)\nx = torch.zeros(1, dtype=torch.int32)\n"
+             "k[(1,)](x, *range(2, %d))\nassert x[0] == %d\n",
+             n - 1, n + 2, n + 3);
+    run(ctx, source, &status);
+    const char *found = neso_diagnostic_get(ctx, 0, &d) ? d.tag : "";
+    check(status == expected && strcmp(found, tag) == 0, what, neso_error_text(ctx));
+    neso_context_release(ctx);
+    free(source);
+}
+
 static void ask(void)
 {
     neso_context *ctx;
@@ -375,6 +404,10 @@ int main(void)
     end_programs("emulator");
     launch("interpreter");
     launch("emulator");
+    parameters("interpreter", 1087, "", NESO_OK); /* 1088 of 4 bytes */
+    parameters("interpreter", 1088, "launch-failed", NESO_FAILED);
+    parameters("emulator", 1086, "", NESO_OK); /* 4352 bytes */
+    parameters("emulator", 1087, "params-too-large", NESO_INVALID);
     ask();
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0;

@@ -104,6 +104,10 @@ x = context.allocate(200)
 context.write(x, bytes(200))
 print(kernel.capsule("good.capsule", (1,), x, 50), kernel.capsule("bad.capsule", (1,), x, 51))
 try:
+    kernel.capsule("empty.capsule", (0,), x, 50)
+except neso.NesoError as e:
+    print(e)
+try:
     neso.Context("emulator").source("add.py", open("add.py").read()).kernel("add", "*i32:16, i32, 64").capsule("none.capsule", (1,), x, 50)
 except neso.NesoError as e:
     print(e)
@@ -111,6 +115,7 @@ PY
 printf 'import triton\nimport triton.language as tl\n@triton.jit\ndef add(X, n, B: tl.constexpr):\n    tl.store(X, n)\n' >add.py
 python3 one.py >out 2>&1 || say "one.py: $(tail -n 3 out)"
 grep -qx 'result fault' out || say "Kernel.capsule: $(cat out)"
+grep -q "no capsule of this launch: the grid is empty" out || say "an empty grid: $(cat out)"
 grep -q "a launch of 'add' cannot be kept in a capsule" out || say "without capsules: $(cat out)"
 for file in good bad; do "$NESO" replay $file.capsule >out 2>&1 || say "$file.capsule: $(cat out)"; done
 exit $fail

@@ -382,8 +382,6 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
     const struct cuda_code *code = loaded;
     void *params[LAUNCH_ARGS_MOST];
     bool pushed;
-    if (l->nargs > LAUNCH_ARGS_MOST)
-        return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", l->nargs);
     if (!grid_fits(l, f) || !enter(g, &pushed, f))
         return false;
     /* A value is in the low bytes, which are first in memory; the driver knows the parameter's size. */
