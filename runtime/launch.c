@@ -400,7 +400,11 @@ neso_status neso_counts_start(neso_context *context, int64_t programs)
     struct device *d = &context->device;
     report_begin(context);
     if (!d->class || !d->class->count)
-        return report(context, fault_set(&f, NESO_NO_DEVICE, ERR_not_here, "count"), &f);
+        return report(context,
+                      fault_set(&f, NESO_NO_DEVICE, ERR_not_here,
+                                "count: only the emulator does (--device emulator), and it is %s",
+                                d->class ? d->class->name : "none"),
+                      &f);
     return report(context, d->class->count(d, programs, &f), &f);
 }
 

@@ -28,7 +28,8 @@
     X(grid_programs, "program instances of the grids; with --sample, more than ran")                         \
     X(threads, "threads of a program instance")                                                              \
     X(shared_bytes, "shared memory of a program instance")                                                   \
-    X(live_registers, "maximum of the 32-bit registers live in a thread of the PTX")                         \
+    X(live_registers, "maximum of the 32-bit registers live in a thread, as the emulator counts them in "    \
+                      "the PTX; the compiler's own count, in bench and inspect, may differ by a few")        \
     X(occupancy_percent, "threads of the kernel that a multiprocessor holds at once, in percent of its "     \
                          "maximum: an estimate from the previous three")                                     \
     X(instructions, "instructions that warps executed")                                                      \
