@@ -551,7 +551,7 @@ NESO_API neso_status neso_counts_start(neso_context *context, int64_t programs);
 /* One count, summed over all launches of a kernel since neso_counts_start. It is the same on every machine. */
 typedef struct neso_count {
     size_t size;
-    const char *kernel, *id; /* as neso_kernel_name and neso_kernel_id return them */
+    const char *kernel, *id; /* as neso_kernel_name and neso_kernel_id return them; "ID-without-PASSES" of a variant */
     const char *file;        /* file of the source line */
     uint32_t line;           /* 0: the count is for the whole kernel, and `file` is NULL */
     const char *name;        /* "global_sectors": see `neso help counts` */

@@ -21,6 +21,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -200,7 +201,7 @@ static neso_status run_text(struct bencher *b, const char *text, size_t length, 
 static int run_program(struct bencher *b, const char *text, size_t length, bool *times_launches)
 {
     const struct given *g = b->given;
-    bool counts = g->options[OPTION_counts] != NULL;
+    bool counts = g->options[OPTION_bench_counts] != NULL;
     int sample;
     neso_timing timing = b->measures ? NESO_TIMING_STABLE : counts ? NESO_TIMING_ONCE : NESO_TIMING_COMPILE;
     if (!number(g, OPTION_sample, &sample))
@@ -222,7 +223,7 @@ static const char *choose_device(const struct given *g)
     const char *variable = getenv("NESO_DEVICE");
     if (g->options[OPTION_device])
         return g->options[OPTION_device];
-    return g->options[OPTION_counts] ? "emulator" : variable && *variable ? variable : "best";
+    return g->options[OPTION_bench_counts] ? "emulator" : variable && *variable ? variable : "best";
 }
 
 static void describe_gpu(struct bencher *b)
@@ -273,6 +274,7 @@ static int run_round(struct bencher *b, int round)
     set_begin_round(&b->set);
     for (int i = 0; i < b->given->argc && result == GOOD; i++)
         result = run_file(b, b->given->argv[i], &b->times_launches[i]);
+    set_join_variants(&b->set);
     return result;
 }
 
@@ -288,6 +290,7 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     char counts[] = "--counts", no_cache[] = "--no-cache", param[] = "--param";
     pid_t pid;
     temporary_name(record, sizeof record);
+    struct stat written;
     int status, file = mkstemp(record), n = 0;
     if (file < 0)
         return complain("cannot make a temporary file: %s", strerror(errno));
@@ -301,7 +304,7 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     argv[n++] = record;
     argv[n++] = (char[]){"--device"};
     argv[n++] = copy_text(choose_device(g));
-    if (g->options[OPTION_counts])
+    if (g->options[OPTION_bench_counts])
         argv[n++] = counts;
     if (g->options[OPTION_no_cache])
         argv[n++] = no_cache;
@@ -324,6 +327,8 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
                  : !WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 1 &&
                                           WEXITSTATUS(status) != 3 && WEXITSTATUS(status) != 4)
                      ? complain("%s bench failed", build)
+                 : stat(record, &written) == 0 && written.st_size == 0
+                     ? complain("%s is no neso: `%s bench` wrote no measurements", build, build)
                      : set_read(set, record);
     free(argv[6]);
     free(values);
@@ -422,8 +427,6 @@ static int bench(struct bencher *b, struct bench_set *base, struct judgement *j)
     int rounds;
     if (!read_threshold(g, &rules.threshold) || !number(g, OPTION_rounds, &rounds))
         return BAD;
-    if (g->options[OPTION_counts] && *g->options[OPTION_counts])
-        return complain("bench: --counts takes no file: --json has what was counted");
     if (g->options[OPTION_against] && g->options[OPTION_baseline])
         return complain("--against and --baseline are two bases: give one");
     if (g->argc == 0)

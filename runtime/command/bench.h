@@ -31,6 +31,7 @@ struct bench_row {
     char *kernel;  /* if is_kernel: the kernel's name in the source */
     uint64_t key;  /* digest of the PTX; for a variant that a launch chose, of the counts */
     bool is_counted_only;
+    char *variant; /* the passes that are left out of the variant that launches ran, "raise_tma_load,..."; NULL: none */
     struct numbers stretches, values; /* ms, of all rounds; see statistics.h */
     size_t ndropped, nmeasured;       /* calls: measured while the clock was throttled, and in total */
     size_t ncosts;
@@ -62,6 +63,9 @@ void row_set_cost(struct bench_row *r, const char *name, double value);
 /* Returns the cost of that name; NULL: it was not counted. The count for a line of the program has a name like
  * "run.global_sectors@24". */
 const double *row_cost(const struct bench_row *r, const char *name);
+/* Adds the counts of variants, which have rows like "mm/matmul-93b0-without-persistent_grid", to the rows of their
+ * kernels, and removes these rows. */
+void set_join_variants(struct bench_set *s);
 void set_free(struct bench_set *s);
 /* These functions write and read sets as text. They return GOOD, or BAD after a message. set_read adds the file's rows
  * to the set; if the set already has a GPU, the file's must be the same. */
@@ -92,7 +96,8 @@ struct judged {
     enum verdict verdict;
     bool same_key;
     struct comparison times; /* valid if the row has times and a base */
-    char note[200];          /* "registers 32 -> 40"; "" */
+    char note[400];          /* "registers 32 -> 40; better: barriers 2 -> 1"; "" */
+    double change;           /* of the costs that decided: the largest ratio of one, as a logarithm; 0: times decided */
     uint32_t line;           /* the program's line where a count grew the most; 0: none did */
 };
 
@@ -100,7 +105,10 @@ struct judged {
 
 /* Can this cost, or this count for a line, decide a verdict? */
 bool rules_tell(const char *name);
-/* Compares costs only. Sets the note to the costs that changed. */
+/* Is the second value of a cost better than the first? */
+bool rules_is_better(const char *name, double from, double to);
+/* Compares costs only. Sets the note to the costs that changed: first those that decide the verdict, then those that
+ * grew within their bounds, then those that are better. */
 enum verdict rules_compare(struct judged *x, double threshold);
 
 /* A line "# bench: KERNEL COST <= N" of a program. */
@@ -110,6 +118,7 @@ struct bound {
     char kernel[80], cost[40];
     double most;
     enum { BOUND_kept, BOUND_broken, BOUND_unknown } state;
+    bool has_kernel; /* something was measured of a kernel of that name */
     double found; /* the worst found value */
 };
 
@@ -123,6 +132,7 @@ struct judgement {
     size_t nmissing; /* how many rows of the base were not measured now */
     const struct bench_row **missing;
     const char *lacking; /* a cost that the base has and the candidate lacks; NULL: none */
+    const struct bench_row *lacks; /* the candidate's row that lacks it */
     bool allow_missing; /* the option --allow-missing */
     size_t counts[4];   /* the number of rows with each verdict */
 };
@@ -147,6 +157,9 @@ struct figure_cost {
     const char *name, *words;
 };
 const struct figure_cost *figure_costs(size_t *n);
+enum { COST_TEXT = 32 };
+/* Writes a cost to `out`, which has COST_TEXT bytes, and returns it: 24580, 7.34, and, if it may be short, 1.18M. */
+const char *cost_text(char *out, double value, bool is_short);
 /* Do the costs differ by more than the rounding to the nine digits that files store? */
 bool cost_differs(double was, double now);
 /* Returns the highest value of a cost among all kernels of the candidate and of the base; 0: no kernel has the cost,

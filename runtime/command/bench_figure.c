@@ -16,6 +16,7 @@ const struct figure_cost *figure_costs(size_t *n)
 {
     static const struct figure_cost costs[] = {
         {"registers", "registers"},
+        {"live_registers", "live registers"},
         {"spill_bytes", "bytes spilled"},
         {"shared_bytes", "shared bytes"},
         {"instructions", "instructions"},
@@ -27,6 +28,18 @@ const struct figure_cost *figure_costs(size_t *n)
     };
     *n = sizeof costs / sizeof *costs;
     return costs;
+}
+
+const char *cost_text(char *out, double value, bool is_short)
+{
+    const char *unit = value >= 999.5e6 ? "G" : "M";
+    if (is_short && value >= 999.5e3)
+        snprintf(out, COST_TEXT, "%.3g%s", value / (*unit == 'G' ? 1e9 : 1e6), unit);
+    else if (value == floor(value) && value < 1e12)
+        snprintf(out, COST_TEXT, "%.0f", value);
+    else
+        snprintf(out, COST_TEXT, "%.4g", value);
+    return out;
 }
 
 /* -- times -- */
@@ -117,15 +130,17 @@ static void put_bar(FILE *f, const struct judged *x, const char *name, double mo
 {
     const double *now = row_cost(x->row, name), *was = x->base ? row_cost(x->base, name) : NULL;
     bool differs = now && was && cost_differs(*was, *now);
+    char text[COST_TEXT];
     if (!now)
         return;
+    enum verdict verdict = differs && rules_is_better(name, *was, *now) ? VERDICT_faster : x->verdict;
     fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"9\" fill=\"%s\"/>\n", left, y - 5,
-            fmax(BAR * *now / most, 0.5), differs ? colors[x->verdict] : "#5b8fc9");
+            fmax(BAR * *now / most, 0.5), differs ? colors[verdict] : "#5b8fc9");
     if (differs)
         fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"2\" fill=\"#444444\"/>\n", left,
                 y + 5, fmax(BAR * *was / most, 0.5));
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\"%s>%.6g</text>\n", left + BAR * *now / most + 4, y + 4,
-            differs ? " font-weight=\"bold\"" : "", *now);
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\"%s>%s</text>\n", left + BAR * *now / most + 4, y + 4,
+            differs ? " font-weight=\"bold\"" : "", cost_text(text, *now, true));
 }
 
 /* Draws the kernels' costs below `top`, and returns where the drawing ends. */
@@ -155,8 +170,9 @@ static double put_costs(const struct judgement *j, double top, int *width, FILE 
             fprintf(f, "<text x=\"%d\" y=\"%.1f\" font-weight=\"bold\">%s</text>\n",
                     LABELS + COLUMN * (int)columns++, top + 31, costs[k].words);
     fprintf(f, "<text x=\"%d\" y=\"%.1f\">costs of kernels%s</text>\n", 8, top + 13,
-            j->has_base ? "; red: slower, green: faster; the line below a bar: the base" : "");
-    *width = LABELS + COLUMN * (int)columns > *width ? LABELS + COLUMN * (int)columns : *width;
+            j->has_base ? "; red: slower, green: better; the line below a bar: the base" : "");
+    int right = LABELS + COLUMN * (int)columns + 20;
+    *width = right > *width ? right : *width;
     return y + 8;
 }
 

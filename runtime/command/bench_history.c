@@ -35,7 +35,7 @@ struct point {
     const struct bench_row *row; /* NULL: that commit did not measure it */
     bool is_change;
     enum verdict verdict;
-    char note[240];
+    char note[440];
 };
 
 struct series {
@@ -344,13 +344,15 @@ static void put_points(const struct history *h, const struct series *s, const ch
         double x = across(h, i),
                y = EDGE + (HEIGHT - 2 * EDGE) * (top > bottom ? (top - v) / (top - bottom) : 0.5);
         bool marked = p->is_change && (!cost || cost_differs(before, v));
+        enum verdict verdict =
+            marked && cost && rules_is_better(cost, before, v) ? VERDICT_faster : p->verdict;
         if (marked)
             fprintf(f,
                     "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"4\" y2=\"%d\" stroke=\"var(--%s)\" "
                     "stroke-dasharray=\"3 2\"/>",
-                    x, x, HEIGHT - 2, p->verdict ? class_of(p->verdict) : "dim");
+                    x, x, HEIGHT - 2, verdict ? class_of(verdict) : "dim");
         fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%s\" fill=\"var(--%s)\"><title>", x, y,
-                marked ? "4.5" : "2.5", marked && p->verdict ? class_of(p->verdict) : "same");
+                marked ? "4.5" : "2.5", marked && verdict ? class_of(verdict) : "same");
         put_xml(f, h->commits[i].name);
         fprintf(f, ": %.6g", v);
         if (marked) {

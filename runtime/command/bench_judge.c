@@ -16,6 +16,13 @@
 
 /* -- bounds -- */
 
+/* Is this a bound whose colon was forgotten: "# bench softmax_kernel registers <= 32"? */
+static bool is_bound_without_colon(const char *s)
+{
+    const char *sign = strstr(s, "<=");
+    return s[7] == ' ' && sign && (size_t)(sign - s) < strcspn(s, "\n");
+}
+
 int bounds_read(struct judgement *j, const char *path, const char *text)
 {
     uint32_t number = 0;
@@ -23,11 +30,11 @@ int bounds_read(struct judgement *j, const char *path, const char *text)
         struct bound b = {.line = ++number, .state = BOUND_unknown};
         char rest;
         const char *s = line + strspn(line, " \t");
-        if (strncmp(s, "# bench:", 8) != 0)
+        if (strncmp(s, "# bench", 7) != 0 || (s[7] != ':' && !is_bound_without_colon(s)))
             continue;
         char copy[200];
         snprintf(copy, sizeof copy, "%.*s", (int)strcspn(s, "\r\n"), s);
-        int n = sscanf(copy + 8, " %79s %39s <= %lf %c", b.kernel, b.cost, &b.most, &rest);
+        int n = s[7] == ':' ? sscanf(copy + 8, " %79s %39s <= %lf %c", b.kernel, b.cost, &b.most, &rest) : 0;
         if (n != 3)
             return complain("%s:%u: expected '# bench: KERNEL COST <= NUMBER', found '%s'", path,
                             (unsigned)number, copy);
@@ -42,8 +49,10 @@ static void judge_bound(struct bound *b, const struct bench_set *set)
 {
     for (size_t i = 0; i < set->n; i++) {
         const struct bench_row *r = &set->rows[i];
-        const double *found =
-            r->is_kernel && r->kernel && strcmp(r->kernel, b->kernel) == 0 ? row_cost(r, b->cost) : NULL;
+        if (!r->is_kernel || !r->kernel || strcmp(r->kernel, b->kernel) != 0)
+            continue;
+        const double *found = row_cost(r, b->cost);
+        b->has_kernel = true;
         if (!found)
             continue;
         b->found = b->state == BOUND_unknown ? *found : fmax(b->found, *found);
@@ -121,16 +130,18 @@ static void judge_rows(struct judgement *j, const struct bench_set *base, const 
     free(of_base);
 }
 
-/* Returns the first cost that can decide a verdict and that the base has, but the candidate lacks; NULL: there is
+/* Returns the first cost that can decide a verdict and that the base has, but the candidate's *row lacks; NULL: there is
  * none. */
-static const char *find_lacking(const struct judgement *j)
+static const char *find_lacking(const struct judgement *j, const struct bench_row **row)
 {
     for (size_t i = 0; i < j->n; i++) {
         const struct bench_row *base = j->rows[i].base;
         for (size_t k = 0; base && base->is_kernel && is_missed(base, j->candidate) && k < base->ncosts; k++)
             if (rules_tell(base->costs[k].name) && !strchr(base->costs[k].name, '@') &&
-                !row_cost(j->rows[i].row, base->costs[k].name))
+                !row_cost(j->rows[i].row, base->costs[k].name)) {
+                *row = j->rows[i].row;
                 return base->costs[k].name;
+            }
     }
     return NULL;
 }
@@ -150,9 +161,10 @@ void judge(struct judgement *j, const struct bench_set *candidate, const struct 
         j->rows[i] = (struct judged){.row = &candidate->rows[i]};
     if (base)
         judge_rows(j, base, rules);
-    j->lacking = find_lacking(j);
+    j->lacking = find_lacking(j, &j->lacks);
     for (size_t i = 0; i < j->nbounds; i++) {
         j->bounds[i].state = BOUND_unknown;
+        j->bounds[i].has_kernel = false;
         judge_bound(&j->bounds[i], candidate);
     }
 }

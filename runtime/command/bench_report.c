@@ -69,6 +69,10 @@ static void put_bound(FILE *f, const struct bound *b)
     fprintf(f, "%s: %s <= %.9g", b->kernel, b->cost, b->most);
     if (b->state != BOUND_unknown)
         fprintf(f, ", found %.9g", b->found);
+    else if (!b->has_kernel)
+        fputs(", and no kernel of this name was measured", f);
+    else if (!*counter_of(b->cost))
+        fputs(", which is no cost of this kernel (--json writes all of them)", f);
     else
         fprintf(f, ", which nothing here counted%s", counter_of(b->cost));
 }
@@ -114,10 +118,8 @@ static void put_costs(const struct judgement *j, FILE *f, const struct judged *x
     fprintf(f, "%-9s  %-*s", word_of(x), width, x->row->name);
     for (const char *const *shown = shown_costs(j); *shown; shown++) {
         const double *cost = row_cost(x->row, *shown);
-        if (cost)
-            fprintf(f, "  %*.4g", (int)strlen(*shown), *cost);
-        else
-            fprintf(f, "  %*s", (int)strlen(*shown), "-");
+        char text[COST_TEXT];
+        fprintf(f, "  %*s", (int)strlen(*shown), cost ? cost_text(text, *cost, true) : "-");
     }
     fprintf(f, "%s%s\n", *x->note ? "  " : "", x->note);
 }
@@ -195,7 +197,13 @@ static void put_verdicts(const struct judgement *j, FILE *f)
     fprintf(f, "%s\n", j->has_base ? "" : "; nothing to compare with");
 }
 
-/* Returns the row with the largest change of its time among the slower rows; if there are none, among the undecided,
+/* The change of a row's time, or the largest ratio among the costs that decided. */
+static double size_of_change(const struct judged *x)
+{
+    return fabs(x->times.change) + x->change;
+}
+
+/* Returns the row with the largest change, of its time or of a cost that decided, among the slower rows; if there are none, among the undecided,
  * else among the faster ones; NULL: there is no such row. */
 static const struct judged *find_largest(const struct judgement *j)
 {
@@ -204,12 +212,27 @@ static const struct judged *find_largest(const struct judgement *j)
         const struct judged *most = NULL;
         for (size_t i = 0; i < j->n; i++)
             if (j->rows[i].base && j->rows[i].verdict == order[k] &&
-                (!most || fabs(j->rows[i].times.change) > fabs(most->times.change)))
+                (!most || size_of_change(&j->rows[i]) > size_of_change(most)))
                 most = &j->rows[i];
         if (most)
             return most;
     }
     return NULL;
+}
+
+/* Writes of each kernel which variants its counts are of, and why its launches ran them. */
+static void put_variants(const struct judgement *j, FILE *f)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        const struct bench_row *r = j->rows[i].row;
+        if (!r->variant)
+            continue;
+        fprintf(f, "%s: its counts are of the variant without %s, which launches ran because %s\n", r->name,
+                r->variant,
+                strstr(r->variant, "persistent_grid") ? "the grid has no more programs than the GPU has SMs"
+                : strstr(r->variant, "raise_tma") ? "an address, a size or a stride does not fit tensor maps"
+                                                  : "a loop runs more than once, or may write what it reads");
+    }
 }
 
 static void put_summary(const struct judgement *j, const char *bullet, FILE *f)
@@ -249,9 +272,12 @@ void report_table(const struct judgement *j, FILE *f)
         put_bound(f, &j->bounds[i]);
         fputc('\n', f);
     }
+    put_variants(j, f);
     if (j->lacking)
-        fprintf(f, "%s is in the base, and was not measured now: %s\n", j->lacking,
-                strncmp(j->lacking, "run.", 4) == 0 ? "give --counts" : "ptxas did not run, or failed");
+        fprintf(f, "%s of %s is in the base, and was not measured now: %s\n", j->lacking, j->lacks->name,
+                strncmp(j->lacking, "run.", 4) != 0      ? "ptxas did not run, or failed"
+                : row_cost_of_any(j, "run.instructions") ? "nothing launched this kernel"
+                                                         : "give --counts");
     fputc('\n', f);
     put_summary(j, "", f);
 }
@@ -567,10 +593,11 @@ static void put_markdown_times(const struct judgement *j, bool changed, FILE *f)
 static void put_markdown_cost(FILE *f, const struct judged *x, const char *name)
 {
     const double *now = row_cost(x->row, name), *was = x->base ? row_cost(x->base, name) : NULL;
+    char text[COST_TEXT], before[COST_TEXT];
     if (now && was && cost_differs(*was, *now))
-        fprintf(f, " %.6g → **%.6g** |", *was, *now);
+        fprintf(f, " %s → **%s** |", cost_text(before, *was, false), cost_text(text, *now, false));
     else if (now)
-        fprintf(f, " %.6g |", *now);
+        fprintf(f, " %s |", cost_text(text, *now, false));
     else
         fputs(" |", f);
 }
@@ -636,9 +663,11 @@ static void write_markdown(const struct judgement *j, FILE *f)
         fputs("\n- missing: ", f);
         put_cell(f, j->missing[i]->name);
     }
-    fputs("\n<details><summary>the same, and what is new</summary>\n\n", f);
-    put_markdown_table(j, false, f);
-    fputs("\n</details>\n", f);
+    if (has_shown(j, true, false) || has_shown(j, false, false)) {
+        fputs("\n<details><summary>the same, and what is new</summary>\n\n", f);
+        put_markdown_table(j, false, f);
+        fputs("\n</details>\n", f);
+    }
 }
 
 /* -- files -- */

@@ -75,22 +75,28 @@ void bench_rules_print(void)
         if (r->bound > 0)
             printf(" by more than %g %%", 100 * r->bound);
         if (r->least > 0)
-            printf(" and %g", r->least);
+            printf("%s at least %g", r->bound > 0 ? " and" : " by", r->least);
         puts(r->flags & TEXT       ? " (unless the emulator counted)"
              : r->flags & ESTIMATE ? " (unless the kernel was assembled)"
                                    : "");
     }
-    puts("Growth within these bounds leaves the kernel undecided; --threshold applies to all costs.\n"
+    puts("Growth within these bounds leaves the kernel undecided; --threshold applies to all costs. The "
+         "counts (run.*) are\n"
+         "of the code that the launches ran: of the kernel, and of the variants that they chose. The largest "
+         "change is that\n"
+         "of the kernel, among the slower ones (if there are none, among the undecided, else the faster "
+         "ones), one of whose\n"
+         "deciding costs has the largest ratio to the base's.\n"
          "Exit status: 0 nothing is slower, 1 something is, or a bound is broken, 2 bad use or a program "
          "failed,\n"
          "3 undecided, 4 incomplete: this run did not measure all of the base (--allow-missing accepts "
          "that).");
 }
 
-static void note(struct judged *x, const char *what, double from, double to)
+static void note(struct judged *x, const char *lead, const char *what, double from, double to)
 {
     size_t n = strlen(x->note);
-    snprintf(x->note + n, sizeof x->note - n, "%s%s %.9g -> %.9g", n ? ", " : "", what, from, to);
+    snprintf(x->note + n, sizeof x->note - n, "%s%s %.9g -> %.9g", lead, what, from, to);
 }
 
 /* Returns the program's line at which the count `name` grew the most; 0: it grew in no line, or lines have no counts.
@@ -137,26 +143,51 @@ static enum verdict apply(const struct rule *r, double from, double to, double t
     return change > r->bound * from && change >= r->least ? VERDICT_slower : VERDICT_undecided;
 }
 
-enum verdict rules_compare(struct judged *x, double threshold)
+bool rules_is_better(const char *name, double from, double to)
+{
+    for (int i = 0; i < RULES; i++)
+        if (strcmp(rules[i].cost, name) == 0)
+            return rules[i].direction == GROWS ? to < from : to > from;
+    return to < from;
+}
+
+/* Adds the costs with this verdict to the note, and returns how many there are. */
+static size_t note_costs(struct judged *x, enum verdict wanted, const char *lead, double threshold)
 {
     bool counted = row_cost(x->base, "run.instructions") && row_cost(x->row, "run.instructions");
     bool assembled = row_cost(x->base, "registers") && row_cost(x->row, "registers");
-    size_t n[4] = {0};
+    size_t n = 0;
     for (int i = 0; i < RULES; i++) {
         const struct rule *r = &rules[i];
         const double *from = row_cost(x->base, r->cost), *to = row_cost(x->row, r->cost);
-        if (!from || !to || (counted && (r->flags & TEXT)) || (assembled && (r->flags & ESTIMATE)))
+        if (!from || !to || (counted && (r->flags & TEXT)) || (assembled && (r->flags & ESTIMATE)) ||
+            apply(r, *from, *to, threshold) != wanted)
             continue;
-        enum verdict v = apply(r, *from, *to, threshold);
-        if (v == VERDICT_same)
-            continue;
-        n[v]++;
-        note(x, r->cost, *from, *to);
-        if (v != VERDICT_faster)
+        note(x, n ? ", " : *x->note ? lead : "", r->cost, *from, *to);
+        if (wanted != VERDICT_faster)
             note_line(x, r->cost);
+        x->change = fmax(x->change, fabs(log(fmax(*to, 1e-3) / fmax(*from, 1e-3))));
+        n++;
     }
-    return n[VERDICT_slower]      ? VERDICT_slower
-           : n[VERDICT_undecided] ? VERDICT_undecided
-           : n[VERDICT_faster]    ? VERDICT_faster
-                                  : VERDICT_same;
+    return n;
+}
+
+enum verdict rules_compare(struct judged *x, double threshold)
+{
+    static const struct {
+        enum verdict verdict;
+        const char *lead;
+    } order[] = {
+        {VERDICT_slower, ", "}, {VERDICT_undecided, "; within the bounds: "}, {VERDICT_faster, "; better: "}};
+    enum verdict result = VERDICT_same;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        double change = x->change;
+        if (!note_costs(x, order[i].verdict, order[i].lead, threshold))
+            continue;
+        if (result != VERDICT_same)
+            x->change = change; /* another verdict has decided */
+        else
+            result = order[i].verdict;
+    }
+    return result;
 }

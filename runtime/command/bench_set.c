@@ -38,17 +38,21 @@ char *copy_text(const char *s)
     return memcpy(grow(NULL, n), s, n);
 }
 
+static void row_free(struct bench_row *r)
+{
+    free(r->name);
+    free(r->file);
+    free(r->kernel);
+    free(r->stretches.at);
+    free(r->values.at);
+    free(r->costs);
+    free(r->variant);
+}
+
 void set_free(struct bench_set *s)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        struct bench_row *r = &s->rows[i];
-        free(r->name);
-        free(r->file);
-        free(r->kernel);
-        free(r->stretches.at);
-        free(r->values.at);
-        free(r->costs);
-    }
+    for (size_t i = 0; i < s->n; i++)
+        row_free(&s->rows[i]);
     free(s->rows);
     *s = (struct bench_set){.n = 0};
 }
@@ -142,6 +146,58 @@ void row_set_cost(struct bench_row *r, const char *name, double value)
         r->ncosts++;
     }
     r->costs[i].value = value;
+}
+
+/* Adds a variant's counts to its kernel's. Equal keys still mean equal PTX and, of the variant, equal counts. */
+static void join_variant(struct bench_row *kernel, const struct bench_row *variant, const char *without)
+{
+    for (size_t i = 0; i < variant->ncosts; i++) {
+        const struct cost *c = &variant->costs[i];
+        const double *own = row_cost(kernel, c->name);
+        double sum = c->value + (own ? *own : 0);
+        if (strncmp(c->name, "run.", 4) == 0 && fabs(sum) < 1e300)
+            row_set_cost(kernel, c->name, sum);
+    }
+    kernel->key = (kernel->key ^ variant->key) * 1099511628211u;
+    if (!kernel->variant)
+        kernel->variant = copy_text(without);
+}
+
+/* Returns the kernel of a variant's row, and sets *without to the passes that the variant lacks; NULL: it is none, or the
+ * set does not have its kernel. */
+static struct bench_row *kernel_of_variant(const struct bench_set *s, const struct bench_row *r,
+                                           const char **without)
+{
+    static const char mark[] = "-without-";
+    const char *at = r->is_kernel ? strstr(r->name, mark) : NULL;
+    size_t n = at ? (size_t)(at - r->name) : 0;
+    for (size_t i = 0; at && i < s->n; i++) {
+        struct bench_row *k = &s->rows[i];
+        *without = at + sizeof mark - 1;
+        if (k->is_kernel && strlen(k->name) == n && memcmp(k->name, r->name, n) == 0)
+            return k;
+    }
+    return NULL;
+}
+
+void set_join_variants(struct bench_set *s)
+{
+    size_t left = 0;
+    bool *joined = grow(NULL, (s->n + 1) * sizeof *joined);
+    for (size_t i = 0; i < s->n; i++) {
+        const char *without;
+        struct bench_row *kernel = kernel_of_variant(s, &s->rows[i], &without);
+        joined[i] = kernel != NULL;
+        if (kernel)
+            join_variant(kernel, &s->rows[i], without);
+    }
+    for (size_t i = 0; i < s->n; i++)
+        if (joined[i])
+            row_free(&s->rows[i]);
+        else
+            s->rows[left++] = s->rows[i];
+    s->n = left;
+    free(joined);
 }
 
 const double *row_cost(const struct bench_row *r, const char *name)
@@ -330,5 +386,7 @@ int set_read(struct bench_set *s, const char *path)
     if (result == GOOD && *other_gpu)
         result = complain("%s is of another GPU: %s, and this is %s; a baseline is for one GPU", path,
                           other_gpu, s->gpu);
+    if (result == GOOD)
+        set_join_variants(s);
     return result;
 }

@@ -35,7 +35,8 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(trace,         0,    "trace",         "WHAT",    RUN,           "on the interpreter: nan explains where a stored NaN or inf began; precision or precision:N warns where results that lose more than N bits began to lose them") \
     X(digests,       0,    "digests",       "[=FILE]",RUN,           "after each launch, write a line with a digest of each tensor, to standard error or FILE: equal lines mean equal bits") \
     X(check,         0,    "check",         NULL,      RUN | CAPSULE,         "before a kernel's first launch, compare its PTX in the emulator with the interpreter; --verbose: say what each check found") \
-    X(counts,        0,    "counts",        "[=FILE]", RUN | BENCH,          "on the emulator: print the counted costs of launches; also as JSON in FILE (see `neso help counts`)") \
+    X(counts,        0,    "counts",        "[=FILE]", RUN,            "on the emulator: print the counted costs of launches; also as JSON in FILE (see `neso help counts`)") \
+    X(bench_counts,  0,    "counts",        NULL,      BENCH,          "run the launches on the emulator, and compare what it counts, too (see `neso help counts`); --json has the counts") \
     X(sample,        0,    "sample",        "N",       RUN | BENCH,          "with --counts: run N program instances of each launch only; results are incomplete") \
     X(baseline,      0,    "baseline",      "FILE",    BENCH,         "compare with a file that --record wrote; if FILE is a folder, with the GPU's file in it") \
     X(record,        0,    "record",        "FILE",    BENCH,         "write the measurements, for later comparisons") \
@@ -48,7 +49,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(allow_missing, 0,    "allow-missing", NULL,      BENCH,         "accept that this run does not measure everything in the base: no exit status 4") \
     X(blind,         0,    "blind",         NULL,      BENCH,         "also compare the times of kernels with equal PTX") \
     X(json_out,      0,    "json",          "OUT",     BENCH,         "write all results as JSON; runtime/manual/bench.schema.json describes it") \
-    X(google,        0,    "google-json",   "OUT",     BENCH,         "write the times in the format of Google Benchmark") \
+    X(google,        0,    "google-json",   "OUT",     BENCH,         "write the times in the format of Google Benchmark; without a GPU there are none") \
     X(junit,         0,    "junit",         "OUT",     BENCH,         "write a test case for each verdict, as JUnit XML") \
     X(markdown,      0,    "markdown",      "OUT",     BENCH,         "write a table for a pull request") \
     X(svg,           0,    "svg",           "OUT",     BENCH,         "write a figure: changes of times with their intervals, and bars of the kernels' costs") \
