@@ -4,7 +4,8 @@
     python3 bench/peers/attend.py OUT.json [SHAPE...]      a SHAPE: heads x rows x D, with `c` behind it where causal: 128x4096x64c
 
 Each contestant's best of the same tiles is found by a short trial. Then blocks of launches alternate, in an order drawn anew in each
-round; the first half of a block is not counted, since the clock follows what ran before. VARIANTS="skip=sink;params=A=1" adds contestants.
+round; the first half of a block is not counted, since the clock follows what ran before. VARIANTS="skip=sink;params=A=1;deterministic=1" adds
+contestants.
 """
 import os
 import random
@@ -24,7 +25,8 @@ BLOCK_MS, ROUNDS = 60, 6
 def variants():
     found = {"neso": {}}
     for text in filter(None, os.environ.get("VARIANTS", "").split(";")):
-        found["neso " + text] = dict([text.split("=", 1)])
+        name, value = text.split("=", 1)
+        found["neso " + text] = {name: int(value) if value.isdigit() else value}
     return found
 
 
