@@ -420,7 +420,7 @@ static void find_steps(struct pipeline *p)
     for (int i = 0; i < 2; i++) {
         struct op *convert = only_user(op_result(p->loads.at[i].load));
         dot[i] = convert && convert->code == OP_convert ? only_user(op_result(convert)) : NULL;
-        if (!dot[i] || dot[i] != dot[0] || dot[i]->block != p->body ||
+        if (!dot[i] || dot[i]->code != OP_dot || dot[i] != dot[0] || dot[i]->block != p->body ||
             op_opnd(dot[i], DOT_acc) == op_result(convert))
             return;
         p->operand[op_opnd(dot[i], DOT_b) == op_result(convert)] = &p->loads.at[i];
