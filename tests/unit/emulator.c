@@ -280,6 +280,9 @@ TEST(a_report_says_where)
     char other[100];
     snprintf(other, sizeof other, "which warp 0 writes at line %d", r.marked_line);
     CHECK(strstr(r.report.what, other));
+    r = run("\tst.global.b32 [%rd5+1073741824], 1;\n");
+    CHECK(strstr(r.report.what, "is in no tensor, and 1073741"));
+    CHECK(strstr(r.report.what, ", the nearest (4 bytes are accessed)"));
 }
 
 /* -- asynchronous copies: cp.async of values that the other half of the threads stores -- */

@@ -54,6 +54,8 @@ static const char *buffer_name(const struct cpu_buffer *b)
     return b->name ? b->name : "a tensor";
 }
 
+enum { NEAR_BYTES = 1 << 20 }; /* further away, the nearest buffer says little about the pointer's origin */
+
 static _Noreturn void out_of_bounds(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at,
                                     int bytes)
 {
@@ -65,6 +67,12 @@ static _Noreturn void out_of_bounds(struct emu_warp *w, const struct emu_insn *i
                  next->base - at, buffer_name(next), bytes);
     if (!b)
         emu_fail(w, in, lane, ERR_out_of_bounds, "address 0x%" PRIx64 " is in no tensor", at);
+    const uint64_t behind = at - (b->base + b->bytes);
+    if (behind > NEAR_BYTES && behind > b->bytes)
+        emu_fail(w, in, lane, ERR_out_of_bounds,
+                 "address 0x%" PRIx64 " is in no tensor, and %" PRIu64
+                 " bytes behind '%s', the nearest (%d bytes are accessed)",
+                 at, behind, buffer_name(b), bytes);
     emu_fail(w, in, lane, ERR_out_of_bounds,
              "address 0x%" PRIx64 " is byte %" PRIu64 " of '%s', which has %" PRIu64
              " (%d bytes are accessed)",

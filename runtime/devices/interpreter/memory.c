@@ -330,6 +330,12 @@ void step_store(struct frame *f, const struct step *s)
     }
 }
 
+/* PTX ISA, "atom": f32 additions in global memory flush subnormal operands and results to zero. */
+static uint64_t flushed(enum rmw rmw, enum dtype t, uint64_t x)
+{
+    return rmw == RMW_fadd && t == DT_f32 && !(x & 0x7f800000) ? x & 0x80000000 : x;
+}
+
 /* The value that an atomic stores if memory has the value `old`. */
 static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
 {
@@ -340,8 +346,10 @@ static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
     if (rmw == RMW_xchg)
         return x;
     uint64_t result = 0;
+    old = flushed(rmw, t, old);
+    x = flushed(rmw, t, x);
     scalar_eval(&op_info[code[rmw]], code[rmw], t, t, NULL, 0, 1, &result, (const void *const[]){&old, &x});
-    return result;
+    return flushed(rmw, t, result);
 }
 
 /* Performs an atomic by a compare-and-swap loop; returns the old value. cmp NULL: the atomic is unconditional. */

@@ -285,6 +285,8 @@ static void run_program(struct frame *f, struct interp_shared *s, long long numb
     f->returned = false;
     f->site = NULL;
     f->wrapped = f->wrapped_once;
+    if (f->shadows)
+        f->launch->trace->ordered = f->launch->trace->nstores;
     f->race = s->race && race_program(s->race, f) ? s->race : NULL;
     interpreter_block(f, s->code);
 }

@@ -72,9 +72,12 @@ const struct trace_cell *trace_cell_at(const struct float_trace *t, uint64_t at)
     return c && c->at ? c : NULL;
 }
 
-/* Keeps a stored element. If lanes of one store write different bits to the element, the launch is uncertain. */
-static void keep(struct float_trace *t, struct loc loc, uint64_t at, enum dtype dtype, const struct shadow *x,
-                 uint64_t bits)
+/* Keeps element `lane` of a stored tile; ATOMIC_LANE: of an atomic. If another element has stored different bits to the
+ * same address, in this store or in an earlier one after the last barrier, the launch is uncertain: different threads
+ * may store the two, in any order. */
+enum { ATOMIC_LANE = -1 };
+static void keep(struct float_trace *t, struct loc loc, uint64_t at, int32_t lane, enum dtype dtype,
+                 const struct shadow *x, uint64_t bits)
 {
     if (2 * t->ncells >= t->room && !grow(t)) {
         t->no_memory = true;
@@ -82,9 +85,10 @@ static void keep(struct float_trace *t, struct loc loc, uint64_t at, enum dtype 
     }
     struct trace_cell *c = find(t->cells, t->room, at);
     t->ncells += !c->at;
-    if (c->at && c->store == t->nstores && c->bits != bits)
+    bool is_atomic = lane == ATOMIC_LANE || c->lane == ATOMIC_LANE;
+    if (c->at && c->store > t->ordered && c->lane != lane && !is_atomic && c->bits != bits)
         t->is_uncertain = true, t->uncertain_at = loc;
-    *c = (struct trace_cell){at, *x, bits, t->nstores, dtype};
+    *c = (struct trace_cell){at, *x, bits, t->nstores, lane, dtype};
 }
 
 /* -- slots -- */
@@ -190,7 +194,7 @@ void shadow_store(struct frame *f, const struct step *s, const struct interp_acc
         uint64_t bits = 0;
         memcpy(&bits, step_in(f, s, 1) + (uint64_t)k * a->bytes, a->bytes);
         if (trace->kind == TRACE_error)
-            keep(trace, s->op->loc, a->p[k], t, x ? &x[k] : &(struct shadow){0}, bits);
+            keep(trace, s->op->loc, a->p[k], (int32_t)k, t, x ? &x[k] : &(struct shadow){0}, bits);
         else if (x[k].birth)
             store_birth(f, s, t, bits_to_double(t, bits), &x[k], scale);
     }
@@ -221,10 +225,12 @@ void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i
     double err = x[i].err + (before ? before->shadow.err : 0), ulp = ldexp(1, -trace_format(dtype)->bits);
     /* Sums of small integers are exact in any order; other sums may be rounded, at least in another order. */
     bool is_exact = was == floor(was) && value == floor(value) && 4 * ulp * (fabs(was) + fabs(value)) < 1;
+    double flushed =
+        ldexp(1, trace_format(dtype)->least); /* in another order, a small sum may be flushed to zero */
     if (op_int(s->op, ATTR_rmw) == RMW_fadd && !is_exact)
-        err += 8 * ulp * (fabs(was) + fabs(value));
+        err += 8 * ulp * (fabs(was) + fabs(value)) + flushed;
     if (isnan(was) || isnan(value))
         err = INFINITY; /* the result of a maximum with a NaN depends on the order */
     t->nstores++;
-    keep(t, s->op->loc, at, dtype, &(struct shadow){.exact = sum, .err = err}, stored);
+    keep(t, s->op->loc, at, ATOMIC_LANE, dtype, &(struct shadow){.exact = sum, .err = err}, stored);
 }

@@ -523,14 +523,15 @@ struct dot {
     bool has_errors;     /* some element of a factor has an error */
 };
 
-static int dot_bits(const struct dot *d)
+static int dot_bits(enum dtype in, enum dtype out)
 {
     enum { FP8_BITS = 13 };
-    return d->in == DT_f8e4 || d->in == DT_f8e5 ? FP8_BITS : trace_format(d->out)->bits;
+    return in == DT_f8e4 || in == DT_f8e5 ? FP8_BITS : trace_format(out)->bits;
 }
 
-/* By how much the sum of the products of row i of a and column j of b may be off. */
-static double dot_error(const struct dot *d, const double *a, const double *b, int64_t i, int64_t j, double c)
+/* By how much the sum of c and the products of row i of a and column j of b may be off. Notes the terms in `x`. */
+static double dot_error(const struct dot *d, const double *a, const double *b, int64_t i, int64_t j, double c,
+                        struct shadow *x)
 {
     const int *la = d->a.lowest + i * d->k, *lb = d->b.lowest + j * d->k;
     const double *ea = d->a.err + i * d->k, *eb = d->b.err + j * d->k;
@@ -544,6 +545,9 @@ static double dot_error(const struct dot *d, const double *a, const double *b, i
         overflows |= isinf(z) && isfinite(a[l]) && isfinite(b[l]);
         lowest = low < lowest ? low : lowest;
     }
+    int above = finite > 0 && isfinite(finite) ? ilogb(finite) + 1 : 0;
+    x->magnitude = (int8_t)(above > INT8_MAX ? INT8_MAX : above < INT8_MIN ? INT8_MIN : above);
+    x->lowest = (int16_t)lowest;
     for (int64_t l = 0; d->has_errors && l < d->k; l++)
         err += scaled(ea[l], b[l]) + scaled(eb[l], a[l]) + scaled(ea[l], eb[l]);
     for (int64_t l = 0; !d->is_exact_input && l < d->k; l++)
@@ -551,7 +555,7 @@ static double dot_error(const struct dot *d, const double *a, const double *b, i
             cut += fabs(a[l] * b[l]);
     if (overflows || finite > trace_format(d->out)->most / 8)
         return INFINITY; /* of numbers that overflow, tensor cores may make an inf, a NaN or a number */
-    return err + sum_error(d->out, dot_bits(d), d->k + 1, finite, lowest) + ldexp(cut, -9);
+    return err + sum_error(d->out, dot_bits(d->in, d->out), d->k + 1, finite, lowest) + ldexp(cut, -9);
 }
 
 static double dot_exact(const struct dot *d, int64_t i, int64_t j)
@@ -610,7 +614,7 @@ static void dot_group(struct frame *f, const struct step *s, struct dot *d, int6
                                .precision = acc[at].precision,
                                .birth = acc[at].birth};
             if (t->kind == TRACE_error)
-                x.err += dot_error(d, d->a.x + i * d->k, d->b.x + j * d->k, i, j, c);
+                x.err += dot_error(d, d->a.x + i * d->k, d->b.x + j * d->k, i, j, c, &x);
             else
                 x.exact += dot_exact(d, i, j);
             x.birth = x.birth ? x.birth : d->a.birth ? d->a.birth : d->b.birth;
@@ -639,6 +643,26 @@ static void shadow_dot(struct frame *f, const struct step *s)
         interpreter_drop(f);
         interpreter_drop(f);
     }
+}
+
+/* Returns the error of element i of a sum with a dot's result, beyond that of an add: the compiler may make the other
+ * summand the accumulator of the dot, and a tensor core rounds the terms of such a sum together. */
+static double dot_sum_error(const struct frame *f, const struct step *s, int64_t i)
+{
+    double err = 0;
+    for (int k = 0; k < 2; k++) {
+        const struct op *dot = op_opnd(s->op, k)->def;
+        if (!dot || dot->code != OP_dot)
+            continue;
+        const struct shadow x = shadow_of(f, s, k, i);
+        const struct type *a = op_opnd(dot, 0)->type;
+        enum dtype t = step_dtype(&s->op->results[0]);
+        double c = number(op_opnd(s->op, 1 - k), step_in(f, s, 1 - k), i);
+        int lowest = lowest_bit(c) < x.lowest ? lowest_bit(c) : x.lowest;
+        double magnitude = (x.lowest < 4096 ? ldexp(1, x.magnitude) : 0) + (isfinite(c) ? fabs(c) : 0);
+        err += sum_error(t, dot_bits(type_elem(a)->dtype, t), a->shape[a->rank - 1] + 1, magnitude, lowest);
+    }
+    return err;
 }
 
 /* -- a step -- */
@@ -696,6 +720,8 @@ static void shadow_result(struct frame *f, const struct step *s, struct shadow *
         for (int64_t i = 0; i < n; i++) {
             double r = number(&s->op->results[0], step_out(f, s), i);
             out[i] = op_has(s->op, ELEMENTWISE) ? element(f, s, i, r) : (struct shadow){.exact = r};
+            if (s->op->code == OP_add && f->launch->trace->kind == TRACE_error && !f->width)
+                out[i].err += dot_sum_error(f, s, i);
         }
         moves = false;
     }
@@ -707,6 +733,8 @@ void shadow_step(struct frame *f, const struct step *s)
 {
     const struct op *o = s->op;
     enum family family = op_info[o->code].family;
+    if (o->code == OP_barrier)
+        f->launch->trace->ordered = f->launch->trace->nstores;
     if (o->code == OP_reduce || o->code == OP_scan) {
         shadow_reduce(f, s);
         if (shadows_in(f, s->out[0]))

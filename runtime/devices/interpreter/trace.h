@@ -19,6 +19,10 @@ struct shadow {
     double exact, err;
     uint32_t birth;    /* the number of a birth, from 1; 0: none */
     uint8_t precision; /* the least number of significant bits to which the value has been rounded on purpose */
+    /* Of a dot's result, for kind error: the sum of the terms' absolute values is below 2^magnitude, and all terms are
+     * multiples of 2^lowest. */
+    int8_t magnitude;
+    int16_t lowest;
 };
 
 enum trace_kind { TRACE_nan = 1, TRACE_precision, TRACE_error };
@@ -38,6 +42,7 @@ struct trace_cell {
     struct shadow shadow;
     uint64_t bits;
     uint32_t store; /* the number of the execution of a store */
+    int32_t lane;   /* the element of the stored tile; -1: an atomic */
     enum dtype dtype;
 };
 
@@ -50,6 +55,7 @@ struct float_trace {
     struct trace_cell *cells; /* a hash table; only for kind error */
     size_t ncells, room;
     uint32_t nstores; /* the number of stores and atomics executed */
+    uint32_t ordered; /* the value of nstores at the last barrier of the program, or at its start */
     bool refuses_reads; /* a load of what the launch has stored makes the launch uncertain */
     bool no_memory;
     /* A comparison, a conversion to integers, an atomic, or a second store to an element could have another result for
