@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# neso: `make run` builds and runs the fused softmax; `make test` tests. Only gcc (or clang) and make are needed.
+# neso: `make run` builds and runs the fused softmax; `make test` tests. Only gcc (or clang), libc6-dev and make are needed.
 # `make CC=aarch64-linux-gnu-gcc` builds for another machine; the names of the other tools follow from CC.
 # `make V=1` shows the commands.
 BUILD   ?= build
@@ -28,7 +28,8 @@ endif
 FOLDERS  = $(sort $(dir $(wildcard $(foreach r,ir frontend opt codegen runtime,$r/*.[ch] $r/*/*.[ch] $r/*/*/*.[ch]))))
 COMMAND  = $(wildcard runtime/command/*.c runtime/manual/*.c)
 SOURCES  = $(filter-out $(COMMAND),$(sort $(wildcard $(FOLDERS:%=%*.c))))
-TEXTS    = $(patsubst %,$(BUILD)/%.c,frontend/prelude.py frontend/python/library.py runtime/host/modules.py)
+TEXTS    = $(patsubst %,$(BUILD)/%.c,frontend/prelude.py frontend/libdevice.py frontend/python/library.py \
+           runtime/host/modules.py runtime/host/standard.py)
 PAGE     = $(patsubst %,$(BUILD)/runtime/command/%.o,inspect.html inspect.js inspect_text.js inspect_views.js)
 OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o) $(TEXTS:%.c=%.o) $(BUILD)/build_id.o
 LINK     = $(CC) $(SAN) $(LDFLAGS)
@@ -124,6 +125,8 @@ $(BUILD)/neso.c: runtime/amalgamate.awk $(SOURCES) $(TEXTS) $(BUILD)/build_id.c
 	cp runtime/neso.h $(BUILD)
 	awk -f $^ > $@
 
+# An absolute path, since neso.pc has it too: bash expands the tilde of PREFIX=~/.local, zsh and dash pass it on.
+override PREFIX := $(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))
 ROOT = $(DESTDIR)$(PREFIX)
 install: all
 	install -d $(addprefix $(ROOT)/,bin include lib/pkgconfig lib/cmake/neso)

@@ -12,9 +12,9 @@
  *                                    └──────────tensor────► trace/, builtins/ ─► IR
  *
  * The folders in reading order: python/ (tokens, syntax trees, objects and the evaluator of plain Python),
- * trace/ (tracing of kernels into IR), builtins/ (the functions of triton and triton.language), prelude.py
- * (functions of triton.language that are written in Triton's language), library.py (modules of Python's
- * library). */
+ * trace/ (tracing of kernels into IR), builtins/ (the functions of triton and triton.language), prelude.py and
+ * libdevice.py (functions of triton.language and of triton.language.extra.libdevice that are written in Triton's
+ * language), library.py (modules of Python's library). */
 #ifndef NESO_FRONTEND_FRONTEND_H
 #define NESO_FRONTEND_FRONTEND_H
 
@@ -339,10 +339,10 @@ bool builtins_is_class(const struct obj *x);
 /* Is x an instance of such a class? */
 bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct obj *class);
 
-/* -- prelude.py, library.py: functions of triton.language, and modules of Python's library, that are written in
- * Python -- */
-extern const char prelude_py[], library_py[];
-/* A section of prelude.py or library.py: from its heading `# -- NAME` up to the next heading. */
+/* -- prelude.py, libdevice.py, library.py: functions of triton.language and of its libdevice, and modules of Python's
+ * library, that are written in Python -- */
+extern const char prelude_py[], libdevice_py[], library_py[];
+/* A section of one of these texts: from its heading `# -- NAME` up to the next heading. */
 struct section {
     const char *s;
     size_t len;
@@ -354,8 +354,8 @@ bool section_next(const char *text, struct section *at);
 struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name);
 /* Returns the location for a message: `at`, or, if `at` is unknown, the latest statement. */
 struct loc eval_place(const struct eval *e, struct loc at);
-/* Returns the location itself if it is in the user's code; if it is in a section of prelude.py or library.py, returns
- * the location of the user's call that led there. */
+/* Returns the location itself if it is in the user's code; if it is in a section of these texts, returns the location
+ * of the user's call that led there. */
 struct loc eval_outside(const struct eval *e, struct loc at);
 
 #endif

@@ -390,7 +390,7 @@ const struct source *program_find_source(struct eval *e, neso_find *find, void *
 
 /* -- modules.c -- */
 
-extern const char modules_py[]; /* the text of modules.py */
+extern const char modules_py[], standard_py[]; /* the texts of modules.py and standard.py */
 struct obj *modules_import(struct program *p, struct eval *e, const char *name, struct loc at);
 
 /* -- program.c -- */

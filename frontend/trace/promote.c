@@ -88,10 +88,17 @@ static const struct lang_type *common_float_type(struct eval *e, const struct la
     return lang_number(e, d, false);
 }
 
+static bool is_pointer(const struct obj *x)
+{
+    return x->kind == OBJ_tensor && is_ptr_type(scalar_of(x));
+}
+
 static const struct lang_type *bad_operands(struct eval *e, const struct obj *a, const struct obj *b,
                                             struct loc at)
 {
     diag_error(e->diag, trace_loc(e, at), ERR_operands, type_text(e, a), type_text(e, b));
+    if (is_pointer(a) || is_pointer(b))
+        diag_hint(e->diag, ERR_hint_offset);
     return NULL;
 }
 
@@ -277,11 +284,6 @@ static enum opcode opcode_for(enum oper op, const struct lang_type *t, bool is_u
 static bool is_operand(const struct obj *x)
 {
     return is_number(x) || x->kind == OBJ_tensor;
-}
-
-static bool is_pointer(const struct obj *x)
-{
-    return x->kind == OBJ_tensor && is_ptr_type(scalar_of(x));
 }
 
 static struct obj *unexpected(struct eval *e, enum oper op, const struct lang_type *t, struct loc at)

@@ -131,6 +131,12 @@ static bool is_plain_data(const struct obj *x)
     return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;
 }
 
+/* Is x, the value of a global variable, data of any kind, tensors of the host included? */
+static bool is_data(const struct obj *x)
+{
+    return is_plain_data(x) || x->kind == OBJ_instance || x->kind == OBJ_native;
+}
+
 /* May kernels use global variables that are not constexprs? */
 static bool may_use_globals(const struct eval *e, const struct scope *s)
 {
@@ -145,6 +151,8 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
 {
     const char *id = name->name.id;
     struct obj *x = scope_find(s, id);
+    if (x && is_data(x) && !is_local(e, s, id) && map_get_ptr(e->trace->lost, id))
+        x = NULL; /* the kernel's variable hides the file's, though it exists no longer */
     if (x && is_plain_data(x) && !is_local(e, s, id) && !may_use_globals(e, s)) {
         diag_error(e->diag, trace_loc(e, name->loc), ERR_global, id);
         diag_hint(e->diag, ERR_hint_global, id);
@@ -415,7 +423,7 @@ struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args
     return trace_inline(e, &callee->jit->fn, args);
 }
 
-/* -- the prelude (each section is parsed when a kernel first needs it) -- */
+/* -- the prelude: prelude.py and libdevice.py (each section is parsed when a kernel first needs it) -- */
 
 /* Executes a section of the prelude, `len` bytes of text, as the module `name`, outside the kernel being traced. */
 static struct obj *run_section(struct eval *e, const char *text, size_t len, const char *name)
@@ -441,19 +449,21 @@ static bool section_has(const struct section *at, const char *words)
 /* Returns the module of the section that defines a function or class. */
 static struct obj *section_of(struct eval *e, const char *name)
 {
+    static const char *const texts[] = {prelude_py, libdevice_py};
     struct text def, class, module;
     text_init(&def, e->arena);
     text_init(&class, e->arena);
     text_init(&module, e->arena);
     text_printf(&def, "\ndef %s(", name);
     text_printf(&class, "\nclass %s:", name);
-    for (struct section at = {0}; section_next(prelude_py, &at);) {
-        if (!section_has(&at, def.s) && !section_has(&at, class.s))
-            continue;
-        text_printf(&module, "neso.prelude.%d", (int)(at.s - prelude_py));
-        void **found = map_get(&e->modules, module.s, module.len);
-        return found ? *found : run_section(e, at.s, at.len, intern_str(e->strings, module.s));
-    }
+    for (int i = 0; i < (int)(sizeof texts / sizeof *texts); i++)
+        for (struct section at = {0}; section_next(texts[i], &at);) {
+            if (!section_has(&at, def.s) && !section_has(&at, class.s))
+                continue;
+            text_printf(&module, "neso.prelude.%d.%d", i, (int)(at.s - texts[i]));
+            void **found = map_get(&e->modules, module.s, module.len);
+            return found ? *found : run_section(e, at.s, at.len, intern_str(e->strings, module.s));
+        }
     diag_bug(e->diag, (struct loc){0}, "no %s in the prelude", name);
 }
 

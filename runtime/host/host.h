@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* host.h: the modules (torch, triton.testing), tensors and launches that the runtime provides to host programs.
  * The files of runtime/host: program.c (runs a program), host.c (gives it modules and tensors), torch*.c and tensor*.c
- * (torch), testing.c and bench.c (timing), tune.c (autotuning), properties.c, modules.c with modules.py. */
+ * (torch), testing.c and bench.c (timing), tune.c (autotuning), properties.c, modules.c with modules.py and
+ * standard.py. */
 #ifndef NESO_RUNTIME_HOST_H
 #define NESO_RUNTIME_HOST_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* modules.c: imports modules of third parties for host programs. modules.py has those that are written in
- * Python; for others, the error suggests a workaround. */
+/* modules.c: imports modules for host programs. modules.py (third parties) and standard.py (Python's library) have those
+ * that are written in Python; for others, the error suggests a workaround. */
 #include "frontend/python/python.h"
 #include "runtime/host/host.h"
 #include "runtime/runtime.h"
@@ -34,6 +34,8 @@ struct obj *modules_import(struct program *p, struct eval *e, const char *name, 
     if (is_beside(p, name))
         return NULL;
     struct obj *written = eval_section(e, modules_py, name, name);
+    if (!written)
+        written = eval_section(e, standard_py, name, name);
     if (written)
         return written;
     for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)

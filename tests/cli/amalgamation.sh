@@ -89,4 +89,6 @@ strict="-Wall -Wextra -Werror -pedantic"
 [ -x usr/bin/neso ] && [ -f usr/include/neso.h ] || say "install leaves: $(find usr)"
 inner=$(nm -g --defined-only usr/lib/libneso.a | awk 'NF == 3 { print $3 }' | grep -v '^neso_')
 [ -z "$inner" ] || say "the archive's inner names are seen: $inner"
+HOME=$PWD make -s -C "$NESO_ROOT" install 'PREFIX=~/local' || say "make install into a folder with a tilde, which only bash expands"
+grep -qx "prefix=$PWD/local" local/lib/pkgconfig/neso.pc || say "the tilde in neso.pc: $(head -n 1 local/lib/pkgconfig/neso.pc)"
 exit $fail

@@ -20,7 +20,7 @@ complain "headers that include each other in a circle:" "$(
 complain "the command knows more than neso.h:" "$(from runtime/command | grep -vE '"runtime/(neso|command/[a-z_]*)\.h"|"neso\.h"')"
 complain "the library prints, exits or reads the environment:" "$(
     grep -rnE --include='*.c' '(^|[^>[:alnum:]_])(printf|puts|putchar|exit|abort|getenv|fopen)\(' ir frontend opt codegen)"
-complain "files over 1,000 lines:" "$(find ir frontend opt codegen runtime -name '*.[ch]' -exec wc -l {} + | awk '$2 != "total" && $1 > 1000')"
+complain "files over 1,000 lines:" "$(find ir frontend opt codegen runtime '(' -name '*.[ch]' -o -name '*.py' ')' -exec wc -l {} + | awk '$2 != "total" && $1 > 1000')"
 complain "exports besides neso_*:" "$(nm -D --defined-only "$NESO_BUILD/libneso.so" | awk '{ print $3 }' | grep -v '^neso_' |
     grep -vE '^(_init|_fini|__asan|__odr_asan|__ubsan|__sanitizer|_edata|_end|__bss_start)')"
 complain "dependencies besides the C library:" "$(ldd "$NESO_BUILD/libneso.so" |
