@@ -472,6 +472,10 @@ static void compile(struct call *c, void **slot)
     int nerrors = e->diag->nerrors;
     kernel_build(k);
     if (e->diag->nerrors > nerrors) {
+        struct text with;
+        text_init(&with, e->arena);
+        spec_print(k, &with);
+        diag_note(e->diag, eval_place(e, c->loc), ERR_launched_with, with.s);
         *slot = NULL;
         kernel_drop(k);
         if (p->options.compile_only && !e->handler->outer) /* no handler catches the error: go on */

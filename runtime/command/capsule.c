@@ -26,11 +26,23 @@ bool keeper_open(struct keeper *k, bool *is_on)
     return false;
 }
 
+/* Adds a kernel's name to k->kernels, unless it is among them or there is no room. */
+static void add_name(struct keeper *k, const char *kernel)
+{
+    size_t n = strlen(kernel), used = strlen(k->kernels);
+    for (const char *s = k->kernels; *s; s += strcspn(s, " "), s += *s == ' ')
+        if (strncmp(s, kernel, n) == 0 && (s[n] == ',' || !s[n]))
+            return;
+    if (used + n + 3 < sizeof k->kernels)
+        snprintf(k->kernels + used, sizeof k->kernels - used, "%s%s", used ? ", " : "", kernel);
+}
+
 int keeper_wants(struct keeper *k, const char *kernel)
 {
     const char *name = k->given ? k->given->options[OPTION_kernel] : NULL;
     if (!k->given)
         return 1;
+    add_name(k, kernel);
     k->is_chosen = (!name || strcmp(name, kernel) == 0) && ++k->launches == k->chosen;
     bool is_explicit = name || k->given->options[OPTION_nth_launch];
     return k->is_chosen ? 2 : is_explicit ? 0 : 1;
@@ -111,6 +123,19 @@ void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, s
         fprintf(stderr, "neso: capsule: this is the last one: a run keeps %d\n", KEPT_MOST);
 }
 
+static void tell_none(const struct keeper *k)
+{
+    const char *name = k->given->options[OPTION_kernel];
+    if (!*k->kernels)
+        complain(
+            "capsule: the program launches no kernel that can be kept (kernels that call the host cannot)");
+    else if (name && k->launches == 0)
+        complain("capsule: the program launches no kernel '%s': it launches %s", name, k->kernels);
+    else
+        complain("capsule: --launch %d: the program makes %d launch%s%s%s", k->chosen, k->launches,
+                 k->launches == 1 ? "" : "es", name ? " of " : "", name ? name : "");
+}
+
 int capsule_command(const struct given *g)
 {
     struct keeper k = {.given = g, .folder = "."};
@@ -129,11 +154,8 @@ int capsule_command(const struct given *g)
             tell(&k, &(neso_capsule){.kernel = k.held_kernel, .seen = NESO_SEEN_RESULT});
         return good ? GOOD : BAD;
     }
-    if (!k.nseen)
-        complain("capsule: of the launches%s%s, %d can be kept (kernels that call the host cannot), and "
-                 "number %d is to be kept",
-                 g->options[OPTION_kernel] ? " of " : "",
-                 g->options[OPTION_kernel] ? g->options[OPTION_kernel] : "", k.launches, k.chosen);
+    if (!k.nseen && (result == GOOD || *k.kernels)) /* else the program's own error says why */
+        tell_none(&k);
     return result ? result : FAILED;
 }
 

@@ -57,7 +57,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(commit,        0,    "commit",        "NAME",    BENCH,         "with --history: the commit's name; by default GITHUB_SHA, or else git's HEAD") \
     X(annotate,      0,    "annotate",      NULL,      BENCH,         "print warnings that GitHub shows beside the source; the default if GITHUB_ACTIONS=true") \
     X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS | INSPECT | DIFF, "one entry for each parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
-    X(launch,        0,    "launch",        "N",       COMPILE | INSPECT | DIFF, "without --signature: compile the kernel as the Nth of the program's different launches does") \
+    X(launch,        0,    "launch",        "N",       COMPILE | VARIANTS | INSPECT | DIFF, "without --signature: compile the kernel as the Nth of the program's different launches does") \
     X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS | INSPECT | DIFF, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS | INSPECT | DIFF, "depth of software pipelines; 3 is the default") \
     X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "maximum of registers of a thread") \
@@ -93,6 +93,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(color,         0,    "color",         "WHEN",    RUN | CAPSULE | REPLAY | COMPILE | VARIANTS | INSPECT | DIFF | BENCH | CHECK | BUNDLE, "colours in messages: always, never, or auto (the default): on a terminal, if NO_COLOR is not set") \
     X(no_cache,      0,    "no-cache",      NULL,      RUN | CAPSULE | COMPILE | BENCH, "neither read nor write the cache") \
     X(variants,      0,    "variants",      NULL,      COMPILE | BUNDLE, "--emit c, and bundle: all specializations that launches can make; see `neso variants`") \
+    X(stdio,         0,    "stdio",         NULL,      LSP,           "for clients that pass it: the server uses standard input and output with or without it") \
     X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile the specializations into the cache, and assemble them if there is a GPU") \
     X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE | DIFF | BENCH, "run: name the device, and each kernel that is compiled or loaded; compile: comments in the PTX; diff: PTX line by line") \
     X(as_page,       0,    "markdown",      NULL,      HELP,          "as a page of the manual: language, limits, commands or a topic") \
@@ -149,6 +150,9 @@ void print_insns(FILE *to);
 
 /* -- main.c -- */
 
+/* Returns the option of a command that `arg` names, and sets *value to the text behind `=` (NULL: there is none).
+ * OPTIONS_END: the command has no such option. */
+enum option find_option(const struct command_row *c, const char *arg, const char **value);
 /* Prints a line on standard error; returns BAD. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
@@ -194,6 +198,10 @@ void progress_clear(struct progress *p);
 
 /* -- compile.c -- */
 int compile_command(const struct given *g);
+
+/* Compiles an empty kernel with --skip and --param. Returns false after a message if they name what does not exist: a
+ * launch would say so only where it compiles for a GPU. */
+bool check_passes(const struct given *g);
 
 /* Reads the options of a compilation; returns false after a message if they are wrong. */
 bool read_options(const struct given *g, neso_compile_options *o);
@@ -318,6 +326,7 @@ struct keeper {
     int launches, chosen; /* of `neso capsule`: launches that the options name, and the number of the one to keep */
     bool is_chosen;       /* the running launch is that one */
     int nkept, nseen;     /* written files, and capsules given */
+    char kernels[1000];   /* of `neso capsule`: the names of launched kernels, each once, with ', ' between */
     char *held;           /* the capsule of a launch that did not fail */
     size_t held_bytes;
     char held_kernel[200];

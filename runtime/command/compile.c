@@ -126,6 +126,29 @@ bool read_options(const struct given *g, neso_compile_options *o)
            number(g, OPTION_maxnreg, &o->max_registers);
 }
 
+bool check_passes(const struct given *g)
+{
+    static const char text[] = "import triton\n@triton.jit\ndef k():\n    pass\n";
+    neso_compile_options o = {
+        .size = sizeof o, .skip = g->options[OPTION_skip], .params = g->options[OPTION_param]};
+    neso_context *ctx;
+    neso_module *module;
+    neso_kernel *kernel;
+    if (!o.skip && !o.params)
+        return true;
+    if (neso_context_create(NULL, &ctx) != NESO_OK)
+        return complain("out of memory") == GOOD;
+    neso_status status = neso_module_from_source(ctx, "neso", text, sizeof text - 1, &module);
+    if (status == NESO_OK)
+        status = neso_kernel_compile(module, NULL, &o, &kernel);
+    if (status != NESO_OK)
+        report(g, ctx, status);
+    neso_kernel_release(status == NESO_OK ? kernel : NULL);
+    neso_module_release(module);
+    neso_context_release(ctx);
+    return status == NESO_OK;
+}
+
 static void print_times(neso_kernel *kernel)
 {
     neso_resources r = {.size = sizeof r};

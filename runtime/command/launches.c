@@ -174,6 +174,14 @@ static int choose(const struct given *g, const char *path, const struct launches
     return GOOD;
 }
 
+static bool launches_any(const struct launches *l, const char *kernel)
+{
+    for (int i = 0; i < l->n; i++)
+        if (!kernel || strcmp(l->at[i].kernel, kernel) == 0)
+            return true;
+    return false;
+}
+
 int launches_choose(const struct given *g, const char *path, const char *text, size_t length,
                     struct launches *l, const char **kernel, neso_compile_options *options)
 {
@@ -181,8 +189,14 @@ int launches_choose(const struct given *g, const char *path, const char *text, s
     neso_context *ctx;
     if (options->signature || n < 3 || strcmp(path + n - 3, ".py") != 0)
         return GOOD;
-    launches_find(g, path, text, length, &ctx, l);
-    int result = choose(g, path, l, kernel, options);
+    if (!check_passes(g))
+        return BAD;
+    neso_status status = launches_find(g, path, text, length, &ctx, l);
+    int result = BAD;
+    if (ctx && status != NESO_OK && !launches_any(l, *kernel))
+        report(g, ctx, status); /* the program ended before it launched the kernel */
+    else
+        result = choose(g, path, l, kernel, options);
     if (ctx)
         neso_context_release(ctx);
     return result;

@@ -20,8 +20,9 @@ const struct option_row option_rows[] = {
 };
 
 const struct command_row command_rows[] = {
-    {RUN, "run", "PROGRAM.py [ARG...]", 1, -1, run_command,
-     "run a whole program: host code, and kernels on a device"},
+    {RUN, "run", "[OPTION...] PROGRAM.py [ARG...]", 1, -1, run_command,
+     "run a whole program: host code, and kernels on a device; what stands behind PROGRAM.py is the "
+     "program's"},
     {COMPILE, "compile", "FILE.py[::KERNEL] | FILE.ir[::KERNEL] | BUNDLE.neso[::KERNEL]", 1, 1,
      compile_command,
      "compile one kernel, and print a stage of it; without --signature as the file launches it"},
@@ -32,10 +33,12 @@ const struct command_row command_rows[] = {
      "serve an editor over standard input and output: errors, types and layouts of tiles, names of the "
      "language"},
     {VARIANTS, "variants", "FILE.py[::KERNEL]", 1, 1, variants_command,
-     "list the specializations that launches can make of a signature"},
+     "list the specializations that launches can make of a signature; without --signature of the types with "
+     "which the "
+     "file launches the kernel"},
     {BUNDLE, "bundle", "RECORD...", 1, 1000, bundle_command,
      "compile what `neso run --record` wrote into one file, with which programs compile nothing"},
-    {CAPSULE, "capsule", "PROGRAM.py [ARG...]", 1, -1, capsule_command,
+    {CAPSULE, "capsule", "[OPTION...] PROGRAM.py [ARG...]", 1, -1, capsule_command,
      "run a program, and write one launch into a file: kernel, arguments, memory, and what it did"},
     {REPLAY, "replay", "FILE.capsule", 1, 1, replay_command,
      "launch a capsule's kernel again on any device, and compare; --reduce makes the capsule small"},
@@ -135,9 +138,7 @@ static int unknown_option(const struct command_row *c, const char *word, size_t 
     return complain("see `neso help %s`", c->word);
 }
 
-/* Returns the option that `arg` names, and sets *value to the text behind `=` (NULL: there is none). OPTIONS_END: the
- * command has no such option. */
-static enum option find_option(const struct command_row *c, const char *arg, const char **value)
+enum option find_option(const struct command_row *c, const char *arg, const char **value)
 {
     const char *word = arg + 2, *equals = strchr(arg, '=');
     size_t n = equals ? (size_t)(equals - word) : strlen(word);

@@ -227,6 +227,58 @@ static bool open_digests(struct session *s)
     return s->digests || complain("cannot write %s", path) == GOOD;
 }
 
+static bool reads_arguments(const char *text)
+{
+    return strstr(text, "argv") || strstr(text, "argparse");
+}
+
+/* Says which options of neso stand behind a program that reads no arguments: they have no effect there. */
+static void note_late_options(const struct session *s, const char *text)
+{
+    const struct given *g = s->given;
+    const struct command_row *c = find_command(s->keeper && s->keeper->given ? "capsule" : "run");
+    bool reads = reads_arguments(text);
+    for (int i = 0; i < s->beside.nfiles; i++)
+        reads = reads || reads_arguments(s->beside.files[i]);
+    for (int i = 1; i < g->argc && !reads; i++) {
+        const char *value;
+        if (g->argv[i][0] != '-' || find_option(c, g->argv[i], &value) == OPTIONS_END)
+            continue;
+        fflush(stdout);
+        complain("note: '%s' behind %s had no effect: it is an argument of the program, which reads none; an "
+                 "option of neso stands before: neso %s %s ... %s",
+                 g->argv[i], g->argv[0], c->word, g->argv[i], g->argv[0]);
+    }
+}
+
+/* Returns false after a message if --break names a line of the program at which nothing can stop: behind its end, or
+ * blank, or a comment. */
+static bool check_break(const struct given *g, const char *path, const char *text)
+{
+    const char *place = g->options[OPTION_break], *colon = place ? strrchr(place, ':') : NULL;
+    size_t n = colon ? (size_t)(colon - place) : 0, whole = strlen(path);
+    long line = colon ? strtol(colon + 1, NULL, 10) : 0, lines = 1;
+    if (line < 1 || !n || n > whole || memcmp(path + whole - n, place, n) != 0)
+        return true;
+    for (; lines < line && strchr(text, '\n'); lines++)
+        text = strchr(text, '\n') + 1;
+    text += strspn(text, " \t\r");
+    if (lines < line)
+        return complain("--break %s: %s has %ld lines", place, path, lines - !*text) == GOOD;
+    if (!*text || *text == '\n' || *text == '#')
+        return complain("--break %s: line %ld has no statement", place, line) == GOOD;
+    return true;
+}
+
+/* Returns the option that needs the interpreter; NULL: there is none. */
+static const char *interpreter_option(const struct given *g)
+{
+    return g->options[OPTION_trace]      ? "--trace"
+           : g->options[OPTION_break_on] ? "--break-on"
+           : g->options[OPTION_break]    ? "--break"
+                                         : NULL;
+}
+
 static int run_program(struct session *s, const char *path, const char *text, size_t length)
 {
     const struct given *g = s->given;
@@ -259,8 +311,13 @@ static int run_program(struct session *s, const char *path, const char *text, si
     neso_status status = neso_context_use_device(s->ctx, choose_device(g), NULL);
     if (status != NESO_OK)
         return report(g, s->ctx, status);
-    if (o.trace && strcmp(neso_context_device(s->ctx), "interpreter") != 0)
-        return complain("--trace needs --device interpreter");
+    if (!check_break(g, path, text))
+        return BAD;
+    const char *needing = interpreter_option(g);
+    if (needing && strcmp(neso_context_device(s->ctx), "interpreter") != 0)
+        return complain("%s needs --device interpreter: no other device stops in kernels or traces them, and "
+                        "this run has --device %s",
+                        needing, g->options[OPTION_device]);
     if (g->options[OPTION_counts] && (status = neso_counts_start(s->ctx, sample)) != NESO_OK)
         return report(g, s->ctx, status);
     if (g->options[OPTION_verbose])
@@ -270,6 +327,7 @@ static int run_program(struct session *s, const char *path, const char *text, si
     if (s->digests)
         fclose(s->digests);
     int result = report(g, s->ctx, status);
+    note_late_options(s, text);
     if (status == NESO_OUT_OF_MEMORY)
         result = FAILED; /* the program reached a limit, which is not bad input */
     int counted = g->options[OPTION_counts] ? counts_report(g, s->ctx) : GOOD;
@@ -339,7 +397,7 @@ int run_with(const struct given *g, struct keeper *keeper)
     const char *path = g->argv[0];
     size_t length = 0, memory;
     int64_t time_ms;
-    if (!read_size(g, &memory) || !read_time(g, &time_ms) || keep_folders(g) != GOOD)
+    if (!read_size(g, &memory) || !read_time(g, &time_ms) || !check_passes(g) || keep_folders(g) != GOOD)
         return BAD;
     char *text = read_file(path, &length);
     if (!text)

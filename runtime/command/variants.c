@@ -64,9 +64,37 @@ static int list(struct variants *v)
     return result;
 }
 
+/* Removes the promises from a signature that a launch has made: "*fp32:16, i32:1, 64" becomes "*fp32, i32, 64". */
+static void remove_promises(char *signature)
+{
+    char *to = signature;
+    bool quoted = false; /* in a string constant */
+    for (const char *s = signature; *s;) {
+        size_t n = *s == ':' && !quoted ? strspn(s + 1, "0123456789") : 0;
+        quoted ^= *s == '\'';
+        if (n)
+            s += n + 1;
+        else
+            *to++ = *s++;
+    }
+    *to = '\0';
+}
+
+/* Reads the signature from the file's launches, if none is given. Returns an exit status. */
+static int choose_signature(struct variants *v, const char *path, const char *text, size_t length,
+                            struct launches *l)
+{
+    int result = launches_choose(v->given, path, text, length, l, &v->kernel, &v->options);
+    for (int i = 0; i < l->n; i++)
+        if (l->at[i].signature && l->at[i].signature == v->options.signature)
+            remove_promises(l->at[i].signature);
+    return result;
+}
+
 int variants_command(const struct given *g)
 {
     struct variants v = {.given = g};
+    struct launches launches = {.n = 0};
     char *path = g->argv[0], *colons = strstr(path, "::"), folder[4096];
     size_t length = 0;
     if (!read_options(g, &v.options))
@@ -80,7 +108,9 @@ int variants_command(const struct given *g)
     char *text = read_file(path, &length);
     if (!text)
         return complain("cannot read %s: %s", path, strerror(errno));
-    int result = context_open(g, 0, 0, &v.ctx) ? GOOD : BAD;
+    int result = choose_signature(&v, path, text, length, &launches);
+    if (result == GOOD && !context_open(g, 0, 0, &v.ctx))
+        result = BAD;
     if (result == GOOD) {
         if (g->options[OPTION_precompile])
             neso_context_use_device(v.ctx, "cuda", NULL);
@@ -94,6 +124,7 @@ int variants_command(const struct given *g)
         neso_module_release(v.module);
         neso_context_release(v.ctx);
     }
+    launches_free(&launches);
     free(text);
     return result;
 }

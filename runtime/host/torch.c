@@ -8,6 +8,7 @@
 #include "runtime/host/torch.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* -- objects -- */
@@ -43,7 +44,12 @@ void torch_fail(struct eval *e, struct loc at)
     torch_spend(e, 0, at);
     if (host_pool(e)->failed)
         host_raise_fault(e, at);
-    eval_raise(e, at, "RuntimeError", ERR_torch_memory);
+    char limit[80] = "";
+    const struct program *p = e->host->ctx;
+    if (host_pool(e)->budget->is_full && p->context->whole_limit)
+        snprintf(limit, sizeof limit, ": the program's memory limit is %.1f MiB",
+                 (double)p->context->whole_limit / (1 << 20));
+    eval_raise(e, at, "RuntimeError", ERR_torch_memory, limit);
 }
 
 struct tensor torch_make(struct eval *e, enum torch_dtype dtype, int rank, const int64_t *shape,

@@ -202,8 +202,8 @@ grep -q 'program (0, 1, 0)' shown || say "breakpoint(): $(cat shown)"
 prompt 'c\nw\nc\n' --device interpreter stops.py
 grep -q '  in breakpoint_if' shown || say "where in a function of the host: $(cat shown)"
 
-prompt 'c\nc\n' --break stops.py:9999 stops.py
-grep -q 'no kernel reached the breakpoint stops.py:9999' err || say "a breakpoint that is not reached: $(cat err)"
+prompt 'c\nc\n' --break stops.py:12 stops.py
+grep -q 'no kernel reached the breakpoint stops.py:12' err || say "a breakpoint that is not reached: $(cat err)"
 for wrong in stops.py stops.py:x stops.py:3@ stops.py:3@1,2,3,4 :3; do
     prompt '' --break "$wrong" stops.py
     [ $status = 2 ] || say "--break $wrong: exit $status"
@@ -254,4 +254,15 @@ printf 'import os\nimport torch\nprint(os.environ.get("TRITON_INTERPRET"), os.ge
 sed '2d; $ a os.environ["TRITON_INTERPRET"] = "1"' chooses.py | sed 's/print(.*/pass/' >late.py
 NESO_DEVICE=emulator "$NESO" run late.py >out 2>err; [ $? = 1 ] || say "TRITON_INTERPRET=1 after a launch"
 grep -q interpret-late err || say "TRITON_INTERPRET=1 after a launch: $(cat err)"
+# Where nothing can stop, no program runs.
+refused() { # TEXT ARGUMENTS...
+    local text=$1
+    shift
+    "$NESO" run "$@" >out 2>err </dev/null; [ $? = 2 ] || say "$*: exit status"
+    [ ! -s out ] && grep -qF -- "$text" err || say "$*: $(cat out err)"
+}
+refused "--break stops.py:99: stops.py has $(wc -l <stops.py) lines" --break stops.py:99 stops.py
+refused "--break stops.py:5: line 5 has no statement" --break stops.py:5 stops.py
+refused "--break needs --device interpreter" --break stops.py:16 --device emulator stops.py
+refused "--break-on needs --device interpreter" --break-on nan --device emulator stops.py
 exit $fail

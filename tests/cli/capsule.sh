@@ -93,7 +93,8 @@ for device in emulator interpreter; do
     mv elsewhere program
 done
 expect 1 'does not fail on the emulator' replay --device emulator --reduce second.capsule -o small.capsule
-expect 1 'of scale, 2 can be kept .* and number 3 is to be kept' capsule --device interpreter --kernel scale --launch 3 -o third.capsule program/rows.py 9
+expect 1 'capsule: --launch 3: the program makes 2 launches of scale' capsule --device interpreter --kernel scale --launch 3 -o third.capsule program/rows.py 9
+expect 1 "capsule: the program launches no kernel 'nope': it launches .*scale" capsule --device interpreter --kernel nope program/rows.py 9
 grep -q '^tl.store(X' <(tr -d ' ' <second.capsule) || say "the source of scale is not in its capsule"
 ! grep -qa 'fused\|randn\|autotune' second.capsule || say "the capsule of scale has more than scale"
 

@@ -19,7 +19,7 @@ case_() {
 compile() { case_ "$1" compile k.py --signature "$2"; }                           # NAME SIGNATURE, k.py being there
 write() { { echo "$head"; sed 's/^/    /'; } >k.py; }                              # <<BODY
 body() { write; compile "$@"; }                                                  # NAME SIGNATURE <<BODY
-host() { cat >k.py; case_ "$1" run --device interpreter k.py; }                    # NAME <<PROGRAM
+host() { cat >k.py; case_ "$1" run --device interpreter --memory-limit 1G k.py; }                    # NAME <<PROGRAM
 ir() { cat >k.ir; case_ "$1" compile k.ir "${@:2}"; }                              # NAME [OPTION...] <<IR
 many() { awk -v s="$1" -v n="$2" 'BEGIN { for (i = 0; i < n; i++) printf "%s", s }'; } # TEXT TIMES
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}allocator_may_return_null=1

@@ -35,6 +35,31 @@ expect() { # WHAT FOUND EXPECTED
 }
 expect "a program" "$(python3 -m neso --device emulator program.py a -m b 2>&1)" "['a', '-m', 'b'] True __main__ emulator"
 expect "a module" "$(python3 -m neso run --device=interpreter -m program x 2>&1)" "['x'] True __main__ interpreter"
+cat >values.py <<'END'
+import neso
+
+text = """
+import triton
+import triton.language as tl
+@triton.jit
+def put(X, n, factor):
+    tl.store(X, n * factor)
+"""
+context = neso.Context("emulator")
+put = context.source("put.py", text).kernel("put", "*fp32, i32, fp32")
+x = context.allocate(4)
+put[2](x, 3, 0.5)
+for grid, values in ((1, (x, 3)), ((1,), (x, 3, 0.5, 1)), ((1,), (x, 2.5, 0.5)), ((1,), ("x", 3, 0.5)), ((1,), (x, 3, None))):
+    try:
+        put[grid](*values)
+    except TypeError as e:
+        print(e)
+END
+expect "values that do not fit" "$(python3 values.py 2>&1)" "the kernel takes 3 values (X, n, factor), and got 2
+the kernel takes 3 values (X, n, factor), and got 4
+n: expected a number of type i32, found 2.5 of type float
+X: expected the address of its memory, found 'x' of type str
+factor: expected a number of type fp32, found None of type NoneType"
 cat >parent.py <<'END'
 import subprocess
 import sys

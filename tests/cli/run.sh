@@ -42,4 +42,11 @@ printf 'print("a"\n' >syntax.py
 "$NESO" run --device interpreter syntax.py >out 2>err; [ $? = 2 ] || say "a syntax error: $(cat err)"
 printf 'import sys\nprint(sys.argv)\n' >arguments.py
 [ "$("$NESO" run --device interpreter arguments.py --device x)" = "['arguments.py', '--device', 'x']" ] || say "arguments"
+[ "$("$NESO" run --device interpreter arguments.py --device x 2>&1 >/dev/null)" = "" ] || say "a note on a program that reads its arguments"
+"$NESO" run --device interpreter good.py -v --nothing x 2>err >out || say "options behind a program: $(cat err)"
+[ "$(cat err)" = "neso: note: '-v' behind good.py had no effect: it is an argument of the program, which reads none; an option of neso stands before: neso run -v ... good.py" ] || say "options behind a program: $(cat err)"
+"$NESO" run --device interpreter --skip vectorise good.py 2>err; [ $? = 2 ] || say "--skip of no pass: exit status"
+grep -q "there is no pass 'vectorise'" err || say "--skip of no pass: $(cat err)"
+"$NESO" run --device interpreter --param foo=3 good.py 2>err; [ $? = 2 ] || say "--param of no parameter: exit status"
+grep -q "there is no parameter 'foo'" err || say "--param of no parameter: $(cat err)"
 exit $fail

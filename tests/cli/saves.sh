@@ -75,7 +75,7 @@ limited() { # SECONDS_MOST STATUS TEXT OPTION...: of a program that ends only so
 }
 printf 'import torch\nx = []\nwhile True:\n    x.append(torch.ones(1000))\n' >endless.py
 limited 60 1 'endless.py:[34]:[0-9]*: error: this takes longer than its time limit of 250 ms \[time-limit\]' --time-limit 0.25
-limited 60 1 'endless.py:4:14: error: RuntimeError: no memory for this tensor \[torch-memory\]' --memory-limit 64M
+limited 60 1 'endless.py:4:14: error: RuntimeError: no memory for this tensor: the program.s memory limit is 64.0 MiB \[torch-memory\]' --memory-limit 64M
 limited 60 1 'memory' --memory-limit 3000K --time-limit 1000
 for o in "--time-limit 0" "--time-limit x" "--time-limit -1" "--time-limit nan" "--memory-limit 64Q" "--memory-limit -1" "--memory-limit M" "--memory-limit 1MM"; do
     # shellcheck disable=SC2086

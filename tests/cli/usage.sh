@@ -64,6 +64,31 @@ expect 2 '--time takes no argument' compile k.py::add --time=1
 expect 2 'usage: neso compile' compile
 expect 2 "unexpected 'two.py'" compile k.py two.py
 expect 2 'usage: neso run' run
+# The error of the program that should launch the kernel, or of the option.
+printf 'import torch\nfrom k import copy\nx = torch.ones(4)\ncopy[(1,)](x, y, BLOCK=4)\n' >fails.py
+cat >launches.py <<'PY'
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def twice(X, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(X + i, tl.load(X + i, mask=i < n) * tow, mask=i < n)
+
+twice[(1,)](torch.ones(32), 32, BLOCK=32)
+PY
+sed 's/tow/2/' launches.py >works.py
+for command in compile inspect variants; do
+    expect 2 "launches.py:8:50: error: name 'tow' is not defined" $command launches.py
+    expect 2 "fails.py:4:15: error: NameError: name 'y' is not defined" $command fails.py
+done
+expect 2 "there is no pass 'vectorise'" compile works.py --skip vectorise
+expect 2 "there is no parameter 'foo'" diff works.py --to-param foo=1
+expect 0 '*fp32, i32:16, 32' variants works.py
+expect 0 '*fp32:16, i32:1, 32' variants works.py
+expect 0 '' lsp --help
+expect 1 '' lsp --stdio
 expect 2 "--num-warps: expected a number from 1 up, found 'x'" compile k.py::add --signature "$add" --num-warps x
 expect 2 "found '-1'" compile k.py::add --signature "$add" --num-warps -1
 expect 2 'num_warps must be a power of two' compile k.py::add --signature "$add" --num-warps 3

@@ -12,3 +12,4 @@ def k(x, y):
 # adding-pointers.py:9:16: error: invalid operands of type pointer<fp32> and pointer<fp32> [operands]
 #     9 |     tl.store(x + y, 1.0)
 #       |                ^
+# hint: the offsets of a pointer are integers; tl.load(pointer) reads the element at its address

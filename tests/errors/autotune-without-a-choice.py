@@ -17,3 +17,4 @@ fill[(1,)](torch.zeros(64, device='cuda'), 5)
 #    10 |     tl.store(x + tl.arange(0, BLOCK), n)
 #       |                  ^~~~~~~~~~~~~~~~~~~
 # hint: round up and mask the rest: tl.arange(0, 32), mask = offsets < n
+# autotune-without-a-choice.py:13:1: note: launched here, with x=*fp32:16, n=i32, BLOCK=24

@@ -79,3 +79,4 @@ kernel[(1,)](torch.zeros(64, device='cuda'), torch.zeros(64, device='cuda', dtyp
 #    26 |         p = tl.make_block_ptr(X, (n, n), (n, 1), (0, 0), (B, 2 * B), (1, 0))
 #       |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # hint: give it the final type before the loop, or cast in the body with `.to(...)`
+# block-pointers.py:29:1: note: launched here, with X=*fp32:16, I=*i32:16, n=i32, B=8

@@ -20,3 +20,4 @@ k[(1,)](torch.zeros(1))
 # launch-in-a-kernel.py:14:5: error: a kernel cannot launch 'fill'; it can call it, as a function [launch-in-kernel]
 #    14 |     fill[(1,)](X, 3)
 #       |     ^~~~~~~~~~~~~~~~
+# launch-in-a-kernel.py:17:1: note: launched here, with X=*fp32:16

@@ -30,3 +30,4 @@ k[(1,)](torch.zeros(1))
 # python-in-a-kernel-for-a-gpu.py:17:5: error: breakpoint() stops kernels on the interpreter only: use --device interpreter [breakpoint-kernel]
 #    17 |     breakpoint()
 #       |     ^~~~~~~~~~~~
+# python-in-a-kernel-for-a-gpu.py:20:1: note: launched here, with x_ptr=*fp32:16

@@ -25,3 +25,4 @@ k[(1,)](torch.zeros(1))
 # result-of-plain-python.py:16:21: error: value of tl.store must be a tensor or a number, found result of a plain Python function (int() or float() makes it a number) [wants-tensor]
 #    16 |     tl.store(x_ptr, double(x))
 #       |                     ^~~~~~~~~
+# result-of-plain-python.py:19:1: note: launched here, with x_ptr=*fp32:16

@@ -73,3 +73,4 @@ kernel[(1,)](torch.zeros(64, device='cuda'), 8, 8)
 # tensor-descriptors.py:24:46: error: a block needs at least one dimension [box-rank]
 #    24 |     d = tl.make_tensor_descriptor(X, [], [], [])
 #       |                                              ^~
+# tensor-descriptors.py:27:1: note: launched here, with X=*fp32:16, n=i32, B=8

@@ -344,11 +344,31 @@ class Kernel:
         self.module.context._check(_lib.neso_kernel_resources(self, ctypes.byref(r)))
         return {name: getattr(r, name) for name, _ in _Resources._fields_[1:]}
 
+    def _refuse(self, args):
+        """Raises a TypeError that says which value does not fit its parameter, or that their number is wrong."""
+        params = [_Param(size=ctypes.sizeof(_Param)) for _ in self.params]
+        for i, p in enumerate(params):
+            _lib.neso_kernel_param(self, i, ctypes.byref(p))
+        names = [p.name.decode() for p in params]
+        if len(args) != len(names):
+            raise TypeError(f"the kernel takes {len(names)} values ({', '.join(names)}), and got {len(args)}")
+        for name, (kind, held, _), x in zip(names, self.params, args):
+            try:
+                held(x)
+            except (TypeError, ValueError):
+                what = "the address of its memory" if kind.startswith("*") else f"a number of type {kind}"
+                raise TypeError(f"{name}: expected {what}, found {x!r} of type {type(x).__name__}") from None
+
     def bind(self, grid, *args, stream=0, call=_lib.neso_launch):
         """Returns a function that launches with these arguments without packing them again."""
-        values = [kind(x) for kind, x in zip(self._types, args, strict=True)]
+        try:
+            values = [kind(x) for kind, x in zip(self._types, args, strict=True)]
+        except (TypeError, ValueError):
+            self._refuse(args)
+            raise
+        grid = (grid,) if isinstance(grid, int) else tuple(grid)
         pointers = (c_void_p * max(1, len(values)))(*[ctypes.addressof(v) for v in values])
-        dims = (c_uint32 * 3)(*(tuple(grid) + (1, 1, 1))[:3])
+        dims = (c_uint32 * 3)(*(grid + (1, 1, 1))[:3])
         error = _Error(size=ctypes.sizeof(_Error))
 
         def launch(keep=values):
