@@ -26,11 +26,11 @@ LD = $(CROSS)ld
 endif
 
 FOLDERS  = $(sort $(dir $(wildcard $(foreach r,ir frontend opt codegen runtime,$r/*.[ch] $r/*/*.[ch] $r/*/*/*.[ch]))))
-COMMAND  = $(wildcard runtime/command/*.c runtime/manual/*.c)
+COMMAND  = $(wildcard runtime/command/*.c runtime/command/*/*.c runtime/manual/*.c)
 SOURCES  = $(filter-out $(COMMAND),$(sort $(wildcard $(FOLDERS:%=%*.c))))
 TEXTS    = $(patsubst %,$(BUILD)/%.c,frontend/prelude.py frontend/libdevice.py frontend/python/library.py \
            runtime/host/modules.py runtime/host/standard.py)
-PAGE     = $(patsubst %,$(BUILD)/runtime/command/%.o,inspect.html inspect.js inspect_text.js inspect_views.js)
+PAGE     = $(patsubst %,$(BUILD)/runtime/command/inspect/%.o,inspect.html inspect.js inspect_text.js inspect_views.js)
 OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o) $(TEXTS:%.c=%.o) $(BUILD)/build_id.o
 LINK     = $(CC) $(SAN) $(LDFLAGS)
 

@@ -6,15 +6,14 @@
  *                 program: a module whose host code runs, with the kernels that it launched
  *
  * A module's memory is one arena; each kernel has two more. Code on a module that may unwind runs inside a
- * call of guard(), to which fatal errors unwind; rebuild.c, which any thread may call, has a setjmp of its own.
+ * call of guard(), to which fatal errors unwind; check/rebuild.c, which any thread may call, has a setjmp of its own.
  *
  * The files of runtime/ in reading order: neso.h (the API), api.c (contexts and modules), signature.c
  * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels
- * compiled earlier), launch.c and launch_plan.c (launches), rebuild.c (variants of a kernel), cross_check.c with
- * check_inputs.c (comparison of the PTX with the traced IR), proofs.c (what is proven of accesses), capsule.h (a
- * launch in a file), specialize.c and compiled_kernel.c (launches of host programs), budget.h (limits), help.c.
- * Folders: devices/ (cuda, interpreter, emulator), host/ (torch, tuning and testing for programs), command/ (the
- * command `neso`), python/ (the binding). */
+ * compiled earlier), launch.c and launch_plan.c (launches), specialize.c and compiled_kernel.c (launches of host
+ * programs), budget.h (limits), help.c. Folders: devices/ (cuda, interpreter, emulator), check/ (comparison of a
+ * kernel's PTX with its traced IR; what is proven of accesses), capsule/ (a launch in a file), host/ (torch, tuning and
+ * testing for programs), command/ (the command `neso`), python/ (the binding). */
 #ifndef NESO_RUNTIME_RUNTIME_H
 #define NESO_RUNTIME_RUNTIME_H
 

@@ -25,15 +25,15 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libneso.a
 	@mkdir -p $(@D)
 	$(CC) -D_DEFAULT_SOURCE $(USERS) $< $(BUILD)/libneso.a $(LDLIBS) -o $@
 
-$(BUILD)/tests/statistics: $(BUILD)/runtime/command/statistics.o
+$(BUILD)/tests/statistics: $(BUILD)/runtime/command/bench/statistics.o
 $(BUILD)/tests/emulator_deletions: LDFLAGS += -Wl,--wrap=emulator_load # it gives the emulator PTX with a line left out
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/inner.a
 	@mkdir -p $(@D)
 	$(LINK) $^ $(LDLIBS) -o $@
 
 # Builds a fuzz target that runs over its corpus. For the fuzzer: `make fuzz-parse && build/fuzz/fuzz_parse tests/fuzz/parse`.
-$(BUILD)/tests/fuzz_baseline $(BUILD)/fuzz_baseline: $(patsubst %,$(BUILD)/runtime/command/%.o,statistics bench_judge bench_pair \
-                              bench_figure bench_report bench_rules bench_set)
+$(BUILD)/tests/fuzz_baseline $(BUILD)/fuzz_baseline: $(patsubst %,$(BUILD)/runtime/command/bench/%.o,statistics judge pair \
+                              figure report rules set)
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/inner.a
 	@mkdir -p $(@D)
 	$(LINK) $^ $(LDLIBS) -o $@

@@ -9,7 +9,7 @@
  * The program runs on the interpreter, which checks every access. So what is not proven is at least checked in this
  * run, unless the run or a launch ends by an error; then it is unknown. An access is proven if it is proven in every
  * launch. */
-#include "runtime/command/inspect.h"
+#include "runtime/command/inspect/inspect.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* command.h: declares what the files of the command `neso` share: its options, one row each, and messages to the user.
  *
- * main.c reads the command line; run.c, compile.c, check.c, lsp.c, variants.c, bundle.c, inspect.c, bench.c, diff.c,
- * completion.c and help.c implement the commands. They use only neso.h and libc, so an embedder can do everything that
- * the command does. */
+ * main.c reads the command line; run.c, compile.c, check.c, lsp.c, completion.c, help.c and four folders implement the
+ * commands: inspect/ (also diff), bench/, embed/ (C of a kernel, bundle, variants), capsule/ (also replay). They use
+ * only neso.h and libc, so an embedder can do everything that the command does. */
 #ifndef NESO_RUNTIME_COMMAND_H
 #define NESO_RUNTIME_COMMAND_H
 
@@ -70,7 +70,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(html,          0,    "html",          "FILE",    INSPECT | DIFF, "write a page that shows everything in one file; for diff, both builds side by side") \
     X(serve,         0,    "serve",         "[=PORT]", INSPECT,       "serve the page on this machine: it follows the file, and changes source, options and target; prints its address") \
     X(ncu,           0,    "ncu",           "FILE",    INSPECT,       "show what ncu measured for the kernel; FILE has the output of `ncu --csv` with --page source, details or raw, or several of these") \
-    X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "write everything as JSON; inspect.schema.json and diff.schema.json, in runtime/command, describe it") \
+    X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "write everything as JSON; inspect.schema.json and diff.schema.json, in runtime/command/inspect, describe it") \
     X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "the signature of the second build, if it differs") \
     X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "the same option for the second build") \
     X(to_num_stages, 0,    "to-num-stages", "N",       DIFF,          "the same option for the second build") \
@@ -257,7 +257,7 @@ void print_man(void);
 /* -- completion.c -- */
 int completion_command(const struct given *g);
 
-/* -- bench_rules.c -- */
+/* -- rules.c -- */
 /* Prints the rules by which `neso bench` judges costs. */
 void bench_rules_print(void);
 

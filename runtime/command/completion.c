@@ -6,7 +6,7 @@
  *     zsh     neso completion zsh >"${fpath[1]}/_neso"
  *     fish    neso completion fish >~/.config/fish/completions/neso.fish
  */
-#include "runtime/command/inspect.h"
+#include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
 #include <string.h>

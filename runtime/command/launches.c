@@ -6,7 +6,7 @@
  *     neso compile matmul.py
  *     neso compile matmul.py::matmul --signature "*fp16:16, ..., 128, 128, 64" --num-warps 8      the same
  */
-#include "runtime/command/inspect.h"
+#include "runtime/command/inspect/inspect.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  *
  * Types come from the IR of the file's kernels, compiled with the types of their launches; a kernel that the file does
  * not launch is compiled with guessed types (check.c). Kernels are compiled at the first hover after a change. */
-#include "runtime/command/inspect.h"
+#include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* run.c: `neso run`: runs a whole program, with the process's output, environment and files; and `neso
  * doctor`. */
-#include "runtime/command/inspect.h"
+#include "runtime/command/inspect/inspect.h"
 
 #include <errno.h>
 #include <limits.h>

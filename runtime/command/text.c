@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* text.c: implements the command's growing text (struct buffer), and writes strings in JSON's notation. */
-#include "runtime/command/inspect.h"
+#include "runtime/command/inspect/inspect.h"
 
 #include <stdarg.h>
 #include <stdio.h>

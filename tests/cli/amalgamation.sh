@@ -11,9 +11,10 @@ $cc -std=c11 -O0 -Wall -Wextra -Werror -pedantic -c neso.c || exit 1
 for other in gcc clang; do
     ! command -v $other >/dev/null || $other -std=c11 -Wall -Wextra -Werror -pedantic -fsyntax-only neso.c || say "$other refuses neso.c"
 done
-mkdir -p runtime/command && cp "$NESO_ROOT"/runtime/command/*.[ch] "$NESO_ROOT/$NESO_BUILD"/runtime/command/inspect*.{html,js}.c runtime/command && cp neso.h runtime
+mkdir -p runtime/command/inspect
+(cd "$NESO_ROOT" && find runtime/command -name "*.[ch]" -print0 | xargs -0 cp --parents -t "$OLDPWD") && cp "$NESO_ROOT/$NESO_BUILD"/runtime/command/inspect/inspect*.{html,js}.c runtime/command/inspect && cp neso.h runtime
 mkdir -p runtime/manual frontend/builtins ir codegen && cp "$NESO_ROOT"/runtime/manual/*.c runtime/manual && cp "$NESO_ROOT"/frontend/builtins/*.h frontend/builtins && cp "$NESO_ROOT"/ir/{params,ops}.h ir && cp "$NESO_ROOT"/codegen/insns.h codegen
-$cc -std=c11 -D_DEFAULT_SOURCE -O0 -I. runtime/command/*.c runtime/manual/*.c neso.o -lm -ldl -lpthread -o neso || exit 1
+$cc -std=c11 -D_DEFAULT_SOURCE -O0 -I. runtime/command/*.c runtime/command/*/*.c runtime/manual/*.c neso.o -lm -ldl -lpthread -o neso || exit 1
 for topic in $("$NESO" help | sed -n 's/^Topics of help: //p'); do
     cmp <("$NESO" help "$topic") <(./neso help "$topic") || say "help $topic"
 done

@@ -44,7 +44,7 @@ for kernel in "$add" "$softmax" "$matmul"; do
     grep -nE '(src|href)=|@import|url\(' "$name.html" && say "$kernel: something from elsewhere"
     [ "$(grep -c '</script>' "$name.html")" = 2 ] || say "$kernel: data that ends a script"
     if command -v python3 >/dev/null; then
-        python3 validate.py "$name.json" "$NESO_ROOT/runtime/command/inspect.schema.json" || say "$kernel: against its schema"
+        python3 validate.py "$name.json" "$NESO_ROOT/runtime/command/inspect/inspect.schema.json" || say "$kernel: against its schema"
     elif command -v jq >/dev/null; then
         jq empty "$name.json" || say "$kernel: no JSON"
     fi
@@ -104,9 +104,9 @@ done
 "$NESO" diff "$add" --signature "$given" --to-num-warps 8 --json >changes.json; [ $? = 1 ] || say "diff --json: exit $?"
 grep -q '{"section": "resources", "name": "threads", "from": "128", "to": "256"}' changes.json || { say "diff --json"; cat changes.json; }
 if command -v python3 >/dev/null; then
-    python3 "$NESO_ROOT/tests/cli/schema.py" changes.json "$NESO_ROOT/runtime/command/diff.schema.json" || say "diff --json: against its schema"
+    python3 "$NESO_ROOT/tests/cli/schema.py" changes.json "$NESO_ROOT/runtime/command/inspect/diff.schema.json" || say "diff --json: against its schema"
     "$NESO" diff announcement_add.json announcement_add.json --json >equal.json || say "diff --json of equals: exit $?"
-    python3 "$NESO_ROOT/tests/cli/schema.py" equal.json "$NESO_ROOT/runtime/command/diff.schema.json" || say "diff --json of equals: against its schema"
+    python3 "$NESO_ROOT/tests/cli/schema.py" equal.json "$NESO_ROOT/runtime/command/inspect/diff.schema.json" || say "diff --json of equals: against its schema"
 fi
 # diff refuses options that cannot have an effect, and a single build with nothing that differs.
 refuses() { # WORDS ARGUMENT...
@@ -196,7 +196,7 @@ for text in '{"name": "Elapsed Cycles", "value": "54,321", "unit": "cycle"}' '{"
     grep -qF "$text" ncu.json || { say "ncu lacks $text"; grep -A9 '"profile"' ncu.json; }
 done
 [ "$(grep -cE '"(executed|unit)"' ncu.json)" = 3 ] || { say "ncu: rows of other kernels or launches"; grep -A9 '"profile"' ncu.json; }
-if command -v python3 >/dev/null; then python3 "$NESO_ROOT/tests/cli/schema.py" ncu.json "$NESO_ROOT/runtime/command/inspect.schema.json" || say "ncu: against the schema"; fi
+if command -v python3 >/dev/null; then python3 "$NESO_ROOT/tests/cli/schema.py" ncu.json "$NESO_ROOT/runtime/command/inspect/inspect.schema.json" || say "ncu: against the schema"; fi
 PATH=$PWD/tools:$PATH "$NESO" inspect "$add" --signature "$given" --ncu ncu.csv | grep -qF '  ncu            54,321 cycle, 12.5 usecond; warps wait for: long_sb 81 %, not_selected 19 %' || say "ncu on the terminal"
 "$NESO" inspect "$softmax" --signature "$(signature "$softmax")" --ncu ncu.csv 2>err; [ $? = 2 ] && grep -q 'has no measurements of kernel softmax' err || say "ncu of another kernel: $(cat err)"
 for bad in '' '"' '""' '"Kernel Name"' '"Kernel Name","add' ',,,' '"Source","Address"' 'ID,Kernel Name,Metric Name,Metric Value' 'ID,Kernel Name,x'; do

@@ -3,7 +3,7 @@
  * an empty baseline. No input may crash, hang or leak; an accepted input must be written as it was read.
  *
  *   make fuzz-baseline && build/fuzz/fuzz_baseline tests/fuzz/baseline -max_len=4000 -runs=1000000 */
-#include "runtime/command/bench.h"
+#include "runtime/command/bench/bench.h"
 #include "tests/fuzz/mutate.h"
 
 #include <stdarg.h>
@@ -16,7 +16,7 @@ const char fuzz_words[] =
     "neso bench 1 gpu clock_khz time kernel at name key calls stretches values cost registers spill_bytes "
     "run.instructions run.global_sectors@12 0 -1 1e308 nan inf 028eb708fcffe6c5 k.py:87 a/b a/b/c ";
 
-/* The functions that bench_set.c and bench_judge.c need from other files of the command. */
+/* The functions that set.c and judge.c need from other files of the command. */
 int complain(const char *format, ...)
 {
     (void)format;

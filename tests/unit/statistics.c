@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* statistics.c (test): tests statistical verdicts on simulated timings with the noise of GPUs: skewed, quantized,
  * with drift and outliers, and with a different level in each round. */
-#include "runtime/command/statistics.h"
+#include "runtime/command/bench/statistics.h"
 #include "tests/unit/test.h"
 
 #include <math.h>

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* capsule.h: capsules (neso.h): what the files capsule*.c share.
+ *
+ *     compile ─► capsule_source.c ─► kernel.capsule ─► capsule.c: a launch ─► capsule_file.c ─► file
+ *     file ─► capsule_file.c ─► capsule_run.c ─► the launch again */
+#ifndef NESO_RUNTIME_CAPSULE_H
+#define NESO_RUNTIME_CAPSULE_H
+
+#include "runtime/check/cross_check.h"
+
+/* A file in memory. */
+struct capsule_bytes {
+    const struct memory *mem;
+    unsigned char *s;
+    size_t n, room;
+    bool is_full; /* memory ran out */
+};
+/* Appends the capsule as a file. The caller frees with capsule_bytes_free. */
+void capsule_put(const neso_capsule *c, struct capsule_bytes *out);
+void capsule_bytes_free(struct capsule_bytes *out);
+
+/* Finds an imported file: neso_find, with the capsule as `user`. */
+const char *capsule_find_file(void *capsule, const char *module, size_t *length);
+/* The options with which the capsule's kernel was compiled. */
+void capsule_options(const neso_capsule *c, neso_compile_options *o);
+
+/* Gives the context a difference that a check has just found, with the inputs of the set that showed it. */
+void capsule_of_check(struct checking *c, const neso_checked *x);
+
+#endif

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/* reduce.c: makes a failing capsule small: `neso replay --reduce`.
+ *
+ *     grid 24415      grid 1
+ *     X 100 MB    =>  X 4 bytes         each change is tried: it stays if the launch still fails in the same way
+ *     40 lines        8 lines
+ *
+ * The same way: the same kind of error on the same argument, or, of a difference between PTX and traced kernel, the
+ * same pass. A variant that does not compile fails in another way, so changes of the source need not know the
+ * language. */
+#include "runtime/command/capsule/reduce.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES_MOST = 6000, ROUNDS_MOST = 10 };
+
+/* -- tries -- */
+
+void *reducer_alloc(struct reducer *r, size_t bytes)
+{
+    struct block *b = calloc(1, sizeof *b + 16 + bytes);
+    if (!b)
+        exit(complain("out of memory"));
+    b->next = r->blocks;
+    r->blocks = b;
+    return (char *)b + 16;
+}
+
+/* Copies the first text in quotes: the argument that a message names. */
+static void quoted_name(const char *text, char *name, size_t room)
+{
+    const char *open = strchr(text, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
+    snprintf(name, room, "%.*s", close ? (int)(close - open - 1) : 0, close ? open + 1 : "");
+}
+
+bool reducer_fails(struct reducer *r, const neso_capsule *changed)
+{
+    neso_replay x = {.size = sizeof x};
+    char name[sizeof r->name];
+    if (r->ntries >= r->tries_most)
+        return false;
+    r->ntries++;
+    progress_show(&r->progress, "%d variants tried", r->ntries);
+    if (neso_capsule_run(r->ctx, changed, r->seen == NESO_SEEN_DIFFERENCE, &x) != NESO_OK ||
+        x.seen != r->seen)
+        return false;
+    quoted_name(x.text, name, sizeof name);
+    bool is_same = r->seen == NESO_SEEN_DIFFERENCE ? strcmp(x.pass, r->pass) == 0
+                                                   : strcmp(x.tag, r->tag) == 0 && strcmp(name, r->name) == 0;
+    if (is_same) {
+        snprintf(r->text, sizeof r->text, "%s", x.text);
+        r->line = x.line;
+    }
+    return is_same;
+}
+
+/* -- the grid -- */
+
+static bool try_grid(struct reducer *r, int axis, uint32_t to)
+{
+    const uint32_t was = r->now.grid[axis];
+    if (to >= was)
+        return false;
+    r->now.grid[axis] = to;
+    if (reducer_fails(r, &r->now))
+        return true;
+    r->now.grid[axis] = was;
+    return false;
+}
+
+/* The program that the message names becomes the only one, in the source; else fewer programs run. */
+static bool reduce_grid(struct reducer *r)
+{
+    unsigned pid[3];
+    const char *program = strstr(r->text, "program (");
+    if (r->now.grid[0] * r->now.grid[1] * r->now.grid[2] == 1)
+        return false;
+    if (program && sscanf(program, "program (%u, %u, %u)", &pid[0], &pid[1], &pid[2]) == 3 &&
+        reduce_to_program(r, pid))
+        return true;
+    bool any = false;
+    for (int axis = 0; axis < 3; axis++) {
+        any |= try_grid(r, axis, 1);
+        while (try_grid(r, axis, r->now.grid[axis] / 2 + r->now.grid[axis] % 2))
+            any = true;
+        any |= try_grid(r, axis, r->now.grid[axis] - 1);
+    }
+    return any;
+}
+
+/* -- sizes -- */
+
+/* Halves integers, memory and perhaps the grid together, so that what fits stays fitting. */
+static bool halve_all(struct reducer *r, bool with_grid)
+{
+    const neso_capsule was = r->now;
+    neso_capsule_argument *args = reducer_alloc(r, (was.argument_count + 1) * sizeof *args);
+    neso_capsule_buffer *buffers = reducer_alloc(r, (was.buffer_count + 1) * sizeof *buffers);
+    memcpy(args, r->args, was.argument_count * sizeof *args);
+    memcpy(buffers, r->buffers, was.buffer_count * sizeof *buffers);
+    bool any = false;
+    for (size_t i = 0; i < was.argument_count; i++) {
+        neso_capsule_argument *a = &r->args[i];
+        bool is_size =
+            (a->type[0] == 'i' || a->type[0] == 'u') && a->value > 1 && a->value < (uint64_t)1 << 48;
+        any |= is_size;
+        if (is_size)
+            a->value = a->value % 16 == 0 && a->value > 16 ? (a->value / 2 + 15) / 16 * 16 : a->value / 2;
+        if (a->buffer >= 0 && a->value)
+            a->value = a->value / 2 / 16 * 16;
+    }
+    for (size_t i = 0; i < was.buffer_count; i++) {
+        any |= buffers[i].bytes >= 8;
+        r->buffers[i].bytes = buffers[i].bytes >= 8 ? buffers[i].bytes / 2 / 4 * 4 : buffers[i].bytes;
+    }
+    for (int i = 0; i < 3 && with_grid; i++)
+        r->now.grid[i] = was.grid[i] / 2 + was.grid[i] % 2;
+    if (any && reducer_fails(r, &r->now))
+        return true;
+    memcpy(r->args, args, was.argument_count * sizeof *args);
+    memcpy(r->buffers, buffers, was.buffer_count * sizeof *buffers);
+    memcpy(r->now.grid, was.grid, sizeof was.grid);
+    return false;
+}
+
+static bool reduce_sizes(struct reducer *r)
+{
+    bool any = false;
+    while (halve_all(r, true) || halve_all(r, false))
+        any = true;
+    return any;
+}
+
+/* -- memory -- */
+
+/* Sets those parts of a buffer to 0 that the failure does not need: large parts first. */
+static bool zero_buffer(struct reducer *r, neso_capsule_buffer *b)
+{
+    enum { LEAST = 64, STEP = 8, TRIES = 300 };
+    unsigned char *s = reducer_alloc(r, b->bytes), *zeros = reducer_alloc(r, b->bytes);
+    const unsigned char *was = b->before;
+    bool any = false;
+    const int end = r->ntries + TRIES;
+    memcpy(s, was, b->bytes);
+    b->before = s;
+    for (size_t part = b->bytes; part >= LEAST || part == b->bytes; part /= STEP) {
+        for (size_t at = 0; at < b->bytes && r->ntries < end; at += part) {
+            size_t n = b->bytes - at < part ? b->bytes - at : part;
+            if (memcmp(s + at, zeros, n) == 0)
+                continue;
+            memset(s + at, 0, n);
+            if (reducer_fails(r, &r->now))
+                any = true;
+            else
+                memcpy(s + at, was + at, n);
+        }
+        if (part == 0)
+            break;
+    }
+    return any;
+}
+
+/* The largest distance of an argument from the begin of a buffer. */
+static size_t reach(const struct reducer *r, int buffer)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < r->now.argument_count; i++)
+        if (r->args[i].buffer == buffer && r->args[i].value > most)
+            most = r->args[i].value;
+    return (size_t)most;
+}
+
+static bool cut_buffer(struct reducer *r, int at)
+{
+    neso_capsule_buffer *b = &r->buffers[at];
+    const size_t was = b->bytes;
+    bool any = false;
+    for (size_t to = 0; to < was; to = to ? to * 4 : 16) {
+        if (to < reach(r, at))
+            continue;
+        b->bytes = to;
+        if (reducer_fails(r, &r->now))
+            return true;
+        b->bytes = was;
+    }
+    for (size_t to; (to = b->bytes / 2 / 16 * 16) >= reach(r, at) && to < b->bytes;) {
+        size_t before = b->bytes;
+        b->bytes = to;
+        if (!reducer_fails(r, &r->now)) {
+            b->bytes = before;
+            break;
+        }
+        any = true;
+    }
+    return any;
+}
+
+/* Drops buffers into which no argument points any longer. */
+static void drop_buffers(struct reducer *r)
+{
+    for (size_t i = r->now.buffer_count; i-- > 0;) {
+        bool is_used = false;
+        for (size_t k = 0; k < r->now.argument_count; k++)
+            is_used |= r->args[k].buffer == (int)i;
+        if (is_used)
+            continue;
+        memmove(r->buffers + i, r->buffers + i + 1, (r->now.buffer_count - i - 1) * sizeof *r->buffers);
+        r->now.buffer_count--;
+        for (size_t k = 0; k < r->now.argument_count; k++)
+            r->args[k].buffer -= r->args[k].buffer > (int)i;
+    }
+}
+
+static bool reduce_memory(struct reducer *r)
+{
+    bool any = false;
+    drop_buffers(r);
+    for (size_t i = 0; i < r->now.buffer_count; i++) {
+        bool is_exceeded =
+            strcmp(r->tag, "out-of-bounds") == 0 && (!*r->name || strcmp(r->buffers[i].name, r->name) == 0);
+        any |= !is_exceeded && cut_buffer(r, (int)i); /* any access fails if there is no memory */
+        any |= zero_buffer(r, &r->buffers[i]);
+    }
+    return any;
+}
+
+/* -- arguments -- */
+
+static bool try_value(struct reducer *r, neso_capsule_argument *a, uint64_t to)
+{
+    const uint64_t was = a->value;
+    a->value = to;
+    if (reducer_fails(r, &r->now))
+        return true;
+    a->value = was;
+    return false;
+}
+
+/* Integers become small, and other numbers 0. */
+static bool reduce_arguments(struct reducer *r)
+{
+    static const uint64_t small[] = {0, 1, 2, 16, 17, 32, 48, 64, 100, 128, 256, 512, 1000, 1024, 4096};
+    bool any = false;
+    for (size_t i = 0; i < r->now.argument_count; i++) {
+        neso_capsule_argument *a = &r->args[i];
+        bool is_int = a->type[0] == 'i' || a->type[0] == 'u', is_done = a->buffer >= 0 || a->type[0] == '*';
+        for (size_t k = 0; k < sizeof small / sizeof *small && !is_done && small[k] < a->value; k++)
+            is_done = (is_int || k == 0) && try_value(r, a, small[k]);
+        any |= is_done && a->buffer < 0 && a->type[0] != '*';
+        while (!is_done && is_int && a->value > 16 && try_value(r, a, a->value / 32 * 16))
+            any = true;
+    }
+    return any;
+}
+
+static bool try_signature(struct reducer *r, size_t at, size_t length, const char *with)
+{
+    const char *was = r->now.signature;
+    size_t n = strlen(was) + strlen(with) + 1;
+    char *to = reducer_alloc(r, n);
+    snprintf(to, n, "%.*s%s%s", (int)at, was, with, was + at + length);
+    r->now.signature = to;
+    if (reducer_fails(r, &r->now))
+        return true;
+    r->now.signature = was;
+    return false;
+}
+
+static bool try_int(struct reducer *r, int *value, int to)
+{
+    const int was = *value;
+    if (to >= was)
+        return false;
+    *value = to;
+    if (reducer_fails(r, &r->now))
+        return true;
+    *value = was;
+    return false;
+}
+
+/* Constants of the signature become smaller, promises go. */
+static bool reduce_options(struct reducer *r)
+{
+    bool any = false;
+    for (size_t i = 0; r->now.signature[i]; i++) {
+        const char *s = r->now.signature + i;
+        bool is_number = *s >= '1' && *s <= '9' && (i == 0 || strchr("=, (", s[-1]));
+        size_t digits = is_number ? strspn(s, "0123456789") : 0;
+        if (strncmp(s, ":16", 3) == 0) {
+            any |= try_signature(r, i, 3, "");
+        } else if (digits && digits < 7 && (!s[digits] || strchr(",) ", s[digits]))) {
+            char half[16];
+            snprintf(half, sizeof half, "%d", atoi(s) / 2);
+            if (atoi(s) > 1 && try_signature(r, i, digits, half)) {
+                any = true;
+                i--; /* the number may become smaller yet */
+            }
+        }
+    }
+    any |= try_int(r, &r->now.num_warps, 1) || try_int(r, &r->now.num_warps, r->now.num_warps / 2);
+    any |= try_int(r, &r->now.num_stages, 1);
+    return any;
+}
+
+/* -- the whole -- */
+
+/* Does the launch fail here, and how? A fault that only the PTX has is a difference. */
+static bool begin(struct reducer *r, const neso_replay *seen)
+{
+    neso_replay x = *seen;
+    r->seen = x.seen;
+    snprintf(r->text, sizeof r->text, "%s", x.text);
+    snprintf(r->tag, sizeof r->tag, "%s", x.tag);
+    r->line = x.line;
+    bool is_ptx = strcmp(neso_context_device(r->ctx), "interpreter") != 0;
+    if (x.seen == NESO_SEEN_DIFFERENCE || (x.seen == NESO_SEEN_FAULT && !is_ptx)) {
+        snprintf(r->pass, sizeof r->pass, "%s", x.pass);
+    } else if (neso_capsule_run(r->ctx, &r->now, 1, &x) == NESO_OK && x.seen == NESO_SEEN_DIFFERENCE) {
+        r->seen = x.seen;
+        snprintf(r->pass, sizeof r->pass, "%s", x.pass);
+    } else if (r->seen != NESO_SEEN_FAULT) {
+        return false;
+    }
+    quoted_name(r->text, r->name, sizeof r->name);
+    r->now.seen = r->seen;
+    return true;
+}
+
+static size_t memory_bytes(const neso_capsule *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->buffer_count; i++)
+        n += c->buffers[i].bytes;
+    return n;
+}
+
+static void write_capsule(void *user, const void *data, size_t length)
+{
+    const struct reducer *r = user;
+    if (write_file(r->given->options[OPTION_capsule_file], data, length) == GOOD)
+        printf("written: %s, %zu bytes\n", r->given->options[OPTION_capsule_file], length);
+}
+
+static int finish(struct reducer *r, const neso_capsule *first)
+{
+    neso_capsule *c = &r->now;
+    c->device = neso_context_device_text(r->ctx);
+    c->tag = r->tag;
+    c->text = r->text;
+    c->pass = r->pass;
+    c->line = r->line;
+    printf("reduced: grid %u x %u x %u -> %u x %u x %u, memory %zu -> %zu bytes, source %d -> %d lines; %d "
+           "variants tried\n",
+           (unsigned)first->grid[0], (unsigned)first->grid[1], (unsigned)first->grid[2], (unsigned)c->grid[0],
+           (unsigned)c->grid[1], (unsigned)c->grid[2], memory_bytes(first), memory_bytes(c),
+           source_lines(first), source_lines(c), r->ntries);
+    neso_status status = neso_capsule_write(r->ctx, c, write_capsule, r);
+    if (status != NESO_OK)
+        return report(r->given, r->ctx, status);
+    printf("signature: %s\n%s", c->signature, *c->text ? "fails: " : "");
+    printf("%s\n\n%s", c->text, c->files[0].text);
+    return GOOD;
+}
+
+static void copy_parts(struct reducer *r, const neso_capsule *c)
+{
+    r->now = *c;
+    r->files = reducer_alloc(r, c->file_count * sizeof *r->files);
+    r->args = reducer_alloc(r, (c->argument_count + 1) * sizeof *r->args);
+    r->buffers = reducer_alloc(r, (c->buffer_count + 1) * sizeof *r->buffers);
+    memcpy(r->files, c->files, c->file_count * sizeof *r->files);
+    memcpy(r->args, c->arguments, c->argument_count * sizeof *r->args);
+    memcpy(r->buffers, c->buffers, c->buffer_count * sizeof *r->buffers);
+    for (size_t i = 0; i < c->buffer_count; i++)
+        r->buffers[i].after = NULL;
+    r->now.files = r->files;
+    r->now.arguments = r->args;
+    r->now.buffers = r->buffers;
+}
+
+int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const neso_replay *seen)
+{
+    struct reducer r = {.given = g, .ctx = ctx, .tries_most = TRIES_MOST};
+    int result = FAILED;
+    copy_parts(&r, capsule);
+    progress_begin(&r.progress);
+    if (begin(&r, seen)) {
+        for (int round = 0; round < ROUNDS_MOST; round++) {
+            bool any = reduce_sizes(&r);
+            any |= reduce_grid(&r);
+            any |= reduce_memory(&r);
+            any |= reduce_arguments(&r);
+            any |= reduce_options(&r);
+            any |= reduce_source(&r);
+            any |= reduce_parameters(&r);
+            if (!any)
+                break;
+        }
+        drop_buffers(&r);
+        progress_clear(&r.progress);
+        result = finish(&r, capsule);
+    } else {
+        complain(
+            "replay: the launch does not fail on %s, so there is nothing to reduce by: try another --device",
+            neso_context_device_text(ctx));
+    }
+    for (struct block *b = r.blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    return result;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* hints.c: finds the promises of the signature that would make decisions better. It compiles the kernel with the
+ * promises, so each hint is verified.
+ *
+ *     the signature as it is    *fp16, i32, i32        tma: stays a load: no dimension is contiguous
+ *     with all promises         *fp16:16, i32:16, i32:1     tma: a copy by a tensor map
+ *     with all but one, for each                       decisions that get worse need that promise
+ *
+ * The command first promises that integers are multiples of 16. Then it promises, for one integer after the other,
+ * the last first, that it is 1, and keeps this promise if it improves a further decision: usually the last stride of
+ * an array is 1. A compilation takes a few milliseconds. */
+#include "runtime/command/inspect/inspect.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENTRIES_MOST = 64 };
+
+enum promise { PROMISE_as_given, PROMISE_16, PROMISE_1 };
+
+/* The signature's entries, including the entries of tuples, and the text between them. */
+struct entries {
+    size_t n;
+    struct entry {
+        const char *s;
+        size_t length;     /* the bytes of the entry without a promise */
+        size_t whole;      /* the bytes of the entry with its promise, up to a comma or a parenthesis */
+        const char *param; /* NULL: it is a constant, or has all possible promises */
+        bool is_pointer;
+        enum promise promise; /* the promise to try */
+    } at[ENTRIES_MOST];
+};
+
+/* -- the signature -- */
+
+static bool is_descriptor(const char *s)
+{
+    return strncmp(s, "tensordesc<", 11) == 0;
+}
+
+/* Returns the length of s up to a comma or a parenthesis outside of brackets and quotes. */
+static size_t entry_length(const char *s)
+{
+    int depth = 0;
+    char quote = 0;
+    size_t n = 0;
+    for (; s[n] && (depth || quote || !strchr(",()", s[n])); n++)
+        if (quote)
+            quote = s[n] == quote ? 0 : quote;
+        else if (s[n] == '"' || s[n] == '\'')
+            quote = s[n];
+        else if (is_descriptor(s + n))
+            n += strcspn(s + n, ">") - (strchr(s + n, '>') == NULL);
+        else
+            depth += strchr("[{", s[n]) ? 1 : strchr("]}", s[n]) ? -1 : 0;
+    return n;
+}
+
+/* Returns the length of the type at s; 0 if there is none. */
+static size_t type_length(const char *s, size_t n)
+{
+    static const char *const words[] = {"i", "u", "fp", "f", "bf", "int", "uint", "float", "bfloat"};
+    size_t start = s[0] == '*', i = start;
+    start += start && s[1] == 'k';
+    for (i = start; i < n && islower((unsigned char)s[i]);)
+        i++;
+    bool is_known = false;
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        is_known |= strlen(words[k]) == i - start && memcmp(words[k], s + start, i - start) == 0;
+    while (i < n && isalnum((unsigned char)s[i]) && !isupper((unsigned char)s[i]))
+        i++;
+    return is_known && (i == n || s[i] == ':') && isdigit((unsigned char)s[i - 1]) ? i : 0;
+}
+
+/* Returns the number of parameters of a descriptor: an address, the sizes, and all strides but the last. */
+static size_t descriptor_params(const char *s, size_t n)
+{
+    size_t rank = 1;
+    for (size_t i = 0; i < n && s[i] != ']'; i++)
+        rank += s[i] == ',';
+    return 2 * rank;
+}
+
+static const struct neso_param *param_at(const struct build *b, size_t index)
+{
+    return index < b->nparams ? &b->params[index] : NULL;
+}
+
+static const struct neso_param *param_named(const struct build *b, const char *s, size_t n)
+{
+    for (size_t i = 0; i < b->nparams; i++)
+        if (strlen(b->params[i].name) == n && memcmp(b->params[i].name, s, n) == 0)
+            return &b->params[i];
+    return NULL;
+}
+
+/* Reads the next entry at s, which has `whole` bytes, and finds the promise that could be added to it. Parameters
+ * are in the order of entries. */
+static void read_entry(struct entries *e, const char *s, size_t whole, const struct build *b, size_t *param)
+{
+    struct entry *x = &e->at[e->n++];
+    size_t name = strspn(s, " \t\n"), type = name;
+    while (isalnum((unsigned char)s[type]) || s[type] == '_')
+        type++;
+    type = type < whole && s[type] == '=' ? type + 1 : name;
+    *x = (struct entry){.s = s, .length = whole, .whole = whole};
+    size_t n = whole > type ? whole - type : 0;
+    while (n && isspace((unsigned char)s[type + n - 1]))
+        n--;
+    if (n && is_descriptor(s + type))
+        *param += type == name ? descriptor_params(s + type, n) : 0;
+    n = type_length(s + type, n);
+    const struct neso_param *p = !n             ? NULL
+                                 : type == name ? param_at(b, (*param)++)
+                                                : param_named(b, s + name, type - name - 1);
+    if (!p)
+        return;
+    bool is_integer = *p->type == 'i' || *p->type == 'u';
+    x->is_pointer = *p->type == '*';
+    if (p->divisible > 1 || p->equals_one || (!is_integer && !x->is_pointer))
+        return;
+    x->length = type + n;
+    x->param = p->name;
+}
+
+/* Reads all entries. Returns false if there are too many, if no promise can be added, or if there is a named tuple,
+ * whose parameters are in another order. */
+static bool read_entries(struct entries *e, const struct build *b)
+{
+    size_t param = 0;
+    int depth = 0;
+    bool any = false, has_names = false, has_tuples = false;
+    *e = (struct entries){0};
+    for (const char *s = b->signature; s && *s;) {
+        size_t n = entry_length(s);
+        if (e->n == ENTRIES_MOST)
+            return false;
+        read_entry(e, s, n, b, &param);
+        any |= e->at[e->n - 1].param != NULL;
+        has_tuples |= s[n] == '(';
+        has_names |= memchr(s, '=', n) && (depth > 0 || s[n] == '(');
+        depth += s[n] == '(' ? 1 : s[n] == ')' ? -1 : 0;
+        s += n + (s[n] != '\0');
+    }
+    return any && !(has_tuples && has_names);
+}
+
+static void put_signature(const struct entries *e, struct buffer *out)
+{
+    static const char *const suffixes[] = {"", ":16", ":1"};
+    for (size_t i = 0; i < e->n; i++) {
+        const struct entry *x = &e->at[i];
+        put_bytes(out, x->s, x->promise ? x->length : x->whole);
+        put_string(out, suffixes[x->promise]);
+        put_bytes(out, x->s + x->whole, x->s[x->whole] != '\0');
+    }
+}
+
+/* -- trying -- */
+
+struct notes {
+    struct note *at;
+    size_t n;
+};
+
+static void take_note(void *user, const neso_note *note)
+{
+    struct notes *found = user;
+    notes_add(&found->at, &found->n, note);
+}
+
+struct trial {
+    const struct build *build;
+    neso_module *module;
+    struct entries entries;
+};
+
+/* Returns the decisions of a compilation with the promises to try; none if it fails. */
+static struct notes try_entries(const struct trial *t)
+{
+    struct notes found = {0};
+    struct buffer signature = {0};
+    neso_kernel *kernel;
+    neso_compile_options o = t->build->options;
+    put_signature(&t->entries, &signature);
+    o.signature = signature.s;
+    o.until = NESO_TEXT_OPT;
+    o.explain = "legalize_dot,raise_tma_load,raise_tma_store,pipeline_loops,warp_specialize,vectorize";
+    o.note = take_note;
+    o.user = &found;
+    if (neso_kernel_compile(t->module, t->build->kernel, &o, &kernel) == NESO_OK) {
+        neso_kernel_release(kernel);
+    } else {
+        notes_free(found.at, found.n);
+        found = (struct notes){0};
+    }
+    buffer_free(&signature);
+    return found;
+}
+
+/* -- better and worse -- */
+
+static bool same_place(const struct note *x, const struct note *y)
+{
+    return x->at.file == y->at.file && x->at.line == y->at.line && x->at.column == y->at.column;
+}
+
+/* Finds the decision in n of the same pass about the same place. */
+static const struct note *same_question(const struct notes *n, const struct note *x)
+{
+    for (size_t i = 0; i < n->n; i++)
+        if (strcmp(n->at[i].pass, x->pass) == 0 && same_place(&n->at[i], x) && n->at[i].grade > 0)
+            return &n->at[i];
+    return NULL;
+}
+
+static int grade_at(const struct notes *n, const struct note *x)
+{
+    const struct note *y = same_question(n, x);
+    return y ? y->grade : 0;
+}
+
+/* Is some decision of the build better in y than in x, and none worse? */
+static bool is_better(const struct build *b, const struct notes *x, const struct notes *y)
+{
+    bool better = false;
+    for (size_t i = 0; i < b->nnotes; i++) {
+        const struct note *q = &b->notes[i];
+        int before = grade_at(x, q), after = grade_at(y, q);
+        if (q->grade <= 0 || (!after && strcmp(q->pass, "raise_tma_load") != 0))
+            continue;
+        if (after < before)
+            return false;
+        better |= after > before;
+    }
+    return better;
+}
+
+/* -- hints -- */
+
+static struct notes promise_all(struct trial *t)
+{
+    for (size_t i = 0; i < t->entries.n; i++)
+        if (t->entries.at[i].param)
+            t->entries.at[i].promise = PROMISE_16;
+    struct notes best = try_entries(t);
+    for (size_t i = t->entries.n; i-- > 0;) {
+        struct entry *x = &t->entries.at[i];
+        if (!x->param || x->is_pointer)
+            continue;
+        x->promise = PROMISE_1;
+        struct notes tried = try_entries(t);
+        bool keep = is_better(t->build, &best, &tried);
+        struct notes dropped = keep ? best : tried;
+        best = keep ? tried : best;
+        x->promise = keep ? PROMISE_1 : PROMISE_16;
+        notes_free(dropped.at, dropped.n);
+    }
+    return best;
+}
+
+/* Compiles without the promise to try for x. Adds the promise to needs[i] if decision i gets worse without it. */
+static void ask_without(struct trial *t, struct build *b, const struct notes *best, struct entry *x,
+                        struct buffer *needs)
+{
+    enum promise promised = x->promise;
+    x->promise = PROMISE_as_given;
+    struct notes without = try_entries(t);
+    x->promise = promised;
+    for (size_t i = 0; i < b->nnotes; i++) {
+        const struct note *q = &b->notes[i];
+        int best_grade = grade_at(best, q);
+        if (q->grade > 0 && best_grade > q->grade && grade_at(&without, q) < best_grade)
+            put_format(&needs[i], "%s%s:%s", needs[i].n ? ", " : "", x->param,
+                       promised == PROMISE_1 ? "1" : "16");
+    }
+    notes_free(without.at, without.n);
+}
+
+void build_hints(struct build *b, neso_module *module)
+{
+    struct trial t = {b, module, {0}};
+    if (!read_entries(&t.entries, b))
+        return;
+    struct notes best = promise_all(&t);
+    struct buffer *needs = calloc(b->nnotes + 1, sizeof *needs);
+    if (!needs)
+        exit(complain("out of memory"));
+    for (size_t i = 0; i < t.entries.n; i++)
+        if (t.entries.at[i].promise)
+            ask_without(&t, b, &best, &t.entries.at[i], needs);
+    for (size_t i = 0; i < b->nnotes; i++) {
+        if (!needs[i].n)
+            continue;
+        struct buffer better = {0};
+        put_string(&better, same_question(&best, &b->notes[i])->text);
+        b->notes[i].better = better.s;
+        b->notes[i].needs = needs[i].s;
+    }
+    free(needs);
+    notes_free(best.at, best.n);
+}
