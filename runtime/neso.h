@@ -411,7 +411,7 @@ NESO_API neso_status neso_kernel_load_code(neso_kernel *kernel, const neso_code 
 NESO_API neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                                  neso_error *error);
 
-/* How a launch on a GPU differs from a plain one. A CPU checks the options, and starts the launch as always. */
+/* How a launch on a GPU differs from a plain one. On a CPU, the options are checked and have no effect. */
 typedef struct neso_launch_options {
     size_t size;
     /* 1: all program instances must be on the GPU at once, so that they may wait for each other; the driver refuses a
@@ -603,8 +603,8 @@ typedef struct neso_access {
     const char *tensor; /* the parameter that the address starts from; NULL: unknown */
     const char *file;   /* NULL: unknown */
     uint32_t line, column;
-    /* 1: every access is within the tensor; in `bounds` which elements are accessed, in every launch that fulfils the
-     * conditions that it names. 0: that is not proven, for the reason in `bounds`. */
+    /* 1: every access is within the tensor, in every launch that fulfils the conditions in `bounds`, which also says which
+     * elements are accessed. 0: that is not proven; `bounds` says why. */
     int in_bounds;
     const char *bounds;
     /* 1: no two programs of the launch access one element, of which one writes without both being atomic; `programs` says

@@ -620,8 +620,8 @@ def perf_report(benchmarks):
             _refuse('TypeError', 'the argument of perf_report', 'a Benchmark, or a list of them', type(b).__name__)
     return lambda fn: Mark(fn, marked)
 
-# Plots: SVG of 480 by 320 points, which any browser, Inkscape or LaTeX can read. From back to front: frame,
-# grid, bands, lines, legend.
+# Plots: SVG of 480 by 320 points, which any browser, Inkscape or LaTeX can read. Drawn in this order, each over the
+# one before: frame, grid, bands, lines, legend.
 _width, _height, _left, _right, _top, _bottom = 480, 320, 62, 14, 14, 46
 
 # One axis: maps values to points, and has the positions of the ticks. If is_log, low and high are logarithms.

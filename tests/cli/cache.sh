@@ -52,7 +52,7 @@ for program in tensor_maps dot_warpgroups; do
 done
 rm -r cache; compile >out
 
-# A process runs for some milliseconds, and writes its entry for some tenths of one.
+# A process runs for a few milliseconds, and spends some tenths of a millisecond on writing its entry.
 kills=100; [ -n "${EVERY:-}" ] && kills=2000
 for ((i = 0; i < kills; i++)); do
     rm -rf cache/*.neso

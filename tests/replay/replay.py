@@ -59,7 +59,7 @@ def record(args):
 # -- play --
 
 class Player:
-    """A process that replays records. It is started again after each record that ends it."""
+    """A process that replays records. It is started again whenever a record ends it."""
 
     def __init__(self, folder, device, seconds):
         self.command = [sys.executable, os.path.join(HERE, "player.py"), folder, device]
