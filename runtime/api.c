@@ -147,7 +147,7 @@ bool options_read(void *to, size_t bytes, const void *from)
     if (!from)
         return true;
     memcpy(&known, from, sizeof known);
-    if (known < sizeof known || known > bytes)
+    if (known < sizeof known || known > bytes || known % sizeof known != 0) /* versions end with whole words */
         return false;
     memcpy(to, from, known);
     return true;

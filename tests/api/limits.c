@@ -384,6 +384,28 @@ static void ask(void)
     neso_context_release(ctx);
 }
 
+/* Options of a size that no version of the structure has are refused; of half a pointer, too. An older version is shorter. */
+static void sizes(void)
+{
+    neso_context *ctx;
+    neso_module *module;
+    neso_kernel *kernel;
+    neso_compile_options o = {.signature = "*fp32, 64"};
+    const size_t bad[] = {0, 4, 12, sizeof o - 4, sizeof o + 8};
+    neso_context_create(NULL, &ctx);
+    neso_module_from_source(ctx, "k.py", good, strlen(good), &module);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        o.size = bad[i];
+        neso_status status = neso_kernel_compile(module, "k", &o, &kernel);
+        check(status == NESO_INVALID && strstr(neso_error_text(ctx), "[options-size]"), "size of options", neso_error_text(ctx));
+    }
+    o.size = sizeof o - 2 * sizeof(void *);
+    check(neso_kernel_compile(module, "k", &o, &kernel) == NESO_OK, "shorter options", neso_error_text(ctx));
+    neso_kernel_release(kernel);
+    neso_module_release(module);
+    neso_context_release(ctx);
+}
+
 int main(void)
 {
     neso_context_options none = {.size = sizeof none}, few = none, small = none, little = none, brief = none;
@@ -409,6 +431,7 @@ int main(void)
     parameters("emulator", 1086, "", NESO_OK); /* 4352 bytes */
     parameters("emulator", 1087, "params-too-large", NESO_INVALID);
     ask();
+    sizes();
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0;
 }

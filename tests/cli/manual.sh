@@ -8,6 +8,7 @@ say() { echo "$*"; fail=1; }
 mkdir bin && ln -s "$NESO" bin/neso
 make -s -C "$NESO_ROOT" install PREFIX="$PWD/prefix" >/dev/null || say "make install"
 export PATH=$PWD/bin:$PATH PKG_CONFIG_PATH=$PWD/prefix/lib/pkgconfig LD_LIBRARY_PATH=$PWD/prefix/lib NESO_CACHE=off
+export PYTHONPATH=$NESO_ROOT/runtime/python NESO_LIBRARY=$PWD/prefix/lib/libneso.so PYTHONDONTWRITEBYTECODE=1
 command -v pkg-config >/dev/null || { # what pkg-config would answer
     printf '#!/bin/sh\necho "-I%s/include -L%s/lib -lneso"\n' "$PWD/prefix" "$PWD/prefix" >bin/pkg-config; chmod +x bin/pkg-config; }
 
@@ -18,6 +19,7 @@ files() { # PAGE: writes its files
 
 run_line() { # PAGE COMMAND
     local want=0 got line=$2
+    case $line in python3*) command -v python3 >/dev/null || { echo "NOT TESTED: no python3: $line"; return; } ;; esac
     case $line in *'# exit '*) want=${line##*# exit } ;; esac
     bash -c "$line" >out 2>err </dev/null
     got=$?
