@@ -305,7 +305,7 @@ ERROR(slice_size, "the size of a slice in a call of the language must be a power
 ERROR(hint_index, "load the element from memory, or select it with tl.sum(tl.where(...))")
 ERROR(rank_limit, "a tensor has at most %d dimensions")
 ERROR(not_constant, "%s must be a constant, found a run-time value")
-ERROR(hint_constexpr_param, "make it a tl.constexpr parameter")
+ERROR(hint_constexpr_param, "a constant is a tl.constexpr parameter, or computed from constants alone")
 ERROR(note_computed_here, "it is computed here, when the kernel runs")
 ERROR(hint_kernel_list, "a list in a kernel is a tuple, which does not change: write `items = items + (x,)`")
 ERROR(wants_int, "%s must be an int, found %s")

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* -- JSON: all files' messages as one array -- */
 
@@ -70,6 +71,8 @@ struct param {
 struct error {
     char tag[48];
     uint32_t line, column;
+    uint64_t message;  /* a hash of its text */
+    bool is_of_shapes; /* the message depends on shapes, and on no type of elements */
 };
 
 struct trial {
@@ -139,6 +142,20 @@ static bool learn(struct trial *t, neso_context *ctx)
     return again;
 }
 
+static struct error error_of(const neso_diagnostic *d)
+{
+    static const char *const tags[] = {"shape-broadcast", "broadcast-to", "broadcast-rank", "pointer-shape",
+                                       "reshape-numel",   "cat-shapes",   "dot-inner",      "dot-batch",
+                                       "dot-acc-shape",   "reduce-shapes"};
+    struct error e = {.line = d->line, .column = d->column, .message = 1469598103934665603u};
+    memcpy(e.tag, d->tag, sizeof e.tag);
+    for (const char *s = d->message; *s; s++)
+        e.message = (e.message ^ (unsigned char)*s) * 1099511628211u;
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+        e.is_of_shapes |= strcmp(d->tag, tags[i]) == 0;
+    return e;
+}
+
 /* Is it an error whatever the guess is? A static assertion is not: it may fail only because the guess is wrong. */
 static bool is_certain(const neso_diagnostic *d)
 {
@@ -150,18 +167,15 @@ static void take_errors(struct trial *t, neso_context *ctx)
     neso_diagnostic d = {.size = sizeof d};
     t->nerrors = 0;
     for (size_t i = 0; neso_diagnostic_get(ctx, i, &d) && t->nerrors < ERRORS_MOST; i++)
-        if (is_certain(&d)) {
-            struct error *e = &t->errors[t->nerrors++];
-            memcpy(e->tag, d.tag, sizeof e->tag);
-            e->line = d.line;
-            e->column = d.column;
-        }
+        if (is_certain(&d))
+            t->errors[t->nerrors++] = error_of(&d);
 }
 
 static bool has_error(const struct error *errors, int n, const struct error *x)
 {
     for (int i = 0; i < n; i++)
-        if (errors[i].line == x->line && errors[i].column == x->column && strcmp(errors[i].tag, x->tag) == 0)
+        if (errors[i].line == x->line && errors[i].column == x->column &&
+            strcmp(errors[i].tag, x->tag) == 0 && (!x->is_of_shapes || errors[i].message == x->message))
             return true;
     return false;
 }
@@ -233,36 +247,71 @@ static void put_line(struct buffer *out, const char *text, uint32_t line, uint32
     for (uint32_t i = 1; i < column; i++)
         put_string(out, " ");
     for (uint32_t i = 0; i < (length ? length : 1); i++)
-        put_string(out, i || length > 1 ? "~" : "^");
+        put_string(out, i ? "~" : "^");
     put_string(out, "\n");
 }
 
-/* Prints those messages of the context that all guesses had. */
+static void put_json_message(struct checking *c, const neso_diagnostic *d, struct buffer *out)
+{
+    static const char *const severities[] = {
+        [NESO_ERROR] = "error", [NESO_WARNING] = "warning", [NESO_NOTE] = "note", [NESO_HINT] = "hint"};
+    put_format(out, "{\"severity\": \"%s\", \"tag\": \"%s\", \"message\": ", severities[d->severity], d->tag);
+    put_json(out, d->message, strlen(d->message));
+    if (d->severity == NESO_ERROR || d->line) {
+        const char *file = d->file ? d->file : c->path;
+        put_string(out, ", \"file\": ");
+        put_json(out, file, strlen(file));
+        put_format(out, ", \"line\": %u, \"column\": %u, \"length\": %u", (unsigned)d->line,
+                   (unsigned)d->column, (unsigned)d->length);
+    }
+}
+
+static void put_text_message(struct checking *c, const neso_diagnostic *d, struct buffer *out)
+{
+    if (d->severity == NESO_HINT) {
+        put_format(out, "hint: %s\n", d->message);
+        return;
+    }
+    put_format(out, "%s:%u:%u: ", d->file ? d->file : c->path, (unsigned)d->line, (unsigned)d->column);
+    if (d->severity == NESO_ERROR) {
+        put_format(out, "error: %s [%s]\n", d->message, d->tag);
+        put_line(out, c->text, d->line, d->column, d->length);
+    } else {
+        put_format(out, "note: %s\n", d->message);
+    }
+}
+
+/* Prints those errors of the context that all guesses had, with their notes and hints. */
 static void put_common(struct checking *c, const struct trial *t, neso_context *ctx, const char *kernel)
 {
     neso_diagnostic d = {.size = sizeof d};
     struct buffer out = {0};
+    int nerrors = 0, nnotes = 0;
+    bool is_kept = false; /* the last error, to which notes belong */
     put_string(&out, c->is_json ? "[" : "");
-    for (size_t i = 0, n = 0; neso_diagnostic_get(ctx, i, &d); i++) {
-        struct error e = {.line = d.line, .column = d.column};
-        memcpy(e.tag, d.tag, sizeof e.tag);
-        if (d.severity != NESO_ERROR || !has_error(t->common, t->ncommon, &e))
-            continue;
-        if (c->is_json) {
-            put_format(&out, "%s{\"severity\": \"error\", \"tag\": \"%s\", \"message\": ", n++ ? ",\n" : "",
-                       d.tag);
-            put_json(&out, d.message, strlen(d.message));
-            put_string(&out, ", \"file\": ");
-            put_json(&out, d.file ? d.file : c->path, strlen(d.file ? d.file : c->path));
-            put_format(&out, ", \"line\": %u, \"column\": %u, \"length\": %u, \"notes\": []}",
-                       (unsigned)d.line, (unsigned)d.column, (unsigned)d.length);
-        } else {
-            put_format(&out, "%s:%u:%u: error: %s [%s]\n", d.file ? d.file : c->path, (unsigned)d.line,
-                       (unsigned)d.column, d.message, d.tag);
-            put_line(&out, c->text, d.line, d.column, d.length);
-            put_format(&out, "      in %s, which this file does not launch\n", kernel);
+    for (size_t i = 0; neso_diagnostic_get(ctx, i, &d); i++) {
+        struct error e = error_of(&d);
+        bool is_note = d.severity == NESO_NOTE || d.severity == NESO_HINT;
+        if (!is_note) {
+            bool was_kept = is_kept;
+            is_kept = d.severity == NESO_ERROR && has_error(t->common, t->ncommon, &e);
+            if (was_kept)
+                put_format(&out, c->is_json ? "]}" : "      in %s, which this file does not launch\n",
+                           kernel);
+            nnotes = 0;
         }
+        if (!is_kept)
+            continue;
+        if (!c->is_json) {
+            put_text_message(c, &d, &out);
+            continue;
+        }
+        put_string(&out, is_note && nnotes++ ? ", " : !is_note && nerrors++ ? ",\n" : "");
+        put_json_message(c, &d, &out);
+        put_string(&out, is_note ? "}" : ", \"notes\": [");
     }
+    if (is_kept)
+        put_format(&out, c->is_json ? "]}" : "      in %s, which this file does not launch\n", kernel);
     put_string(&out, c->is_json ? "]" : "");
     if (c->is_json)
         put_items(c, out.s);
@@ -271,9 +320,30 @@ static void put_common(struct checking *c, const struct trial *t, neso_context *
     buffer_free(&out);
 }
 
+/* Finds the errors of shapes that no guess changes. Types that fit better than others, but not without errors, leave errors
+ * of shapes only: they are certain if no value of the constants changes their messages. (keep_common forgets them, since
+ * a worse guess ends the computation before the error.) */
+static void find_shape_errors(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel,
+                              const char *const constants[], size_t nconstants)
+{
+    t->any = false;
+    for (size_t i = 0; i < nconstants; i++) {
+        t->constant = constants[i];
+        compile_guess(t, ctx, module, kernel);
+        for (int k = 0; k < t->nerrors; k++)
+            if (!t->errors[k].is_of_shapes)
+                t->ncommon = 0;
+        if (t->ncommon != t->nerrors) {
+            t->ncommon = 0;
+            return;
+        }
+    }
+}
+
 static void check_kernel(struct checking *c, neso_context *ctx, neso_module *module, const char *kernel)
 {
     static const char *const constants[] = {"128", "16", "64"};
+    const size_t n = sizeof constants / sizeof *constants;
     struct trial *t = calloc(1, sizeof *t);
     if (!t)
         exit(complain("out of memory"));
@@ -281,10 +351,12 @@ static void check_kernel(struct checking *c, neso_context *ctx, neso_module *mod
     compile_guess(t, ctx, module, kernel);
     improve(t, ctx, module, kernel);
     int nerrors = t->nerrors;
-    for (size_t i = 0; i < sizeof constants / sizeof *constants && nerrors && t->ncommon; i++) {
+    for (size_t i = 0; i < n && nerrors && t->ncommon; i++) {
         t->constant = constants[i];
         compile_guess(t, ctx, module, kernel);
     }
+    if (nerrors && !t->ncommon)
+        find_shape_errors(t, ctx, module, kernel, constants, n);
     if (nerrors && t->ncommon) {
         put_common(c, t, ctx, kernel);
         c->nerrors += t->ncommon;
@@ -414,7 +486,8 @@ static char *read_input(size_t *length)
     return b.s;
 }
 
-int check_command(const struct given *g)
+/* Checks all files once. */
+static int check_all(const struct given *g)
 {
     struct checking c = {.given = g, .is_json = g->options[OPTION_json] != NULL};
     int accesses = GOOD;
@@ -436,4 +509,36 @@ int check_command(const struct given *g)
     if (c.is_json && !g->options[OPTION_accesses])
         puts("]");
     return c.nerrors ? FAILED : accesses;
+}
+
+/* Checks after each save of a file, and says when it has done so, until the process is ended. With --json each check is one array. */
+static _Noreturn void watch(const struct given *g)
+{
+    const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    unsigned long last = 0;
+    for (bool first = true;; first = false) {
+        unsigned long stamp = 0;
+        for (int i = 0; i < g->argc; i++)
+            stamp += sources_stamp(g->argv[i]);
+        if (!first && stamp == last) {
+            nanosleep(&pause, NULL);
+            continue;
+        }
+        last = stamp;
+        int result = check_all(g);
+        if (!g->options[OPTION_json])
+            fprintf(stderr, "neso: %s; waiting for a change (Ctrl-C ends)\n",
+                    result == GOOD ? "no errors" : "errors");
+        fflush(stdout);
+    }
+}
+
+int check_command(const struct given *g)
+{
+    for (int i = 0; i < g->argc && g->options[OPTION_watch]; i++)
+        if (strcmp(g->argv[i], "-") == 0)
+            return complain("--watch needs files: standard input does not change");
+    if (g->options[OPTION_watch])
+        watch(g);
+    return check_all(g);
 }

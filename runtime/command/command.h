@@ -89,6 +89,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(explain,       0,    "explain",       "NAMES",   COMPILE,       "explain the decisions of these passes, or of `all`") \
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
     X(accesses,      0,    "accesses",      NULL,      CHECK,         "run the program on the interpreter, and say of each load, store and atomic: proven in bounds and apart from other programs, or only checked in this run") \
+    X(watch,         0,    "watch",         NULL,      CHECK,         "check again each time that one of the files, or a Python file beside it, is saved; Ctrl-C ends it") \
     X(json,          0,    "json",          NULL,      RUN | CAPSULE | REPLAY | COMPILE | VARIANTS | CHECK | BUNDLE, "messages as JSON") \
     X(color,         0,    "color",         "WHEN",    RUN | CAPSULE | REPLAY | COMPILE | VARIANTS | INSPECT | DIFF | BENCH | CHECK | BUNDLE, "colours in messages: always, never, or auto (the default): on a terminal, if NO_COLOR is not set") \
     X(no_cache,      0,    "no-cache",      NULL,      RUN | CAPSULE | COMPILE | BENCH, "neither read nor write the cache") \

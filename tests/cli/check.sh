@@ -67,6 +67,31 @@ if command -v python3 >/dev/null; then
 sys.exit(tags != ["name", "math-type", "arange-power", "arange-power"])' || { say "--json:"; cat out; }
 fi
 
+# A kernel that nobody launches has the notes and hints of its errors, and errors of shapes that no guess of types removes.
+printf "$head"'@triton.jit\ndef k(X, Y):\n    i = tl.arange(0, 16)\n    a = tl.load(X + i)\n    b = tl.load(Y + tl.arange(0, 32))\n    tl.store(X + i, a + b)\n' >shapes.py
+check 1 "shapes.py:9:23: error: shapes do not broadcast: dimension 0 is 16 against 32" shapes.py
+check 1 'shapes.py:7:9: note: this operand has shape [16]' shapes.py
+printf "$head"'@triton.jit\ndef k(X):\n    i = tl.arange(0, 16)\n    tl.store(X + i, i.to(tl.fp16))\n' >hint.py
+check 1 "hint: did you mean 'float16'?" hint.py
+# The shapes of constants that belong together are no error: a launch may give others.
+printf "$head"'@triton.jit\ndef k(X, Y, B: tl.constexpr, HALF: tl.constexpr):\n    a = tl.load(X + tl.arange(0, B))\n    tl.store(X + tl.arange(0, HALF), tl.reshape(a, (2, HALF)) + tl.load(Y + tl.arange(0, B)))\n' >halves.py
+"$NESO" check halves.py >out 2>&1; [ $? = 0 ] && grep -q 'note: k is not checked' out || { say "halves.py:"; cat out; }
+
+# --watch checks again after each save.
+cp name.py watched.py
+"$NESO" check --watch watched.py >out 2>&1 &
+watcher=$!
+seen() { for _ in $(seq 200); do [ "$(grep -c "$1" out)" -ge "$2" ] && return; sleep 0.05; done; say "--watch: no '$1' ($2)"; cat out; }
+seen 'neso: errors; waiting' 1
+sed 's/, y,/, 1.0,/' name.py >fixed && mv fixed watched.py
+seen 'neso: no errors; waiting' 1
+cp name.py watched.py
+seen 'neso: errors; waiting' 2
+kill $watcher
+wait $watcher 2>/dev/null
+[ "$(grep -c "name 'y' is not defined" out)" = 2 ] || { say "--watch:"; cat out; }
+check 2 '--watch needs files' --watch -
+
 # Signatures from launches.
 "$NESO" compile good.py >err 2>&1; [ $? = 2 ] || say "compile did not ask which launch"
 grep -qF -- '--launch 1    good.py::scale --signature "*fp32:16, *fp32:16, i32, fp32, 256"' err || { say "the first launch:"; cat err; }

@@ -12,4 +12,4 @@ def k(x, n):
 # arange-not-constant.py:9:31: error: the end of tl.arange must be a constant, found a run-time value [not-constant]
 #     9 |     tl.store(x + tl.arange(0, n), 1.0)
 #       |                               ^
-# hint: make it a tl.constexpr parameter
+# hint: a constant is a tl.constexpr parameter, or computed from constants alone

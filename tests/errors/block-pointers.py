@@ -44,7 +44,7 @@ kernel[(1,)](torch.zeros(64, device='cuda'), torch.zeros(64, device='cuda', dtyp
 # block-pointers.py:13:54: error: dimension 1 of a shape must be a constant int, found int32 [shape-item]
 #    13 |     p = tl.make_block_ptr(X, (n, n), (n, 1), (0, 0), (B, n), (1, 0))
 #       |                                                      ^~~~~~
-# hint: make it a tl.constexpr parameter
+# hint: a constant is a tl.constexpr parameter, or computed from constants alone
 # block-pointers.py:15:21: error: a block pointer takes no 'mask': boundary_check and padding_option handle elements outside the array [block-pointer-mask]
 #    15 |     tl.load(p, mask=n > 3)
 #       |                     ^~~~~

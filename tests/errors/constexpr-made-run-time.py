@@ -15,4 +15,4 @@ def k(X, BLOCK: tl.constexpr):
 #    11 |     tl.store(X + tl.arange(0, BLOCK), 0.0)
 #       |                               ^~~~~
 # constexpr-made-run-time.py:10:19: note: it is computed here, when the kernel runs
-# hint: make it a tl.constexpr parameter
+# hint: a constant is a tl.constexpr parameter, or computed from constants alone

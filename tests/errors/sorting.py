@@ -35,4 +35,4 @@ def k(x):
 #    16 |     tl.bitonic_merge(v, descending=v)
 #       |                                    ^
 # sorting.py:10:9: note: it is computed here, when the kernel runs
-# hint: make it a tl.constexpr parameter
+# hint: a constant is a tl.constexpr parameter, or computed from constants alone

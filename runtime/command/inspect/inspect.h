@@ -194,7 +194,7 @@ void live_build(const struct live *l, const struct wish *w, struct buffer *out);
 /* Appends the data of the page. */
 void live_page_data(const struct live *l, const struct wish *w, struct buffer *out);
 /* Returns a number that changes when the file, or a Python file beside it, is saved. */
-unsigned long live_stamp(const struct live *l);
+unsigned long sources_stamp(const char *file);
 
 /* -- serve.c -- */
 /* Serves the page until the process ends. */

@@ -353,12 +353,12 @@ static unsigned long stamp_of(const char *path)
            (unsigned long)s.st_size + (unsigned long)s.st_ino;
 }
 
-unsigned long live_stamp(const struct live *l)
+unsigned long sources_stamp(const char *file)
 {
     struct beside folder;
     char path[PATH_MAX];
-    unsigned long sum = stamp_of(l->path);
-    beside_open(&folder, l->path);
+    unsigned long sum = stamp_of(file);
+    beside_open(&folder, file);
     DIR *d = opendir(folder.folder);
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
         int n = snprintf(path, sizeof path, "%s/%s", folder.folder, e->d_name);

@@ -256,12 +256,12 @@ int serve(const struct live *l, const char *port)
         return BAD;
     printf("http://127.0.0.1:%d/\n", s.port);
     fflush(stdout);
-    unsigned long stamp = live_stamp(l);
+    unsigned long stamp = sources_stamp(l->path);
     for (;;) {
         struct pollfd wait = {.fd = s.socket, .events = POLLIN};
         if (poll(&wait, 1, s.nlisteners ? LOOK_MS : -1) > 0)
             accept_one(&s);
-        unsigned long now = live_stamp(l);
+        unsigned long now = sources_stamp(l->path);
         if (now != stamp)
             tell_listeners(&s);
         stamp = now;
