@@ -147,7 +147,8 @@ bool options_read(void *to, size_t bytes, const void *from)
     if (!from)
         return true;
     memcpy(&known, from, sizeof known);
-    if (known < sizeof known || known > bytes || known % sizeof known != 0) /* versions end with whole words */
+    if (known < sizeof known || known > bytes ||
+        known % sizeof known != 0) /* versions end with whole words */
         return false;
     memcpy(to, from, known);
     return true;
@@ -521,11 +522,27 @@ static const struct source *find_source(void *ctx, struct eval *e, const char *m
     return program_find_source(e, r->find, r->user, module, r->module->context->source_limit);
 }
 
+/* Files of neso that a user may take for a source begin with these words. */
+static const char *kind_of_file(const char *text, size_t length)
+{
+    static const char *const kinds[] = {"bundle", "record", "capsule"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t n = strlen(kinds[i]);
+        if (length > n + 5 && memcmp(text, "neso ", 5) == 0 && memcmp(text + 5, kinds[i], n) == 0)
+            return kinds[i];
+    }
+    return NULL;
+}
+
 bool module_add_source(struct neso_module *m, const char *name, const char *text, size_t length)
 {
     if (length > m->context->source_limit) {
         diag_error(&m->diag, (struct loc){0}, ERR_source_too_large, name, (int64_t)length,
                    (int64_t)m->context->source_limit);
+        return false;
+    }
+    if (kind_of_file(text, length)) {
+        diag_error(&m->diag, (struct loc){0}, ERR_source_not_python, name, kind_of_file(text, length));
         return false;
     }
     m->source = diag_add_source(&m->diag, name, text, length);

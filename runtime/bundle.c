@@ -614,6 +614,56 @@ static bool agrees(const char *key, const char *with)
     return true;
 }
 
+/* The key of an entry as the options ask for it, with the entry's own signature. */
+static const char *key_with_own(struct neso_kernel *k, struct cache_field signature)
+{
+    struct text key;
+    text_init(&key, &k->scratch);
+    put_options(k, arena_strndup(&k->scratch, signature.value, (size_t)signature.value_bytes), NULL, &key);
+    return key.s;
+}
+
+void bundle_signatures(struct neso_kernel *k, struct text *out)
+{
+    const struct bundle *b = &k->module->context->bundle;
+    for (int i = 0; i < b->nentries; i++) {
+        struct cache_field x = field_of(b->entries[i].key, "signature");
+        if (is_called(&b->entries[i], k->name) && agrees(key_with_own(k, x), b->entries[i].key))
+            text_printf(out, "%.*s\n", x.value_bytes, x.value);
+    }
+}
+
+static void take_as(struct neso_kernel *k, const struct bundle_entry *e, struct cache_field signature)
+{
+    k->options.signature = arena_strndup(&k->arena, signature.value, (size_t)signature.value_bytes);
+    k->id = arena_strndup(&k->arena, k->name, strlen(k->name));
+    take(k, e);
+}
+
+/* Without a signature: takes the only entry that the other options leave. Returns false if they leave none. */
+static bool find_only(struct neso_kernel *k)
+{
+    const struct bundle *b = &k->module->context->bundle;
+    const struct bundle_entry *only = NULL;
+    struct text signatures;
+    int n = 0;
+    text_init(&signatures, &k->arena);
+    for (int i = 0; i < b->nentries; i++) {
+        struct cache_field x = field_of(b->entries[i].key, "signature");
+        if (!is_called(&b->entries[i], k->name) || !agrees(key_with_own(k, x), b->entries[i].key))
+            continue;
+        only = &b->entries[i];
+        text_printf(&signatures, "%s%.*s", n++ ? "; " : "", x.value_bytes, x.value);
+    }
+    if (n == 1)
+        take_as(k, only, field_of(only->key, "signature"));
+    if (n > 1) {
+        diag_error(&k->module->diag, (struct loc){0}, ERR_bundle_which, k->name, b->name, n);
+        diag_hint(&k->module->diag, ERR_bundle_signatures, signatures.s);
+    }
+    return n > 0;
+}
+
 void bundle_find(struct neso_kernel *k)
 {
     const struct bundle *b = &k->module->context->bundle;
@@ -621,7 +671,7 @@ void bundle_find(struct neso_kernel *k)
     const char *plain = without_blanks(&k->scratch, asked, strlen(asked));
     int most = -1;
     struct text best = {0};
-    if (!is_allowed(k))
+    if (!is_allowed(k) || (!k->options.signature && find_only(k)))
         return;
     for (int i = 0; i < b->nentries; i++) {
         const struct bundle_entry *e = &b->entries[i];
@@ -630,13 +680,12 @@ void bundle_find(struct neso_kernel *k)
         struct cache_field own = field_of(e->key, "signature");
         struct text key;
         text_init(&key, &k->scratch);
-        bool is_same = strcmp(without_blanks(&k->scratch, own.value, (size_t)own.value_bytes), plain) == 0;
+        bool is_same = !k->options.signature ||
+                       strcmp(without_blanks(&k->scratch, own.value, (size_t)own.value_bytes), plain) == 0;
         put_options(k, is_same ? arena_strndup(&k->scratch, own.value, (size_t)own.value_bytes) : asked, NULL,
                     &key);
         if (agrees(key.s, e->key)) {
-            k->options.signature = arena_strndup(&k->arena, own.value, (size_t)own.value_bytes);
-            k->id = arena_strndup(&k->arena, k->name, strlen(k->name));
-            take(k, e);
+            take_as(k, e, own);
             return;
         }
         int n = cache_likeness(key.s, e->key);
@@ -647,19 +696,6 @@ void bundle_find(struct neso_kernel *k)
         }
     }
     refuse(k->module, k->name, best.s ? best.s : "", near);
-}
-
-void bundle_signatures(struct neso_kernel *k, struct text *out)
-{
-    const struct bundle *b = &k->module->context->bundle;
-    for (int i = 0; i < b->nentries; i++) {
-        struct cache_field x = field_of(b->entries[i].key, "signature");
-        struct text key;
-        text_init(&key, &k->scratch);
-        put_options(k, arena_strndup(&k->scratch, x.value, (size_t)x.value_bytes), NULL, &key);
-        if (is_called(&b->entries[i], k->name) && agrees(key.s, b->entries[i].key))
-            text_printf(out, "%.*s\n", x.value_bytes, x.value);
-    }
 }
 
 const char *bundle_kernel(const struct neso_module *m, size_t index)

@@ -231,6 +231,17 @@ static void mismatches(const char *bundle, size_t length)
                "signature is *fp16:16");
         refuse(bundle, length, text, "scale", with("*fp32:16, *fp32:16, i64, fp32, 256"), NULL,
                "i64, fp32, 256, and the");
+        o = with(signature);
+        o.deterministic = 1;
+        refuse(bundle, length, text, "scale", o, NULL, "deterministic is 1, and the nearest entry's is 0");
+        refuse(bundle, length, text, "scale", with("*fp32:16, *fp32:16, i32:16, fp32, 256"), NULL,
+               "i32:16, fp32, 256, and the nearest");
+        refuse(bundle, length, text, "scale", with("*fp32:16, *fp32:16, 1000, fp32, 256"), NULL,
+               "1000, fp32, 256, and the nearest");
+        refuse(bundle, length, text, "scale", with("*fp32:16, *fp32:16, i32, fp64, 256"), NULL,
+               "fp64, 256, and the nearest");
+        refuse(bundle, length, text, "scale", with("*fp32:16, *fp32:16, i32, 2.5, 256"), NULL,
+               "2.5, 256, and the nearest");
         refuse(bundle, length, text, "other", with(signature), NULL, "there is no kernel 'other'");
     }
     refuse(bundle, length, edited, "scale", with(signature), NULL, "source is ");

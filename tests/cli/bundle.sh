@@ -79,6 +79,18 @@ expect 0 'add_one' compile tuned.neso::add_one --signature '*fp32:16, i32, 256'
 expect 2 'num_warps is 8, and the nearest' compile tuned.neso::add_one --signature '*fp32:16, i32, 256' --num-warps 8
 expect 2 'the kernels here: ' compile tuned.neso::add_three --signature '*fp32:16, i32, 256'
 
+# Without a signature the other options choose the entry, if that leaves one.
+expect 0 '.visible .entry add_one' compile tuned.neso::add_one
+expect 0 '' compile tuned.neso::add_one --emit c -o one.c
+grep -q 'visible .entry add_one' one.c || say "C without a signature"
+expect 2 'num_warps is 8, and the nearest' compile tuned.neso::add_one --num-warps 8
+"$NESO" bundle tuned.record -o several.neso --variants 2>err || say "--variants: $(cat err)"
+expect 2 "'add_one' is in bundle several.neso with 3 signatures for these options: choose one of them" compile several.neso::add_one
+expect 2 'the signatures are *fp32:16, i32, 256; ' compile several.neso::add_one
+for what in inspect run variants; do expect 2 'tuned.neso is a neso bundle, and no Python source' $what tuned.neso; done
+expect 1 'tuned.neso is a neso bundle' check tuned.neso
+expect 1 'tuned.record is a neso record, and no Python source' check tuned.record
+
 # One bundle has several targets, or all specializations that launches can make of a signature.
 "$NESO" bundle tuned.record -o all.neso --target sm_80,sm_86,sm_89,sm_90a,sm_100a,sm_120a --variants 2>err || say "all targets: $(cat err)"
 [ "$(grep -c '^target ' all.neso)" -ge 54 ] || say "only $(grep -c '^target ' all.neso) kernels for all targets"

@@ -464,7 +464,7 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     for (char *s = list, *end; *s && result == GOOD; s = end + 1) {
         end = strchr(s, '\n');
         *end = '\0';
-        o.signature = s;
+        o.signature = options->signature || *s != ' ' ? s : NULL; /* without one, a bundle's only one */
         if (same_constants(s, chosen ? chosen : list))
             result = compile_signature(e, module, kernel, &o);
         else if (!chosen)
