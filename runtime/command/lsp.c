@@ -571,6 +571,49 @@ static void put_layout(struct buffer *out, const char *ir, const char *type, int
         put_format(out, "%.*s\n", (int)strcspn(s + 2, "\n"), s + 2);
 }
 
+/* Returns the end of a list's item: its comma, the bracket that closes the list, or the end of the text. */
+static const char *item_end(const char *s)
+{
+    int depth = 0;
+    for (char quote = 0; *s && (quote || depth || (*s != ',' && *s != ')')); s++) {
+        if (quote)
+            quote = *s == quote ? 0 : quote;
+        else if (*s == '\'' || *s == '"')
+            quote = *s;
+        else if (strchr("([{", *s))
+            depth++;
+        else if (strchr(")]}", *s))
+            depth--;
+    }
+    return s;
+}
+
+/* Appends the value of a constant parameter: `BLOCK = 256`. The signature has its entries in the order of the parameters, or
+ * with their names. Returns false if the kernel has no such parameter. */
+static bool put_constant(struct buffer *out, const struct document *d, const struct shown *x,
+                         const char *name)
+{
+    char head[160];
+    size_t n = strlen(name);
+    snprintf(head, sizeof head, "def %s(", x->kernel);
+    const char *param = strstr(d->text, head), *entry = x->signature;
+    for (param = param ? param + strlen(head) : ""; *param && *param != ')' && *entry;) {
+        param += strspn(param, ", \t\r\n");
+        entry += strspn(entry, ", ");
+        const char *end = item_end(entry);
+        bool is_named = strncmp(entry, name, n) == 0 && entry[n] == '=';
+        if (is_named || (strncmp(param, name, n) == 0 && !is_letter(param[n]))) {
+            entry += is_named ? n + 1 : 0;
+            put_format(out, "```\n%s = %.*s\n```\nin %s(%s)", name, (int)(end - entry), entry, x->kernel,
+                       x->signature);
+            return true;
+        }
+        param = item_end(param);
+        entry = end;
+    }
+    return false;
+}
+
 static bool put_value(struct buffer *out, const struct document *d, const struct word *w, bool is_certain)
 {
     for (int i = 0; i < d->nkernels; i++) {
@@ -587,6 +630,8 @@ static bool put_value(struct buffer *out, const struct document *d, const struct
                 put_format(out, "```\nin %s(%s)", x->kernel, x->signature);
                 return true;
             }
+        if (is_certain && put_constant(out, d, x, w->name))
+            return true;
     }
     return false;
 }

@@ -41,7 +41,7 @@ for kernel in "$add" "$softmax" "$matmul"; do
     (cd other && "$NESO" inspect "$PWD/$kernel" --signature "$given" --num-warps 4 --json --html "$name.html" -o "$name.json")
     cmp "$name.json" "other/$name.json" && cmp "$name.html" "other/$name.html" || say "$kernel: not the same twice"
     grep -nF "$PWD" "$name.html" && say "$kernel: an absolute path"
-    grep -nE '(src|href)=|@import|url\(' "$name.html" && say "$kernel: something from elsewhere"
+    grep -nE '(src|href)=|@import|url\(' "$name.html" | grep -v '<link rel="icon" href="data:,">' && say "$kernel: something from elsewhere"
     [ "$(grep -c '</script>' "$name.html")" = 2 ] || say "$kernel: data that ends a script"
     if command -v python3 >/dev/null; then
         python3 validate.py "$name.json" "$NESO_ROOT/runtime/command/inspect/inspect.schema.json" || say "$kernel: against its schema"

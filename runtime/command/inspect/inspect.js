@@ -68,6 +68,14 @@ function query() {
         if (field.value) q.set(name, field.value);
     return q.toString();
 }
+/* Shows in the list of launches the one whose values the fields have: "as typed" if there is none. */
+let launches = null;
+function showLaunch() {
+    if (!launches) return;
+    const names = ["kernel", "signature", "num_warps", "num_stages"];
+    const at = given.serve.launches.findIndex(l => names.every(name => !fields[name].value || fields[name].value === l[name]));
+    launches.value = at < 0 ? "" : String(at);
+}
 /* Requests a build: first what is quick, then also (`complete`) the promises that would make decisions better, and what ptxas
    made, if there is one: both take longer than all other steps. */
 async function rebuild(complete) {
@@ -82,6 +90,7 @@ async function rebuild(complete) {
     if (!answer.build) return;
     data = answer.build;
     if (!fields.signature.value && data.signature) fields.signature.value = data.signature;
+    showLaunch();
     history.replaceState(null, "", "?" + query() + location.hash);
     show();
     if (editor) mountEditor();
@@ -163,6 +172,7 @@ function startLive() {
             for (const name of ["kernel", "signature", "num_warps", "num_stages"]) fields[name].value = l[name];
             rebuild();
         };
+        launches = pick;
         $("live").append(el("label", {}, "as launched ", pick));
     }
     field("signature", "signature", el("input", {size: 44}));
@@ -184,6 +194,7 @@ function startLive() {
     problem(s.messages);
     if (data && !fields.signature.value) fields.signature.value = data.signature;
     if (data && !fields.kernel.value) fields.kernel.value = data.kernel;
+    showLaunch();
     const events = new EventSource("events");
     events.onmessage = () => {
         if (edited === null) rebuild();

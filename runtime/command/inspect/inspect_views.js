@@ -27,8 +27,9 @@ function valuesOf(b) {
             "registers as assembled" + (r.spill_bytes ? `, ${r.spill_bytes} bytes spilled` : "")
         ],
         [
-            `${(r.shared_bytes / 1024).toFixed(r.shared_bytes % 1024 ? 1 : 0)} KiB`,
-            `shared memory, of ${limits.shared_bytes / 1024}`
+            r.shared_bytes < 1024 ? `${r.shared_bytes} B`
+                                  : `${(r.shared_bytes / 1024).toFixed(r.shared_bytes % 1024 ? 1 : 0)} KiB`,
+            `shared memory, of ${limits.shared_bytes / 1024} KiB`
         ],
         [r.barriers === null ? "–" : `${r.barriers}`, "barriers as assembled"],
         [
@@ -359,8 +360,10 @@ function colour(o, x, bytes, by) {
     const p = o.parts(x);
     if (by === "register") return `hsl(${hueOf(p.reg, o.reg)} 65% 58%)`;
     if (by === "lane") return `hsl(${hueOf(p.lane, o.lane)} 65% 58%)`;
-    return `hsl(${hueOf(p.warp, o.warp)} 60% ${by === "warp" ? 58 : 34 + 46 * p.lane / Math.max(1, 1 << o.lane)}%)`;
+    return `hsl(${hueOf(p.warp, o.warp)} 60% ${by === "warp" ? 58 : lightOf(o, p)}%)`;
 }
+const lightOf = (o, p) => 34 + 46 * p.lane / Math.max(1, 1 << o.lane);
+const inkOf = (o, p, by) => !o.shared && by === "thread" && lightOf(o, p) < 43 ? "#fff" : "#000";
 /* Returns the legend of a picture: the meaning of its colours and numbers. */
 function legendOf(o, by) {
     const swatches = (word, n, hue) =>
@@ -415,7 +418,7 @@ function gridOf(t, {title, rows, columns, tall, wide, at, numbers, index}) {
                     x: 1 + left + j * wide + wide / 2,
                     y: i * tall + tall - 4,
                     "text-anchor": "middle",
-                    style: "fill:#000;font-size:8px;pointer-events:none"
+                    style: `fill:${inkOf(o, p, by)};font-size:8px;pointer-events:none`
                 },
                     o.shared ? String(x) : `${p.lane}.${p.reg}`));
             }
@@ -432,7 +435,7 @@ function gridOf(t, {title, rows, columns, tall, wide, at, numbers, index}) {
 }
 /* Draws a tile of one dimension as rows of cells, in order. */
 function drawRow(t) {
-    const o = t.owners, most = 2048, n = Math.min(o.total, most), columns = Math.min(n, innerWidth < 760 ? 16 : 32);
+    const o = t.owners, most = 2048, n = Math.min(o.total, most), columns = Math.min(n, innerWidth < 960 ? 16 : 32);
     const grid = gridOf(t, {
         title: "the elements in order",
         rows: n / columns,
