@@ -98,6 +98,7 @@ struct judged {
     struct comparison times; /* valid if the row has times and a base */
     char note[400];          /* "registers 32 -> 40; better: barriers 2 -> 1"; "" */
     double change;           /* of the costs that decided: the largest ratio of one, as a logarithm; 0: times decided */
+    char largest[80];        /* that cost, as in the note */
     uint32_t line;           /* the program's line where a count grew the most; 0: none did */
 };
 

@@ -250,7 +250,10 @@ static void put_summary(const struct judgement *j, const char *bullet, FILE *f)
     fprintf(f, "%slargest change: ", bullet);
     if (x) {
         fprintf(f, "%s %s: ", x->row->name, word_of(x));
-        put_reason(f, x);
+        if (x->times.base > 0)
+            put_reason(f, x);
+        else
+            fputs(*x->largest ? x->largest : x->note, f);
     } else {
         fputs("none", f);
     }
@@ -645,7 +648,8 @@ static void write_markdown(const struct judgement *j, FILE *f)
 {
     fprintf(f, "### neso bench: %zu slower, %zu faster, %zu undecided, %zu same (%s)\n\n",
             j->counts[VERDICT_slower], j->counts[VERDICT_faster], j->counts[VERDICT_undecided],
-            j->counts[VERDICT_same], j->candidate->gpu);
+            j->counts[VERDICT_same],
+            strcmp(j->candidate->gpu, "none") == 0 ? "without a GPU" : j->candidate->gpu);
     put_summary(j, "- ", f);
     fputc('\n', f);
     put_markdown_table(j, true, f);

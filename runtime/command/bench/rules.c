@@ -163,10 +163,15 @@ static size_t note_costs(struct judged *x, enum verdict wanted, const char *lead
         if (!from || !to || (counted && (r->flags & TEXT)) || (assembled && (r->flags & ESTIMATE)) ||
             apply(r, *from, *to, threshold) != wanted)
             continue;
-        note(x, n ? ", " : *x->note ? lead : "", r->cost, *from, *to);
+        const char *before = n ? ", " : *x->note ? lead : "";
+        const size_t begin = strlen(x->note) + strlen(before);
+        const double ratio = fabs(log(fmax(*to, 1e-3) / fmax(*from, 1e-3)));
+        note(x, before, r->cost, *from, *to);
         if (wanted != VERDICT_faster)
             note_line(x, r->cost);
-        x->change = fmax(x->change, fabs(log(fmax(*to, 1e-3) / fmax(*from, 1e-3))));
+        if (ratio > x->change && begin < strlen(x->note))
+            snprintf(x->largest, sizeof x->largest, "%s", x->note + begin);
+        x->change = fmax(x->change, ratio);
         n++;
     }
     return n;
@@ -182,12 +187,16 @@ enum verdict rules_compare(struct judged *x, double threshold)
     enum verdict result = VERDICT_same;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         double change = x->change;
+        char largest[sizeof x->largest];
+        memcpy(largest, x->largest, sizeof largest);
         if (!note_costs(x, order[i].verdict, order[i].lead, threshold))
             continue;
-        if (result != VERDICT_same)
-            x->change = change; /* another verdict has decided */
-        else
+        if (result == VERDICT_same) {
             result = order[i].verdict;
+        } else { /* another verdict has decided */
+            x->change = change;
+            memcpy(x->largest, largest, sizeof largest);
+        }
     }
     return result;
 }
