@@ -112,8 +112,9 @@ PYTHON  ?= python3
 LAUNCHES = runtime/python/neso/_launch.abi3.so
 python: $(LAUNCHES)
 $(LAUNCHES): $(wildcard runtime/python/neso/extension/*.[ch]) runtime/neso.h
-	$(CC) $(CFLAGS) -std=c11 $(filter-out -Wpedantic,$(STRICT)) -fPIC -fvisibility=hidden -shared -I. \
-	  -I$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))') $(filter %.c,$^) -o $@
+	headers=$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))') && \
+	if [ ! -e $$headers/Python.h ]; then echo 'make python needs Python.h (Debian: python3-dev); without it launches go through ctypes'; exit 1; fi; \
+	$(CC) $(CFLAGS) -std=c11 $(filter-out -Wpedantic,$(STRICT)) -fPIC -fvisibility=hidden -shared -I. -I$$headers $(filter %.c,$^) -o $@
 wheel: all
 	$(PYTHON) runtime/python/build_wheel.py $(BUILD)
 

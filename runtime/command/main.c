@@ -114,11 +114,16 @@ bool is_switched_on(const char *variable)
     return false;
 }
 
+static void put_commands(void)
+{
+    for (int i = 0; i < ncommand_rows; i++)
+        fprintf(stderr, "    %-10s %s\n", command_rows[i].word, command_rows[i].meaning);
+}
+
 static int unknown_command(const char *word)
 {
     complain("unknown command '%s': the commands are", word);
-    for (int i = 0; i < ncommand_rows; i++)
-        fprintf(stderr, "    %-10s %s\n", command_rows[i].word, command_rows[i].meaning);
+    put_commands();
     return BAD;
 }
 
@@ -320,7 +325,9 @@ static int dispatch(int argc, char **argv)
     struct given g = {.argc = 0};
     const char *word = argc > 1 ? argv[1] : "";
     if (argc < 2) {
-        print_usage(stderr);
+        fprintf(stderr, "neso %s: Triton kernels to PTX. The commands are\n", neso_version());
+        put_commands();
+        fprintf(stderr, "`neso help COMMAND` shows the options of one, `neso help` all, `neso run FILE.py` runs a program\n");
         return BAD;
     }
     if (strcmp(word, "--version") == 0) {

@@ -41,7 +41,7 @@ expect 2 "the topics are ops" help nonsense
 expect 0 "# What is not supported" help limits
 add='*fp32:16, *fp32:16, *fp32:16, i32:16, 1024'
 
-expect 2 'neso compile'
+expect 2 '`neso help COMMAND` shows the options of one'
 expect 0 'neso 0.' --version
 expect 0 'neso run' --help
 expect 0 '--num-warps N' compile --help
