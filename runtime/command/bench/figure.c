@@ -188,10 +188,11 @@ void report_figure(const struct judgement *j, FILE *f)
     double height = put_costs(j, put_changes(j, body), &width, body);
     if (fclose(body) != 0)
         exit(complain("out of memory"));
-    fprintf(
-        f,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" font-family=\"sans-serif\" "
-        "font-size=\"11\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n%s</svg>\n",
-        width, height < 30 ? 30 : height, text);
+    height = height < 30 ? 30 : height;
+    fprintf(f,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\" "
+            "style=\"max-width:100%%;height:auto\" font-family=\"sans-serif\" font-size=\"11\">\n<rect "
+            "width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n%s</svg>\n",
+            width, height, width, height, text);
     free(text);
 }

@@ -333,6 +333,15 @@ static double across(const struct history *h, size_t i)
     return LEFT + (double)(WIDTH - LEFT - EDGE) * ((double)i + 0.5) / (double)h->n;
 }
 
+/* Writes a time or a count; large counts without an exponent. */
+static void put_value(FILE *f, double v)
+{
+    if (fabs(v) >= 1e5)
+        fprintf(f, "%.0f", v);
+    else
+        fprintf(f, "%.6g", v);
+}
+
 static void put_points(const struct history *h, const struct series *s, const char *cost, double bottom,
                        double top, FILE *f)
 {
@@ -354,7 +363,8 @@ static void put_points(const struct history *h, const struct series *s, const ch
         fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%s\" fill=\"var(--%s)\"><title>", x, y,
                 marked ? "4.5" : "2.5", marked && verdict ? class_of(verdict) : "same");
         put_xml(f, h->commits[i].name);
-        fprintf(f, ": %.6g", v);
+        fputs(": ", f);
+        put_value(f, v);
         if (marked) {
             fprintf(f, ", %s: ", word_of(p->verdict));
             put_xml(f, p->note);
@@ -374,14 +384,17 @@ static void put_chart(const struct history *h, const struct series *s, const cha
     for (size_t i = 0; i < h->n; i++)
         if (find_value(s->points[i].row, cost, &v))
             last = v;
-    fprintf(f, "<div class=\"chart\"><div>%s <b>%.6g</b></div>", words, last);
+    fprintf(f, "<div class=\"chart\"><div>%s <b>", words);
+    put_value(f, last);
+    fputs("</b></div>", f);
     fprintf(f, "<svg width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s\">", WIDTH, HEIGHT, words);
     for (int i = 0; i < (high > low ? 2 : 1); i++) {
         double y = EDGE + (HEIGHT - 2 * EDGE) * ((top - (i ? low : high)) / (top - bottom));
         fprintf(f, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"var(--line)\"/>", LEFT, WIDTH,
                 y, y);
-        fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.6g</text>", LEFT - 4, y + 3,
-                i ? low : high);
+        fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 4, y + 3);
+        put_value(f, i ? low : high);
+        fputs("</text>", f);
     }
     fputs("<path fill=\"none\" stroke=\"var(--same)\" d=\"", f);
     for (size_t i = 0; i < h->n; i++)
@@ -410,7 +423,8 @@ static void put_series(const struct history *h, const struct series *s, FILE *f)
     fprintf(f, ":%" PRIu32 "</div>\n", s->last->line);
     for (size_t k = 0; s->last->is_kernel && k < n; k++)
         if (find_range(h, s, costs[k].name, &low, &high) && !cost_differs(low, high)) {
-            fprintf(f, "%s%s %.6g", comma, costs[k].words, high);
+            fprintf(f, "%s%s ", comma, costs[k].words);
+            put_value(f, high);
             comma = ", ";
         }
     fputs(*comma == ',' ? "</div>\n<div class=\"charts\">\n" : "<div class=\"charts\">\n", f);

@@ -263,8 +263,9 @@ static int write_bundle(struct bundling *b, const char *path)
     if (result == GOOD)
         result = write_file(path, text, length);
     if (result == GOOD)
-        fprintf(stderr, "neso: %s: %zu kernels, %zu choices of autotuning, %zu KB\n", path, b->nkernels,
-                b->nparts - b->nkernels, (length + 1023) / 1024);
+        fprintf(stderr, "neso: %s: %zu kernel%s, %zu choice%s of autotuning, %zu KB\n", path, b->nkernels,
+                b->nkernels == 1 ? "" : "s", b->nparts - b->nkernels, b->nparts - b->nkernels == 1 ? "" : "s",
+                (length + 1023) / 1024);
     free(texts);
     free(lengths);
     return result;
