@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,9 @@ struct session {
     char *loaded;    /* the file loaded last */
     char line[4096]; /* the user's last line */
     struct progress progress;
+    pthread_t thread;      /* the one that runs the program: it alone writes progress */
     int nkernels;          /* compiled so far */
+    char kernel[80];       /* compiled last; "" before the first */
     struct buffer record;  /* the file of --record */
     struct keeper *keeper; /* NULL: launches leave no capsules */
     FILE *digests;         /* the file of --digests; NULL: standard error */
@@ -125,7 +128,23 @@ static void compiled(void *user, neso_kernel *kernel)
         progress_clear(&s->progress);
         keep_texts(s->given, s->ctx, kernel);
     }
-    progress_show(&s->progress, "%d kernels compiled, %s the last", ++s->nkernels, neso_kernel_name(kernel));
+    s->nkernels++;
+    snprintf(s->kernel, sizeof s->kernel, "%s", neso_kernel_name(kernel));
+    progress_show(&s->progress, "%d kernels compiled, %s the last", s->nkernels, s->kernel);
+}
+
+/* The library asks often whether to end a long call, which is when a terminal shows that the program still runs. */
+static int show_progress(void *user)
+{
+    struct session *s = user;
+    if (!pthread_equal(pthread_self(), s->thread))
+        return 0;
+    if (*s->kernel)
+        progress_show(&s->progress, "running; %d kernel%s compiled, %s the last", s->nkernels,
+                      s->nkernels == 1 ? "" : "s", s->kernel);
+    else
+        progress_show(&s->progress, "running");
+    return 0;
 }
 
 /* Prints one line about each check, for --verbose. */
@@ -282,7 +301,6 @@ static const char *interpreter_option(const struct given *g)
 static int run_program(struct session *s, const char *path, const char *text, size_t length)
 {
     const struct given *g = s->given;
-    progress_begin(&s->progress);
     neso_run_options o = {.size = sizeof o, .argc = g->argc, .argv = (const char *const *)g->argv};
     o.write = write_program;
     o.getenv = get_variable;
@@ -408,6 +426,9 @@ int run_with(const struct given *g, struct keeper *keeper)
     o.memory_limit = memory ? memory : memory_most();
     o.record = record ? keep_record : NULL;
     o.event = g->options[OPTION_verbose] ? show_event : NULL;
+    progress_begin(&s.progress);
+    s.thread = pthread_self();
+    o.cancelled = s.progress.is_on ? show_progress : NULL;
     o.wants_capsule = keeper ? wants_capsule : NULL;
     o.capsule = keeper ? take_capsule : NULL;
     put_format(&s.record, "neso record 1\nprogram %s\n\n", path);

@@ -41,8 +41,25 @@ k[(1,)](x, BLOCK=16)
 print('done')
 PY
 terminal "'$NESO' run --device emulator slow.py" >out
-grep -q "neso: 2 kernels compiled, k the last" out || say "no progress: $(cat -v out)"
+grep -q "compiled, k the last" out || say "no progress: $(cat -v out)"
 tail -n 1 out | grep -q "$escape\[Kdone" || say "the line is not erased: $(cat -v out)"
+# A launch that lasts long shows it too.
+cat >launch.py <<'PY'
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def long(X, n, BLOCK: tl.constexpr):
+    x = tl.load(X + tl.arange(0, BLOCK))
+    while tl.min(x, 0) < n:
+        x += 1
+    tl.store(X + tl.arange(0, BLOCK), x)
+
+long[(1,)](torch.zeros(1024, device='cuda'), 1000000, BLOCK=1024)
+PY
+terminal "timeout 20 '$NESO' run --time-limit 2 --device interpreter launch.py" >out
+grep -q "neso: running; 1 kernel compiled, long the last, 1 s" out || say "no progress of a launch: $(cat -v out)"
 terminal "'$NESO' bench slow.py" | grep -q 'round 1, slow.py: k' || say "no progress of bench"
 "$NESO" run --device emulator slow.py >out 2>err
 [ "$(cat out err)" = "done" ] || say "progress in a file: $(cat out err)"
