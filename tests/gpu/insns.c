@@ -6,7 +6,7 @@
  *
  *     build/gpu_insns                 emulator
  *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor, tma or sums
- *     build/gpu_insns cuda sums N [SEED]      N random tiles for each mma and wgmma of floats
+ *     build/gpu_insns cuda sums N [SEED [WORD]]      N random tiles for each mma and wgmma whose name has WORD
  *     build/gpu_insns cuda first      copies by tensor maps, each at other coordinates and in a process of its own
  *     build/gpu_insns ptx DIRECTORY   emulator; also writes the kernels to files, for ptxas
  *
@@ -56,6 +56,7 @@ struct bench {
     bool on_gpu;
     const char *directory; /* the folder for kernels; NULL: kernels are not written */
     int trials, tiles;
+    const char *word; /* only sums by instructions whose names have it; NULL: all */
     struct results *results;
 };
 
@@ -211,6 +212,11 @@ struct check *trial_check(struct trial *t, enum insn_code code, size_t at, int n
 int bench_tiles(const struct bench *b)
 {
     return b->tiles;
+}
+
+bool bench_wants(const struct bench *b, enum insn_code code)
+{
+    return !b->word || strstr(insn_info[code].name, b->word);
 }
 
 void bench_untested(struct bench *b, enum insn_code code, const char *why)
@@ -608,6 +614,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     signal(SIGALRM, give_up);
     b.tiles = argc > 3 ? atoi(argv[3]) : 0;
+    b.word = argc > 5 ? argv[5] : NULL;
     state += argc > 4 ? strtoull(argv[4], NULL, 10) * 0x9E3779B97F4A7C15u : 0;
     if (strcmp(what, "cuda") == 0)
         return name && strcmp(name, "first") == 0 ? run_firsts(&b) : run_on_gpu(&b, name);

@@ -57,6 +57,7 @@ void bench_untested(struct bench *b, enum insn_code code, const char *why);
 
 /* Returns the number of random tiles that the trials of sums compute; 0: few. */
 int bench_tiles(const struct bench *b);
+bool bench_wants(const struct bench *b, enum insn_code code);
 
 uint64_t random_bits(void);
 /* Returns the bits of the i-th operand of type t: first special values of the type, then random ones. */

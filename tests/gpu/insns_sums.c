@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* insns_sums.c: tests that mma.sync and wgmma add and round by the rule of runtime/devices/emulator/sums.c, on tiles
  * of random floats: with all exponents, with equal exponents, with few nonzero products, with products that cancel,
- * subnormal, infinite, near the largest number.
+ * subnormal, infinite, near the largest number; and that integers are exact and wrap, on random ones and ends of ranges.
  *
  *     few tiles (the default)    the test computes expected results by the rule, in integers
- *     build/gpu_insns cuda sums TILES [SEED]      TILES tiles of each type: compares the GPU with the emulator
+ *     build/gpu_insns cuda sums TILES [SEED [WORD]]      TILES tiles of each type: compares the GPU with the emulator
  *
  * A warp multiplies a tile of 16 x k by a tile of k x 8; a warpgroup multiplies four tiles of 16 x k by the same
  * tile of k x 8. */
@@ -41,9 +41,20 @@ static const struct dot_insn products[] = {
     {INSN_wgmma_f16_e4m3_e5m2, PT_e4m3x2, PT_e5m2x2, PT_f16, 32, true},
     {INSN_wgmma_f16_e5m2_e4m3, PT_e5m2x2, PT_e4m3x2, PT_f16, 32, true},
     {INSN_wgmma_f16_e5m2, PT_e5m2x2, PT_e5m2x2, PT_f16, 32, true},
+    {INSN_m16n8k32_s8, PT_s8, PT_s8, PT_s32, 32, false},
+    {INSN_m16n8k16_s8, PT_s8, PT_s8, PT_s32, 16, false},
+    {INSN_wgmma_s32_s8, PT_s8, PT_s8, PT_s32, 32, true},
+    {INSN_wgmma_s32_s8_u8, PT_s8, PT_u8, PT_s32, 32, true},
+    {INSN_wgmma_s32_u8_s8, PT_u8, PT_s8, PT_s32, 32, true},
+    {INSN_wgmma_s32_u8, PT_u8, PT_u8, PT_s32, 32, true},
 };
 
-/* -- random floats -- */
+static bool is_integer(enum ptype t)
+{
+    return t == PT_s8 || t == PT_u8 || t == PT_s32;
+}
+
+/* -- random numbers -- */
 
 struct format {
     /* unused_bits: the low bits of a tf32, which the tensor core ignores */
@@ -88,8 +99,18 @@ struct tile {
     uint32_t a[ROWS][DEPTH_MOST], b[DEPTH_MOST][COLUMNS], c[ROWS][COLUMNS];
 };
 
+/* Returns a random integer of `bits` bits: any, one next to the ends of the range or to zero, or a small one. */
+static uint32_t random_integer(int bits, int mode)
+{
+    uint32_t any = (uint32_t)(random_bits() >> 32), all = ~UINT32_C(0) >> (32 - bits);
+    uint32_t end = below(2) ? all >> 1 : 0, near = end + (uint32_t)below(3) - 1;
+    return all & (mode % 3 == 0 ? any : mode % 3 == 1 ? near : (any & 7) - 4);
+}
+
 static uint32_t random_factor(enum ptype t, int mode)
 {
+    if (is_integer(t))
+        return random_integer(8, mode);
     struct format f = format_of(t, true);
     int bias = (1 << (f.exponent_bits - 1)) - 1, spread = bias < 20 ? bias : 20;
     switch (mode) {
@@ -106,6 +127,8 @@ static uint32_t random_factor(enum ptype t, int mode)
 
 static uint32_t random_addend(enum ptype d, int mode)
 {
+    if (is_integer(d))
+        return random_integer(32, below(3));
     static const int spans[MODES] = {20, 3, 30, 25, 20, 20, 5, 4, 60};
     struct format f = format_of(d, false);
     int bias = (1 << (f.exponent_bits - 1)) - 1, center = mode == 7 ? 2 * bias : mode == 5 ? 4 : bias + 2;
@@ -120,7 +143,7 @@ static uint32_t random_addend(enum ptype d, int mode)
 static void make_tile(const struct dot_insn *p, int mode, struct tile *x, struct tile *shared)
 {
     struct format fb = format_of(p->b, true);
-    uint32_t minus = 1u << (fb.exponent_bits + fb.fraction_bits + fb.unused_bits);
+    uint32_t minus = is_integer(p->b) ? 0xff : 1u << (fb.exponent_bits + fb.fraction_bits + fb.unused_bits);
     bool is_new = shared == x;
     for (int k = 0; k < p->k; k++) {
         bool is_zero = mode == 3 && below(4), cancels = mode == 4 && k % 2;
@@ -250,11 +273,26 @@ static uint32_t expected_fp8_mma(const struct dot_insn *p, const struct tile *x,
     return finished(PT_f32, sum, MOD_rn);
 }
 
+static uint32_t integer_value(enum ptype t, uint32_t bits)
+{
+    return t == PT_s8 ? (uint32_t)(int32_t)(int8_t)bits : bits;
+}
+
+static uint32_t expected_integer(const struct dot_insn *p, const struct tile *x, int i, int j)
+{
+    uint32_t sum = x->c[i][j];
+    for (int k = 0; k < p->k; k++)
+        sum += integer_value(p->a, x->a[i][k]) * integer_value(p->b, x->b[k][j]);
+    return sum;
+}
+
 static uint32_t expected(const struct dot_insn *p, const struct tile *x, int i, int j)
 {
     enum { FRACTION = 25, FRACTION_FP8 = 13 };
     bool is_fp8 = p->k == DEPTH_MOST;
     struct term t[DEPTH_MOST + 1];
+    if (is_integer(p->d))
+        return expected_integer(p, x, i, j);
     if (is_fp8 && !p->is_wgmma)
         return expected_fp8_mma(p, x, i, j);
     for (int k = 0; k < p->k; k++)
@@ -270,7 +308,7 @@ static uint32_t expected(const struct dot_insn *p, const struct tile *x, int i, 
 
 static int bytes_of(enum ptype t)
 {
-    return t == PT_f32 ? 4 : t == PT_e4m3x2 || t == PT_e5m2x2 ? 1 : 2;
+    return t == PT_f32 ? 4 : t == PT_e4m3x2 || t == PT_e5m2x2 || is_integer(t) ? 1 : 2;
 }
 
 /* The input of each thread: 4 words of A, 2 words of B (for wgmma, the thread copies the first to shared memory),
@@ -290,7 +328,15 @@ static void print_product(struct text *t, const struct dot_insn *p, int nd)
     if (!p->is_wgmma) {
         text_printf(t, "%s ", mnemonic);
         print_words(t, "%d", 0, nd);
-        text_printf(t, ", {%%a0, %%a1, %%a2, %%a3}, {%%b0, %%b1}, ");
+        enum {
+            A_PART = 8,
+            B_PART = 16
+        }; /* the bytes of a row of A, and of a column of B, for each word of a thread */
+        text_printf(t, ", ");
+        print_words(t, "%a", 0, p->k * bytes_of(p->a) / A_PART);
+        text_printf(t, ", ");
+        print_words(t, "%b", 0, p->k * bytes_of(p->b) / B_PART);
+        text_printf(t, ", ");
         print_words(t, "%d", 0, nd);
         text_printf(t, ";\n");
         return;
@@ -303,7 +349,8 @@ static void print_product(struct text *t, const struct dot_insn *p, int nd)
                 B_BYTES - WORD, (unsigned long long)(128 >> 4 << 16 | UINT64_C(256) >> 4 << 32),
                 (int)(number - mnemonic), mnemonic, COLUMNS, number + 1);
     print_words(t, "%d", 0, nd);
-    text_printf(t, ", {%%a0, %%a1, %%a2, %%a3}, %%wide, %%p, 1, 1%s;\n", bytes_of(p->a) == 2 ? ", 0" : "");
+    text_printf(t, ", {%%a0, %%a1, %%a2, %%a3}, %%wide, %%p%s%s;\n", is_integer(p->d) ? "" : ", 1, 1",
+                bytes_of(p->a) == 2 ? ", 0" : "");
     text_printf(t, "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n");
 }
 
@@ -397,7 +444,7 @@ static void try_product(struct bench *b, const struct dot_insn *p, int tiles, bo
         put_tile(t, p, is_first ? &shared : &x, warp, nd, judged);
     }
     trial_check(t, p->code, 0, threads * nd, WORD, WORD, "%s, sums of %s", insn_info[p->code].name,
-                "random floats");
+                is_integer(p->d) ? "random integers" : "random floats");
     trial_run(b, t);
 }
 
@@ -406,6 +453,8 @@ void try_sums(struct bench *b)
     enum { FEW = 4 * WARPS * MODES, MOST = 16384 };
     int tiles = bench_tiles(b);
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        if (!bench_wants(b, products[i].code))
+            continue;
         if (!tiles)
             try_product(b, &products[i], FEW, true);
         for (int done = 0; done < tiles; done += MOST)
