@@ -7,7 +7,7 @@
  *     ld x; add t, x, y; selp d, t, x, p  =>  ld d; @p add d, d, y
  *
  * Floats become an fma only if the kernel allows it. Integer multiplications by powers of two that are not fused
- * become shifts; so do unsigned divisions, and unsigned remainders become an `and`. */
+ * become shifts; so do unsigned divisions. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -179,7 +179,7 @@ static int log2_exact(int64_t x)
 }
 
 /* If the second operand is a power of two: turns a multiplication that was not fused, or an unsigned division, into
- * a shift, and an unsigned remainder into an `and`. */
+ * a shift. */
 static void cheapen(struct insn *in)
 {
     struct opnd *y = &in->opnds[2];
@@ -194,9 +194,6 @@ static void cheapen(struct insn *in)
     } else if (in->form.code == INSN_div && is_unsigned) {
         in->form.code = INSN_shr;
         *y = opnd_int(CLASS_b32, log);
-    } else if (in->form.code == INSN_rem && is_unsigned) {
-        in->form = form_of(INSN_and, bits);
-        y->i -= 1;
     }
 }
 
@@ -211,8 +208,7 @@ void peep_fuse_block(struct peep *p, const struct mblock *b)
         case INSN_not: fuse_not(p, b, in); break;
         case INSN_selp: fuse_selp(p, b, in); break;
         case INSN_mul_lo:
-        case INSN_div:
-        case INSN_rem: cheapen(in); break;
+        case INSN_div: cheapen(in); break;
         default: break;
         }
     }

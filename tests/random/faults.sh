@@ -23,7 +23,7 @@ names=() wanted=" $* "
 declare -A pass_of=([loop_counter]=coalesce [no_barrier]=insert_barriers [swizzle_of_wgmma]=legalize_dot [mask_of_vector]=vectorize
     [stale_stage]=pipeline_loops [swapped_operands]=fold [wrong_fold]=fold [cse_across_store]=cse [licm_of_load]=licm
     [alignment_of_sum]=vectorize [schedule_past_store]=schedule [phase_of_ring]=warp_specialize [end_of_while]=insert_barriers
-    [grid_total]=persistent_grid [fused_not]=peephole [shift_of_sum]=peephole [offset_of_address]=peephole [remainder_of_power]=peephole [minus_constant]=peephole [least_of_zero]=fold
+    [grid_total]=persistent_grid [fused_not]=peephole [shift_of_sum]=peephole [offset_of_address]=peephole [remainder_of_power]=fold [minus_constant]=peephole [least_of_zero]=fold
     [rest_of_unrolled]=unroll [any_predicate]=cse)
 
 find_by_check() { # NAME FIRST-SEED: the first kernel that a check reports and that is not reported without the fault
@@ -132,7 +132,7 @@ fault fused_not codegen/fuse.c 's/\[MOD_eq\] = MOD_ne/[MOD_eq] = MOD_eq/' \
     "the contrary of x == y is x == y"
 fault offset_of_address codegen/peephole.c 's/at->i \+ add->opnds\[2\]\.i;/add->opnds[2].i;/' \
     "an address forgets its own offset"
-fault remainder_of_power codegen/fuse.c 's/y->i -= 1;/y->i -= 2;/' \
+fault remainder_of_power opt/simplify/fold.c '/case OP_remu: return power/s/bits - 1/bits - 2/' \
     "x % 8 is x & 6"
 fault shift_of_sum codegen/simplify.c 's/\(uint64_t\)c\.i \* factor/(uint64_t)c.i + 0 * factor/' \
     "(x + c) << k is x << k plus c"
