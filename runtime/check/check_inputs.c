@@ -238,20 +238,21 @@ static void shrink_sizes(struct checking *c, int ragged)
 
 static void cut_grid(struct checking *c, const struct check_draw *d)
 {
-    enum { PROGRAMS = 6 };
     static const uint32_t most[3] = {4, 3, 2};
+    /* CTAs of a persistent kernel run several programs each, so it needs more. */
+    const uint32_t programs = c->kernel->info.persistent ? 9 : 6;
     c->sample = c->is_exact ? c->launch->sample : 0;
     memcpy(c->grid, c->launch->grid, sizeof c->grid);
     if (c->is_exact)
         return;
     if (d->whole_grid) {
-        c->sample = PROGRAMS;
+        c->sample = programs;
         return;
     }
     for (int i = 0; i < 3; i++)
         c->grid[i] = c->grid[i] < most[i] ? c->grid[i] : most[i];
     for (int i = 2; i >= 0; i--)
-        while (c->grid[0] * c->grid[1] * c->grid[2] > PROGRAMS && c->grid[i] > (i ? 1u : 2u))
+        while (c->grid[0] * c->grid[1] * c->grid[2] > programs && c->grid[i] > (i ? 1u : 2u))
             c->grid[i]--;
 }
 
