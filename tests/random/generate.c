@@ -288,10 +288,35 @@ static struct node *condition_of_tile(struct gen *g)
     return n;
 }
 
+/* Returns a scalar integer that differs between programs or iterations, and is often equal to another small one. */
+static struct node *small_scalar(struct gen *g, struct vtype t)
+{
+    int what = below(g, 4);
+    if (what == 0 && !g->in_function)
+        return node_fit(g, node_pid(g), t);
+    if (what == 1 && g->round)
+        return node_fit(g, g->round, t);
+    return value(g, t, 2);
+}
+
+/* Returns a comparison of small integers, which holds in some programs and iterations, or its contrary. */
+static struct node *condition_of_equality(struct gen *g)
+{
+    struct vtype t = vtype_ranged(elem_any(g, INTS), (struct shape){0}, 1 + below(g, 3), 0),
+                 truth = vtype_of(EL_i1, t.shape);
+    struct node *x = small_scalar(g, t),
+                *y = chance(g, 60) ? node_int(g, t, below(g, 1 << t.range.most)) : small_scalar(g, t);
+    struct node *n = node_binary(g, NODE_compare, truth, x, y);
+    n->word = chance(g, 60) ? "==" : "!=";
+    return chance(g, 50) ? node_unary(g, chance(g, 60) ? NODE_contrary : NODE_not, truth, n) : n;
+}
+
 static struct node *condition(struct gen *g, int depth)
 {
     if (chance(g, 20))
         return condition_of_tile(g);
+    if (chance(g, 35))
+        return condition_of_equality(g);
     return value(g, vtype_of(EL_i1, (struct shape){0}), depth > 2 ? 3 : 2);
 }
 
@@ -626,8 +651,8 @@ static struct program *generate(struct arena *a, uint64_t seed, bool small_grid,
         f->number = (below(&g, 64) - 32) * 0.25;
     }
     int plan = below(&g, 100);
-    if (plan < 20) {
-        (plan < 11 ? plain_product : plain_rows)(&g, &at);
+    if (plan < 29) {
+        (plan < 13 ? plain_product : plan < 22 ? plain_rows : plain_indices)(&g, &at);
         n = chance(&g, 15);
     } else if (chance(&g, 25)) {
         (chance(&g, 15) ? attention_loop : product_loop)(&g, &at);

@@ -70,6 +70,8 @@ struct node *node_cast(struct gen *g, struct node *x, struct vtype t);
 /* Converts x, of an arithmetic type, to the element type and range of t. */
 struct node *node_fit(struct gen *g, struct node *x, struct vtype t);
 
+/* Returns a divisor of type t that counts along an axis, from at least 1 on. */
+struct node *counting_divisor(struct gen *g, struct vtype t);
 struct node *value(struct gen *g, struct vtype t, int depth);
 struct node *leaf(struct gen *g, struct vtype t);
 /* Returns a value of t's shape, or of a shape that broadcasts to it. */
@@ -120,6 +122,7 @@ struct stmt *tile_statement(struct gen *g, struct node *v);
 /* These functions choose warps and grid, and append the kernel's statements. */
 void plain_product(struct gen *g, struct stmt ***at);
 void plain_rows(struct gen *g, struct stmt ***at);
+void plain_indices(struct gen *g, struct stmt ***at);
 
 /* -- generate.c -- */
 

@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* plain.c: generates kernels with a single purpose, like most kernels of users: a product of two matrices, one tile
- * for each program; and kernels over rows, which read each row in blocks, once for each number that is computed from
- * the row and once more to write results. Passes that transform whole kernels apply to these kernels, but rarely to
+ * for each program; kernels over rows, which read each row in blocks, once for each number that is computed from the
+ * row and once more to write results; and kernels that take the coordinates of elements from their numbers. Passes that transform whole kernels apply to these kernels, but rarely to
  * the mixed kernels of generate.c. */
 #include "tests/random/generate.h"
 
 /* -- tiles of a matrix -- */
 
+static struct node *axis_of_grid(struct gen *g, enum node_kind kind, int axis)
+{
+    struct node *n = node_new(g, kind, vtype_ranged(EL_i32, (struct shape){0}, 6, 0));
+    n->axis = axis;
+    return n;
+}
+
 struct node *tile_row(struct gen *g)
 {
+    if (g->p->grid_form == GRID_tiles) {
+        struct node *row = axis_of_grid(g, NODE_pid_at, 1);
+        if (g->p->layers == 1)
+            return row;
+        struct node *rows = axis_of_grid(g, NODE_programs_at, 1);
+        return i32_binary(g, NODE_add, i32_binary(g, NODE_mul, axis_of_grid(g, NODE_pid_at, 2), rows), row);
+    }
     if (g->columns < 2)
         return node_pid(g);
     return i32_binary(g, NODE_div, node_pid(g), extent_node(g, (struct extent){0, 0, g->columns}));
@@ -16,6 +30,8 @@ struct node *tile_row(struct gen *g)
 
 struct node *tile_column(struct gen *g)
 {
+    if (g->p->grid_form == GRID_tiles)
+        return axis_of_grid(g, NODE_pid_at, 0);
     if (g->columns < 2)
         return node_int(g, vtype_ranged(EL_i32, (struct shape){0}, 1, 0), 0);
     return i32_binary(g, NODE_rem, node_pid(g), extent_node(g, (struct extent){0, 0, g->columns}));
@@ -128,11 +144,23 @@ struct stmt *tile_statement(struct gen *g, struct node *v)
     return s;
 }
 
+/* Makes the tile's column and row the program's ids along the first two axes, and its layer that along the third: as many
+ * kernels do, and so that the number of programs is not the size of an axis. */
+static void tile_the_grid(struct gen *g)
+{
+    struct program *p = g->p;
+    int rows = 2 + below(g, g->is_large ? 2 : 4);
+    p->grid_form = GRID_tiles;
+    p->columns = g->columns = 2 + below(g, 3);
+    p->layers = chance(g, 30) ? 2 : 1;
+    p->grid = p->columns * p->layers * rows;
+}
+
 void plain_product(struct gen *g, struct stmt ***at)
 {
     struct program *p = g->p;
     g->columns = 1 + below(g, 4);
-    g->is_large = chance(g, 45);
+    g->is_large = chance(g, 55);
     p->warps = chance(g, 60) ? 4 : 8;
     p->stages = 1 + below(g, 4);
     if (g->is_large) { /* a CTA that fills an SM and runs several programs */
@@ -142,6 +170,8 @@ void plain_product(struct gen *g, struct stmt ***at)
     } else {
         p->grid = 1 + below(g, 18);
     }
+    if (chance(g, 45))
+        tile_the_grid(g);
     (chance(g, 12) ? attention_loop : product_loop)(g, at);
     g->columns = 0;
 }
@@ -401,5 +431,59 @@ void plain_rows(struct gen *g, struct stmt ***at)
             continue;
         **at = s;
         *at = &s->next;
+    }
+}
+
+/* -- coordinates -- */
+
+/* Returns a divisor of an element's number: a constant, a parameter, or one that counts along an axis. */
+static struct node *divisor(struct gen *g, struct vtype t)
+{
+    static const int numbers[] = {2, 3, 4, 7, 8, 16, 32, 100};
+    int x = numbers[below(g, 8)];
+    if (chance(g, 35))
+        return counting_divisor(g, t);
+    struct node *n = chance(g, 40) ? extent_node(g, (struct extent){0, 0, x}) : NULL;
+    return n ? node_fit(g, n, t) : node_int(g, t, x);
+}
+
+/* Computes coordinates of elements from their numbers i, by i % w and i // w % h, and compares them with each other or
+ * with a number. */
+void plain_indices(struct gen *g, struct stmt ***at)
+{
+    static const enum elem elems[] = {EL_u32, EL_i32, EL_u64, EL_i64, EL_u16, EL_u32};
+    struct shape s = {.rank = 2};
+    s.dim[0] = (dims)1 << symbol_new(g, 3 + below(g, 5), 0);
+    s.dim[1] = (dims)1 << symbol_new(g, below(g, 4), 0);
+    struct vtype t = vtype_of(elems[below(g, 6)], s);
+    struct node *number = i32_binary(g, NODE_mul, node_arange(g, &s, 0), node_extent(g, s.dim[1], 1, 0));
+    number = i32_binary(g, NODE_add, number, node_arange(g, &s, 1));
+    number = i32_binary(g, NODE_add, number,
+                        i32_binary(g, NODE_mul, node_pid(g), node_extent(g, s.dim[0] | s.dim[1], 1, 0)));
+    struct var *i = var_new(g, t, false), *of[3];
+    assign(g, at, i, node_fit(g, number, t));
+    struct node *rest = node_var(g, i);
+    for (int k = 0; k < 3; k++) {
+        of[k] = var_new(g, t, false);
+        assign(g, at, of[k], k < 2 ? node_binary(g, NODE_rem, t, rest, divisor(g, t)) : rest);
+        rest = node_binary(g, NODE_div, t, rest, divisor(g, t));
+    }
+    for (int k = 1 + below(g, 3); k > 0; k--) {
+        struct node *x = node_var(g, of[below(g, 3)]),
+                    *y = chance(g, 50) ? node_var(g, of[below(g, 3)]) : node_int(g, t, below(g, 8)),
+                    *c = node_binary(g, NODE_compare, vtype_of(EL_i1, s), x, y),
+                    *n = node_new(g, NODE_where, t);
+        c->word = chance(g, 60) ? "==" : chance(g, 50) ? "!=" : "<";
+        c = chance(g, 40) ? node_unary(g, NODE_not, c->type, c) : c;
+        n->nargs = 3;
+        n->arg[0] = c;
+        n->arg[1] =
+            node_binary(g, chance(g, 50) ? NODE_add : NODE_mul, t, node_var(g, of[0]), node_var(g, of[1]));
+        n->arg[2] = chance(g, 60) ? node_var(g, of[2]) : value(g, t, 2);
+        struct stmt *store = store_statement(g, n, chance(g, 30) ? c : NULL);
+        if (store) {
+            **at = store;
+            *at = &store->next;
+        }
     }
 }

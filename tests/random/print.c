@@ -157,9 +157,11 @@ static void use_statements(struct printer *q, const struct stmt *s)
 void program_grid(const struct program *p, uint32_t grid[3])
 {
     uint32_t n = (uint32_t)p->grid, rows = n % 2 == 0 ? 2 : n % 3 == 0 ? 3 : 1;
-    grid[0] = p->grid_form == GRID_x ? n : p->grid_form == GRID_y ? 1 : n / rows;
-    grid[1] = p->grid_form == GRID_x ? 1 : p->grid_form == GRID_y ? n : rows;
-    grid[2] = 1;
+    bool is_tiled = p->grid_form == GRID_tiles && p->grid % (p->columns * p->layers) == 0;
+    bool is_line = p->grid_form == GRID_x || (p->grid_form == GRID_tiles && !is_tiled);
+    grid[0] = is_line ? n : p->grid_form == GRID_y ? 1 : is_tiled ? (uint32_t)p->columns : n / rows;
+    grid[2] = is_tiled ? (uint32_t)p->layers : 1;
+    grid[1] = n / (grid[0] * grid[2]);
 }
 
 /* -- expressions -- */
@@ -354,7 +356,9 @@ static void keyword(const struct printer *q, const char *name, const struct node
 static const char *number_of_program(const struct program *p)
 {
     static const char *const forms[] = {"tl.program_id(0)", "tl.program_id(1)",
-                                        "(tl.program_id(1) * tl.num_programs(0) + tl.program_id(0))"};
+                                        "(tl.program_id(1) * tl.num_programs(0) + tl.program_id(0))",
+                                        "((tl.program_id(2) * tl.num_programs(1) + tl.program_id(1)) * "
+                                        "tl.num_programs(0) + tl.program_id(0))"};
     return forms[p->grid_form];
 }
 
@@ -801,7 +805,7 @@ static void host(const struct printer *q, const struct expectation *x)
     if (p->grid_form == GRID_x)
         text_printf(q->out, "kernel[(%u,)](", grid[0]);
     else
-        text_printf(q->out, "kernel[(%u, %u)](", grid[0], grid[1]);
+        text_printf(q->out, "kernel[(%u, %u, %u)](", grid[0], grid[1], grid[2]);
     for (int i = 0; i < p->nbuffers; i++)
         if (q->uses_buffer[i])
             text_printf(q->out, "%s, ", p->buffers[i]->name);

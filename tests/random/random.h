@@ -102,13 +102,13 @@ struct vtype {
  * return a wider type, $N the program's number. */
 #define NODES(N) \
     N(number, "")            N(var, "")              N(extent, "")          N(arange, "") \
-    N(pid, "$N") N(scalar, "") \
+    N(pid, "$N") N(pid_at, "tl.program_id($A)") N(programs_at, "tl.num_programs($A)") N(scalar, "") \
     N(add, "($0 + $1)")      N(sub, "($0 - $1)")     N(mul, "($0 * $1)") \
     N(and, "($0 & $1)")      N(or, "($0 | $1)")      N(xor, "($0 ^ $1)") \
     N(shl, "($0 << $1)")     N(shr, "($0 >> $1)")    N(div, "($0 // $1)")   N(rem, "($0 % $1)") \
     N(compare, "($0 $W $1)") \
     N(minimum, "tl.minimum($0, $1)$C") N(maximum, "tl.maximum($0, $1)$C") \
-    N(neg, "(-$0)")          N(not, "(~$0)")         N(abs, "tl.abs($0)") \
+    N(neg, "(-$0)")          N(not, "(~$0)")         N(contrary, "(not $0)") N(abs, "tl.abs($0)") \
     N(floor, "tl.floor($0)") N(ceil, "tl.ceil($0)")  N(fma, "tl.fma($0, $1, $2)") \
     N(div_rn, "tl.div_rn($0, $1)") N(sqrt_rn, "tl.sqrt_rn($0)") N(umulhi, "tl.umulhi($0, $1)$C") \
     N(clamp, "tl.clamp($0, $1, $2)$C") \
@@ -272,7 +272,8 @@ struct program {
     int nvars;
     struct stmt *body;
     int grid, warps, stages; /* grid: the number of programs */
-    enum { GRID_x, GRID_y, GRID_xy } grid_form; /* the axes of the grid */
+    enum { GRID_x, GRID_y, GRID_xy, GRID_tiles } grid_form; /* the axes of the grid */
+    int columns, layers; /* GRID_tiles: the sizes of the grid's first and last axes, which divide `grid` */
     bool no_fusion;
     bool has_dot, has_small4; /* has_small4: the program has fp8e4nv values, so it cannot run on sm_80 */
 };

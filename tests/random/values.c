@@ -334,9 +334,24 @@ static struct node *make_shift(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* Generates a division by a constant or by an odd number, so that the divisor is not 0. */
+/* (arange & 3) + c: where a thread holds several elements of a short axis, each of
+ * its registers has another constant, which only code generation sees. */
+struct node *counting_divisor(struct gen *g, struct vtype t)
+{
+    static const int64_t starts[] = {1, 2, 4, 7, 8, 13, 29};
+    struct vtype few = t;
+    few.range = (struct range){2, 0};
+    struct node *n = node_fit(g, node_arange(g, &t.shape, below(g, t.shape.rank)), few);
+    return node_binary(g, NODE_add, vtype_of(t.elem, n->type.shape), n, node_int(g, t, starts[below(g, 7)]));
+}
+
+/* Generates a division by a constant, a small number or an odd one, so that the divisor is not 0. */
 static struct node *make_division(struct gen *g, const struct vtype *t, int depth)
 {
+    if (elem_info[t->elem].class != UNSIGNED && chance(g, 30)) {
+        struct vtype of = vtype_of(elem_any(g, UNSIGNED), t->shape);
+        return node_fit(g, make_division(g, &of, depth), *t);
+    }
     struct node *n = node_new(g, chance(g, 50) ? NODE_div : NODE_rem, *t);
     struct vtype by = vtype_of(t->elem, t->shape);
     if (is_limited(t))
@@ -348,6 +363,10 @@ static struct node *make_division(struct gen *g, const struct vtype *t, int dept
         int64_t x = divisors[below(g, 12)];
         bool turns = !is_limited(t) && elem_info[t->elem].class == SIGNED && chance(g, 25);
         n->arg[1] = node_int(g, by, turns ? -x : x);
+        return n;
+    }
+    if (t->shape.rank > 0 && !is_limited(t) && chance(g, 50)) {
+        n->arg[1] = counting_divisor(g, by);
         return n;
     }
     struct node *d = value_broadcast(g, by, depth - 1);
@@ -564,9 +583,16 @@ static struct node *make_compare(struct gen *g, const struct vtype *t, int depth
     return n;
 }
 
+/* The contrary of any truth values, or of a comparison of integers. */
 static struct node *make_not(struct gen *g, const struct vtype *t, int depth)
 {
-    return node_unary(g, NODE_not, *t, value(g, *t, depth - 1));
+    static const char *const words[] = {"==", "!=", "==", "!=", "<", ">="};
+    if (chance(g, 40))
+        return node_unary(g, NODE_not, *t, value(g, *t, depth - 1));
+    struct node *n = node_new(g, NODE_compare, *t);
+    n->word = words[below(g, 6)];
+    operands(g, n, with_elem(*t, elem_any(g, INTS)), depth);
+    return node_unary(g, NODE_not, *t, n);
 }
 
 static struct node *make_truth(struct gen *g, const struct vtype *t, int depth)
@@ -596,7 +622,7 @@ static const struct choice arithmetic[] = {
     {INTS | FLOAT, 0, 10, make_mul},
     {INTS | BOOL, 0, 8, make_bits},
     {INTS, 0, 5, make_shift},
-    {INTS, 0, 5, make_division},
+    {INTS, 0, 8, make_division},
     {INTS | FLOAT, 0, 8, make_extreme},
     {INTS | FLOAT, 0, 8, make_unary},
     {INTS | FLOAT | BOOL, 0, 10, make_where},
@@ -611,7 +637,7 @@ static const struct choice arithmetic[] = {
     {SMALL, 0, 14, make_small},
     {INTS, 0, 4, make_bitcast},
     {BOOL, 0, 30, make_compare},
-    {BOOL, 0, 4, make_not},
+    {BOOL, 0, 8, make_not},
     {BOOL, 0, 4, make_truth},
     {INTS | FLOAT | BOOL, 0, 40, make_call},
     {0, 0, 0, NULL},
