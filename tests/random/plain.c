@@ -149,7 +149,7 @@ struct stmt *tile_statement(struct gen *g, struct node *v)
 static void tile_the_grid(struct gen *g)
 {
     struct program *p = g->p;
-    int rows = 2 + below(g, g->is_large ? 2 : 4);
+    int rows = 2 + below(g, g->is_large ? 1 : 4);
     p->grid_form = GRID_tiles;
     p->columns = g->columns = 2 + below(g, 3);
     p->layers = chance(g, 30) ? 2 : 1;
