@@ -646,8 +646,8 @@ typedef struct neso_run_options {
     /* A breakpoint for the interpreter: it stops the first program instance that reaches "FILE:LINE", or the
      * given one: "FILE:LINE@3", "FILE:LINE@1,2,0". NULL: stop only at breakpoint() in the kernel. */
     const char *break_at;
-    /* When the interpreter checks for races between program instances. 0: at the start of a launch, for about
-     * 0.1 s of work of one core; 1: never; 2: during the whole launch. */
+    /* When races between program instances are looked for. 0: in the interpreter, at the start of a launch, for about
+     * 0.1 s of work of one core; 1: never; 2: in the interpreter and the emulator, during the whole launch. */
     int races;
     /* Shows the prompt and returns a command for the debugger, valid until the next call. NULL: the input has
      * ended. */

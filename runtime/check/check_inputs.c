@@ -2,7 +2,7 @@
 /* check_inputs.c: makes the inputs on which the emulator is compared with the interpreter, and compares what the two
  * leave in memory.
  *
- *     x_ptr ─► window of at most 1 MB of the tensor ─► contents drawn ─► a copy for each device ─► run ─► equal?
+ *     x_ptr ─► window of at most 2 MB of the tensor ─► contents drawn ─► a copy for each device ─► run ─► equal?
  *
  * A stored float may differ by the error that its shadow allows (trace.h); all other bytes must be equal. */
 #include "runtime/check/cross_check.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WINDOW_BYTES = 1 << 20, BEFORE_BYTES = 1 << 14, ALIGN = 256 };
+enum { WINDOW_BYTES = 1 << 21, BEFORE_BYTES = 1 << 14, ALIGN = 256 };
 
 /* -- windows -- */
 
@@ -274,6 +274,7 @@ void check_place(struct checking *c, bool in_emulator, uint64_t *args)
         uint64_t at = in_emulator ? w->emulator : w->interpreter;
         memset((void *)(uintptr_t)at, 0, w->skew);
         memcpy((void *)(uintptr_t)(at + w->skew), w->start, w->bytes);
+        cpu_define(in_emulator ? &c->emulator : &c->interpreter, at, w->skew + w->bytes + 1);
     }
     for (int i = 0; i < c->nargs; i++) {
         const struct check_window *w = c->window_of[i] >= 0 ? &c->windows[c->window_of[i]] : NULL;

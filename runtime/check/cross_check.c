@@ -76,14 +76,14 @@ static void kernel_close(struct checking *c, struct neso_kernel *copy)
     pthread_mutex_destroy(&copy->lock);
 }
 
-static struct launch launch_of(struct checking *c, const uint64_t *args)
+static struct launch launch_of(struct checking *c, const uint64_t *args, bool in_emulator)
 {
     int64_t ms = c->is_exact ? c->kernel->module->context->time_limit_ms : c->is_search ? SEARCH_MS : RUN_MS;
     budget_begin(&c->budget, ms, 0);
     return (struct launch){.grid = {c->grid[0], c->grid[1], c->grid[2]},
                            .args = args,
                            .nargs = c->nargs,
-                           .races = RACES_all,
+                           .races = in_emulator ? RACES_off : RACES_all,
                            .sample = c->sample,
                            .one_thread = true,
                            .budget = &c->budget};
@@ -103,7 +103,7 @@ static bool run_interpreter(struct checking *c)
     check_place(c, false, args);
     trace_free(&c->trace);
     trace_init(&c->trace, TRACE_error, 0, &c->mem);
-    struct launch l = launch_of(c, args);
+    struct launch l = launch_of(c, args, false);
     c->trace.refuses_reads = !c->own_sizes;
     l.trace = &c->trace;
     if (!c->interpreter.class->launch(&c->interpreter, c->traced, &l, &f)) {
@@ -122,7 +122,7 @@ static enum outcome run_emulator(struct checking *c, struct neso_kernel *k)
     struct fault f;
     uint64_t args[CHECK_ARGS];
     check_place(c, true, args);
-    struct launch l = launch_of(c, args);
+    struct launch l = launch_of(c, args, true);
     c->unordered = ORDER_good;
     if (kernel_launch(k, &l, &f))
         return check_compare(c) ? SAME : DIFFERENT;

@@ -29,6 +29,8 @@ bool cpu_open(struct device *d, int ordinal, struct fault *f)
 static void free_allocation(struct device *d, struct cpu_allocation *a)
 {
     race_shadow_free(a->buffer.shadow, d->mem);
+    if (a->buffer.undefined)
+        d->mem->free(d->mem->ctx, a->buffer.undefined, a->buffer.bytes);
     if (a->block)
         d->mem->free(d->mem->ctx, a->block, a->bytes);
 }
@@ -116,7 +118,7 @@ static bool is_free(const struct cpu *m, uint64_t base, uint64_t bytes)
 bool cpu_lend(struct device *d, uint64_t address, size_t bytes, struct fault *f)
 {
     struct cpu *m = d->state;
-    struct cpu_allocation a = {.buffer = {.base = address, .bytes = bytes}};
+    struct cpu_allocation a = {.buffer = {.base = address, .bytes = bytes}, .is_defined = true};
     pthread_mutex_lock(&m->lock);
     bool is_new = is_free(m, address, bytes);
     pthread_mutex_unlock(&m->lock);
@@ -159,12 +161,44 @@ bool cpu_extent(struct device *d, uint64_t address, uint64_t *base, uint64_t *by
     return found;
 }
 
+/* -- undefined memory -- */
+
+/* Makes the record of an allocation of which nobody has written all bytes; without memory for one, all count as
+ * written. */
+static void need_record(struct device *d, struct cpu_allocation *a)
+{
+    if (a->is_defined || a->buffer.undefined)
+        return;
+    a->buffer.undefined = a->buffer.bytes ? d->mem->alloc(d->mem->ctx, a->buffer.bytes) : NULL;
+    a->is_defined = !a->buffer.undefined;
+    if (!a->is_defined)
+        memset(a->buffer.undefined, 0xff, a->buffer.bytes);
+}
+
+void cpu_define(struct device *d, uint64_t at, uint64_t bytes)
+{
+    struct cpu *m = d->state;
+    if (!m->tracks_undefined)
+        return;
+    pthread_mutex_lock(&m->lock);
+    int i = position(m, at + 1) - 1;
+    struct cpu_allocation *a = i >= 0 ? &m->list[i] : NULL;
+    if (a && !a->is_defined && cpu_is_inside(&a->buffer, at, bytes)) {
+        a->is_defined = bytes == a->buffer.bytes;
+        need_record(d, a);
+        if (!a->is_defined)
+            memset(a->buffer.undefined + (at - a->buffer.base), 0, bytes);
+    }
+    pthread_mutex_unlock(&m->lock);
+}
+
 /* -- memory: addresses are pointers -- */
 
 bool cpu_write(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f)
 {
-    (void)d, (void)stream, (void)f;
+    (void)stream, (void)f;
     memcpy((void *)(uintptr_t)to, from, bytes);
+    cpu_define(d, to, bytes);
     return true;
 }
 
@@ -177,15 +211,17 @@ bool cpu_read(struct device *d, void *to, uint64_t from, size_t bytes, void *str
 
 bool cpu_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f)
 {
-    (void)d, (void)stream, (void)f;
+    (void)stream, (void)f;
     memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    cpu_define(d, to, bytes);
     return true;
 }
 
 bool cpu_fill(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f)
 {
-    (void)d, (void)stream, (void)f;
+    (void)stream, (void)f;
     memset((void *)(uintptr_t)to, byte, bytes);
+    cpu_define(d, to, bytes);
     return true;
 }
 
@@ -241,7 +277,10 @@ struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *
     *n = m->n;
     struct cpu_buffer *list = d->mem->alloc(d->mem->ctx, (size_t)(m->n + 1) * sizeof *list);
     for (int i = 0; list && i < m->n; i++) {
+        if (m->tracks_undefined)
+            need_record(d, &m->list[i]);
         list[i] = m->list[i].buffer;
+        list[i].undefined = m->list[i].is_defined ? NULL : list[i].undefined;
         for (int k = nnames - 1; k >= 0; k--)
             if (names[k] && pointers[k] >= list[i].base && pointers[k] <= list[i].base + list[i].bytes)
                 list[i].name = names[k];

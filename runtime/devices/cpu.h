@@ -15,20 +15,24 @@ struct cpu_buffer {
     uint64_t bytes;
     const char *name;
     struct race_shadow *shadow; /* the recorded accesses; NULL: accesses are not recorded */
+    /* for each byte its bits that nobody has written, as far as the emulator knows; NULL: all are written */
+    unsigned char *undefined;
 };
 
 struct cpu_allocation {
     struct cpu_buffer buffer;
     char *block; /* the block of `bytes` bytes to free; NULL: the caller owns the memory (device_class.lend) */
     size_t bytes;
+    bool is_defined; /* the host has written all bytes; its `undefined`, if there is one, is no longer used */
 };
 
 struct cpu {
     pthread_mutex_t lock; /* protects the list */
     struct cpu_allocation *list; /* sorted by base, not overlapping */
     int n, cap;
-    /* the interpreter's race detector, which its launches share; NULL: there is none */
+    /* the race detector, which the device's launches share; NULL: there is none */
     struct race *race;
+    bool tracks_undefined; /* the device reports the use of memory that nobody has written */
     struct emu_counts *counts; /* the emulator's counters; NULL: counting is off */
 };
 
@@ -43,6 +47,8 @@ bool cpu_write(struct device *d, uint64_t to, const void *from, size_t bytes, vo
 bool cpu_read(struct device *d, void *to, uint64_t from, size_t bytes, void *stream, struct fault *f);
 bool cpu_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);
 bool cpu_fill(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
+/* The bytes are written from now on. */
+void cpu_define(struct device *d, uint64_t at, uint64_t bytes);
 bool cpu_sync(struct device *d, void *stream, struct fault *f);
 void cpu_resources(struct device *d, void *loaded, int *registers, int *local_bytes);
 bool cpu_event_new(struct device *d, void **event, struct fault *f);

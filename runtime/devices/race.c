@@ -5,26 +5,24 @@
  *     cell of bytes 4..7 of x_ptr:   written by program 0 at its 2nd memory op   ◄── program 1 reads it: a race
  *
  * Each granule of memory that a kernel accesses has a cell, which records the last write and the last reads; the
- * size of a granule is that of the smallest element that the kernel accesses. Checked programs run one at a time and
- * in order, so reports are the same in every run; run.c decides how many programs are checked.
+ * size of a granule is that of the smallest element that the kernel accesses. One thread runs the checked programs, so
+ * reports are the same in every run; the device decides how many programs are checked.
  *
  * Atomics divide a program's execution into epochs. Accesses of an epoch happen before those of another program if
  * the first program has released (by an atomic that is not relaxed) after the epoch began, and the other program has
  * acquired since then. The check ignores the addresses of the atomics, so it does not detect some races after
  * unrelated atomics, but every reported race is real. Atomics do not race with each other, and neither do two writes
  * of the same value. Volatile loads count as atomic. */
-#include "runtime/devices/interpreter/interpreter.h"
+#include "runtime/devices/race.h"
 
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { CELLS_AT_ONCE = 1 << 14, EPOCHS_MOST = 1 << 30, CHUNKS_MOST = 1 << 16 };
 #define ATOMIC_FLAG 0x80000000u
 
 /* The epochs of the last write, of the last read, and of the last read by a program other than the last reader; and
- * the ops of the last write and the last read (indices in code.accesses). */
+ * the places of the last write and the last read. */
 struct cell {
     uint32_t write, read, other_read;
     uint16_t writer, reader;
@@ -161,90 +159,78 @@ void race_end(struct race *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-static bool new_epoch(struct race *r, struct frame *f)
+static bool new_epoch(struct race *r, struct race_party *p)
 {
     void *epochs = r->epochs;
     bool room = reserve(r->mem, &epochs, &r->epochs_cap, r->next - r->base + 1, sizeof *r->epochs);
     r->epochs = epochs;
     if (!room)
         return false;
-    r->epochs[r->next - r->base] = (struct epoch){(uint32_t)f->program, r->time};
-    f->epoch = r->next++;
+    r->epochs[r->next - r->base] = (struct epoch){p->program, r->time};
+    p->epoch = r->next++;
     return true;
 }
 
-bool race_program(struct race *r, struct frame *f)
+bool race_program(struct race *r, struct race_party *p, uint32_t program)
 {
     void *released = r->released;
-    bool room = reserve(r->mem, &released, &r->programs_cap, (size_t)f->program + 1, sizeof *r->released);
+    bool room = reserve(r->mem, &released, &r->programs_cap, (size_t)program + 1, sizeof *r->released);
+    *p = (struct race_party){.program = program};
     r->released = released;
-    if (!room || !new_epoch(r, f))
+    if (!room || !new_epoch(r, p))
         return false;
-    r->released[f->program] = 0;
-    f->acquired = 0;
+    r->released[program] = 0;
     return true;
 }
 
-void race_acquire(struct race *r, struct frame *f)
+void race_acquire(struct race *r, struct race_party *p)
 {
-    f->acquired = ++r->time;
+    p->acquired = ++r->time;
 }
 
-bool race_release(struct race *r, struct frame *f)
+bool race_release(struct race *r, struct race_party *p)
 {
-    r->released[f->program] = ++r->time;
-    return new_epoch(r, f);
+    r->released[p->program] = ++r->time;
+    return new_epoch(r, p);
 }
 
 /* -- accesses -- */
 
 /* Does the epoch belong to another program, and is it not ordered before the current access? */
-static bool conflicts(const struct race *r, const struct frame *f, uint32_t epoch)
+static bool conflicts(const struct race *r, const struct race_party *p, uint32_t epoch)
 {
     epoch &= ~ATOMIC_FLAG;
-    if (epoch < r->base || epoch == f->epoch)
+    if (epoch < r->base || epoch == p->epoch)
         return false;
     const struct epoch *e = &r->epochs[epoch - r->base];
-    return e->program != f->program && !(r->released[e->program] > e->time && f->acquired > e->time);
+    return e->program != p->program && !(r->released[e->program] > e->time && p->acquired > e->time);
 }
 
-static _Noreturn void tell(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i,
-                           uint32_t epoch, uint16_t place, const char *is, const char *has)
+static bool is_found(const struct race *r, const struct race_party *p, uint32_t epoch, uint16_t place,
+                     const char *did, struct race_other *other)
 {
-    const struct race *r = f->race;
-    char element[100], where[400], value[80] = "";
-    int pid[3];
-    interpreter_pid(f, r->epochs[(epoch & ~ATOMIC_FLAG) - r->base].program, pid);
-    interpreter_element(element, sizeof element, op_opnd(s->op, 0)->type, i);
-    interpreter_place(f, s, a->home, a->p[i], a->bytes, where, sizeof where);
-    if (s->op->code == OP_store) {
-        const struct type *t = op_opnd(s->op, 1)->type;
-        interpreter_value(value, sizeof value - 4, t, step_in(f, s, 1) + i * type_elem_bytes(t), false,
-                          false);
-        strcat(value, " to ");
-    }
-    interpreter_fail(f, s, ERR_race, "%s %s %s%s; program (%d, %d, %d) %s there at line %u", element, is,
-                     value, where, pid[0], pid[1], pid[2], has,
-                     (unsigned)f->code->accesses.at[place]->loc.line);
+    if (!conflicts(r, p, epoch))
+        return false;
+    *other = (struct race_other){r->epochs[(epoch & ~ATOMIC_FLAG) - r->base].program, place, did};
+    return true;
 }
 
-static void note_read(const struct race *r, const struct frame *f, struct cell *c, const struct step *s)
+static void note_read(const struct race *r, const struct race_party *p, struct cell *c, uint16_t place)
 {
-    if (c->read == f->epoch)
+    if (c->read == p->epoch)
         return;
-    if (c->read >= r->base && r->epochs[c->read - r->base].program != f->program)
+    if (c->read >= r->base && r->epochs[c->read - r->base].program != p->program)
         c->other_read = c->read;
-    c->read = f->epoch;
-    c->reader = s->place;
+    c->read = p->epoch;
+    c->reader = place;
 }
 
 /* Records an access to those of n cells that come before the first cell that another epoch of this launch has
  * accessed. Returns their number, which is usually n. */
-static uint64_t take_untouched(const struct race *r, const struct frame *f, const struct step *s,
+static uint64_t take_untouched(const struct race *r, const struct race_party *p, uint16_t place,
                                struct cell *c, uint64_t n, bool writes)
 {
-    uint32_t base = r->base, me = f->epoch;
-    uint16_t place = s->place;
+    uint32_t base = r->base, me = p->epoch;
     for (uint64_t k = 0; k < n; k++) {
         uint32_t w = c[k].write & ~ATOMIC_FLAG, read = c[k].read;
         if ((w >= base && w != me) || (read >= base && read != me) || c[k].other_read >= base)
@@ -265,50 +251,43 @@ static const char *verb(uint32_t epoch)
     return epoch & ATOMIC_FLAG ? "has changed by an atomic" : "has written";
 }
 
-void race_read(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run)
+int64_t race_read(const struct race *r, const struct race_party *p, const struct race_access *a,
+                  struct race_other *other)
 {
-    const struct race *r = f->race;
-    uint64_t first = (a->p[i] - a->home->base) / r->granule, left = (uint64_t)run * a->bytes / r->granule, n;
+    uint64_t first = a->at / r->granule, left = a->bytes / r->granule, n;
     for (uint64_t done = 0; left > 0; done += n, left -= n) {
         n = left;
-        struct cell *c = cells_at(r, a->home->shadow, first + done, &n);
-        for (uint64_t k = c ? take_untouched(r, f, s, c, n, false) : n; k < n; k++) {
-            if (conflicts(r, f, c[k].write))
-                tell(f, s, a, i + (int64_t)((done + k) * r->granule / a->bytes), c[k].write, c[k].writer,
-                     "reads", verb(c[k].write));
-            note_read(r, f, &c[k], s);
+        struct cell *c = cells_at(r, a->shadow, first + done, &n);
+        for (uint64_t k = c ? take_untouched(r, p, a->place, c, n, false) : n; k < n; k++) {
+            if (is_found(r, p, c[k].write, c[k].writer, verb(c[k].write), other))
+                return (int64_t)((done + k) * r->granule);
+            note_read(r, p, &c[k], a->place);
         }
     }
+    return -1;
 }
 
-/* Does memory already contain the value to be written? */
-static bool is_same(const struct race *r, const struct interp_access *a, int64_t i, uint64_t k,
-                    const char *value)
+int64_t race_write(const struct race *r, const struct race_party *p, const struct race_access *a,
+                   const void *value, const void *there, struct race_other *other)
 {
-    const char *there = (const char *)(uintptr_t)a->p[i];
-    return value && memcmp(there + k * r->granule, value + k * r->granule, r->granule) == 0;
-}
-
-void race_write(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run,
-                const char *value)
-{
-    const struct race *r = f->race;
-    uint64_t first = (a->p[i] - a->home->base) / r->granule, left = (uint64_t)run * a->bytes / r->granule, n;
-    const char *is = value ? "writes" : "changes by an atomic";
+    uint64_t first = a->at / r->granule, left = a->bytes / r->granule, n;
     for (uint64_t done = 0; left > 0; done += n, left -= n) {
         n = left;
-        struct cell *c = cells_at(r, a->home->shadow, first + done, &n);
-        for (uint64_t k = c && value ? take_untouched(r, f, s, c, n, true) : 0; c && k < n; k++) {
-            int64_t elem = i + (int64_t)((done + k) * r->granule / a->bytes);
+        struct cell *c = cells_at(r, a->shadow, first + done, &n);
+        for (uint64_t k = c && value ? take_untouched(r, p, a->place, c, n, true) : 0; c && k < n; k++) {
+            uint64_t at = (done + k) * r->granule;
             bool both_atomic = !value && c[k].write & ATOMIC_FLAG;
-            if (!both_atomic && conflicts(r, f, c[k].write) && !is_same(r, a, i, done + k, value))
-                tell(f, s, a, elem, c[k].write, c[k].writer, is, verb(c[k].write));
-            if (conflicts(r, f, c[k].read))
-                tell(f, s, a, elem, c[k].read, c[k].reader, is, "has read");
-            if (conflicts(r, f, c[k].other_read))
-                tell(f, s, a, elem, c[k].other_read, c[k].reader, is, "has read");
-            c[k].write = f->epoch | (value ? 0 : ATOMIC_FLAG);
-            c[k].writer = s->place;
+            /* memory may already have the value to be written */
+            bool is_same =
+                value && memcmp((const char *)there + at, (const char *)value + at, r->granule) == 0;
+            if ((!both_atomic && !is_same &&
+                 is_found(r, p, c[k].write, c[k].writer, verb(c[k].write), other)) ||
+                is_found(r, p, c[k].read, c[k].reader, "has read", other) ||
+                is_found(r, p, c[k].other_read, c[k].reader, "has read", other))
+                return (int64_t)at;
+            c[k].write = p->epoch | (value ? 0 : ATOMIC_FLAG);
+            c[k].writer = a->place;
         }
     }
+    return -1;
 }

@@ -74,8 +74,8 @@ static void run(const struct emu_code *code)
     unsigned char *buffers = aligned_alloc(256, BUFFERS * BUFFER_BYTES);
     for (int i = 0; i < BUFFERS && buffers; i++) {
         fill(buffers + i * BUFFER_BYTES);
-        list[i] =
-            (struct cpu_buffer){(uint64_t)(uintptr_t)(buffers + i * BUFFER_BYTES), BUFFER_BYTES, "b", NULL};
+        list[i] = (struct cpu_buffer){(uint64_t)(uintptr_t)(buffers + i * BUFFER_BYTES), BUFFER_BYTES, "b",
+                                      NULL, NULL};
     }
     for (int i = 0; i < 256; i++)
         args[i] = list[i % BUFFERS].base;

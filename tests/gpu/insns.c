@@ -232,7 +232,8 @@ static enum error run_emulator(struct trial *t, uint8_t *out)
     struct emu_report r = {.error = ERR_count};
     struct arena arena;
     uint64_t args[PARAMS] = {(uint64_t)(uintptr_t)t->in, (uint64_t)(uintptr_t)out, PARAM_WORD};
-    struct cpu_buffer buffers[] = {{args[0], t->in_bytes, "in", NULL}, {args[1], t->out_bytes, "out", NULL}};
+    struct cpu_buffer buffers[] = {{args[0], t->in_bytes, "in", NULL, NULL},
+                                   {args[1], t->out_bytes, "out", NULL, NULL}};
     struct packed_map *maps = place(t->arena, TRIAL_MAPS * sizeof(struct packed_map));
     for (int i = 0; i < t->nmaps; i++) {
         maps[i] = t->maps[i];

@@ -53,7 +53,8 @@ static struct run run_threads(const char *body, int threads)
     r.marked_line = line_of(t.s, "HERE");
     const struct emu_code *code = emulator_load(&a, t.s, t.len, &r.report);
     uint64_t args[] = {(uint64_t)(uintptr_t)x, (uint64_t)(uintptr_t)r.y};
-    struct cpu_buffer buffers[] = {{args[0], sizeof x, "x", NULL}, {args[1], sizeof r.y, "y", NULL}};
+    struct cpu_buffer buffers[] = {{args[0], sizeof x, "x", NULL, NULL},
+                                   {args[1], sizeof r.y, "y", NULL, NULL}};
     if (args[0] > args[1]) {
         struct cpu_buffer first = buffers[1];
         buffers[1] = buffers[0], buffers[0] = first;

@@ -158,7 +158,8 @@ static struct emu_report launch(const struct text *t)
     struct emu_report r = {0};
     struct arena arena;
     uint64_t args[] = {(uint64_t)(uintptr_t)image, (uint64_t)(uintptr_t)out};
-    struct cpu_buffer buffers[] = {{args[0], sizeof image, "x", NULL}, {args[1], sizeof out, "y", NULL}};
+    struct cpu_buffer buffers[] = {{args[0], sizeof image, "x", NULL, NULL},
+                                   {args[1], sizeof out, "y", NULL, NULL}};
     if (args[0] > args[1]) {
         struct cpu_buffer first = buffers[1];
         buffers[1] = buffers[0], buffers[0] = first;

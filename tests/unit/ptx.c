@@ -151,9 +151,9 @@ static struct emu_report run_matmul(int m, int n, int k, int grid)
     maps[0] = map_of(tensors[0], 2, (int[]){k, m}, 2 * (uint64_t)k, (int[]){64, 128});
     maps[1] = map_of(tensors[1], 2, (int[]){n, k}, 2 * (uint64_t)n, (int[]){64, 64});
     maps[2] = map_of(tensors[2], 2, (int[]){n, m}, 2 * (uint64_t)n, (int[]){64, 64});
-    struct cpu_buffer buffers[] = {{maps[0].base, (uint64_t)(2 * m * k), "a", NULL},
-                                   {maps[1].base, (uint64_t)(2 * k * n), "b", NULL},
-                                   {maps[2].base, (uint64_t)(2 * m * n), "c", NULL}};
+    struct cpu_buffer buffers[] = {{maps[0].base, (uint64_t)(2 * m * k), "a", NULL, NULL},
+                                   {maps[1].base, (uint64_t)(2 * k * n), "b", NULL, NULL},
+                                   {maps[2].base, (uint64_t)(2 * m * n), "c", NULL, NULL}};
     fill(tensors[0], m * k, 1);
     fill(tensors[1], k * n, 2);
     memset(tensors[2], 0xff, sizeof tensors[2]);
@@ -201,7 +201,8 @@ static struct emu_report run_attention(int n, int heads, int grid)
     for (int i = 0; i < 4; i++) {
         maps[i] = map_of(tensors[i], 3, (int[]){WIDTH, n, heads}, 2 * WIDTH,
                          (int[]){64, i == 1 || i == 2 ? 128 : 64, 1});
-        buffers[i] = (struct cpu_buffer){maps[i].base, (uint64_t)(2 * WIDTH * n * heads), names[i], NULL};
+        buffers[i] =
+            (struct cpu_buffer){maps[i].base, (uint64_t)(2 * WIDTH * n * heads), names[i], NULL, NULL};
         fill(tensors[i], WIDTH * n * heads, (uint32_t)i + 1);
     }
     memset(tensors[3], 0xff, sizeof tensors[3]);
@@ -216,8 +217,8 @@ static struct emu_report run_attention(int n, int heads, int grid)
                        (uint64_t)heads,
                        (uint64_t)heads,
                        scale_bits};
-    buffers[4] = (struct cpu_buffer){args[4], sizeof *lse * (uint64_t)(n * heads), "lse", NULL};
-    buffers[5] = (struct cpu_buffer){args[5], 8, "count", NULL};
+    buffers[4] = (struct cpu_buffer){args[4], sizeof *lse * (uint64_t)(n * heads), "lse", NULL, NULL};
+    buffers[5] = (struct cpu_buffer){args[5], 8, "count", NULL, NULL};
     return launch(args, grid, 229888, buffers, 6);
 }
 

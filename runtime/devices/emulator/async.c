@@ -118,6 +118,9 @@ static void check_sources(struct emu_warp *w, const struct emu_insn *in, uint32_
     }
     if (whole)
         emu_check_global(w, in, whole, from, bytes);
+    for (; on && w->cta->launch->race; on &= on - 1)
+        if (taken[emu_first_lane(on)])
+            emu_global_read(w, in, emu_first_lane(on), from[emu_first_lane(on)], taken[emu_first_lane(on)]);
 }
 
 void emu_run_cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
@@ -137,6 +140,9 @@ void emu_run_cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t on
         int lane = emu_first_lane(on);
         unsigned char *p = emu_shared_at(w, in, lane, to[lane], bytes);
         emu_shared_claim(w, in, lane, w->cta, (int)(p - w->cta->shared), bytes, actor);
+        const unsigned char *bad = taken[lane] ? emu_global_undefined(w, from[lane], taken[lane]) : NULL;
+        for (int i = 0; bad && i < taken[lane]; i++)
+            w->cta->shadow[p - w->cta->shared + i].undefined = bad[i];
         op->copies[op->ncopies++] =
             (struct emu_copy){p, (const unsigned char *)(uintptr_t)from[lane], (uint8_t)bytes, taken[lane]};
     }

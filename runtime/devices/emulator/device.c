@@ -21,7 +21,12 @@ static bool machine_open(struct device *d, int ordinal, void *cuda_context, stru
     (void)cuda_context;
     d->multiprocessors = MULTIPROCESSORS;
     snprintf(d->text, sizeof d->text, "the emulator of PTX, on this CPU");
-    return cpu_open(d, ordinal, f);
+    if (!cpu_open(d, ordinal, f))
+        return false;
+    struct cpu *m = d->state;
+    m->race = race_new(d->mem);
+    m->tracks_undefined = true;
+    return true;
 }
 
 static void arena_full(void *ctx, size_t bytes)
@@ -107,10 +112,13 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                              /* a kernel that prints runs on one worker, so that the output is in order */
                              .num_workers = k->code->texts.n || l->one_thread ? 1 : 0,
                              .sample = l->sample,
+                             .race = l->races == RACES_all ? ((struct cpu *)d->state)->race : NULL,
                              .mem = l->budget ? &l->budget->mem : d->mem,
                              .budget = l->budget,
                              .write = l->write,
                              .write_ctx = l->write_ctx};
+    for (int i = 0; i < n; i++)
+        run.has_undefined |= buffers[i].undefined != NULL;
     struct emu_counts *counts = ((struct cpu *)d->state)->counts;
     bool done = counts ? emu_counts_run(counts, k->code, k->name, k->id, &run) : emulator_run(k->code, &run);
     cpu_buffers_free(d, buffers, n);

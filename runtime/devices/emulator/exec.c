@@ -317,6 +317,7 @@ static void begin_warp(struct emu_warp *w)
     }
     w->waiting[0] = (struct emu_group){0, ALL_LANES, WAIT_nothing};
     w->nwaiting = 1;
+    emu_begin_party(w);
 }
 
 static void begin_cta(struct emu_cta *c, long long number)
@@ -636,13 +637,17 @@ bool emulator_run(const struct emu_code *code, struct emu_launch *l)
         g.sample = g.total;
     atomic_init(&g.failed, LLONG_MAX);
     pthread_mutex_init(&g.lock, NULL);
-    int n = worker_count(&g), started = 0;
+    bool watched = l->race && g.sample > 1 && race_begin(l->race, emu_granule(code));
+    l->race = watched ? l->race : NULL;
+    int n = watched ? 1 : worker_count(&g), started = 0;
     /* The calling thread is a worker too, so the launch runs even if no thread can be started. */
     while (started < n - 1 && pthread_create(&threads[started], NULL, work, &g) == 0)
         started++;
     work(&g);
     for (int i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
+    if (watched)
+        race_end(l->race);
     pthread_mutex_destroy(&g.lock);
     return l->report.error == ERR_count;
 }

@@ -19,13 +19,15 @@
  *     sums.c       sums of tensor cores
  *     counts.c     what launches cost                     live.c       how many registers are live
  *     overflow.c   addresses that overflowed 32 bits      operands.c   do operands fit the instruction's row?
- *     words.c      do the words behind a mnemonic make one of its forms? */
+ *     words.c      do the words behind a mnemonic make one of its forms?
+ *     global.c     bytes of global memory that nobody wrote, and races between CTAs */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
 #define NESO_RUNTIME_EMULATOR_MACHINE_H
 
 #include "codegen/mir.h"
 #include "runtime/budget.h"
 #include "runtime/devices/cpu.h"
+#include "runtime/devices/race.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -222,6 +224,8 @@ struct emu_launch {
     uint64_t seed;    /* determines the order of asynchronous operations */
     struct emu_tally *tallies; /* receives the costs of each instruction; NULL: counting is off */
     long long sample; /* the number of evenly spaced CTAs to run, rounded up to whole clusters; 0: all */
+    struct race *race;  /* looks for races between CTAs, on one thread; NULL: races are not checked */
+    bool has_undefined; /* a buffer has bytes that nobody has written */
     const struct memory *mem;
     struct budget *budget; /* limits time and steps; one instruction of a warp is a step; NULL: no limits */
     /* Receives printed output; NULL: the output is discarded. */
@@ -316,6 +320,7 @@ struct emu_cta {
     struct emu_mbarrier *mbarriers;
     int nmbarriers;
     int spare_registers; /* registers per thread that setmaxnreg released, less those that it acquired, of all warps */
+    struct race_party party;
     struct emu_event *arrivals; /* for each actor of other CTAs: its last arrival at an mbarrier of this CTA */
 };
 
@@ -345,6 +350,8 @@ struct emu_warp {
     struct emu_cta *cta;
     int index;
     int actor;        /* the actor of the warp's own accesses */
+    /* the program whose accesses to global memory are the warp's: the CTA's, or its own if programs are packed */
+    struct race_party *party, own_party;
     int pc;
     uint32_t mask;    /* the lanes of the current group; 0: none */
     uint32_t exited;
@@ -570,6 +577,21 @@ emu_run emu_run_ld, emu_run_st, emu_run_atom;
 void emu_addresses(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on, uint64_t *at);
 /* Fails with a report if a lane's access of `bytes` bytes is not inside one buffer or not aligned to its size. */
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
+
+/* -- global.c -- */
+/* Begins the program of the warp, or of its CTA, in the search for races between programs. */
+void emu_begin_party(struct emu_warp *w);
+void emu_acquire(struct emu_warp *w);
+void emu_release_accesses(struct emu_warp *w);
+int emu_granule(const struct emu_code *code); /* for race_begin */
+/* Check and record an access to global memory, inside one buffer, before it happens. `value`: what is written; NULL: the
+ * access is an atomic. */
+void emu_global_read(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, uint64_t bytes);
+void emu_global_write(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, uint64_t bytes, const void *value);
+/* The undefined bits of bytes of global memory; NULL: there are none. */
+const unsigned char *emu_global_undefined(struct emu_warp *w, uint64_t at, uint64_t bytes);
+/* Those of the lanes `on` that read undefined bits. */
+uint32_t emu_undefined_lanes(struct emu_warp *w, uint32_t on, const uint64_t *at, int bytes);
 
 /* -- tensor.c -- */
 bool emu_is_mma(const struct emu_insn *in);

@@ -260,6 +260,10 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cta *c = w->cta;
+    if (in->code == INSN_fence) {
+        emu_acquire(w);
+        emu_release_accesses(w);
+    }
     if (in->code == INSN_fence_async) {
         w->unfenced &= ~on;
         if (!w->unfenced && c->code->is_async)

@@ -185,11 +185,14 @@ static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t
     w->defined[in->opnds[k].reg] |= on;
 }
 
-/* Loads one lane's vector, from any state space, to registers that may be wider than the elements. */
+/* Loads one lane's vector, from any state space, to registers that may be wider than the elements, with undefined
+ * bits. */
 static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, struct spaces s)
 {
     int bytes = access_bytes(in), n = access_count(in);
     bool is_shared = s.shared >> lane & 1, is_local = s.local >> lane & 1;
+    const unsigned char *bad =
+        is_shared || is_local ? NULL : emu_global_undefined(w, at, (uint64_t)(n * bytes));
     size_t local = is_local ? local_at(w, in, lane, at, n * bytes) : 0;
     const unsigned char *p = is_shared  ? emu_shared_at(w, in, lane, at, n * bytes)
                              : is_local ? w->local + local
@@ -200,9 +203,22 @@ static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, u
             emu_shared_read(w, in, lane, p, bytes, &undefined);
         else if (is_local)
             memcpy(&undefined, w->local_undefined + local + k * bytes, (size_t)bytes);
+        else if (bad)
+            memcpy(&undefined, bad + k * bytes, (size_t)bytes);
         memcpy(&x, p, (size_t)bytes);
         emu_set_lane(w, &in->opnds[k], lane, extended(in, x), undefined);
     }
+}
+
+/* A load that other programs' atomics may race with orders like one of them. */
+static void check_reads(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
+                        int bytes)
+{
+    if (emu_has_mod(in, MOD_volatile) || emu_has_mod(in, MOD_acquire) || emu_has_mod(in, MOD_relaxed))
+        emu_acquire(w);
+    else
+        for (; on; on &= on - 1)
+            emu_global_read(w, in, emu_first_lane(on), at[emu_first_lane(on)], (uint64_t)bytes);
 }
 
 void emu_run_ld(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
@@ -214,6 +230,9 @@ void emu_run_ld(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     emu_addresses(w, in, &in->opnds[in->address], on, at);
     struct spaces s = check_access(w, in, on, at, n * bytes);
     uint32_t global = on & ~(s.shared | s.local);
+    if (global && w->cta->launch->race)
+        check_reads(w, in, global, at, n * bytes);
+    global &= ~emu_undefined_lanes(w, global, at, n * bytes);
     if (global && bytes == emu_class_bytes(in->opnds[0].cls)) {
         for (int k = 0; k < n; k++)
             load_element(w, in, global, at, k);
@@ -239,6 +258,11 @@ static void store_element(struct emu_warp *w, const struct emu_insn *in, uint32_
     const void *p = emu_read(w, x);
     emu_need_defined(w, in, x, ptype_info[in->type].bits, on, "the value stored");
     int bytes = access_bytes(in);
+    for (uint32_t m = w->cta->launch->race || w->cta->launch->has_undefined ? on : 0; m; m &= m - 1) {
+        uint64_t bits = emu_lane(w, x, emu_first_lane(m));
+        emu_global_write(w, in, emu_first_lane(m), at[emu_first_lane(m)] + (uint64_t)(k * bytes),
+                         (uint64_t)bytes, &bits);
+    }
     if (bytes == emu_class_bytes(x->cls)) {
         switch (bytes) {
         case 2: SCATTER(16); break;
@@ -362,6 +386,20 @@ static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x
     }
 }
 
+/* Checks what an atomic does to global memory: it reads it, except for an exchange. */
+static void check_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes)
+{
+    if (combining(in) != MOD_exch && emu_global_undefined(w, at, (uint64_t)bytes))
+        emu_fail(w, in, lane, ERR_emulator_undefined, "the atomic changes memory that nobody has written");
+    emu_global_write(w, in, lane, at, (uint64_t)bytes, NULL);
+}
+
+/* Does the atomic have one of these memory orders? */
+static bool has_order(const struct emu_insn *in, enum mod order)
+{
+    return emu_has_mod(in, order) || emu_has_mod(in, MOD_acq_rel);
+}
+
 void emu_run_atom(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint64_t at[LANES];
@@ -375,14 +413,24 @@ void emu_run_atom(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     struct spaces s = check_access(w, in, on, at, n * bytes);
     if (s.local)
         emu_fail(w, in, emu_first_lane(s.local), ERR_out_of_bounds, "local memory has no atomic operations");
+    if (has_order(in, MOD_acquire))
+        emu_acquire(w);
     for (; on; on &= on - 1) {
         int lane = emu_first_lane(on);
-        uint64_t y = has_two ? emu_lane(w, &in->opnds[first + 1], lane) : 0, old = 0;
+        uint64_t y = has_two ? emu_lane(w, &in->opnds[first + 1], lane) : 0, old = 0, undefined = 0;
+        const unsigned char *bad =
+            s.shared >> lane & 1 ? NULL : emu_global_undefined(w, at[lane], (uint64_t)bytes);
+        if (bad)
+            memcpy(&undefined, bad, (size_t)bytes);
+        if (!(s.shared >> lane & 1) && (w->cta->launch->race || w->cta->launch->has_undefined))
+            check_atomic(w, in, lane, at[lane], n * bytes);
         unsigned char *p = s.shared >> lane & 1 ? emu_shared_atomic(w, in, lane, at[lane], bytes)
                                                 : (unsigned char *)(uintptr_t)at[lane];
         for (int k = 0; k < n; k++)
             old = exchange(p + k * bytes, in, emu_lane(w, &in->opnds[first + k], lane), y);
         if (in->ndefs)
-            emu_set_lane(w, &in->opnds[0], lane, old, 0);
+            emu_set_lane(w, &in->opnds[0], lane, old, undefined);
     }
+    if (has_order(in, MOD_release))
+        emu_release_accesses(w);
 }

@@ -118,6 +118,13 @@ static void load_row(const struct row *r)
         memcpy(line + r->first * elem, r->global + r->first * elem, (size_t)((r->end - r->first) * elem));
     for (int i = 0; i < bytes; i += CHUNK)
         memcpy(r->op->bulk.cta->shared + swizzled(m, r->at + i), line + i, CHUNK);
+    uint64_t n = (uint64_t)(r->end > r->first ? (r->end - r->first) * elem : 0);
+    const unsigned char *bad =
+        n ? emu_global_undefined(r->op->w, (uint64_t)(uintptr_t)(r->global + r->first * elem), n) : NULL;
+    for (uint64_t i = 0; bad && i < n; i++) {
+        int at = r->first * elem + (int)i;
+        r->op->bulk.cta->shadow[swizzled(m, r->at + at / CHUNK * CHUNK) + at % CHUNK].undefined = bad[i];
+    }
 }
 
 static void store_row(const struct row *r)
@@ -127,8 +134,12 @@ static void store_row(const struct row *r)
     unsigned char line[MAP_BOX_MOST * 8];
     for (int i = 0; i < bytes; i += CHUNK)
         memcpy(line + i, r->op->bulk.cta->shared + swizzled(m, r->at + i), CHUNK);
-    if (r->end > r->first)
-        memcpy(r->global + r->first * elem, line + r->first * elem, (size_t)((r->end - r->first) * elem));
+    if (r->end <= r->first)
+        return;
+    size_t n = (size_t)((r->end - r->first) * elem);
+    emu_global_write(r->op->w, r->op->in, r->op->lane, (uint64_t)(uintptr_t)(r->global + r->first * elem), n,
+                     line + r->first * elem);
+    memcpy(r->global + r->first * elem, line + r->first * elem, n);
 }
 
 /* Checks the access to the row's elements in global memory. */
@@ -144,6 +155,8 @@ static void check_row(const struct row *r)
         emu_fail(r->op->w, r->op->in, r->op->lane, ERR_out_of_bounds,
                  "the tensor map leads to address 0x%" PRIx64 " (%" PRIu64 " bytes), which no tensor has",
                  from, bytes);
+    if (r->end > r->first && r->op->in->code == INSN_tma_load)
+        emu_global_read(r->op->w, r->op->in, r->op->lane, from, bytes);
 }
 
 /* Is the box outside of the tensor as a whole? */
@@ -182,13 +195,21 @@ static void for_rows(struct emu_op *op, void (*act)(const struct row *r))
 
 /* -- at the end of a copy -- */
 
+static void finish_bytes(const struct emu_op *op)
+{
+    struct emu_cta *c = op->bulk.cta;
+    const unsigned char *bad = emu_global_undefined(op->w, op->bulk.global, (uint64_t)op->bulk.bytes);
+    memcpy(c->shared + op->bulk.at, (const void *)(uintptr_t)op->bulk.global, (size_t)op->bulk.bytes);
+    for (int i = 0; bad && i < op->bulk.bytes; i++)
+        c->shadow[op->bulk.at + i].undefined = bad[i];
+}
+
 static void finish_load(struct emu_op *op)
 {
     if (op->bulk.map)
         for_rows(op, load_row);
     else
-        memcpy(op->bulk.cta->shared + op->bulk.at, (const void *)(uintptr_t)op->bulk.global,
-               (size_t)op->bulk.bytes);
+        finish_bytes(op);
     emu_mbarrier_land(op);
 }
 
@@ -310,26 +331,39 @@ void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t o
         struct emu_op op = {.bulk = {.global = address(w, in, 1, lane),
                                      .bytes = (int)value(w, in, 2, lane, "the number of bytes")}};
         check_range(w, in, lane, op.bulk.global, op.bulk.bytes);
+        emu_global_read(w, in, lane, op.bulk.global, (uint64_t)op.bulk.bytes);
         load(w, in, lane, &op, 3, 4, BULK_ALIGN);
     }
 }
 
 /* -- stores -- */
 
+/* Fails if some of the row's bytes that are stored are undefined; those outside of the tensor may be. */
+static void need_row(const struct row *r)
+{
+    const struct packed_map *m = r->op->bulk.map;
+    int elem = map_elem_bytes(m->type);
+    for (int i = r->first * elem; i < r->end * elem; i++)
+        if (r->op->bulk.cta->shadow[swizzled(m, r->at + i / CHUNK * CHUNK) + i % CHUNK].undefined)
+            emu_fail(r->op->w, r->op->in, r->op->lane, ERR_emulator_undefined,
+                     "the value stored depends on something never written");
+}
+
 static void store(struct emu_warp *w, const struct emu_insn *in, int lane, const struct emu_op *what,
                   int from)
 {
     struct emu_cta *c;
     int at = emu_shared_range(w, in, lane, address(w, in, from, lane), what->bulk.bytes, BOX_ALIGN, &c);
-    if (emu_shared_lend(w, in, lane, c, at, what->bulk.bytes, emu_actor(w->cta, ACTOR_stores, w->index),
-                        w->cta->cluster->time))
-        emu_fail(w, in, lane, ERR_emulator_undefined, "the value stored depends on something never written");
+    bool has_undefined = emu_shared_lend(w, in, lane, c, at, what->bulk.bytes,
+                                         emu_actor(w->cta, ACTOR_stores, w->index), w->cta->cluster->time);
     struct emu_op *op = emu_begin_op(w, in, lane);
     op->finish = finish_store;
     op->group = w->store_groups;
     op->bulk = what->bulk;
     op->bulk.at = at;
     op->bulk.cta = c;
+    if (has_undefined)
+        for_rows(op, need_row);
     w->stored = op->time;
     w->last_store = in;
 }

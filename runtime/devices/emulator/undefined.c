@@ -96,6 +96,6 @@ void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struc
         int lane = emu_first_lane(m);
         if (emu_undefined_opnd(w, o, lane) & ~UINT64_C(0) >> (64 - bits))
             emu_fail(w, in, lane, ERR_emulator_undefined,
-                     "%s depends on a register or on shared memory that was never written", what);
+                     "%s depends on a register or on memory that was never written", what);
     }
 }

@@ -211,16 +211,23 @@ static void check_laid(struct emu_warp *w, const struct emu_insn *in, const stru
                  names[laid - 1], w->cta->shadow[at].write_line, names[p->swizzle]);
 }
 
-/* Reads elements (mn, k), mn in [first, first + n), k in [0, depth), into to[k * pitch + mn - first].
- * Returns whether some of them are undefined. */
-static bool gather(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int first, int n,
-                   int depth, double *to, int pitch)
+static bool is_undefined(const struct emu_cta *c, int at, int bytes)
+{
+    bool any = false;
+    for (int i = 0; i < bytes; i++)
+        any |= c->shadow[at + i].undefined != 0;
+    return any;
+}
+
+/* Reads elements (mn, k), mn in [first, first + n), k in [0, depth), into to[k * pitch + mn - first]. Sets
+ * bad[mn - first] if some of the elements of mn are undefined. */
+static void gather(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int first, int n,
+                   int depth, double *to, int pitch, bool *bad)
 {
     struct emu_cta *c = w->cta;
     int chunk = CHUNK * 8 / bits_of(p->type), actor = emu_actor(c, ACTOR_warpgroup, w->index / WARPGROUP);
     int step_mn = p->is_mn_major ? chunk : 1, step_k = p->is_mn_major ? 1 : chunk;
     uint32_t time = c->cluster->began + (uint32_t)w->mma_groups;
-    bool bad = false;
     for (int mn = 0; mn < n; mn += step_mn)
         for (int k = 0; k < depth; k += step_k) {
             double x[CHUNK];
@@ -229,20 +236,20 @@ static bool gather(struct emu_warp *w, const struct emu_insn *in, const struct p
                 emu_fail(w, in, 0, ERR_out_of_bounds,
                          "element (%d, %d) is at byte %d of shared memory, which has %d", first + mn, k,
                          (int)at, c->shared_bytes);
-            bad |= emu_shared_lend(w, in, 0, c, (int)at, CHUNK, actor, time);
+            if (emu_shared_lend(w, in, 0, c, (int)at, CHUNK, actor, time))
+                for (int i = 0; i < step_mn; i++)
+                    bad[mn + i] |= is_undefined(c, (int)at + i * CHUNK / step_mn, CHUNK / step_mn);
             check_laid(w, in, p, (int)at);
             values(p->type, chunk, c->shared + at, x);
             for (int i = 0; i < chunk; i++)
                 to[p->is_mn_major ? k * pitch + mn + i : (k + i) * pitch + mn] = x[i];
         }
-    return bad;
 }
 
-static bool gather_registers(struct emu_warp *w, const struct operands *x, const struct shape *s,
-                             struct emu_dot *m)
+static void gather_registers(struct emu_warp *w, const struct operands *x, const struct shape *s,
+                             struct emu_dot *m, bool *bad)
 {
     int per_word = 32 / bits_of(s->a);
-    bool bad = false;
     for (int i = 0; i < A_WORDS; i++)
         for (int lane = 0; lane < LANES; lane++) {
             double v[4];
@@ -253,9 +260,8 @@ static bool gather_registers(struct emu_warp *w, const struct operands *x, const
             for (int k = 0; k < per_word; k++)
                 m->a[(lane % MEMBERS + MEMBERS * (i / 2)) * per_word + k][lane / MEMBERS + 8 * (i % 2)] =
                     v[k];
-            bad |= emu_undefined_opnd(w, &x->a[i], lane) != 0;
+            bad[lane / MEMBERS + 8 * (i % 2)] |= emu_undefined_opnd(w, &x->a[i], lane) != 0;
         }
-    return bad;
 }
 
 /* -- sums -- */
@@ -366,17 +372,22 @@ static void need_warpgroup(struct emu_warp *w, const struct emu_insn *in, uint32
         emu_fail(w, in, 0, ERR_emulator_warp, "a warpgroup has %d warps", WARPGROUP);
 }
 
-static void define(struct emu_warp *w, const struct operands *x, bool adds, bool is_bad)
+/* An element of D is undefined if its row of A, its column of B, or what it adds to is; of f16, a register has two. */
+static void define(struct emu_warp *w, const struct operands *x, const struct shape *s, bool adds,
+                   const bool *rows, const bool *columns)
 {
+    bool halves = s->d == PT_f16;
     for (int i = 0; i < x->nd; i++)
         for (int lane = 0; lane < LANES; lane++) {
-            bool bad = is_bad || (adds && emu_undefined_opnd(w, &x->d[i], lane));
-            if (!bad) {
-                w->defined[x->d[i].reg] |= UINT32_C(1) << lane;
-                continue;
-            }
-            w->defined[x->d[i].reg] &= ~(UINT32_C(1) << lane);
-            w->undefined[x->d[i].reg][lane] = ~UINT64_C(0);
+            int row = lane / MEMBERS + 8 * (halves ? i % 2 : i / 2 % 2);
+            const bool *of =
+                &columns[8 * (i / (halves ? 2 : 4)) + 2 * (lane % MEMBERS) + (halves ? 0 : i % 2)];
+            uint64_t bad = adds ? emu_undefined_opnd(w, &x->d[i], lane) : 0;
+            uint64_t low = of[0] ? halves ? 0xffff : 0xffffffff : 0, high = halves && of[1] ? 0xffff0000 : 0;
+            bad |= rows[row] ? 0xffffffff : low | high;
+            w->defined[x->d[i].reg] = (w->defined[x->d[i].reg] & ~(UINT32_C(1) << lane)) | (uint32_t)!bad
+                                                                                               << lane;
+            w->undefined[x->d[i].reg][lane] = bad;
         }
 }
 
@@ -389,8 +400,8 @@ void emu_run_wgmma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     struct emu_dot m;
     m.a_type = (enum ptype)s->a, m.b_type = (enum ptype)s->b, m.c_type = (enum ptype)s->d;
     m.depth = s->depth, m.columns = in->number;
-    bool is_bad, has_signs = s->d != PT_s32,
-                 a_mn = bits_of(s->a) == 16 && !x.a_in_registers && x.rest[2].offset;
+    bool rows[ROWS] = {false}, columns[EMU_COLUMNS_MOST] = {false}, has_signs = s->d != PT_s32,
+         a_mn = bits_of(s->a) == 16 && !x.a_in_registers && x.rest[2].offset;
     bool b_mn = bits_of(s->a) == 16 && x.rest[x.nrest - 1].offset;
     need_warpgroup(w, in, on);
     emu_need_defined(w, in, x.scale, 1, on, "the predicate");
@@ -398,14 +409,14 @@ void emu_run_wgmma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     bool adds = emu_lane(w, x.scale, 0) & 1;
     double sign = has_signs && x.rest[0].offset != x.rest[1].offset ? -1 : 1;
     if (x.a_in_registers) {
-        is_bad = gather_registers(w, &x, s, &m);
+        gather_registers(w, &x, s, &m, rows);
     } else {
         struct place a = place_of(w, in, x.a, (enum ptype)s->a, a_mn);
-        is_bad = gather(w, in, &a, w->index % WARPGROUP * ROWS, ROWS, s->depth, &m.a[0][0], ROWS);
+        gather(w, in, &a, w->index % WARPGROUP * ROWS, ROWS, s->depth, &m.a[0][0], ROWS, rows);
     }
     struct place b = place_of(w, in, x.b, (enum ptype)s->b, b_mn);
-    is_bad |= gather(w, in, &b, 0, in->number, s->depth, m.b[0], EMU_COLUMNS_MOST);
-    define(w, &x, adds, is_bad);
+    gather(w, in, &b, 0, in->number, s->depth, m.b[0], EMU_COLUMNS_MOST, columns);
+    define(w, &x, s, adds, rows, columns);
     multiply(w, &x, s, sign, adds, &m);
 }
 

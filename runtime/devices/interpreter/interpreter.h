@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* interpreter.h: the interpreter, a device that executes traced tile IR on the CPU, and defines the semantics of
  * kernels. In reading order: interpreter.c (decoding, control flow), ops.c and memory.c (ops), run.c (threads),
- * race.c and overflow.c (checks), trace.h with shadow.c, shadow_ops.c and origin.c (shadows of floats), debugger.c, device.c.
+ * overflow.c (a check), trace.h with shadow.c, shadow_ops.c and origin.c (shadows of floats), debugger.c, device.c.
  *
  *     traced func ──decode──► code: steps on slots of a frame ──run──► every program of the grid, on all cores
  *
@@ -15,6 +15,7 @@
 #include "runtime/budget.h"
 #include "runtime/devices/cpu.h"
 #include "runtime/devices/interpreter/trace.h"
+#include "runtime/devices/race.h"
 
 #include <setjmp.h>
 #include <stdatomic.h>
@@ -124,7 +125,7 @@ struct frame {
     const struct cpu_buffer *const *homes;
     const struct cpu_buffer *last; /* the buffer of the last access through a pointer without a home, as a cache */
     struct race *race;   /* the race detector; NULL: races are not checked */
-    uint32_t epoch, acquired; /* the program's epoch, and the time of its last acquire (race.c) */
+    struct race_party party; /* the program, for the race detector */
     long long work;      /* work done since the counter was last read */
     bool wrote;          /* the program has changed memory; maintained only if a loop may wait for memory */
     /* the number of elements to compute until the next check of the budget; < 0: the budget is exhausted */
@@ -252,25 +253,6 @@ double shadow_scale(const struct shadow *x, int64_t n); /* the largest magnitude
 
 /* Writes where element i of a step's result comes from, back to tensors: one line an op. */
 void interpreter_explain(struct frame *f, const struct step *s, int64_t i, char *out, size_t room);
-
-/* -- race.c -- */
-
-struct race *race_new(const struct memory *m); /* Returns NULL if there is no memory. */
-void race_free(struct race *r);
-struct race_shadow *race_shadow_new(const struct memory *m);
-void race_shadow_free(struct race_shadow *s, const struct memory *m);
-/* Begin and end a launch; race_begin returns false if the launch cannot be checked. granule: the size of the smallest
- * element that the kernel accesses. */
-bool race_begin(struct race *r, int granule);
-void race_end(struct race *r);
-/* Begins program f->program; returns false if there is no memory to check it. */
-bool race_program(struct race *r, struct frame *f);
-void race_acquire(struct race *r, struct frame *f);
-bool race_release(struct race *r, struct frame *f);
-/* Check and record an access to the contiguous elements i .. i + run - 1, before it happens. `value`: what is
- * written; NULL: the access is an atomic. */
-void race_read(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
-void race_write(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run, const char *value);
 
 /* -- overflow.c -- */
 

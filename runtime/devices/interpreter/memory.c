@@ -258,6 +258,44 @@ static int64_t checked_run(struct frame *f, const struct step *s, struct interp_
     return run;
 }
 
+/* -- races -- */
+
+static _Noreturn void tell_race(struct frame *f, const struct step *s, const struct interp_access *a,
+                                int64_t i, bool writes, const char *from, const struct race_other *other)
+{
+    char element[100], where[400], value[80] = "";
+    int pid[3];
+    interpreter_pid(f, other->program, pid);
+    interpreter_element(element, sizeof element, op_opnd(s->op, 0)->type, i);
+    interpreter_place(f, s, a->home, a->p[i], a->bytes, where, sizeof where);
+    if (s->op->code == OP_store) {
+        const struct type *t = op_opnd(s->op, 1)->type;
+        interpreter_value(value, sizeof value - 4, t, step_in(f, s, 1) + i * type_elem_bytes(t), false,
+                          false);
+        strcat(value, " to ");
+    }
+    interpreter_fail(f, s, ERR_race, "%s %s %s%s; program (%d, %d, %d) %s there at line %u", element,
+                     !writes ? "reads"
+                     : from  ? "writes"
+                             : "changes by an atomic",
+                     value, where, pid[0], pid[1], pid[2], other->did,
+                     (unsigned)f->code->accesses.at[other->place]->loc.line);
+}
+
+/* Checks and records an access to the contiguous elements i .. i + run - 1, before it happens. `from`: what is written;
+ * NULL: nothing, or by an atomic. */
+static void check_races(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i,
+                        int64_t run, bool writes, const char *from)
+{
+    struct race_other other;
+    const struct race_access x = {a->home->shadow, a->p[i] - a->home->base, (uint64_t)run * a->bytes,
+                                  s->place};
+    int64_t at = writes ? race_write(f->race, &f->party, &x, from, (const void *)(uintptr_t)a->p[i], &other)
+                        : race_read(f->race, &f->party, &x, &other);
+    if (at >= 0)
+        tell_race(f, s, a, i + at / (int64_t)a->bytes, writes, from, &other);
+}
+
 /* -- the ops -- */
 
 static void check_arithmetic(struct frame *f, const struct step *s, const struct interp_access *a)
@@ -281,7 +319,7 @@ void step_load(struct frame *f, const struct step *s)
     struct interp_access a = {(const void *)step_in(f, s, 0), step_in(f, s, 1), s->n, bytes, NULL};
     check_arithmetic(f, s, &a);
     if (f->race && is_volatile)
-        race_acquire(f->race, f);
+        race_acquire(f->race, &f->party);
     for (int64_t i = 0; i < s->n;) {
         if (a.mask && !a.mask[i]) {
             if (other)
@@ -295,7 +333,7 @@ void step_load(struct frame *f, const struct step *s)
         if (f->shadows)
             shadow_load(f, s, &a, i, run);
         if (f->race && a.home->shadow && !is_volatile)
-            race_read(f, s, &a, i, run);
+            check_races(f, s, &a, i, run, false, NULL);
         memcpy(out + (uint64_t)i * bytes, (const char *)(uintptr_t)a.p[i], (size_t)run * bytes);
         i += run;
     }
@@ -322,7 +360,7 @@ void step_store(struct frame *f, const struct step *s)
         char *to = (char *)(uintptr_t)a.p[i];
         const char *from = value + (uint64_t)i * bytes;
         if (f->race)
-            race_write(f, s, &a, i, run, from);
+            check_races(f, s, &a, i, run, true, from);
         if (f->code->waits && memcmp(to, from, (size_t)run * bytes) != 0)
             f->wrote = true;
         memcpy(to, from, (size_t)run * bytes);
@@ -398,7 +436,7 @@ void step_atomic(struct frame *f, const struct step *s)
     check_arithmetic(f, s, &a);
     enum dtype t = step_dtype(&s->op->results[0]);
     if (orders(f, s, SEM_release))
-        race_acquire(f->race, f);
+        race_acquire(f->race, &f->party);
     for (int64_t i = 0; i < s->n; i++) {
         uint64_t value = 0, expected = 0, old = 0;
         memcpy(&value, x + i * bytes, (size_t)bytes);
@@ -407,7 +445,7 @@ void step_atomic(struct frame *f, const struct step *s)
         if (!mask || mask[i]) {
             check(f, s, &a, i, 1);
             if (f->race)
-                race_write(f, s, &a, i, 1, NULL);
+                check_races(f, s, &a, i, 1, true, NULL);
             old = exchange((char *)(uintptr_t)a.p[i], bytes, s->op, t, cmp ? &expected : NULL, value,
                            &f->wrote);
             if (f->shadows)
@@ -415,6 +453,6 @@ void step_atomic(struct frame *f, const struct step *s)
         }
         memcpy(step_out(f, s) + i * bytes, &old, (size_t)bytes);
     }
-    if (orders(f, s, SEM_acquire) && !race_release(f->race, f))
+    if (orders(f, s, SEM_acquire) && !race_release(f->race, &f->party))
         f->race = NULL;
 }

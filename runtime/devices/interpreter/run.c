@@ -287,7 +287,7 @@ static void run_program(struct frame *f, struct interp_shared *s, long long numb
     f->wrapped = f->wrapped_once;
     if (f->shadows)
         f->launch->trace->ordered = f->launch->trace->nstores;
-    f->race = s->race && race_program(s->race, f) ? s->race : NULL;
+    f->race = s->race && race_program(s->race, &f->party, (uint32_t)i) ? s->race : NULL;
     interpreter_block(f, s->code);
 }
 
