@@ -340,7 +340,8 @@ void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, s
 
 /* -- reduce.c -- */
 /* Makes a capsule small, and writes it. */
-int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const neso_replay *seen);
+/* `device`: the device that each try opens; NULL: the context's. */
+int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device);
 
 /* -- run.c -- */
 int run_command(const struct given *g);

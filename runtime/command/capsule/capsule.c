@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { KEPT_MOST = 10 }; /* files of one run, since a program may go on after each failure */
 
@@ -163,11 +165,36 @@ int capsule_command(const struct given *g)
 
 static const char *const seen_words[] = {"a result", "a fault", "a difference", "a refusal"};
 
+static const char *named_device(const struct given *g)
+{
+    const char *name = g->options[OPTION_device], *variable = getenv("NESO_DEVICE");
+    return name ? name : variable && *variable ? variable : NULL;
+}
+
+static bool has_gpu(neso_context *ctx)
+{
+    int status = 1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(neso_context_use_device(ctx, "cuda", NULL) != NESO_OK);
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* The GPU on which to reduce, which no process may have opened before the process of a try does; NULL: none. Without
+ * --device it is the GPU on which the launch was seen. */
+static const char *gpu_to_reduce_on(const struct given *g, neso_context *ctx, const neso_capsule *c)
+{
+    const char *name = named_device(g);
+    if (name)
+        return strncmp(name, "cuda", 4) == 0 ? name : NULL;
+    return strstr(c->device, "(cuda") && has_gpu(ctx) ? "cuda" : NULL;
+}
+
 /* --device, or the device on which the launch was seen, if this machine has it; else the emulator. */
 static bool open_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
-    const char *name = g->options[OPTION_device], *variable = getenv("NESO_DEVICE");
-    name = name ? name : variable && *variable ? variable : NULL;
+    const char *name = named_device(g);
     if (name)
         return neso_context_use_device(ctx, name, NULL) == NESO_OK;
     if (strncmp(c->device, "the interpreter", 15) == 0)
@@ -228,8 +255,6 @@ static int replay(const struct given *g, neso_context *ctx, const neso_capsule *
     neso_status status = neso_capsule_run(ctx, c, 0, &r);
     if (status != NESO_OK)
         return report(g, ctx, status);
-    if (g->options[OPTION_reduce])
-        return reduce(g, ctx, c, &r);
     describe(c);
     print_replay(neso_context_device_text(ctx), &r);
     int same = r.same;
@@ -248,7 +273,11 @@ static int replay_on_device(const struct given *g, const neso_capsule *c)
     const int64_t reduction_ms = 20000; /* of one try: a changed kernel may not end */
     if (!context_open(g, memory_most(), g->options[OPTION_reduce] ? reduction_ms : 0, &ctx))
         return BAD;
-    int result = open_device(g, ctx, c) ? replay(g, ctx, c) : report(g, ctx, NESO_NO_DEVICE);
+    const char *gpu = g->options[OPTION_reduce] ? gpu_to_reduce_on(g, ctx, c) : NULL;
+    int result = gpu                         ? reduce(g, ctx, c, gpu)
+                 : !open_device(g, ctx, c)   ? report(g, ctx, NESO_NO_DEVICE)
+                 : g->options[OPTION_reduce] ? reduce(g, ctx, c, NULL)
+                                             : replay(g, ctx, c);
     neso_context_release(ctx);
     return result;
 }

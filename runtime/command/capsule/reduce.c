@@ -5,15 +5,18 @@
  *     X 100 MB    =>  X 4 bytes         each change is tried: it stays if the launch still fails in the same way
  *     40 lines        8 lines
  *
- * The same way: the same kind of error on the same argument, or, of a difference between PTX and traced kernel, the
- * same pass. A variant that does not compile fails in another way, so changes of the source need not know the
- * language. */
+ * The same way: the same kind of error on the same argument (of a GPU, the same message), or, of a difference between
+ * PTX and traced kernel, the same pass. A variant that does not compile fails in another way, so changes of the source need not know the
+ * language. Each variant runs in a process of its own, since after a fault on a GPU all launches of the process fail. */
 #include "runtime/command/capsule/reduce.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-enum { TRIES_MOST = 6000, ROUNDS_MOST = 10 };
+enum { TRIES_MOST = 6000, ROUNDS_MOST = 10, SECONDS_MOST = 60 };
 
 /* -- tries -- */
 
@@ -34,24 +37,59 @@ static void quoted_name(const char *text, char *name, size_t room)
     snprintf(name, room, "%.*s", close ? (int)(close - open - 1) : 0, close ? open + 1 : "");
 }
 
+static void keep_message(struct reducer *r)
+{
+    snprintf(r->text, sizeof r->text, "%s", r->tried->text);
+    r->line = r->tried->line;
+}
+
+static _Noreturn void run_here(const struct reducer *r, const neso_capsule *c, int check)
+{
+    struct tried *x = r->tried;
+    neso_replay y = {.size = sizeof y, .tag = "", .text = "", .pass = ""};
+    alarm(SECONDS_MOST);
+    x->status = r->device ? neso_context_use_device(r->ctx, r->device, NULL) : NESO_OK;
+    if (x->status == NESO_OK)
+        x->status = neso_capsule_run(r->ctx, c, check, &y);
+    x->seen = y.seen;
+    x->line = y.line;
+    snprintf(x->tag, sizeof x->tag, "%s", y.tag);
+    snprintf(x->pass, sizeof x->pass, "%s", y.pass);
+    snprintf(x->text, sizeof x->text, "%s", y.text);
+    snprintf(x->device, sizeof x->device, "%s", neso_context_device_text(r->ctx));
+    x->done = true;
+    _exit(0);
+}
+
+/* Runs a capsule in a process of its own. Returns false if that could not run it; else *r->tried says what it did. */
+static bool run(const struct reducer *r, const neso_capsule *c, int check)
+{
+    int status;
+    memset(r->tried, 0, sizeof *r->tried);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        run_here(r, c, check);
+    return child > 0 && waitpid(child, &status, 0) == child && r->tried->done && r->tried->status == NESO_OK;
+}
+
 bool reducer_fails(struct reducer *r, const neso_capsule *changed)
 {
-    neso_replay x = {.size = sizeof x};
+    const struct tried *x = r->tried;
     char name[sizeof r->name];
     if (r->ntries >= r->tries_most)
         return false;
     r->ntries++;
     progress_show(&r->progress, "%d variants tried", r->ntries);
-    if (neso_capsule_run(r->ctx, changed, r->seen == NESO_SEEN_DIFFERENCE, &x) != NESO_OK ||
-        x.seen != r->seen)
+    if (!run(r, changed, r->seen == NESO_SEEN_DIFFERENCE) || x->seen != r->seen)
         return false;
-    quoted_name(x.text, name, sizeof name);
-    bool is_same = r->seen == NESO_SEEN_DIFFERENCE ? strcmp(x.pass, r->pass) == 0
-                                                   : strcmp(x.tag, r->tag) == 0 && strcmp(name, r->name) == 0;
-    if (is_same) {
-        snprintf(r->text, sizeof r->text, "%s", x.text);
-        r->line = x.line;
-    }
+    quoted_name(x->text, name, sizeof name);
+    bool is_same = r->seen == NESO_SEEN_DIFFERENCE ? strcmp(x->pass, r->pass) == 0
+                   : strcmp(x->tag, "driver-call") == 0
+                       ? strcmp(x->text, r->text) == 0
+                       : strcmp(x->tag, r->tag) == 0 && strcmp(name, r->name) == 0;
+    if (is_same)
+        keep_message(r);
     return is_same;
 }
 
@@ -306,22 +344,24 @@ static bool reduce_options(struct reducer *r)
 /* -- the whole -- */
 
 /* Does the launch fail here, and how? A fault that only the PTX has is a difference. */
-static bool begin(struct reducer *r, const neso_replay *seen)
+static bool begin(struct reducer *r)
 {
-    neso_replay x = *seen;
-    r->seen = x.seen;
-    snprintf(r->text, sizeof r->text, "%s", x.text);
-    snprintf(r->tag, sizeof r->tag, "%s", x.tag);
-    r->line = x.line;
-    bool is_ptx = strcmp(neso_context_device(r->ctx), "interpreter") != 0;
-    if (x.seen == NESO_SEEN_DIFFERENCE || (x.seen == NESO_SEEN_FAULT && !is_ptx)) {
-        snprintf(r->pass, sizeof r->pass, "%s", x.pass);
-    } else if (neso_capsule_run(r->ctx, &r->now, 1, &x) == NESO_OK && x.seen == NESO_SEEN_DIFFERENCE) {
-        r->seen = x.seen;
-        snprintf(r->pass, sizeof r->pass, "%s", x.pass);
-    } else if (r->seen != NESO_SEEN_FAULT) {
+    struct tried *x = r->tried;
+    if (!run(r, &r->now, 0))
+        return false;
+    bool is_ptx = r->device || strcmp(neso_context_device(r->ctx), "interpreter") != 0;
+    r->seen = x->seen;
+    keep_message(r);
+    snprintf(r->tag, sizeof r->tag, "%s", x->tag);
+    snprintf(r->on, sizeof r->on, "%s", x->device);
+    if (x->seen != NESO_SEEN_DIFFERENCE && (x->seen != NESO_SEEN_FAULT || is_ptx) && run(r, &r->now, 1) &&
+        x->seen == NESO_SEEN_DIFFERENCE) {
+        r->seen = x->seen;
+    } else if (r->seen != NESO_SEEN_FAULT && r->seen != NESO_SEEN_DIFFERENCE) {
         return false;
     }
+    if (r->seen == NESO_SEEN_DIFFERENCE)
+        snprintf(r->pass, sizeof r->pass, "%s", x->pass);
     quoted_name(r->text, r->name, sizeof r->name);
     r->now.seen = r->seen;
     return true;
@@ -345,7 +385,7 @@ static void write_capsule(void *user, const void *data, size_t length)
 static int finish(struct reducer *r, const neso_capsule *first)
 {
     neso_capsule *c = &r->now;
-    c->device = neso_context_device_text(r->ctx);
+    c->device = r->on;
     c->tag = r->tag;
     c->text = r->text;
     c->pass = r->pass;
@@ -379,35 +419,44 @@ static void copy_parts(struct reducer *r, const neso_capsule *c)
     r->now.buffers = r->buffers;
 }
 
-int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const neso_replay *seen)
+static void reduce_all(struct reducer *r)
 {
-    struct reducer r = {.given = g, .ctx = ctx, .tries_most = TRIES_MOST};
+    for (int round = 0; round < ROUNDS_MOST; round++) {
+        bool any = reduce_sizes(r);
+        any |= reduce_grid(r);
+        any |= reduce_memory(r);
+        any |= reduce_arguments(r);
+        any |= reduce_options(r);
+        any |= reduce_source(r);
+        any |= reduce_parameters(r);
+        if (!any)
+            break;
+    }
+    drop_buffers(r);
+    progress_clear(&r->progress);
+}
+
+int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device)
+{
+    struct reducer r = {.given = g, .ctx = ctx, .device = device, .tries_most = TRIES_MOST};
     int result = FAILED;
+    r.tried = mmap(NULL, sizeof *r.tried, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (r.tried == MAP_FAILED)
+        return complain("out of memory");
     copy_parts(&r, capsule);
     progress_begin(&r.progress);
-    if (begin(&r, seen)) {
-        for (int round = 0; round < ROUNDS_MOST; round++) {
-            bool any = reduce_sizes(&r);
-            any |= reduce_grid(&r);
-            any |= reduce_memory(&r);
-            any |= reduce_arguments(&r);
-            any |= reduce_options(&r);
-            any |= reduce_source(&r);
-            any |= reduce_parameters(&r);
-            if (!any)
-                break;
-        }
-        drop_buffers(&r);
-        progress_clear(&r.progress);
+    if (begin(&r)) {
+        reduce_all(&r);
         result = finish(&r, capsule);
     } else {
         complain(
             "replay: the launch does not fail on %s, so there is nothing to reduce by: try another --device",
-            neso_context_device_text(ctx));
+            *r.tried->device ? r.tried->device : "the device");
     }
     for (struct block *b = r.blocks, *next; b; b = next) {
         next = b->next;
         free(b);
     }
+    munmap(r.tried, sizeof *r.tried);
     return result;
 }

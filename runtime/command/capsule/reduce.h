@@ -12,9 +12,20 @@ struct block {
     struct block *next;
 };
 
+/* What a variant did, in memory that is shared with the process that ran it. */
+struct tried {
+    bool done;
+    neso_status status;
+    neso_seen seen;
+    uint32_t line;
+    char tag[64], pass[64], text[512], device[160];
+};
+
 struct reducer {
     const struct given *given;
     neso_context *ctx;
+    const char *device; /* the device that each process opens; NULL: the context's */
+    struct tried *tried;
     neso_capsule now; /* the smallest capsule so far that fails */
     neso_capsule_file *files; /* what `now` points to */
     neso_capsule_argument *args;
@@ -23,6 +34,7 @@ struct reducer {
     /* what it means to fail in the same way */
     neso_seen seen;
     char tag[64], name[64], pass[64];
+    char on[160];   /* the device, in words */
     char text[512]; /* the message of the last failing try */
     uint32_t line;
     int ntries, tries_most;

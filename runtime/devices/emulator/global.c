@@ -62,26 +62,29 @@ int emu_granule(const struct emu_code *code)
     for (int i = 0; i < code->insns.n; i++) {
         const struct emu_insn *in = &code->insns.at[i];
         int bytes = ptype_info[in->type].bits / 8;
-        bool is_access = in->code == INSN_ld || in->code == INSN_st || in->code == INSN_atom || in->code == INSN_red;
+        bool is_access =
+            in->code == INSN_ld || in->code == INSN_st || in->code == INSN_atom || in->code == INSN_red;
         if (is_access && bytes && bytes < least)
             least = bytes;
     }
     return code->is_async ? 1 : least;
 }
 
-static _Noreturn void tell(struct emu_warp *w, const struct emu_insn *in, int lane, const struct cpu_buffer *b, uint64_t at,
-                           const char *does, const struct race_other *other)
+static _Noreturn void tell(struct emu_warp *w, const struct emu_insn *in, int lane,
+                           const struct cpu_buffer *b, uint64_t at, const char *does,
+                           const struct race_other *other)
 {
     uint32_t along;
     program_number(w, &along);
     uint32_t rows = (uint32_t)w->cta->launch->grid[1], row = other->program / along;
-    emu_fail(w, in, lane, ERR_race, "%s byte %" PRIu64 " of '%s'; program (%u, %u, %u) %s there at line %d", does, at - b->base,
-             b->name ? b->name : "a tensor", (unsigned)(other->program % along), (unsigned)(row % rows), (unsigned)(row / rows),
-             other->did, w->cta->code->insns.at[other->place].line);
+    emu_fail(w, in, lane, ERR_race, "%s byte %" PRIu64 " of '%s'; program (%u, %u, %u) %s there at line %d",
+             does, at - b->base, b->name ? b->name : "a tensor", (unsigned)(other->program % along),
+             (unsigned)(row % rows), (unsigned)(row / rows), other->did,
+             w->cta->code->insns.at[other->place].line);
 }
 
-static struct race_access access_to(const struct emu_warp *w, const struct emu_insn *in, const struct cpu_buffer *b, uint64_t at,
-                                    uint64_t bytes)
+static struct race_access access_to(const struct emu_warp *w, const struct emu_insn *in,
+                                    const struct cpu_buffer *b, uint64_t at, uint64_t bytes)
 {
     return (struct race_access){b->shadow, at - b->base, bytes, (uint16_t)(in - w->cta->code->insns.at)};
 }
@@ -101,7 +104,8 @@ void emu_global_read(struct emu_warp *w, const struct emu_insn *in, int lane, ui
         tell(w, in, lane, b, at + (uint64_t)found, "reads", &other);
 }
 
-void emu_global_write(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, uint64_t bytes, const void *value)
+void emu_global_write(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, uint64_t bytes,
+                      const void *value)
 {
     struct race_other other;
     const struct race *r = w->cta->launch->race;
