@@ -51,6 +51,7 @@ struct access {
     /* the access is in flight, but a wait since the last barrier may cover it, so a barrier can order it */
     bool landed;
     bool by_groups; /* each warpgroup accesses its own part */
+    bool met;       /* a barrier of its own warpgroup orders the access, but none with the other warpgroups */
     /* the stage's number, as an SSA value that is valid where the walk is; NULL: any stage */
     const struct value *stage;
     int nstages;
@@ -90,7 +91,7 @@ static void add(struct walker *w, accesses *list, struct access x)
     for (int i = 0; i < list->n; i++)
         if (list->at[i].start == x.start && list->at[i].end == x.end && list->at[i].writes == x.writes &&
             list->at[i].in_flight == x.in_flight && list->at[i].landed == x.landed &&
-            list->at[i].stage == x.stage)
+            list->at[i].met == x.met && list->at[i].stage == x.stage)
             return;
     VEC_PUSH(w->arena, list, x);
 }
@@ -180,24 +181,28 @@ static enum meeting conflicts(const accesses *list, const struct access *x)
         const struct access *y = &list->at[i];
         if ((x->writes || y->writes) && x->start < y->end && y->start < x->end &&
             (!y->in_flight || y->landed) && !are_apart(x, y)) {
-            if (!x->by_groups || !y->by_groups || x->start != y->start)
+            /* buffers of other sizes have other parts */
+            if (!x->by_groups || !y->by_groups || x->start != y->start || x->end != y->end)
                 return ALL;
-            m = GROUP;
+            m = y->met ? m : GROUP;
         }
     }
     return m;
 }
 
-/* Removes the accesses that a barrier of kind m orders. Accesses in flight stay in the list. */
+/* Removes the accesses that a barrier of kind m orders; those that a barrier of a warpgroup orders stay, for accesses
+ * that meet other parts. Accesses in flight stay in the list. */
 static void forget(accesses *list, enum meeting m)
 {
     int n = 0;
     for (int i = 0; i < list->n; i++) {
-        bool is_ordered = m == ALL || list->at[i].by_groups;
-        if (is_ordered && !list->at[i].in_flight)
+        struct access *x = &list->at[i];
+        bool is_ordered = m == ALL || x->by_groups;
+        if (m == ALL && !x->in_flight)
             continue;
-        list->at[n] = list->at[i];
-        list->at[n++].landed &= !is_ordered;
+        x->met |= is_ordered && !x->in_flight;
+        x->landed &= !is_ordered;
+        list->at[n++] = *x;
     }
     list->n = n;
 }
@@ -361,7 +366,7 @@ static bool same_access(const struct access *x, const struct access *y)
 {
     return x->start == y->start && x->end == y->end && x->writes == y->writes &&
            x->in_flight == y->in_flight && x->landed == y->landed && x->by_groups == y->by_groups &&
-           x->stage == y->stage && x->nstages == y->nstages;
+           x->met == y->met && x->stage == y->stage && x->nstages == y->nstages;
 }
 
 static bool same_accesses(const accesses *a, const accesses *b)
