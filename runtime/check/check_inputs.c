@@ -251,9 +251,10 @@ static void cut_grid(struct checking *c, const struct check_draw *d)
     }
     for (int i = 0; i < 3; i++)
         c->grid[i] = c->grid[i] < most[i] ? c->grid[i] : most[i];
-    for (int i = 2; i >= 0; i--)
-        while (c->grid[0] * c->grid[1] * c->grid[2] > programs && c->grid[i] > (i ? 1u : 2u))
-            c->grid[i]--;
+    while (c->grid[0] * c->grid[1] * c->grid[2] > programs) {
+        int longest = c->grid[1] >= c->grid[0];
+        c->grid[c->grid[2] >= c->grid[longest] ? 2 : longest]--;
+    }
 }
 
 void check_prepare(struct checking *c, const struct check_draw *d)

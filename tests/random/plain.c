@@ -460,6 +460,9 @@ void plain_indices(struct gen *g, struct stmt ***at)
     number = i32_binary(g, NODE_add, number, node_arange(g, &s, 1));
     number = i32_binary(g, NODE_add, number,
                         i32_binary(g, NODE_mul, node_pid(g), node_extent(g, s.dim[0] | s.dim[1], 1, 0)));
+    if (elem_info[t.elem].class == SIGNED &&
+        chance(g, 60)) /* so that some numbers are negative, as in front of an edge */
+        number = i32_binary(g, NODE_sub, number, extent_node(g, (struct extent){0, 0, 1 + below(g, 40)}));
     struct var *i = var_new(g, t, false), *of[3];
     assign(g, at, i, node_fit(g, number, t));
     struct node *rest = node_var(g, i);
