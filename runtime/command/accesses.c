@@ -73,13 +73,13 @@ static const char *find_module(void *user, const char *module, size_t *length)
     return beside_find(&((struct run *)user)->beside, module, length);
 }
 
-static const char *get_variable(void *user, const char *name)
+const char *interpreter_variable(void *user, const char *name)
 {
     (void)user;
     return strcmp(name, "NESO_DEVICE") == 0 ? "interpreter" : getenv(name);
 }
 
-static int save_nothing(void *user, const char *path, const char *text, size_t length)
+int save_nothing(void *user, const char *path, const char *text, size_t length)
 {
     (void)user, (void)path, (void)text, (void)length;
     return 0;
@@ -154,7 +154,7 @@ int check_accesses(const struct given *g, const char *path, const char *text, si
         neso_context_use_device(ctx, "interpreter", NULL) != NESO_OK)
         exit(complain("out of memory"));
     o.find = find_module;
-    o.getenv = get_variable;
+    o.getenv = interpreter_variable;
     o.save = save_nothing;
     o.accessed = accessed;
     beside_open(&r.beside, path);

@@ -32,7 +32,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(break,         0,    "break",         "PLACE",   RUN,           "stop at FILE:LINE, in the first program that reaches it, or in a given one: FILE:LINE@3, FILE:LINE@1,2,0") \
     X(break_on,      0,    "break-on",      "nan",     RUN,           "stop in the debugger where a value of a kernel first becomes a NaN") \
     X(races,         0,    "races",         "HOW LONG",RUN | CAPSULE,         "check the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
-    X(trace,         0,    "trace",         "WHAT",    RUN,           "on the interpreter: nan explains where a stored NaN or inf began; precision or precision:N warns where results that lose more than N bits began to lose them") \
+    X(trace,         0,    "trace",         "WHAT",    RUN | INSPECT, "on the interpreter: nan explains where a stored NaN or inf began; precision or precision:N warns where results that lose more than N bits began to lose them") \
     X(digests,       0,    "digests",       "[=FILE]",RUN,           "after each launch, write a line with a digest of each tensor, to standard error or FILE: equal lines mean equal bits") \
     X(check,         0,    "check",         NULL,      RUN | CAPSULE,         "before a kernel's first launch, compare its PTX in the emulator with the interpreter; --verbose: say what each check found") \
     X(counts,        0,    "counts",        "[=FILE]", RUN,            "on the emulator: print the counted costs of launches; also as JSON in FILE (see `neso help counts`)") \
@@ -346,6 +346,9 @@ int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule
 /* -- run.c -- */
 int run_command(const struct given *g);
 /* Runs the program for `neso capsule`. */
+/* Reads the value of --trace: "nan", "precision" or "precision:N". Returns false after a message if it is none of
+ * these. */
+bool choose_trace(const struct given *g, int *trace, int *bits);
 int run_with(const struct given *g, struct keeper *keeper);
 /* The usual limit of memory. */
 size_t memory_most(void);

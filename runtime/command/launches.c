@@ -64,12 +64,6 @@ static const char *get_variable(void *user, const char *name)
     return strcmp(name, "NESO_DEVICE") == 0 ? neso_context_device(f->ctx) : getenv(name);
 }
 
-static int save_nothing(void *user, const char *path, const char *text, size_t length)
-{
-    (void)user, (void)path, (void)text, (void)length;
-    return 0;
-}
-
 neso_status launches_find(const struct given *g, const char *path, const char *text, size_t length,
                           neso_context **ctx, struct launches *out)
 {

@@ -213,9 +213,7 @@ static bool choose_races(const struct given *g, int *out)
     return false;
 }
 
-/* Reads the value of --trace: "nan", "precision" or "precision:N". Returns false after a message if it is none of
- * these. */
-static bool choose_trace(const struct given *g, int *trace, int *bits)
+bool choose_trace(const struct given *g, int *trace, int *bits)
 {
     const char *s = g->options[OPTION_trace];
     char *end;

@@ -211,6 +211,14 @@ if [ -n "$browser" ]; then
     grep -qF 'ncu measured another build' dom && say "the page doubts its own build"
 fi
 
+# What a trace of floats finds stands at its line, on the terminal and on the page; a sound program has none.
+faulty=$NESO_ROOT/tests/numerics/faulty/cosine_from_one.py
+"$NESO" inspect --trace precision --html losses.html "$faulty" && grep -qE '"pass": "trace", "file": 0, "line": 15,.*lost precision: [0-9]+ of them, up to [0-9]+ bits' losses.html || say "losses on the page"
+"$NESO" inspect --trace precision "$faulty" >out; grep -A1 '^   15 |' out | grep -q 'trace: results stored from here lost precision' || { say "losses on the terminal"; cat out; }
+"$NESO" inspect --trace nan "$NESO_ROOT/tests/numerics/faulty/log_of_zero.py" | grep -q 'trace: the stored inf began in program' || say "an inf"
+"$NESO" inspect --trace precision "$NESO_ROOT/tests/programs/softmax_rows.py" 2>&1 | grep -q 'trace: ' && say "losses of a sound program"
+"$NESO" inspect --trace often "$faulty" 2>err; [ $? = 2 ] && grep -q 'expected nan, precision' err || say "--trace often: $(cat err)"
+
 "$NESO" inspect "$add" --signature "*i32" 2>err; [ $? = 2 ] && [ -s err ] || say "a bad signature: $(cat err)"
 "$NESO" inspect absent.py --signature "*i32" 2>err; [ $? = 2 ] && grep -q 'cannot read absent.py' err || say "an absent file: $(cat err)"
 "$NESO" inspect "$add" --signature "$(signature "$add")" --html no/such/folder.html 2>err; [ $? = 2 ] || say "an absent folder: $(cat err)"

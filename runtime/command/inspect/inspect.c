@@ -216,6 +216,8 @@ int inspect_file(const struct given *g, char *path, const neso_compile_options *
             build_assemble(&b);
             if (g->options[OPTION_ncu] && !build_profile(&b, g->options[OPTION_ncu]))
                 result = BAD;
+            if (g->options[OPTION_trace] && !build_losses(&b, g, path, text, length))
+                result = BAD;
         }
         if (result == GOOD) {
             result = use(g, &b, ctx);

@@ -146,6 +146,10 @@ void put_profile(const struct profile *p, struct buffer *out);
 /* Finds the promises of the signature that would make decisions better. */
 void build_hints(struct build *b, neso_module *module);
 
+/* -- losses.c -- */
+/* Adds notes of what --trace finds in a run of the program. Returns false after a message if the program fails. */
+bool build_losses(struct build *b, const struct given *g, const char *path, const char *text, size_t length);
+
 /* -- check.c -- */
 /* Appends the output of `neso check --json` for a text. */
 void check_json(const struct given *g, const char *path, const char *text, size_t length, struct buffer *out);
@@ -153,6 +157,9 @@ void check_json(const struct given *g, const char *path, const char *text, size_
  * false if the kernel does not compile with it. */
 bool check_guess(neso_context *ctx, neso_module *module, const char *kernel, struct buffer *signature);
 /* -- accesses.c -- */
+/* For programs that are run to be looked at: NESO_DEVICE is the interpreter, and nothing is saved. */
+const char *interpreter_variable(void *user, const char *name);
+int save_nothing(void *user, const char *path, const char *text, size_t length);
 /* Carries out `neso check --accesses` for one file. Returns GOOD, or FAILED if the program fails. */
 int check_accesses(const struct given *g, const char *path, const char *text, size_t length);
 
