@@ -47,11 +47,12 @@ $(BUILD)/%.o: %.c Makefile
 $(BUILD)/%.o: $(BUILD)/%.c
 	$(CC) $(CFLAGS) $(OURS) -c $< -o $@
 
-# Converts a text to a C array: prelude.py becomes prelude_py[], with a 0 at the end; comments, except headings, become empty lines.
+# Converts a text to a C array: prelude.py becomes prelude_py[], with a 0 at the end. In Python, comments, except headings, become empty
+# lines, and a level of indentation becomes a tab, which saves 9 KB.
 $(BUILD)/%.c: % Makefile
 	@mkdir -p $(@D)
 	{ echo 'extern const char $(subst .,_,$(*F))[]; const char $(subst .,_,$(*F))[] = {'; \
-	  $(if $(filter %.py,$<),sed '/^ *#/{/^# -- /!s/.*//;}',cat) $< | od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/(char)0x\1, /g'; echo '0};'; } > $@
+	  $(if $(filter %.py,$<),sed -e '/^ *#/{/^# -- /!s/.*//;}' -e ':a' -e 's/^\(\t*\)    /\1\t/;ta',cat) $< | od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/(char)0x\1, /g'; echo '0};'; } > $@
 
 # Identifies the compiler in keys of the cache by a digest of its source.
 $(BUILD)/build_id.c: $(SOURCES) $(wildcard $(FOLDERS:%=%*.h) $(FOLDERS:%=%*.py))
