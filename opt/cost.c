@@ -8,7 +8,10 @@
 #include "opt/cost.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
+#include "ir/target/fragments.h"
 #include "ir/target/wgmma.h"
+
+#include <string.h>
 
 /* -- two CTAs on an SM -- */
 
@@ -247,4 +250,104 @@ int cost_ctas_of_roles(struct func *f)
     struct room r = {.func = f};
     func_walk(f, take, &r);
     return divides(f, &r) ? 2 : 0;
+}
+
+/* -- cycles of units -- */
+
+enum { PARTITIONS = 4, LANES = 32, WARP_BYTES = 16 * LANES };
+
+int cost_groups(const struct func *f)
+{
+    return f->num_warps > PARTITIONS ? f->num_warps / PARTITIONS : 1;
+}
+
+static int divide_up(int64_t n, int64_t by)
+{
+    return (int)((n + by - 1) / by);
+}
+
+/* The buffer or tile that an access of memory moves. NULL: o accesses none. */
+static const struct type *moved_by(const struct op *o)
+{
+    switch (o->code) {
+    case OP_tensor_copy:
+    case OP_tensor_put:
+    case OP_async_copy: return op_opnd(o, 0)->type;
+    case OP_store:
+    case OP_shared_store: return op_opnd(o, 1)->type;
+    case OP_load:
+    case OP_atomic_rmw:
+    case OP_shared_gather:
+    case OP_shared_load: return op_result(o)->type;
+    default: return NULL;
+    }
+}
+
+/* One instruction of a warp moves 16 bytes of each thread, or fewer if the elements are not contiguous. */
+static void access_cycles(const struct op *o, const struct type *t, int cycles[UNIT_count])
+{
+    const struct func *f = o->block->func;
+    const int64_t bytes = type_elems(t) * type_elem_bytes(t);
+    const enum unit unit = op_info[o->code].family == FAMILY_layout ? UNIT_shared : UNIT_memory;
+    const bool is_one_thread = o->code == OP_tensor_copy;
+    const int groups = is_one_thread ? 1 + (int)op_int(o, ATTR_multicast) : cost_groups(f);
+    cycles[unit] = divide_up(bytes, (int64_t)f->target->rates[unit] * groups);
+    const int64_t vec_bytes = op_int(o, ATTR_vec) * type_elem_bytes(t) * LANES;
+    if (!is_one_thread && o->code != OP_tensor_put)
+        cycles[UNIT_issue] =
+            divide_up(bytes, (vec_bytes > WARP_BYTES ? WARP_BYTES : vec_bytes) * f->num_warps);
+}
+
+static void dot_cycles(const struct op *o, int cycles[UNIT_count])
+{
+    enum { MMA = 16 * 8 * 32 }; /* rows x columns x bytes of K of one instruction of mma.sync */
+    const struct func *f = o->block->func;
+    const struct type *b = op_opnd(o, DOT_b)->type;
+    const int groups = cost_groups(f), k = b->shape[b->rank - 2];
+    const int64_t products = type_elems(op_result(o)->type) * k / groups,
+                  work = products * type_elem_bytes(b);
+    if (o->code == OP_wgmma)
+        cycles[UNIT_tensor] = divide_up(work, f->target->wgmma_rate);
+    else if (fragment_for(o)) {
+        cycles[UNIT_tensor] = divide_up(work, f->target->rates[UNIT_tensor]);
+        cycles[UNIT_issue] = divide_up(work, MMA * PARTITIONS);
+    } else {
+        cycles[UNIT_issue] = divide_up(products, LANES * PARTITIONS);
+    }
+}
+
+static bool is_special(const struct op *o)
+{
+    return op_info[o->code].family == FAMILY_math && op_has(o, COSTLY);
+}
+
+void cost_cycles(const struct op *o, int cycles[UNIT_count])
+{
+    enum {
+        SHUFFLE_SLOTS = 2,
+        REDUCE_LANES_SLOTS = 10,
+        SPECIAL_SLOTS = 2,
+        COSTLY_SLOTS = 8,
+        REGISTER_BITS = 32
+    };
+    const struct func *f = o->block->func;
+    const struct type *moved = moved_by(o), *t = o->nresults ? op_result(o)->type : NULL;
+    memset(cycles, 0, UNIT_count * sizeof *cycles);
+    if (is_dot(o)) {
+        dot_cycles(o, cycles);
+    } else if (moved) {
+        access_cycles(o, moved, cycles);
+    } else if (t && !op_has(o, FREE) && !op_has(o, EFFECT) && t->kind != TY_shared && o->code != OP_const &&
+               o->code != OP_splat) {
+        const struct type *x = o->nopnds && op_opnd(o, 0) ? op_opnd(o, 0)->type : t;
+        const bool packs = type_is_float(x) && o->code != OP_cmp && o->code != OP_ftrunc;
+        const int n = type_is_tile(x) ? tile_regs(x, f->num_warps, packs ? 0 : REGISTER_BITS) : 1;
+        if (is_special(o))
+            cycles[UNIT_special] = n * LANES * PARTITIONS / f->target->rates[UNIT_special];
+        cycles[UNIT_issue] = o->code == OP_convert ? n * SHUFFLE_SLOTS
+                             : o->nregions         ? n + REDUCE_LANES_SLOTS * o->nresults
+                             : is_special(o)       ? n * SPECIAL_SLOTS
+                             : op_has(o, COSTLY)   ? n * COSTLY_SLOTS
+                                                   : n;
+    }
 }

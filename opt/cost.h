@@ -4,6 +4,7 @@
 #define NESO_OPT_COST_H
 
 #include "ir/ir.h"
+#include "ir/target/target.h"
 
 /* Do two CTAs fit on an SM, according to the sizes of their rings of buffers and accumulators? Then one CTA runs its
  * dots while the other stores its tile or begins its next program. Such a kernel needs no overlap between programs
@@ -15,5 +16,9 @@ int cost_ctas_of_roles(struct func *f);
 /* Computes the registers that setmaxnreg gives to a thread if `ctas` CTAs share an SM: regs[0] to a thread of a
  * consumer, regs[1] to one of the producer. */
 void cost_role_regs(const struct func *f, int ctas, int regs[2]);
+/* Estimates for how many cycles o keeps each unit of an SM busy. Four warps, one on each partition of the SM, execute
+ * ops together; if the program has more, each such group does its part of an op, and the result is for one group. */
+void cost_cycles(const struct op *o, int cycles[UNIT_count]);
+int cost_groups(const struct func *f); /* the groups of four warps, without the producer's */
 
 #endif

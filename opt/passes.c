@@ -3,6 +3,7 @@
  * (contracts.c), writes dumps and times, and frees scratch memory; in debug builds, and under --verify-each, it also
  * verifies, prints and re-parses the function after each pass. */
 #include "opt/passes.h"
+#include "opt/pipeline/loop_schedule.h"
 
 #include <string.h>
 #include <time.h>
@@ -272,7 +273,7 @@ void opt_run(struct func *f, const struct opt_options *o)
     check_names(f, o->skip, "peephole,schedule,branch_over_masked,coalesce"); /* stages of code generation */
     check_names(f, o->passes, "");
     check_names(f, o->print_after, "");
-    check_names(f, o->explain, "registers,stepdown"); /* names of explanations that are not passes */
+    check_names(f, o->explain, "registers,schedule,stepdown"); /* names of explanations that are not passes */
     struct func kept;
     bool may_step_down = !o->passes && stepdown_is_needed(f);
     if (may_step_down)
@@ -280,6 +281,9 @@ void opt_run(struct func *f, const struct opt_options *o)
     run_list(f, o);
     if (may_step_down)
         stepdown_run(f, &kept, o, run_list);
+    f->module->diag->stage = "schedule";
+    if (f->module->diag->nerrors == 0 && f->degree == DEGREE_scheduled)
+        opt_explain_schedule(f);
     f->module->diag->stage = "opt";
     if (f->module->diag->nerrors == 0 && !checks_each(o))
         verify(f); /* all builds verify the function before code generation */

@@ -230,7 +230,7 @@ NESO_API const char *neso_text_name(neso_text text);
 /* One record of what --explain prints: the reason for a decision of a pass, or a result of code generation. */
 typedef struct neso_note {
     size_t size;
-    const char *pass;     /* the pass, or "registers" for code generation */
+    const char *pass;     /* the pass, "registers" for code generation, or "schedule" for the schedules of loops */
     const char *decision; /* a name (see `neso help decisions`); for "registers", "line_registers" */
     int file, line, column; /* source location; line 0: none; file 0: the module's source */
     /* Of two decisions of one pass at one location, the one with the larger grade is better. 0: the pass has no

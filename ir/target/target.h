@@ -46,6 +46,21 @@ enum latency {
     LATENCY_count
 };
 
+/* The units of an SM that its warps share, one row each: word, name, and what a target's rate counts in a cycle. */
+#define UNITS(X) \
+    X(memory, "global memory", "bytes that an SM gets from L2") \
+    X(shared, "shared memory", "bytes") \
+    X(tensor, "tensor cores", "mma.sync's rows x columns x bytes of K") \
+    X(special, "special functions", "results") \
+    X(issue, "issue slots", "instructions of warps")
+
+enum unit {
+#define X(word, name, meaning) UNIT_##word,
+    UNITS(X)
+#undef X
+    UNIT_count
+};
+
 struct target {
     const char *name;        /* for example "sm_90a" */
     const char *generation;  /* for example "Hopper" */
@@ -59,6 +74,7 @@ struct target {
     int regs_thread;         /* maximum of 32-bit registers of a thread */
     int threads_sm, ctas_sm;
     const int *latency_cycles; /* indexed by enum latency; estimates */
+    int rates[UNIT_count]; /* what a unit does in a cycle; estimates */
     int wgmma_rate; /* wgmma's rows x columns x bytes of K in a cycle; 0: no wgmma */
 };
 

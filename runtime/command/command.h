@@ -86,7 +86,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "stop after this pass") \
     X(print_after,   0,    "print-after",   "NAMES",   COMPILE,       "write the IR after these passes, or after `all`, to standard error") \
     X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "dump the IR only after passes that changed it") \
-    X(explain,       0,    "explain",       "NAMES",   COMPILE,       "explain the decisions of these passes, or of `all`") \
+    X(explain,       0,    "explain",       "NAMES",   COMPILE,       "explain the decisions of these passes, or of `all`; schedule: draw an iteration of each loop; registers, stepdown") \
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
     X(accesses,      0,    "accesses",      NULL,      CHECK,         "run the program on the interpreter, and say of each load, store and atomic: proven in bounds and apart from other programs, or only checked in this run") \
     X(watch,         0,    "watch",         NULL,      CHECK,         "check again each time that one of the files, or a Python file beside it, is saved; Ctrl-C ends it") \
