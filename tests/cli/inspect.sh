@@ -28,6 +28,10 @@ for s in x['stages']:
     assert all(0 <= n <= lines for n in s['lines']), s['name']
     assert any(s['lines']) and len(rows) > 1, s['name']
 assert all(d['line'] is None or d['file'] or 1 <= d['line'] <= lines for d in x['decisions'])
+for loop in x['schedules']:
+    assert loop['cycles'] > 0 and loop['buffers'] and loop['spans'], 'schedule'
+    assert all(0 <= s['from'] <= s['to'] <= loop['cycles'] for s in loop['spans']), 'spans'
+assert ('matmul' in x['file']) == bool(x['schedules'])
 assert max(x['pressure']) == x['resources']['live_registers'], 'pressure'
 mir = next(s for s in x['stages'] if s['kind'] == 'mir')['text']
 assert all(r['register'] in mir for r in x['live'])
@@ -64,7 +68,7 @@ shown() { # PAGE: the document after its scripts ran, without them
 grep -q '^#panes {' announcement_add.html || say "the page lacks its style"
 if [ -n "$browser" ]; then
     shown announcement_matmul.html >dom
-    for text in '<h3>Parameters</h3>' '<td>is 1</td>' 'strides in bytes' 'addresses, temporaries' 'colour: warp' 'raise_tma_load</b> a copy by a tensor map'; do
+    for text in '<h3>Parameters</h3>' '<td>is 1</td>' 'strides in bytes' 'addresses, temporaries' 'tensor cores, ' 'colour: warp' 'raise_tma_load</b> a copy by a tensor map'; do
         grep -qF "$text" dom || say "the page does not show '$text'"
     done
     grep -qF '(no value)' dom && say "the page shows '(no value)'"

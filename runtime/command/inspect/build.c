@@ -73,6 +73,7 @@ void notes_add(struct note **notes, size_t *n, const neso_note *note)
                      .number = (int)note->number,
                      .text = words.s};
     snprintf(x.pass, sizeof x.pass, "%s", note->pass);
+    snprintf(x.decision, sizeof x.decision, "%s", note->decision);
     *notes = array_grown(*notes, *n, sizeof **notes);
     (*notes)[(*n)++] = x;
 }
@@ -89,7 +90,7 @@ void notes_free(struct note *notes, size_t n)
 
 bool note_decides(const struct note *n)
 {
-    return n->grade >= 0 && strcmp(n->pass, "registers") != 0;
+    return n->grade >= 0 && strcmp(n->pass, "registers") != 0 && strcmp(n->pass, "schedule") != 0;
 }
 
 /* -- lines -- */

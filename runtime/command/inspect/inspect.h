@@ -48,7 +48,7 @@ struct stage {
 
 /* One explanation of a pass. */
 struct note {
-    char pass[32];
+    char pass[32], decision[32];
     struct place at;
     int grade, number; /* the same as in neso_note */
     char *text;
@@ -109,7 +109,7 @@ neso_status build_make(struct build *b, neso_module *module, const char *kernel,
 void build_free(struct build *b);
 struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n);
 const struct stage *build_stage(const struct build *b, const char *kind);
-/* Is the note about a decision, not about a clean-up or registers? */
+/* Is the note about a decision, not about a clean-up, registers or the schedule of a loop? */
 bool note_decides(const struct note *n);
 /* Appends a note to an array of n. */
 void notes_add(struct note **notes, size_t *n, const neso_note *note);

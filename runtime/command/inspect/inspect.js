@@ -28,6 +28,7 @@ function show() {
     showDecisions();
     showInstructions();
     showProfile();
+    showSchedules();
     showPressure();
     findTiles();
     showPlan();

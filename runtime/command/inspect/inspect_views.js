@@ -191,6 +191,60 @@ function showProfile() {
     $("profile").replaceChildren(...parts, box);
 }
 
+/* -- the schedule of loops -- */
+
+/* One colour for each op, and grey for waits. */
+function colourOf(span, all) {
+    if (span.unit === "waiting") return "var(--line)";
+    return `hsl(${(all.indexOf(span.what.replace(/ and \d+ more$/, "")) * 67 + 205) % 360} 55% 58%)`;
+}
+function drawSchedule(loop) {
+    const rows = [], left = 190, width = 760, row = 18,
+          all = [...new Set(loop.spans.map(s => s.what.replace(/ and \d+ more$/, "")))];
+    const units = ["global memory", "shared memory", "tensor cores", "special functions", "issue slots", "waiting"];
+    for (const unit of units)
+        for (const role of [...new Set(loop.spans.filter(s => s.unit === unit).map(s => s.role))].sort())
+            rows.push({unit, role, spans: loop.spans.filter(s => s.unit === unit && s.role === role)});
+    const x = c => left + width * c / Math.max(1, loop.cycles);
+    const svg = el("svg", {width: left + width + 30, height: 24 + row * rows.length});
+    for (let i = 0; i <= 4; i++) {
+        const c = Math.round(loop.cycles * i / 4);
+        svg.append(el("line", {x1: x(c), x2: x(c), y1: 14, y2: 20 + row * rows.length, stroke: "var(--line)"}),
+            el("text", {x: x(c), y: 10, "text-anchor": "middle"}, String(c)));
+    }
+    rows.forEach((r, i) => {
+        const y = 18 + row * i;
+        svg.append(el("text", {x: left - 6, y: y + 12, "text-anchor": "end"}, `${r.unit}, ${r.role}`));
+        for (const s of r.spans) {
+            const box = el("rect", {
+                x: x(s.from),
+                y: y + 2,
+                width: Math.max(1, x(s.to) - x(s.from)),
+                height: row - 4,
+                fill: colourOf(s, all)
+            });
+            box.onmousemove = event => {
+                tip(event, `${s.what}, line ${s.line || "–"}: cycles ${s.from} to ${s.to}`);
+                hovered = s.file ? 0 : s.line;
+                paint();
+            };
+            box.onmouseleave = () => tip();
+            box.onclick = () => s.line && !s.file && pin(s.line);
+            svg.append(box);
+        }
+    });
+    return svg;
+}
+function showSchedules() {
+    const loops = data.schedules || [];
+    $("schedule").hidden = !loops.length;
+    $("schedules").replaceChildren(...loops.flatMap(loop => [
+        el("div", {}, `loop at ${placeOf(data, loop)}: ${loop.text}`),
+        ...loop.buffers.map(b => el("div", {class: "dim mono"}, b)),
+        loop.cycles ? el("div", {class: "scroll"}, drawSchedule(loop)) : null
+    ].filter(x => x)));
+}
+
 /* -- registers -- */
 
 const UNNAMED = "addresses, temporaries"; /* registers that hold no value of the last IR */

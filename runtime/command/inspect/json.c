@@ -76,7 +76,7 @@ static void put_notes(const struct build *b, struct buffer *out)
     put_string(out, "  \"decisions\": [");
     for (size_t i = 0; i < b->nnotes; i++) {
         const struct note *x = &b->notes[i];
-        if (strcmp(x->pass, "registers") == 0)
+        if (strcmp(x->pass, "registers") == 0 || strcmp(x->pass, "schedule") == 0)
             continue;
         put_format(out, "%s\n    {\"pass\": \"%s\", ", comma, x->pass);
         put_place(out, x->at);
@@ -92,6 +92,56 @@ static void put_notes(const struct build *b, struct buffer *out)
         comma = ",";
     }
     put_string(out, *comma ? "\n  ],\n" : "],\n");
+}
+
+/* Appends a span, whose text is "UNIT, ROLE: cycles FROM to TO, WHAT". */
+static void put_span(struct buffer *out, const struct note *x, const char *comma)
+{
+    char unit[24], role[24];
+    int from, to, at = 0;
+    if (sscanf(x->text, "%23[^,], %23[^:]: cycles %d to %d, %n", unit, role, &from, &to, &at) != 4 || !at)
+        return;
+    put_format(out, "%s\n      {\"unit\": \"%s\", \"role\": \"%s\", \"from\": %d, \"to\": %d, ", comma, unit,
+               role, from, to);
+    put_place(out, x->at);
+    put_text(out, "what", x->text + at);
+    put_string(out, "}");
+}
+
+/* Appends the loops of the schedule. The notes of a loop's buffers follow that of its iteration, then those of its spans. */
+static void put_schedules(const struct build *b, struct buffer *out)
+{
+    const char *loop = "", *comma = "", *open = "";
+    put_string(out, "  \"schedules\": [");
+    for (size_t i = 0; i < b->nnotes; i++) {
+        const struct note *x = &b->notes[i];
+        const bool is_buffer = strcmp(x->decision, "buffer") == 0;
+        if (strcmp(x->pass, "schedule") != 0)
+            continue;
+        if (strcmp(x->decision, "iteration") == 0) {
+            put_format(out, "%s%s\n    {", open, loop);
+            put_place(out, x->at);
+            put_format(out, "\"cycles\": %d, ", x->number);
+            put_text(out, "text", x->text);
+            put_string(out, ",\n     \"buffers\": [");
+            loop = ",";
+            open = "], \"spans\": []}";
+            comma = "";
+        } else if (is_buffer) {
+            put_string(out, comma);
+            put_json(out, x->text, strlen(x->text));
+            comma = ", ";
+        } else {
+            if (strcmp(open, "]}") != 0) {
+                put_string(out, "], \"spans\": [");
+                comma = "";
+            }
+            open = "]}";
+            put_span(out, x, comma);
+            comma = ",";
+        }
+    }
+    put_format(out, "%s],\n", open);
 }
 
 /* Appends number i of an array. Arrays have tens of thousands of numbers, for which printf would be slow. */
@@ -232,6 +282,7 @@ void build_json(const struct build *b, struct buffer *out)
     put_params(b, out);
     put_resources(b, out);
     put_notes(b, out);
+    put_schedules(b, out);
     put_histograms(b, out);
     put_live(b, out);
     put_stages(b, out);
