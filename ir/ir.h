@@ -264,7 +264,8 @@ struct module {
 };
 
 enum trait {
-    PURE = 1, COMMUTES = 2, ELEMENTWISE = 4, READS = 8, WRITES = 16, EFFECT = 32, TERMINATOR = 64, FREE = 128, COSTLY = 256
+    PURE = 1, COMMUTES = 2, ELEMENTWISE = 4, READS = 8, WRITES = 16, EFFECT = 32, TERMINATOR = 64, FREE = 128, COSTLY = 256,
+    MULTIPLIES = 512
 };
 
 enum family {

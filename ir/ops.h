@@ -14,7 +14,7 @@
  *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
  *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (must keep its
  *                       order, for another reason than memory), TERMINATOR, FREE (moves no data: shape changes),
- *                       COSTLY (not worth recomputing)
+ *                       COSTLY (not worth recomputing), MULTIPLIES (matrices)
  *   rule                rules.c's function rule_NAME: checks operand types and, where it can, infers the result's type.
  *                       "given": the builder or the text sets the result type, and the rule checks it.
  *   meaning             one line, for `neso help ops`
@@ -169,7 +169,7 @@ OP(map,    "x*", "r*", 1, 0,                  reduce, PURE|COSTLY, map,    "runs
 OP(histogram, "x mask?", "r", 0, A(bins),     reduce, PURE|COSTLY, histogram, "counts of 0 .. bins-1 as i32")
 
 /* -- dot -- */
-OP(dot, "a b acc", "r", 0, A(precision)|A(limit), dot, PURE|COSTLY, dot, "acc + a b; rank 2, or 3 batched over the first")
+OP(dot, "a b acc", "r", 0, A(precision)|A(limit), dot, PURE|COSTLY|MULTIPLIES, dot, "acc + a b; rank 2, or 3 batched over the first")
 
 /* -- control: regions are single blocks that end in yield, condition or return -- */
 OP(for,       "lo hi step init*", "r*", 1, A(stages)|A(unroll), control, EFFECT, for, "block (i, carried*); while i < hi signed (step < 0 constant: >); yields carry over")
@@ -205,7 +205,7 @@ OP(async_copy,   "buf ptr mask?",   "",  0, A(vec),          async, READS|WRITES
 OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "makes the copies since the last commit a group")
 OP(async_wait,   "",                "",  0, A(pending),      async, EFFECT, none,      "each thread waits for its groups of copies")
 OP(fence_async,  "",                "",  0, 0,               async, EFFECT, none,      "the threads' writes to shared memory are visible to asynchronous units after the next barrier")
-OP(wgmma,        "a b acc",         "r", 0, 0,               async, READS|EFFECT, wgmma, "starts acc + a b as one group; b is a buffer, a a buffer or a tile")
+OP(wgmma,        "a b acc",         "r", 0, 0,               async, READS|EFFECT|MULTIPLIES, wgmma, "starts acc + a b as one group; b is a buffer, a a buffer or a tile")
 OP(dot_wait,     "x*",              "r*",0, A(pending),      async, EFFECT, dot_wait,  "results of wgmma, when all but `pending` groups are done")
 OP(tensor_load,  "x*",              "r", 0, A(map),          async, READS,  given,     "loads the map's box at coordinates x, outermost first; traced and laid_out only")
 OP(tensor_store, "value x*",        "",  0, A(map),          async, WRITES, tensor_store, "stores a tile into the map's box at x; elements outside are dropped; traced and laid_out only")

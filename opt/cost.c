@@ -92,7 +92,7 @@ struct needs {
 
 static bool is_dot(const struct op *o)
 {
-    return o->code == OP_dot || o->code == OP_wgmma;
+    return op_has(o, MULTIPLIES);
 }
 
 /* The op that makes v, behind conversions and transpositions; NULL: v is an argument. */
@@ -229,6 +229,16 @@ bool cost_two_ctas_fit(struct func *f)
     return fit_by_memory(f, r.ring_bytes) && (needs_of(f->body).sums <= equal_share(f) || divides(f, &r));
 }
 
+int64_t cost_shared_bytes(const struct func *f, enum shared_share share)
+{
+    enum { WHOLE = 100 };
+    const struct params *p = f->module->params;
+    const int64_t all = f->target->smem_bytes;
+    return share == SHARE_all    ? all - p->warp_specialize_reserve_bytes
+           : share == SHARE_most ? all - all / p->pipeline_loops_reserve_part
+                                 : all * p->pipeline_loops_shared_percent / WHOLE;
+}
+
 /* -- registers of roles -- */
 
 void cost_role_regs(const struct func *f, int ctas, int regs[2])
@@ -298,19 +308,24 @@ static void access_cycles(const struct op *o, const struct type *t, int cycles[U
             divide_up(bytes, (vec_bytes > WARP_BYTES ? WARP_BYTES : vec_bytes) * f->num_warps);
 }
 
+int64_t cost_dot_cycles(const struct op *o)
+{
+    const struct type *b = op_opnd(o, DOT_b)->type;
+    const int rate =
+        starts_dot(o) ? o->block->func->target->wgmma_rate : o->block->func->target->rates[UNIT_tensor];
+    return type_elems(op_result(o)->type) * b->shape[b->rank - 2] * type_elem_bytes(b) / rate;
+}
+
 static void dot_cycles(const struct op *o, int cycles[UNIT_count])
 {
     enum { MMA = 16 * 8 * 32 }; /* rows x columns x bytes of K of one instruction of mma.sync */
     const struct func *f = o->block->func;
     const struct type *b = op_opnd(o, DOT_b)->type;
-    const int groups = cost_groups(f), k = b->shape[b->rank - 2];
-    const int64_t products = type_elems(op_result(o)->type) * k / groups,
-                  work = products * type_elem_bytes(b);
-    if (o->code == OP_wgmma)
-        cycles[UNIT_tensor] = divide_up(work, f->target->wgmma_rate);
-    else if (fragment_for(o)) {
-        cycles[UNIT_tensor] = divide_up(work, f->target->rates[UNIT_tensor]);
-        cycles[UNIT_issue] = divide_up(work, MMA * PARTITIONS);
+    const int groups = cost_groups(f);
+    const int64_t products = type_elems(op_result(o)->type) * b->shape[b->rank - 2] / groups;
+    if (starts_dot(o) || fragment_for(o)) {
+        cycles[UNIT_tensor] = divide_up(cost_dot_cycles(o), groups);
+        cycles[UNIT_issue] = starts_dot(o) ? 0 : divide_up(products * type_elem_bytes(b), MMA * PARTITIONS);
     } else {
         cycles[UNIT_issue] = divide_up(products, LANES * PARTITIONS);
     }

@@ -8,6 +8,7 @@
  *     affine.c            addresses and conditions as polynomials of indices and scalars (affine.h)
  *     access_pattern.c    the box of an array that a load or store accesses (affine.h)
  *     alias.c             whether the kernel may write memory that a load reads
+ *     completion.c        how the end of an op is seen, and for which ops a wait waits
  *     proof.c             which elements an access reaches in every launch, and whether programs can meet (proof.h) */
 #ifndef NESO_OPT_ANALYSIS_ANALYSIS_H
 #define NESO_OPT_ANALYSIS_ANALYSIS_H
@@ -37,6 +38,30 @@ int axis_access(const struct axis_table *t, const struct op *access, int dim);
 /* The length of the aligned runs along `dim` in which all elements have the same mask value; without a mask, at
  * least the whole dimension. */
 int axis_mask(const struct axis_table *t, const struct op *access, int dim);
+
+/* -- completion.c -- */
+/* How threads see that an op has ended: word, meaning. */
+#define COMPLETIONS(X) \
+    X(order, "in program order") \
+    X(phase, "by a phase of an mbarrier") \
+    X(copies, "by a group of copies") \
+    X(dots, "by a group of dots") \
+    X(bulk, "by a group of bulk stores")
+
+enum completion {
+#define X(word, meaning) COMPLETION_##word,
+    COMPLETIONS(X)
+#undef X
+};
+enum { COMPLETION_count = COMPLETION_bulk + 1 };
+enum completion op_completion(const struct op *o);
+/* The ends for which o waits; COMPLETION_order: o is no wait. */
+enum completion op_awaits(const struct op *o);
+/* Does o start a dot that runs while the threads go on? */
+static inline bool starts_dot(const struct op *o)
+{
+    return op_completion(o) == COMPLETION_dots;
+}
 
 /* -- alias.c -- */
 /* Does every program that executes o return afterwards without executing the load? */

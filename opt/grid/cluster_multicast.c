@@ -33,6 +33,7 @@
  * Each program arrives at barriers in the partner's shared memory, so no CTA exits before its partner has released
  * all stages. */
 #include "opt/analysis/analysis.h"
+#include "opt/cost.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
@@ -209,11 +210,8 @@ static bool pays(const struct pairing *p)
 static void count_cycles(struct op *o, void *ctx)
 {
     struct pairing *p = ctx;
-    if (o->code != OP_wgmma || !outermost_loop(o))
-        return;
-    const struct type *b = op_opnd(o, 1)->type;
-    p->iteration_cycles +=
-        type_elems(op_opnd(o, 2)->type) * b->shape[0] * type_elem_bytes(b) / p->func->target->wgmma_rate;
+    if (starts_dot(o) && outermost_loop(o))
+        p->iteration_cycles += cost_dot_cycles(o);
 }
 
 /* -- the rewrite -- */

@@ -12,6 +12,7 @@
  * their uses. Otherwise the pass places buffers by first fit in order of decreasing size; the buffers that
  * are allocated in the body of a `for` with dots share no bytes if this does not reduce the number of CTAs per SM. Sets
  * f->shared_bytes. */
+#include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 
@@ -99,16 +100,16 @@ static void live_at(struct buffer *b, int first, int last)
  * leaves no more copies or dots pending than have started after `reader`. */
 static void live_until_wait(struct placement *p, struct buffer *b, const struct op *reader)
 {
-    enum opcode wait = reader->code == OP_wgmma ? OP_dot_wait : OP_bulk_wait;
+    const enum completion kind = op_completion(reader);
     int newer = 0;
     for (const struct op *o = reader; o && o->code != OP_warps; o = o->block->parent) {
         if (o->code == OP_for || o->code == OP_while)
             live_at(b, lookup(&p->position, o), lookup(&p->end, o));
         for (const struct op *next = o->next; next; next = next->next) {
             live_at(b, b->first, lookup(&p->end, next));
-            if (next->code == wait && op_int(next, ATTR_pending) <= newer)
+            if (op_awaits(next) == kind && op_int(next, ATTR_pending) <= newer)
                 return;
-            newer += next->code == reader->code;
+            newer += op_completion(next) == kind;
         }
     }
 }
@@ -133,7 +134,7 @@ static void extend_lifetime(struct placement *p, struct buffer *b, const struct 
         int first = lookup(&p->position, loop ? loop : u->user);
         int last = loop ? lookup(&p->end, loop) : first;
         live_at(b, first, last);
-        if (u->user->code == OP_wgmma || u->user->code == OP_tensor_put)
+        if (starts_dot(u->user) || u->user->code == OP_tensor_put)
             live_until_wait(p, b, u->user);
     }
 }
@@ -180,7 +181,7 @@ static int64_t first_fit(const struct buffer *placed, int n, const struct buffer
 static bool has_dot(const struct block *b)
 {
     for (const struct op *o = b->first; o; o = o->next)
-        if (o->code == OP_dot || o->code == OP_wgmma)
+        if (op_has(o, MULTIPLIES))
             return true;
     return false;
 }

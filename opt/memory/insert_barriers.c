@@ -37,6 +37,7 @@
  *
  * Two accesses to a ring do not conflict if their stage numbers always differ. If arithmetic computes one stage
  * number from the other, the pass evaluates this arithmetic for every value that the other can have. */
+#include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 
@@ -46,8 +47,9 @@
 struct access {
     int64_t start, end;
     bool writes;
-    /* the kind of op, if it is in flight; ENDED: the access has ended, or a wait covers all ops of the kind */
-    enum { ENDED, COPY, DOT, PUT } in_flight;
+    /* how the op's end is seen, if it is in flight; COMPLETION_order: the access has ended, or a wait covers all ops of
+     * the kind */
+    enum completion in_flight;
     /* the access is in flight, but a wait since the last barrier may cover it, so a barrier can order it */
     bool landed;
     bool by_groups; /* each warpgroup accesses its own part */
@@ -211,13 +213,14 @@ static void forget(accesses *list, enum meeting m)
  * stores that it has started itself, so a bulk_wait with `group` covers the stores with `group`, and no others. */
 static void land(accesses *list, const struct op *wait)
 {
-    int kind = wait->code == OP_async_wait ? COPY : wait->code == OP_bulk_wait ? PUT : DOT;
+    const enum completion kind = op_awaits(wait);
     bool by_groups = op_attr(wait, ATTR_group) != NULL;
     for (int i = 0; i < list->n; i++)
-        if ((int)list->at[i].in_flight == kind && (kind != PUT || list->at[i].by_groups == by_groups)) {
+        if (list->at[i].in_flight == kind &&
+            (kind != COMPLETION_bulk || list->at[i].by_groups == by_groups)) {
             list->at[i].landed = true;
             if (op_int(wait, ATTR_pending) == 0)
-                list->at[i].in_flight = ENDED;
+                list->at[i].in_flight = COMPLETION_order;
         }
 }
 
@@ -226,7 +229,7 @@ static bool is_ordered_here(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_layout
                ? op_has(o, READS) != op_has(o, WRITES)
-               : o->code == OP_async_copy || o->code == OP_wgmma || o->code == OP_tensor_put;
+               : op_completion(o) != COMPLETION_order && op_completion(o) != COMPLETION_phase;
 }
 
 /* Is operand i a buffer in shared memory? If so, sets *x to the op's access to it. */
@@ -244,10 +247,7 @@ static bool shared_access(const struct op *o, int i, struct access *x)
                          .end = offset + buffer_bytes(op_result(alloc)->type),
                          .by_groups = op_attr(alloc, ATTR_group) != NULL,
                          .writes = i == 0 && op_has(o, WRITES) && o->code != OP_tensor_put,
-                         .in_flight = o->code == OP_async_copy   ? COPY
-                                      : o->code == OP_wgmma      ? DOT
-                                      : o->code == OP_tensor_put ? PUT
-                                                                 : ENDED};
+                         .in_flight = op_completion(o)};
     return true;
 }
 

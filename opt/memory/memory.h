@@ -20,6 +20,8 @@ int64_t buffer_bytes(const struct type *t); /* of all stages */
 const struct op *barrier_missing(struct func *f);
 
 /* -- shared_pressure.c -- */
+/* The bytes of the buffer that o makes, or of the buffer in shared memory that o needs while it runs. */
+int64_t shared_bytes_of(const struct op *o);
 /* The largest number of bytes of shared memory that are live at once in a block. For an op that makes a buffer,
  * bytes_of returns the buffer's size; for any other op, it returns the bytes that the op occupies while it runs. */
 int64_t shared_pressure(const struct block *b, int64_t (*bytes_of)(const struct op *o, void *ctx), void *ctx);

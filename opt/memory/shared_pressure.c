@@ -9,7 +9,15 @@
  * A buffer is live from the op that makes it to the last op of its block that uses it or contains an op that uses it.
  * The result is an estimate: allocate_shared.c may need more bytes, because it aligns buffers, leaves gaps, and keeps
  * a buffer until the wait for the dot or copy that reads it. */
+#include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
+
+int64_t shared_bytes_of(const struct op *o)
+{
+    if (o->code == OP_shared_alloc || (o->code == OP_to_shared && !op_opnd(o, 1)))
+        return buffer_bytes(op_result(o)->type);
+    return convert_is_shared(o) ? type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type) : 0;
+}
 
 static const struct op *ancestor_in(const struct block *b, const struct op *o)
 {

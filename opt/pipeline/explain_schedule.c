@@ -22,7 +22,7 @@ static const char *const unit_names[UNIT_count + 1] = {
 #define X(word, name, meaning) name,
     UNITS(X)
 #undef X
-    "waiting"};
+        "waiting"};
 
 enum { COLUMNS = 64, LETTERS = 52 };
 
@@ -116,8 +116,9 @@ static void put_buffer(struct text *t, const struct loop_schedule *s, const stru
         COMPLETIONS(X)
 #undef X
     };
-    text_printf(t, "%d stage%s of %lld bytes, filled by %s, complete %s", b->stages, b->stages == 1 ? "" : "s",
-                (long long)b->stage_bytes, op_info[fill->op->code].name, ends[fill->completion]);
+    text_printf(t, "%d stage%s of %lld bytes, filled by %s, complete %s", b->stages,
+                b->stages == 1 ? "" : "s", (long long)b->stage_bytes, op_info[fill->op->code].name,
+                ends[fill->completion]);
     if (b->ahead_cycles > 0 && s->cycles)
         text_printf(t, ", %lld.%lld iterations ahead of %s", (long long)(b->ahead_cycles / s->cycles),
                     (long long)(b->ahead_cycles * 10 / s->cycles % 10), reader);
@@ -131,7 +132,8 @@ static void put_buffer(struct text *t, const struct loop_schedule *s, const stru
 static char letter(struct picture *p, const struct span *x)
 {
     int i = 0;
-    while (i < p->nkeys && (p->keys[i].op != x->op || (p->keys[i].unit == UNIT_count) != (x->unit == UNIT_count)))
+    while (i < p->nkeys &&
+           (p->keys[i].op != x->op || (p->keys[i].unit == UNIT_count) != (x->unit == UNIT_count)))
         i++;
     if (i == LETTERS)
         return '#';
@@ -150,7 +152,8 @@ static bool draw_row(struct picture *p, enum unit unit, int actor, char *row)
         const int64_t from = x->from - s->begin, to = x->to - s->begin;
         if (x->unit != unit || x->actor != actor || to <= 0 || from >= s->cycles)
             continue;
-        int64_t first = from <= 0 ? 0 : from * COLUMNS / s->cycles, end = (to * COLUMNS + s->cycles - 1) / s->cycles;
+        int64_t first = from <= 0 ? 0 : from * COLUMNS / s->cycles,
+                end = (to * COLUMNS + s->cycles - 1) / s->cycles;
         end = end < COLUMNS ? end : COLUMNS;
         const bool is_short = unit >= UNIT_issue && (x->to - x->from) * COLUMNS < s->cycles;
         memset(row + first, is_short ? ':' : letter(p, x), (size_t)(end - first));
@@ -188,7 +191,8 @@ static void put_roles(struct text *t, const struct loop_schedule *s)
     const struct op *roles = func_roles(s->func);
     const struct attr *regs = roles ? op_attr(roles, ATTR_regs) : NULL;
     const int warps = s->func->num_warps;
-    text_printf(t, s->groups > 1 ? "  %d groups of 4 warps" : "  %d warps", s->groups > 1 ? s->groups : warps);
+    text_printf(t, s->groups > 1 ? "  %d groups of 4 warps" : "  %d warps",
+                s->groups > 1 ? s->groups : warps);
     text_str(t, s->producer ? " and a producer warp" : "");
     if (regs)
         text_printf(t, "; registers of a thread: %d and %d", regs->list[0], regs->list[1]);
@@ -223,15 +227,16 @@ static void note(const struct loop_schedule *s)
     struct text t;
     text_init(&t, s->func->module->scratch);
     put_busy(&t, s);
-    opt_explain(s->func, (struct explanation){DECISION_iteration, .at = s->loop, .numbers = {s->cycles}, .words = {t.s}});
+    opt_explain(s->func, (struct explanation){DECISION_iteration, .at = s->loop, .numbers = {s->cycles},
+                                              .words = {t.s}});
     for (int i = 0; i < s->buffers.n; i++) {
         const struct scheduled_buffer *b = &s->buffers.at[i];
         if (is_mbarrier(b))
             continue;
         text_init(&t, s->func->module->scratch);
         put_buffer(&t, s, b);
-        opt_explain(s->func, (struct explanation){DECISION_buffer, .at = s->loop, .values = {op_result(b->alloc)},
-                                                  .words = {t.s}});
+        opt_explain(s->func, (struct explanation){DECISION_buffer, .at = s->loop,
+                                                  .values = {op_result(b->alloc)}, .words = {t.s}});
     }
     for (const struct span *x = s->spans.at; x < s->spans.at + s->spans.n; x++) {
         const int64_t from = x->from - s->begin, to = x->to - s->begin;
@@ -239,9 +244,10 @@ static void note(const struct loop_schedule *s)
             continue;
         text_init(&t, s->func->module->scratch);
         put_op(&t, s, x);
-        opt_explain(s->func, (struct explanation){DECISION_span, .at = x->op,
-                                                  .numbers = {from < 0 ? 0 : from, to < s->cycles ? to : s->cycles},
-                                                  .words = {unit_names[x->unit], actor_name(s, x->actor), t.s}});
+        opt_explain(s->func,
+                    (struct explanation){DECISION_span, .at = x->op,
+                                         .numbers = {from < 0 ? 0 : from, to < s->cycles ? to : s->cycles},
+                                         .words = {unit_names[x->unit], actor_name(s, x->actor), t.s}});
     }
 }
 

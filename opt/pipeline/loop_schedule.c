@@ -45,8 +45,7 @@ static bool is_load_ahead(const struct op *o)
 
 static bool is_async(const struct op *o)
 {
-    return o->code == OP_wgmma || o->code == OP_dot || o->code == OP_async_copy || o->code == OP_tensor_copy ||
-           is_load_ahead(o);
+    return op_has(o, MULTIPLIES) || o->code == OP_async_copy || o->code == OP_tensor_copy || is_load_ahead(o);
 }
 
 /* Does b contain asynchronous work? in_loops: count only what a loop in b contains. */
@@ -76,17 +75,6 @@ static int buffer_index(struct loop_schedule *s, const struct value *v)
     const struct scheduled_buffer x = {alloc, t->nstages, buffer_bytes(t) / t->nstages, NONE, NONE, 0, 0, 0};
     VEC_PUSH(s->func->module->scratch, &s->buffers, x);
     return s->buffers.n - 1;
-}
-
-static enum completion completion_of(const struct op *o)
-{
-    switch (o->code) {
-    case OP_wgmma: return COMPLETION_dots;
-    case OP_async_copy: return COMPLETION_copies;
-    case OP_tensor_copy: return COMPLETION_phase;
-    case OP_tensor_put: return COMPLETION_bulk;
-    default: return COMPLETION_order;
-    }
 }
 
 /* Notes which buffers op number n fills and reads, and the mbarrier that it uses. */
@@ -134,7 +122,7 @@ static void add_ops(struct loop_schedule *s, const struct block *b, enum role ro
         for (int i = 0; is_walked(o) && i < o->nregions; i++)
             if (runs_region(o, i))
                 add_ops(s, o->regions[i], role, numbers);
-        struct scheduled_op x = {.op = o, .role = role, .completion = completion_of(o), .barrier = NONE};
+        struct scheduled_op x = {.op = o, .role = role, .completion = op_completion(o), .barrier = NONE};
         cost_cycles(o, x.cycles);
         VEC_PUSH(a, &s->ops, x);
         *map_at_ptr(numbers, o) = (void *)(intptr_t)s->ops.n;
@@ -142,10 +130,10 @@ static void add_ops(struct loop_schedule *s, const struct block *b, enum role ro
     }
 }
 
-/* Adds the op that computes v, or that computed it in the iteration before. A wgmma that adds to the result of another does
- * not wait for it: tensor cores execute them in order. */
-static void add_need(struct loop_schedule *s, struct scheduled_op *x, const struct map *numbers, const struct block *body,
-                     const struct value *v)
+/* Adds the op that computes v, or that computed it in the iteration before. A dot that adds to the result of another, and
+ * runs while the threads go on, does not wait for it: tensor cores execute them in order. */
+static void add_need(struct loop_schedule *s, struct scheduled_op *x, const struct map *numbers,
+                     const struct block *body, const struct value *v)
 {
     int back = 0;
     if (v && !v->def && v->block == body && v->index > 0) {
@@ -153,7 +141,7 @@ static void add_need(struct loop_schedule *s, struct scheduled_op *x, const stru
         back = 1;
     }
     void **at = v && v->def ? map_get_ptr(numbers, v->def) : NULL;
-    const bool chains = at && x->op->code == OP_wgmma && v->def->code == OP_wgmma;
+    const bool chains = at && starts_dot(x->op) && starts_dot(v->def);
     if (at && !chains)
         VEC_PUSH(s->func->module->scratch, &x->needs, ((struct dependence){(int)(intptr_t)*at - 1, back}));
 }
@@ -211,13 +199,13 @@ typedef VEC(int64_t) time_list;
 
 struct actor {
     int first, end, at, iteration;
-    bool arrived;                   /* at the barrier of all groups that it executes next */
-    int nbarriers;                  /* the barriers of all groups that it has passed */
-    int64_t time;                   /* when it can issue its next op */
-    int64_t copies_done;            /* when the copies since the last commit are done */
+    bool arrived;                       /* at the barrier of all groups that it executes next */
+    int nbarriers;                      /* the barriers of all groups that it has passed */
+    int64_t time;                       /* when it can issue its next op */
+    int64_t copies_done;                /* when the copies since the last commit are done */
     time_list groups[COMPLETION_count]; /* when each group of the kind is done */
-    int64_t *done[2];               /* when each op's result is ready, of even and of odd iterations */
-    int open[2];                    /* the last span of issue slots, and of waits; NONE: none */
+    int64_t *done[2];                   /* when each op's result is ready, of even and of odd iterations */
+    int open[2];                        /* the last span of issue slots, and of waits; NONE: none */
 };
 
 struct estimate {
@@ -227,7 +215,7 @@ struct estimate {
     int nactors;
     phase_list *phases; /* of each buffer of the schedule; behind the last: barriers of all groups */
     int64_t free[UNIT_count];
-    int copies_ahead; /* the iterations that cp.async copies ahead */
+    int copies_ahead;               /* the iterations that cp.async copies ahead */
     int64_t starts[ITERATIONS + 1]; /* of the first group's iterations */
 };
 
@@ -242,14 +230,6 @@ static struct phase *phase_at(struct estimate *e, int barrier, int i)
 static bool is_common_barrier(const struct op *o)
 {
     return o->code == OP_barrier && op_int(o, ATTR_group) <= 1;
-}
-
-static enum completion awaited(const struct op *o)
-{
-    return o->code == OP_dot_wait     ? COMPLETION_dots
-           : o->code == OP_async_wait ? COMPLETION_copies
-           : o->code == OP_bulk_wait  ? COMPLETION_bulk
-                                      : COMPLETION_order;
 }
 
 /* The time at which the actor's next op can start, apart from units. NONE: an actor must go on before that is known. */
@@ -277,12 +257,14 @@ static int64_t ready_at(struct estimate *e, struct actor *a, const struct schedu
     if (p && p->arrivals < arrivals)
         return NONE;
     time = p && p->time > time ? p->time : time;
-    const time_list *list = &a->groups[awaited(o)];
+    const bool by_group = op_awaits(o) != COMPLETION_order && op_awaits(o) != COMPLETION_phase;
+    const time_list *list = &a->groups[op_awaits(o)];
     const int group = list->n - 1 - (int)op_int(o, ATTR_pending);
-    return awaited(o) != COMPLETION_order && group >= 0 && list->at[group] > time ? list->at[group] : time;
+    return by_group && group >= 0 && list->at[group] > time ? list->at[group] : time;
 }
 
-static void add_span(struct estimate *e, struct actor *a, enum unit unit, const struct op *o, int64_t from, int64_t to)
+static void add_span(struct estimate *e, struct actor *a, enum unit unit, const struct op *o, int64_t from,
+                     int64_t to)
 {
     enum { GAP = 12 };
     struct loop_schedule *s = e->s;
@@ -303,7 +285,8 @@ static void add_span(struct estimate *e, struct actor *a, enum unit unit, const 
 }
 
 /* What the actor waits for: the dot of a wait, the op whose result an op reads last, or the op itself. */
-static const struct op *awaited_op(const struct actor *a, const struct scheduled_op *x, const struct scheduled_op *ops)
+static const struct op *awaited_op(const struct actor *a, const struct scheduled_op *x,
+                                   const struct scheduled_op *ops)
 {
     const struct op *o = x->op, *found = o;
     int64_t last = a->time;
@@ -445,13 +428,15 @@ static int64_t stagger_cycles(const struct loop_schedule *s)
 
 static void run(struct loop_schedule *s)
 {
-    struct estimate e = {.s = s, .arena = s->func->module->scratch, .nactors = s->groups + (s->producer != NULL)};
+    struct estimate e = {
+        .s = s, .arena = s->func->module->scratch, .nactors = s->groups + (s->producer != NULL)};
     e.actors = NEW_ARRAY(e.arena, e.nactors, struct actor);
     e.phases = NEW_ARRAY(e.arena, s->buffers.n + 1, phase_list);
     for (int i = 0; i < e.nactors; i++) {
         struct actor *a = &e.actors[i];
         const bool consumes = i < s->groups;
-        *a = (struct actor){.first = consumes ? 0 : s->nconsumer, .end = consumes ? s->nconsumer : s->ops.n,
+        *a = (struct actor){.first = consumes ? 0 : s->nconsumer,
+                            .end = consumes ? s->nconsumer : s->ops.n,
                             .open = {NONE, NONE}};
         a->at = a->first;
         a->time = consumes ? i * stagger_cycles(s) : 0;

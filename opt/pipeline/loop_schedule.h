@@ -8,23 +8,9 @@
 #include "ir/ir.h"
 #include "ir/support/vec.h"
 #include "ir/target/target.h"
+#include "opt/analysis/analysis.h"
 
 enum role { ROLE_consumer, ROLE_producer };
-
-/* How the threads see that an op has ended. */
-#define COMPLETIONS(X) \
-    X(order, "in program order") \
-    X(phase, "by a phase of an mbarrier") \
-    X(copies, "by a group of copies") \
-    X(dots, "by a group of dots") \
-    X(bulk, "by a group of bulk stores")
-
-enum completion {
-#define X(word, meaning) COMPLETION_##word,
-    COMPLETIONS(X)
-#undef X
-    COMPLETION_count
-};
 
 /* An op of the same role whose result an op reads: `op` indexes loop_schedule.ops, and the result is that of `back`
  * iterations before. */

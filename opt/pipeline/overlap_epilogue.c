@@ -29,6 +29,7 @@
  * the next piece may overwrite the other stage, so each piece needs one barrier only. Needs: layouts, roles, and tiles
  * that warpgroups store in pieces independently of each other. The accumulator, the rounded tile and addresses must
  * fit into a thread's registers. */
+#include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
@@ -53,7 +54,7 @@ struct epilogue {
 static void look_at(struct op *o, void *ctx)
 {
     struct epilogue *d = ctx;
-    d->ndots += o->code == OP_wgmma;
+    d->ndots += starts_dot(o);
     if (o->code == OP_dot_wait && op_int(o, ATTR_pending) == 1)
         d->loop = o->block->parent;
 }
@@ -117,7 +118,7 @@ static bool fits(const struct epilogue *d, const struct op *roles)
     const struct params *params = f->module->params;
     int regs = params->overlap_epilogue_other_regs;
     for (const struct op *o = d->loop->regions[0]->first; o; o = o->next)
-        if (o->code == OP_wgmma) {
+        if (starts_dot(o)) {
             const struct type *a = op_opnd(o, 0)->type;
             regs += params->overlap_epilogue_step_regs * a->shape[1] * type_elem_bytes(a) / STEP_BYTES;
         }

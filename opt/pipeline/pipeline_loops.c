@@ -65,6 +65,7 @@
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
+#include "opt/cost.h"
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -367,12 +368,11 @@ static void find_slice(struct pipeline *p)
     }
 }
 
-/* Is o an op of wgmma or of an mbarrier? Such ops must keep their program order, but write no memory that loads
+/* Does o start or await a dot, or use an mbarrier? Such ops must keep their program order, but write no memory that loads
  * read. */
 static bool is_in_order(const struct op *o)
 {
-    return o->code == OP_wgmma || o->code == OP_dot_wait || o->code == OP_mbar_wait ||
-           o->code == OP_mbar_arrive;
+    return starts_dot(o) || o->code == OP_dot_wait || o->code == OP_mbar_wait || o->code == OP_mbar_arrive;
 }
 
 static void look_at_copies(struct op *o, void *ctx)
@@ -380,10 +380,10 @@ static void look_at_copies(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_async_copy;
 }
 
-/* Does the wgmma read operand i from a stage of a ring? */
-static bool is_stage(const struct op *wgmma, int i)
+/* Does the dot read operand i from a stage of a ring? */
+static bool is_stage(const struct op *dot, int i)
 {
-    const struct op *from = op_opnd(wgmma, i)->def;
+    const struct op *from = op_opnd(dot, i)->def;
     return from && from->code == OP_shared_stage;
 }
 
@@ -396,9 +396,9 @@ static bool look_at_body(struct pipeline *p)
     for (const struct op *o = p->body->first; o; o = o->next) {
         p->has_producer |= o->code == OP_mbar_wait;
         p->writes |= op_may_write(o) && !is_in_order(o);
-        has_dot |= o->code == OP_dot || o->code == OP_wgmma;
+        has_dot |= op_has(o, MULTIPLIES);
         computes_operands |=
-            o->code == OP_dot || (o->code == OP_wgmma && !(is_stage(o, DOT_a) && is_stage(o, DOT_b)));
+            o->code == OP_dot || (starts_dot(o) && !(is_stage(o, DOT_a) && is_stage(o, DOT_b)));
     }
     p->only_producer = p->has_producer && !computes_operands;
     return has_dot && !has_copies;
@@ -486,29 +486,24 @@ static bool reads_ring(const struct bytes *x, const struct op *o)
 
 static int64_t bytes_of(const struct op *o, void *ctx)
 {
-    const struct bytes *x = ctx;
-    if (o->code == OP_shared_alloc || (o->code == OP_to_shared && !reads_ring(x, o)))
-        return buffer_bytes(op_result(o)->type);
-    if (convert_is_shared(o) && !reads_ring(x, o))
-        return type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type);
-    return 0;
+    return reads_ring(ctx, o) ? 0 : shared_bytes_of(o);
 }
 
-/* Does the ring of x fit into shared memory, together with all other buffers? All of them may take
- * pipeline_loops_shared_percent of shared memory, so that two CTAs fit on an SM. They may take nearly all of it if
- * two CTAs do not fit even without this ring, if a producer warp copies operands of dots, or if this ring is small. */
+/* Does the ring of x fit into shared memory, together with all other buffers? They may take so much that two CTAs fit on
+ * an SM; nearly all of it if two CTAs do not fit even without this ring, if a producer warp copies operands of dots, or
+ * if this ring is small. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {
-    const struct params *params = p->s->module->params;
-    const int64_t all = p->s->func->target->smem_bytes, reserve = all / params->pipeline_loops_reserve_part,
-                  share = all * params->pipeline_loops_shared_percent / 100;
+    const struct func *f = p->s->func;
     struct bytes bytes = {.p = p, .more = x};
-    int64_t others = shared_pressure(p->s->func->body, bytes_of, &bytes), own = buffer_bytes(x->ring_type);
+    int64_t others = shared_pressure(f->body, bytes_of, &bytes), own = buffer_bytes(x->ring_type);
     for (int i = 0; i < p->loads.n; i++)
         others += buffer_bytes(p->loads.at[i].ring_type);
-    if (own <= params->pipeline_loops_small_bytes)
-        return others + own <= all - params->warp_specialize_reserve_bytes;
-    return others + own <= (others > share || p->has_producer ? all - reserve : share);
+    const bool is_small = own <= p->s->module->params->pipeline_loops_small_bytes;
+    const bool one_cta = p->has_producer || others > cost_shared_bytes(f, SHARE_of_two_ctas);
+    return others + own <= cost_shared_bytes(f, is_small  ? SHARE_all
+                                                : one_cta ? SHARE_most
+                                                          : SHARE_of_two_ctas);
 }
 
 /* Chooses the loads to copy. Returns false if the loop cannot be pipelined or no load qualifies. */

@@ -59,14 +59,14 @@ static void look_at(struct op *o, void *ctx)
     l->passed |= o == l->load;
     if (l->passed && !is_around_both(o, l->load))
         return;
-    l->dot |= o->code == OP_dot || o->code == OP_wgmma;
+    l->dot |= op_has(o, MULTIPLIES);
     l->written |= op_has(o, WRITES) && !is_on_way_out(o, l->load);
 }
 
 static bool has_dot_behind(const struct op *o)
 {
     for (; o; o = o->next)
-        if (o->code == OP_dot || o->code == OP_wgmma)
+        if (op_has(o, MULTIPLIES))
             return true;
     return false;
 }

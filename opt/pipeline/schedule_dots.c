@@ -40,6 +40,7 @@
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "ir/target/wgmma.h"
+#include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -100,7 +101,6 @@ static enum effect effect_of_access(const struct op *o)
     case OP_load: return op_int(o, ATTR_volatile) ? WALL : READS_GLOBAL;
     case OP_store: return WRITES_GLOBAL;
     case OP_shared_alloc: return NOTHING;
-    case OP_wgmma: return STARTS_DOT;
     case OP_dot_wait: return AWAITS_DOT;
     case OP_async_copy:
     case OP_async_commit:
@@ -119,6 +119,8 @@ static enum effect effect_of(const struct op *o)
 {
     if (op_has(o, TERMINATOR))
         return WALL;
+    if (starts_dot(o))
+        return STARTS_DOT;
     if (o->code == OP_to_shared && op_opnd(o, 1))
         return IN_SHARED;
     return is_pure(o) ? NOTHING : effect_of_access(o);
@@ -339,7 +341,7 @@ static void hold(struct segment *s, struct value *v, int maker, const struct map
         const struct op *o = u->user;
         while (o->block != b)
             o = o->block->parent;
-        if (o->code == OP_wgmma && v == op_opnd(o, DOT_a))
+        if (starts_dot(o) && v == op_opnd(o, DOT_a))
             o = wait_of(o);
         const int reader = number_of(s, o);
         if (reader >= 0 || map_get_ptr(behind, o))
@@ -373,9 +375,7 @@ static void find_held(struct segment *s)
 static int64_t bytes_of(const struct op *o, void *ctx)
 {
     (void)ctx;
-    if (o->code == OP_shared_alloc || (o->code == OP_to_shared && !op_opnd(o, 1)))
-        return buffer_bytes(op_result(o)->type);
-    return convert_is_shared(o) ? type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type) : 0;
+    return shared_bytes_of(o);
 }
 
 /* The number of registers that a thread may use: the limit of its role, if there is one; otherwise, if shared memory
@@ -522,7 +522,7 @@ static void place_under_dot(struct segment *s)
 static bool reads_carried_sum(const struct op *o)
 {
     const struct op *end = block_terminator(o->block);
-    for (int i = 0; i < o->nopnds && o->code != OP_wgmma; i++) {
+    for (int i = 0; i < o->nopnds && !starts_dot(o); i++) {
         const struct value *v = op_opnd(o, i);
         const bool is_carried = v && !v->def && v->block == o->block && v->index > 0 && end->code == OP_yield;
         const struct op *by = is_carried ? op_opnd(end, v->index - 1)->def : NULL;
@@ -582,7 +582,7 @@ static void set_pending(struct segment *s)
 {
     for (int i = 0; i < s->order.n; i++) {
         const struct op *dot = s->nodes.at[s->order.at[i]].op;
-        if (dot->code != OP_wgmma)
+        if (!starts_dot(dot))
             continue;
         struct op *wait = wait_of(dot);
         int newer = 0;
@@ -597,7 +597,7 @@ static void set_pending(struct segment *s)
 static bool is_read_longer(const struct value *a, const struct op *wait)
 {
     for (const struct use *u = a->uses; u; u = u->next)
-        for (const struct op *o = wait->next; u->user->code == OP_wgmma && o; o = o->next)
+        for (const struct op *o = wait->next; starts_dot(u->user) && o; o = o->next)
             if (o->code == OP_dot_wait && op_opnd(o, 0)->def == u->user)
                 return true;
     return false;
@@ -693,7 +693,7 @@ static void visit(struct func *f, struct block *b, int regs)
 
 static void look_for_dot(struct op *o, void *ctx)
 {
-    *(bool *)ctx |= o->code == OP_wgmma;
+    *(bool *)ctx |= starts_dot(o);
 }
 
 void opt_schedule_dots(struct func *f)

@@ -116,7 +116,7 @@ static struct op *dot_for(const struct op *put)
 {
     struct op *first = NULL;
     for (const struct use *u = op_result(put)->uses; u; u = u->next)
-        if (u->user->code == OP_wgmma && (!first || is_before(u->user, first)))
+        if (starts_dot(u->user) && (!first || is_before(u->user, first)))
             first = u->user;
     return first;
 }
@@ -274,20 +274,18 @@ static int64_t other_bytes_of(const struct op *o, void *ctx)
     int by[RANK_MAX];
     if (o->code == OP_load && loop && loop->code == OP_for && type_is_tile(op_result(o)->type))
         return vector_bytes(w, o);
-    if (o->code == OP_shared_alloc)
-        return op_result(o)->uses->user->block != o->block ? buffer_bytes(op_result(o)->type) : 0;
-    if (o->code == OP_to_shared && !op_opnd(o, 1) && !load_is_known(w, loaded_by(o, by)))
-        return loop || enters_a_loop(o) ? buffer_bytes(op_result(o)->type) : 0;
-    return loop && convert_is_shared(o) ? type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type)
-                                        : 0;
+    if (o->code == OP_to_shared && load_is_known(w, loaded_by(o, by)))
+        return 0;
+    const bool lives_on = o->code == OP_shared_alloc ? op_result(o)->uses->user->block != o->block
+                                                     : loop || (o->code == OP_to_shared && enters_a_loop(o));
+    return lives_on ? shared_bytes_of(o) : 0;
 }
 
 /* Gives each ring as many stages as loops ask for, or as many as fit into shared memory. */
 static void choose_stages(struct specialize *w)
 {
-    const int64_t room = w->func->target->smem_bytes -
-                         w->func->module->params->warp_specialize_reserve_bytes -
-                         shared_pressure(w->func->body, other_bytes_of, w);
+    const int64_t room =
+        cost_shared_bytes(w->func, SHARE_all) - shared_pressure(w->func->body, other_bytes_of, w);
     int64_t total = 0;
     for (int i = 0; i < w->rings.n; i++) {
         struct ring *r = &w->rings.at[i];
@@ -504,7 +502,7 @@ static struct op *last_user(struct specialize *w, const struct batch *g)
     for (struct op *o = g->block->first; o; o = o->next)
         for (int i = 0; i < g->views.n; i++)
             for (const struct use *u = g->views.at[i]->uses; u; u = u->next) {
-                bool is_dot = u->user->code == OP_wgmma;
+                bool is_dot = starts_dot(u->user);
                 if (!is_dot && u->user == o)
                     last = o;
                 for (const struct use *d = is_dot ? op_result(u->user)->uses : NULL; d; d = d->next)
@@ -536,8 +534,8 @@ struct op *wait_of_carried_dot(const struct block *body)
     struct op *dot = NULL, *end = block_terminator(body);
     int ndots = 0;
     for (struct op *o = body->first; o; o = o->next) {
-        ndots += o->code == OP_wgmma || o->nregions > 0;
-        dot = o->code == OP_wgmma ? o : dot;
+        ndots += starts_dot(o) || o->nregions > 0;
+        dot = starts_dot(o) ? o : dot;
     }
     if (ndots != 1 || !dot || !end)
         return NULL;

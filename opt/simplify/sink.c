@@ -15,6 +15,7 @@
  * the loop, scalars move before the wait for this dot, so that threads compute them while the dot runs. Needs:
  * layouts. */
 #include "ir/target/fragments.h"
+#include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
 struct sink {
@@ -152,7 +153,7 @@ static bool waits_for_others(struct op *loop)
 static bool keeps_operand(const struct op *wait)
 {
     const struct op *dot = op_opnd(wait, 0)->def;
-    return !dot || dot->code != OP_wgmma || op_opnd(dot, DOT_a)->type->kind == TY_shared || wait->nopnds > 1;
+    return !dot || !starts_dot(dot) || op_opnd(dot, DOT_a)->type->kind == TY_shared || wait->nopnds > 1;
 }
 
 /* The op before which o moves: `user` or, for scalars, the first wait for a dot between the last loop and `user`. */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* completion.c: how do threads see that an op has ended, and for which ops does a wait wait? Passes ask here instead of
+ * naming the ops of one engine. */
+#include "opt/analysis/analysis.h"
+
+enum completion op_completion(const struct op *o)
+{
+    switch (o->code) {
+    case OP_wgmma: return COMPLETION_dots;
+    case OP_async_copy: return COMPLETION_copies;
+    case OP_tensor_copy: return COMPLETION_phase;
+    case OP_tensor_put: return COMPLETION_bulk;
+    default: return COMPLETION_order;
+    }
+}
+
+enum completion op_awaits(const struct op *o)
+{
+    switch (o->code) {
+    case OP_dot_wait: return COMPLETION_dots;
+    case OP_async_wait: return COMPLETION_copies;
+    case OP_mbar_wait: return COMPLETION_phase;
+    case OP_bulk_wait: return COMPLETION_bulk;
+    default: return COMPLETION_order;
+    }
+}
