@@ -281,6 +281,7 @@ void opt_run(struct func *f, const struct opt_options *o)
     run_list(f, o);
     if (may_step_down)
         stepdown_run(f, &kept, o, run_list);
+    f->module->opt = o; /* stepdown_run has set its own */
     f->module->diag->stage = "schedule";
     if (f->module->diag->nerrors == 0 && f->degree == DEGREE_scheduled)
         opt_explain_schedule(f);
