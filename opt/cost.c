@@ -336,6 +336,30 @@ static bool is_special(const struct op *o)
     return op_info[o->code].family == FAMILY_math && op_has(o, COSTLY);
 }
 
+/* The rounds of shuffles that a reduction or a scan takes: the bits of the lane that number elements along its axis. */
+static int shuffle_rounds(const struct op *o)
+{
+    const struct layout *l = op_opnd(o, 0)->type->layout;
+    int n = 0, index[RANK_MAX];
+    for (int i = 0; l && op_attr(o, ATTR_axis) && i < l->nbits[IN_lane]; i++) {
+        layout_split_coord(l, layout_basis(l, IN_lane, i), index);
+        n += index[op_int(o, ATTR_axis)] != 0;
+    }
+    return n;
+}
+
+int cost_latency(const struct op *o)
+{
+    const int *latency = o->block->func->target->latency_cycles;
+    if (moved_by(o))
+        return latency[op_info[o->code].family == FAMILY_layout ? LATENCY_shared : LATENCY_global];
+    return is_dot(o)                                    ? latency[LATENCY_mma]
+           : o->code == OP_convert                      ? latency[LATENCY_warp]
+           : o->code == OP_reduce || o->code == OP_scan ? latency[LATENCY_warp] * shuffle_rounds(o)
+           : is_special(o)                              ? latency[LATENCY_sfu]
+                                                        : 0;
+}
+
 void cost_cycles(const struct op *o, int cycles[UNIT_count])
 {
     enum {
@@ -360,7 +384,7 @@ void cost_cycles(const struct op *o, int cycles[UNIT_count])
         if (is_special(o))
             cycles[UNIT_special] = n * LANES * PARTITIONS / f->target->rates[UNIT_special];
         cycles[UNIT_issue] = o->code == OP_convert ? n * SHUFFLE_SLOTS
-                             : o->nregions         ? n + REDUCE_LANES_SLOTS * o->nresults
+                             : o->nregions         ? n + SHUFFLE_SLOTS * shuffle_rounds(o) * tile_nregs(t)
                              : is_special(o)       ? n * SPECIAL_SLOTS
                              : op_has(o, COSTLY)   ? n * COSTLY_SLOTS
                                                    : n;

@@ -26,6 +26,8 @@ int64_t cost_shared_bytes(const struct func *f, enum shared_share share);
 void cost_cycles(const struct op *o, int cycles[UNIT_count]);
 /* The cycles for which a dot keeps the tensor cores of an SM busy, for all warps of a CTA. */
 int64_t cost_dot_cycles(const struct op *o);
+/* The cycles from the last one in which o occupies its units to its result. */
+int cost_latency(const struct op *o);
 int cost_groups(const struct func *f); /* the groups of four warps, without the producer's */
 
 #endif

@@ -318,17 +318,13 @@ static int64_t occupy(struct estimate *e, struct actor *a, const struct schedule
         if (!x->cycles[u])
             continue;
         const int64_t from = free[u] > start ? free[u] : start;
-        const int *latency = e->s->func->target->latency_cycles;
         free[u] = from + x->cycles[u];
         add_span(e, a, u, x->op, from, free[u]);
-        const int64_t done = free[u] + (u == UNIT_memory   ? latency[LATENCY_global]
-                                        : u == UNIT_shared ? latency[LATENCY_shared]
-                                                           : 0);
-        end = done > end ? done : end;
+        end = free[u] > end ? free[u] : end;
     }
     if (x->op->code == OP_dot) /* mma.sync: warps issue it as tensor cores take it */
         a->time = end;
-    return end;
+    return end + cost_latency(x->op);
 }
 
 /* Measures how long before its first read a tile is copied. */
