@@ -61,6 +61,9 @@ enum unit {
     UNIT_count
 };
 
+/* The warps of a warpgroup. They start a dot together, and setmaxnreg gives registers to whole warpgroups. */
+enum { WARPGROUP_WARPS = 4 };
+
 struct target {
     const char *name;        /* for example "sm_90a" */
     const char *generation;  /* for example "Hopper" */

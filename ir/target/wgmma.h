@@ -5,11 +5,12 @@
 #define NESO_IR_WGMMA_H
 
 #include "ir/target/fragments.h"
+#include "ir/target/target.h"
 
 enum {
     WGMMA_ROWS = 64,
     WGMMA_COLUMNS = 256, /* maximum of columns of one instruction */
-    WGMMA_WARPS = 4,
+    WGMMA_WARPS = WARPGROUP_WARPS,
     STAGGER_GROUPS_MOST = 4 /* maximum of staggered warpgroups: each pair of neighbours needs two named barriers */
 };
 

@@ -824,7 +824,7 @@ static struct value *dot_operand(struct assign *a, struct op *o, int i, const st
     struct value *v = op_opnd(o, i);
     struct class *c = class_of(v);
     const struct layout *own = c ? c->layout : plain_layout(a, v->type);
-    const struct type *buffer = dot_is_wgmma(o) ? dot_operand_buffer(o, i, own) : NULL;
+    const struct type *buffer = dot_is_async(o) ? dot_operand_buffer(o, i, own) : NULL;
     if (!buffer)
         return demand(a, v, dot_operand_layout(o, i, acc, a->rows_first), o);
     v = demand(a, v, own, o);

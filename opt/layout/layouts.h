@@ -64,8 +64,8 @@ struct value *buffer_load(struct builder *b, struct value *buf, const struct typ
 
 /* -- legalize_dot.c: queries about dots -- */
 
-/* Can wgmma compute the dot? */
-bool dot_is_wgmma(const struct op *dot);
+/* Can the target compute the dot while the threads go on, from operands in shared memory (wgmma)? */
+bool dot_is_async(const struct op *dot);
 /* Does the dot have an operand of 8-bit floats, although no instruction of the target multiplies such operands? */
 bool dot_is_narrow(const struct op *dot);
 /* Does operand a or b of some dot depend on another dot's result in the same iteration? */

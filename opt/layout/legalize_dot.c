@@ -39,7 +39,7 @@ static const struct wgmma *wgmma_of(const struct op *dot, const char **why_not)
     return wgmma_for(dot, why_not);
 }
 
-bool dot_is_wgmma(const struct op *dot)
+bool dot_is_async(const struct op *dot)
 {
     const char *why_not;
     return wgmma_of(dot, &why_not) != NULL;
@@ -138,7 +138,7 @@ bool dot_is_narrow(const struct op *dot)
 {
     if (!is_narrow(dot, DOT_a) && !is_narrow(dot, DOT_b))
         return false;
-    return dot->block->func->deterministic || (!dot_is_wgmma(dot) && !fragment_for(dot));
+    return dot->block->func->deterministic || (!dot_is_async(dot) && !fragment_for(dot));
 }
 
 static void widen(struct op *o, void *ctx)
@@ -199,7 +199,7 @@ static bool wants_warps(const struct op *dot)
     const int regs = acc_regs(dot);
     const struct op *first = dot_behind(op_opnd(dot, DOT_a), false, NULL);
     return regs > f->target->regs_thread ||
-           (first && first->code == OP_dot && dot_is_wgmma(dot) && dot_is_wgmma(first) &&
+           (first && first->code == OP_dot && dot_is_async(dot) && dot_is_async(first) &&
             op_result(dot)->type->shape[0] >= 2 * f->num_warps * WARP_ROWS &&
             regs + acc_regs(first) >
                 f->target->regs_thread * f->module->params->legalize_dot_chain_percent / 100);

@@ -128,7 +128,7 @@ static bool fits_swapped(struct op *o, const struct form *f)
 {
     struct op *next = o->next;
     struct builder b = build_after(o);
-    bool fits = dot_is_wgmma(build_dot(&b, o, f, into(f, &b, op_opnd(o, DOT_acc))));
+    bool fits = dot_is_async(build_dot(&b, o, f, into(f, &b, op_opnd(o, DOT_acc))));
     while (next->prev != o)
         op_erase(next->prev);
     return fits;

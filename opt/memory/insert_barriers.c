@@ -37,11 +37,10 @@
  *
  * Two accesses to a ring do not conflict if their stage numbers always differ. If arithmetic computes one stage
  * number from the other, the pass evaluates this arithmetic for every value that the other can have. */
+#include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
-
-#include "ir/target/wgmma.h"
 
 /* A range of bytes that an op has read or written since the last barrier. */
 struct access {
@@ -272,7 +271,7 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
     struct builder b = build_before(o);
     struct op *barrier = build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
     if (m == GROUP)
-        op_set_int(barrier, ATTR_group, WGMMA_WARPS);
+        op_set_int(barrier, ATTR_group, WARPGROUP_WARPS);
     map_init(w->known, w->arena);
 }
 

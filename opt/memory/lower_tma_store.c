@@ -113,7 +113,7 @@ static int rows_of_group(const struct op *store)
     const struct layout *l = t->layout;
     int index[RANK_MAX];
     struct boxes b;
-    if (store->block->func->num_warps != GROUPS * WGMMA_WARPS || t->rank != 2 ||
+    if (store->block->func->num_warps != GROUPS * WARPGROUP_WARPS || t->rank != 2 ||
         l->nbits[IN_warp] != GROUP_BIT + 1)
         return 0;
     layout_split_coord(l, layout_basis(l, IN_warp, GROUP_BIT), index);
@@ -129,7 +129,7 @@ static void build_wait(struct builder *b, int pending, bool by_groups)
     op_set_int(o, ATTR_read, 1);
     op_set_int(o, ATTR_pending, pending);
     if (by_groups)
-        op_set_int(o, ATTR_group, WGMMA_WARPS);
+        op_set_int(o, ATTR_group, WARPGROUP_WARPS);
 }
 
 static void lower_store(struct op *o, struct value *stage, int group_rows)
@@ -148,7 +148,7 @@ static void lower_store(struct op *o, struct value *stage, int group_rows)
     struct op *put = build_op(&b, OP_tensor_put, o->nopnds, x, 0, NULL, 0);
     op_set_int(put, ATTR_map, op_int(o, ATTR_map));
     if (group_rows)
-        op_set_int(put, ATTR_group, WGMMA_WARPS);
+        op_set_int(put, ATTR_group, WARPGROUP_WARPS);
     op_erase(o);
 }
 
@@ -164,7 +164,7 @@ static void lower_stores(struct op *const *ops, int n)
     struct builder b = build_before(loop ? loop : ops[0]);
     struct value *buf = op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &t, 0));
     if (group_rows)
-        op_set_int(buf->def, ATTR_group, WGMMA_WARPS);
+        op_set_int(buf->def, ATTR_group, WARPGROUP_WARPS);
     for (int i = 0; i < n; i++) {
         b = build_before(ops[i]);
         if (loop || i >= nstages)

@@ -45,25 +45,25 @@ struct raising {
 
 /* -- does it pay? -- */
 
-/* Does wgmma read v or a transposition of v? Other ops of the block may read v too (they will load it from shared
+/* Does a dot that reads shared memory read v or a transposition of v? Other ops of the block may read v too (they will load it from shared
  * memory into registers), but an op of another block may not. */
-static bool wgmma_reads(const struct value *v, const struct block *b)
+static bool is_operand(const struct value *v, const struct block *b)
 {
     bool any = false;
     for (const struct use *u = v->uses; u; u = u->next) {
         const struct op *o = u->user;
         if (o->block != b)
             return false;
-        any |= o->code == OP_trans ? wgmma_reads(op_result(o), b)
-                                   : o->code == OP_dot && u != &o->opnds[2] && dot_is_wgmma(o);
+        any |= o->code == OP_trans ? is_operand(op_result(o), b)
+                                   : o->code == OP_dot && u != &o->opnds[2] && dot_is_async(o);
     }
     return any;
 }
 
-/* Only loads of wgmma's operands gain from TMA, because wgmma reads its operands from shared memory anyway. */
+/* Only loads of such operands gain from TMA, because the dot reads them from shared memory anyway. */
 static bool may_pay(const struct op *load)
 {
-    return wgmma_reads(op_result(load), load->block);
+    return is_operand(op_result(load), load->block);
 }
 
 /* Is dimension `dim` of v, which is contiguous in memory and so in the copied tile, a legal contiguous dimension

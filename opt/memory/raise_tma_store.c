@@ -205,7 +205,7 @@ static const char *put(struct putting *x, struct op *o)
     struct access a;
     struct tensor_map m = {0};
     int dims[MAP_RANK_MAX];
-    if (!dot_behind(op_opnd(o, 1), true, dot_is_wgmma))
+    if (!dot_behind(op_opnd(o, 1), true, dot_is_async))
         return "it is no result of a dot by wgmma";
     const char *why = access_of(x->t, o, &a);
     struct guards g = {0};

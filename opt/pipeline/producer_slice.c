@@ -8,11 +8,10 @@
  * front of the first dot, the consumers write nothing until the producer is ready, and the producer is ready only
  * behind its last such load. In a loop of dots, the consumers wait for tiles that the producer copies after the load.
  * A write behind which the program returns does not count, because that program does not reach the load. */
+#include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/pipeline/pipeline.h"
 #include "opt/pipeline/producer_slice.h"
-
-#include "ir/target/wgmma.h"
 
 bool is_over_programs(const struct op *o)
 {
@@ -174,7 +173,7 @@ bool producer_can_copy(const struct op *load, struct value *const *coords, int n
     const struct func *f = load->block->func;
     struct map needed;
     map_init(&needed, f->module->scratch);
-    if (f->num_warps % WGMMA_WARPS != 0 ||
+    if (f->num_warps % WARPGROUP_WARPS != 0 ||
         f->num_warps > f->module->params->warp_specialize_consumer_warps_most || !stands_in_loops(load))
         return false;
     return add_place(&needed, load, coords, ncoords) && slice_add_exits(&needed, f->body);

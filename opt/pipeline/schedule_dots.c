@@ -39,7 +39,6 @@
  * loads into copies have run. Leaves: valid SSA. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
-#include "ir/target/wgmma.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
@@ -398,7 +397,8 @@ static int regs_allowed(const struct segment *s)
 {
     const struct func *f = s->func;
     const struct params *p = f->module->params;
-    return s->most_regs + (f->num_warps > WGMMA_WARPS ? -p->ptxas_spare_regs : p->schedule_dots_spilled_regs);
+    return s->most_regs +
+           (f->num_warps > WARPGROUP_WARPS ? -p->ptxas_spare_regs : p->schedule_dots_spilled_regs);
 }
 
 /* -- the order -- */

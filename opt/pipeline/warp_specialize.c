@@ -47,7 +47,6 @@
 #include "opt/pipeline/producer_slice.h"
 
 #include "ir/target/target.h"
-#include "ir/target/wgmma.h"
 
 #include <string.h>
 
@@ -518,7 +517,7 @@ static struct op *release(struct builder *b, struct ring *r, struct value *stage
 {
     struct value *x[] = {build_stage(b, r->empty, stage), on};
     struct op *arrive = build_op(b, OP_mbar_arrive, on ? 2 : 1, x, 0, NULL, 0);
-    op_set_int(arrive, ATTR_group, WGMMA_WARPS);
+    op_set_int(arrive, ATTR_group, WARPGROUP_WARPS);
     return arrive;
 }
 
@@ -704,7 +703,7 @@ static void use_ring(struct specialize *w, struct batch *g)
     }
     b = build_after(last_user(w, g));
     if (into_registers) /* one thread releases the stage for all threads of its warpgroup */
-        op_set_int(build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0), ATTR_group, WGMMA_WARPS);
+        op_set_int(build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0), ATTR_group, WARPGROUP_WARPS);
     release(&b, r, r->stage, NULL);
     struct op *end = block_terminator(g->block);
     b = end ? build_before(end) : build_at_end(g->block, b.loc);
@@ -899,7 +898,7 @@ static void make_ready_to_return(struct block *b, const struct op *end)
 static struct op *build_warps(struct func *f, struct builder *b)
 {
     const int consumers = f->num_warps, ctas = cost_ctas_of_roles(f);
-    const int producers = ctas ? WGMMA_WARPS : 1; /* setmaxnreg is for whole warpgroups */
+    const int producers = ctas ? WARPGROUP_WARPS : 1; /* setmaxnreg is for whole warpgroups */
     struct op *o = build_op(b, OP_warps, 0, NULL, 0, NULL, 2);
     op_set_list(o, ATTR_warps, 2, (int[]){consumers, producers});
     if (ctas) {
@@ -947,7 +946,7 @@ void opt_warp_specialize(struct func *f)
     struct builder producer = build_at_end(roles->regions[1], f->loc);
     for (int i = 0; i < w.rings.n; i++) {
         build_init(&producer, w.rings.at[i].full, 1);
-        build_init(&producer, w.rings.at[i].empty, f->num_warps / WGMMA_WARPS);
+        build_init(&producer, w.rings.at[i].empty, f->num_warps / WARPGROUP_WARPS);
     }
     begin_role(&w, &producer, 1);
     produce_block(&w, &producer, roles->regions[0]);
