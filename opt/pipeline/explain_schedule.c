@@ -30,7 +30,7 @@ enum { COLUMNS = 64, LETTERS = 52 };
 struct picture {
     const struct loop_schedule *s;
     struct text text;
-    struct span keys[LETTERS]; /* what each letter means */
+    struct schedule_span keys[LETTERS]; /* what each letter means */
     int nkeys;
 };
 
@@ -61,7 +61,7 @@ static const struct value *buffer_of(const struct loop_schedule *s, const struct
     return alloc && alloc->nresults ? op_result(alloc) : NULL;
 }
 
-static void put_op(struct text *t, const struct loop_schedule *s, const struct span *x)
+static void put_op(struct text *t, const struct loop_schedule *s, const struct schedule_span *x)
 {
     const struct op *o = x->op;
     const struct value *buffer = buffer_of(s, o);
@@ -129,7 +129,7 @@ static void put_buffer(struct text *t, const struct loop_schedule *s, const stru
 /* -- the picture -- */
 
 /* The letter of a span. Spans of one op have one letter. '#': all letters are taken. */
-static char letter(struct picture *p, const struct span *x)
+static char letter(struct picture *p, const struct schedule_span *x)
 {
     int i = 0;
     while (i < p->nkeys &&
@@ -148,7 +148,7 @@ static bool draw_row(struct picture *p, enum unit unit, int actor, char *row)
     const struct loop_schedule *s = p->s;
     bool any = false;
     memset(row, '.', COLUMNS);
-    for (const struct span *x = s->spans.at; x < s->spans.at + s->spans.n; x++) {
+    for (const struct schedule_span *x = s->spans.at; x < s->spans.at + s->spans.n; x++) {
         const int64_t from = x->from - s->begin, to = x->to - s->begin;
         if (x->unit != unit || x->actor != actor || to <= 0 || from >= s->cycles)
             continue;
@@ -177,7 +177,7 @@ static void draw(struct picture *p)
         }
     text_str(&p->text, "  .  idle   :  shorter than a column\n");
     for (int i = 0; i < p->nkeys; i++) {
-        const struct span *x = &p->keys[i];
+        const struct schedule_span *x = &p->keys[i];
         text_printf(&p->text, "  %c  ", letter(p, x));
         put_op(&p->text, s, x);
         if (x->op->loc.line && !x->op->loc.file)
@@ -238,7 +238,7 @@ static void note(const struct loop_schedule *s)
         opt_explain(s->func, (struct explanation){DECISION_buffer, .at = s->loop,
                                                   .values = {op_result(b->alloc)}, .words = {t.s}});
     }
-    for (const struct span *x = s->spans.at; x < s->spans.at + s->spans.n; x++) {
+    for (const struct schedule_span *x = s->spans.at; x < s->spans.at + s->spans.n; x++) {
         const int64_t from = x->from - s->begin, to = x->to - s->begin;
         if (to <= 0 || from >= s->cycles)
             continue;

@@ -270,7 +270,7 @@ static void add_span(struct estimate *e, struct actor *a, enum unit unit, const 
     struct loop_schedule *s = e->s;
     const bool joins = unit >= UNIT_issue;
     int *open = &a->open[unit == UNIT_count];
-    struct span *last = joins && *open != NONE ? &s->spans.at[*open] : NULL;
+    struct schedule_span *last = joins && *open != NONE ? &s->spans.at[*open] : NULL;
     if (last && unit == UNIT_issue && from - last->to <= GAP) {
         int cycles[UNIT_count];
         cost_cycles(last->op, cycles);
@@ -279,7 +279,7 @@ static void add_span(struct estimate *e, struct actor *a, enum unit unit, const 
         last->to = to;
         return;
     }
-    VEC_PUSH(e->arena, &s->spans, ((struct span){(int)(a - e->actors), unit, o, 1, from, to}));
+    VEC_PUSH(e->arena, &s->spans, ((struct schedule_span){(int)(a - e->actors), unit, o, 1, from, to}));
     if (joins)
         *open = s->spans.n - 1;
 }

@@ -40,7 +40,7 @@ struct scheduled_buffer {
 };
 
 /* What keeps a role busy, or lets it wait, for some cycles. */
-struct span {
+struct schedule_span {
     int actor; /* a group of four consumer warps; behind the last group: the producer */
     enum unit unit; /* UNIT_count: the actor waits */
     const struct op *op; /* of several ops in a row: the one that takes most cycles; of a wait: the awaited op, or the wait */
@@ -58,7 +58,7 @@ struct loop_schedule {
     /* What one iteration does, once the pipeline is full, if the loop's CTA has the SM for itself. The iteration begins
      * at cycle `begin` and takes `cycles`; 0: no estimate. Spans of the iterations before and behind it follow, too. */
     int64_t begin, cycles;
-    VEC(struct span) spans;
+    VEC(struct schedule_span) spans;
 };
 
 /* Calls `use` for each innermost loop of f that has dots, asynchronous copies, or loads ahead. f is scheduled. */
