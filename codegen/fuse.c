@@ -3,6 +3,7 @@
  *
  *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         also if t is a shift; floats: fma
  *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
+ *     fma t, a, b, 0.5; max u, t, 0; min d, u, 1  =>  fma.sat d, a, b, 0.5
  *     setp q, x < y; not d, q          =>     setp d, x >= y         integers
  *     ld x; add t, x, y; selp d, t, x, p  =>  ld d; @p add d, d, y
  *
@@ -173,6 +174,37 @@ static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
     p->regs.at[x[0].n].def = NULL;
 }
 
+/* Computes min(max(x, 0), 1) with .sat, if x is a sum or an fma of f32 with a constant. .sat gives +0 for NaN, as max does;
+ * a sum with a constant other than 0 is never -0, for which they might differ. */
+static void fuse_clamp(struct peep *p, const struct mblock *b, struct insn *in)
+{
+    enum { ONE = 0x3f800000 };
+    if (in->form.type != PT_f32 || in->form.mods[0] || in->guard >= 0 || !opnd_is_imm(in->opnds[2], ONE))
+        return;
+    const struct insn *max = only_for(p, b, in->opnds[1], INSN_max);
+    if (!max || max->form.type != PT_f32 || max->form.mods[0] || max->guard >= 0 ||
+        !opnd_is_imm(max->opnds[2], 0))
+        return;
+    struct insn *sum = def_for(p, b, max->opnds[1], 1);
+    if (!sum || (sum->form.code != INSN_fma && sum->form.code != INSN_add) || sum->form.type != PT_f32 ||
+        sum->guard >= 0 || sum->form.mods[0] != MOD_rn || sum->form.mods[1])
+        return;
+    struct opnd last = sum->opnds[sum->nopnds - 1];
+    if (!is_imm(last) || !(last.i & INT32_MAX))
+        return;
+    struct opnd *x = NEW_ARRAY(p->m->arena, sum->nopnds, struct opnd);
+    memcpy(x, sum->opnds, (size_t)sum->nopnds * sizeof *x);
+    x[0] = in->opnds[0];
+    drop_use(p, in->opnds[1]);
+    in->form = sum->form;
+    in->form.mods[1] = MOD_sat;
+    in->opnds = x;
+    in->nopnds = sum->nopnds;
+    for (int i = 1; i < in->nopnds; i++)
+        if (is_reg(x[i]))
+            p->regs.at[x[i].n].nuses++;
+}
+
 static int log2_exact(int64_t x)
 {
     return is_power_of_two(x) ? log2_floor(x) : -1;
@@ -206,6 +238,7 @@ void peep_fuse_block(struct peep *p, const struct mblock *b)
         case INSN_add: fuse_add(p, b, in); break;
         case INSN_and: fuse_and(p, b, in); break;
         case INSN_not: fuse_not(p, b, in); break;
+        case INSN_min: fuse_clamp(p, b, in); break;
         case INSN_selp: fuse_selp(p, b, in); break;
         case INSN_mul_lo:
         case INSN_div: cheapen(in); break;

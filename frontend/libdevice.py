@@ -41,30 +41,21 @@ def libdevice_llround(x):
     return libdevice_round(x).to(tl.int64)
 
 
-# Returns b^x, as b^r 2^n for x = n log_b 2 + r. high + low is log_b 2, and log2_b is its inverse, log_2 b. To round
-# to an integer, the functions below add and subtract 1.5 * 2^23 (f64: 1.5 * 2^52), after which no bit of the mantissa
-# is left for a fraction.
+# Returns b^x, as 2^n 2^r for n + r = x log_2 b; log2_b is log_2 b rounded to f32, low the rest. To round to an integer, this
+# function adds and subtracts 1.5 * 2^23, after which no bit of the mantissa is left for a fraction. It limits n to -126 to
+# 126, so that 2^n is a normal number; for larger |x|, r grows instead, and the product overflows or becomes subnormal. The
+# low bits of n + 1.5 * 2^23 + 127 are the biased exponent of 2^n.
 @triton.jit
-def power(x, log2_b, high, low):
-    if x.dtype == tl.float32:
-        return power_f32(x, log2_b, high, low)
-    else:
-        return power_f64(x, log2_b, high, low)
-
-
-# Limits n to -126 to 127, so that 2^n is a normal number; for larger |x|, r grows instead, and the product overflows or
-# becomes subnormal. The low bits of n + 1.5 * 2^23 + 127 are the biased exponent of 2^n.
-@triton.jit
-def power_f32(x, log2_b, high, low):
+def power_f32(x, log2_b, low):
     big: tl.constexpr = 12582912.0 + 127
-    sum = tl.minimum(tl.maximum(x * log2_b, -126.0), 127.0) + big
-    n = sum - big
-    r = tl.fma(-n, tl.full(x.shape, high, x.dtype), x)
-    r = tl.fma(-n, tl.full(x.shape, low, x.dtype), r)
-    return tl.exp2(r * log2_b) * (sum.to(tl.int32, bitcast=True) << 23).to(tl.float32, bitcast=True)
+    limited = tl.minimum(tl.maximum(tl.fma(x, tl.full(x.shape, log2_b / 252, x.dtype), 0.5), 0.0), 1.0)
+    sum = tl.fma(limited, 252.0, big - 126)
+    r = tl.fma(x, tl.full(x.shape, log2_b, x.dtype), big - sum)
+    r = tl.fma(x, tl.full(x.shape, low, x.dtype), r)
+    return tl.exp2(r) * (sum.to(tl.int32, bitcast=True) << 23).to(tl.float32, bitcast=True)
 
-
-# Multiplies b^r by 2^n in two steps, because 2^n may be out of range; only the second step may round.
+# Returns b^x, as b^r 2^n for x = n log_b 2 + r. high + low is log_b 2, and log2_b is its inverse, log_2 b. Multiplies b^r by 2^n
+# in two steps, because 2^n may be out of range; only the second step may round.
 @triton.jit
 def power_f64(x, log2_b, high, low):
     big: tl.constexpr = 6755399441055744.0
@@ -83,7 +74,7 @@ def power_f64(x, log2_b, high, low):
 @triton.jit
 def libdevice_exp(x):
     if x.dtype == tl.float32:
-        return power(x, 1.4426950408889634, 0.6931471824645996, -1.904654299957768e-09)
+        return power_f32(x, 1.4426950408889634, 1.925962991126617e-08)
     else:
         return tl.exp(x)
 
@@ -91,9 +82,9 @@ def libdevice_exp(x):
 @triton.jit
 def libdevice_exp10(x):
     if x.dtype == tl.float32:
-        return power(x, 3.321928094887362, 0.3010300099849701, -1.4320988897559699e-08)
+        return power_f32(x, 3.321928094887362, 7.059537016037032e-08)
     else:
-        return power(x, 3.321928094887362, 0.3010299956639812, -2.8037281277851704e-18)
+        return power_f64(x, 3.321928094887362, 0.3010299956639812, -2.8037281277851704e-18)
 
 
 @triton.jit

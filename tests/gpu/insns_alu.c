@@ -142,12 +142,18 @@ static uint64_t flushed(struct form f, uint64_t bits)
     return f.mods[1] == MOD_ftz && !(bits & 0x7f800000) ? bits & 0x80000000 : bits;
 }
 
-/* With .ftz, GPUs flush before they round: a result below 2^-126 becomes 0, even if it would round up to 2^-126. */
+enum { ONE_F32 = 0x3f800000 };
+
+/* With .ftz, GPUs flush before they round: a result below 2^-126 becomes 0, even if it would round up to 2^-126. With
+ * .sat, the result is limited to 0 to 1; NaN and -0 become +0. */
 static uint64_t rounded(struct form f, enum ptype t, struct real x)
 {
     uint64_t zero = flushed(f, real_round(t, x, MOD_rz, false));
     bool is_zero = f.mods[1] == MOD_ftz && !(zero & 0x7fffffff);
-    return is_zero ? zero : real_round(t, x, (enum mod)f.mods[0], false);
+    if (f.mods[1] == MOD_sat && (x.nan || x.minus || (!x.inf && !x.m)))
+        return 0;
+    uint64_t bits = is_zero ? zero : real_round(t, x, (enum mod)f.mods[0], false);
+    return f.mods[1] == MOD_sat && bits > ONE_F32 ? ONE_F32 : bits;
 }
 
 /* Returns the sum of x and y; if they cancel, the sum is -0 with rounding down (rm), else +0. */
@@ -468,6 +474,8 @@ static const struct kin families[] = {
     {INSN_ex2, {MOD_approx, MOD_ftz}, TYPES(PT_f32)},
     {INSN_lg2, {MOD_approx}, TYPES(PT_f32)},
     {INSN_lg2, {MOD_approx, MOD_ftz}, TYPES(PT_f32)},
+    {INSN_add, {MOD_rn, MOD_sat}, TYPES(PT_f32)},
+    {INSN_fma, {MOD_rn, MOD_sat}, TYPES(PT_f32)},
 };
 
 static void try_comparisons(struct batch *y)

@@ -102,6 +102,14 @@ BOTH(mul, x * y, x * y)
 BOTH(div, x / y, x / y)
 BOTH(fma, fmaf(x, y, z), fma(x, y, z))
 BOTH(sqrt, sqrtf(x), sqrt(x))
+
+/* With .sat, limits a result to 0 to 1; NaN and -0 become +0. */
+static float saturated(float x)
+{
+    return x > 0 ? fminf(x, 1) : 0;
+}
+LANEWISE(add_sat, float, f32, saturated(x + y))
+LANEWISE(fma_sat, float, f32, saturated(fmaf(x, y, z)))
 #define BOTH_TOWARD(name, EXPR32, EXPR64)                                                                    \
     LANEWISE_TOWARD(name##_toward, float, f32, EXPR32)                                                       \
     LANEWISE_TOWARD(name##_toward, double, f64, EXPR64)                                                      \
@@ -268,6 +276,7 @@ static const struct emu_row flushing[] = {
     {INSN_sqrt, PT_f32, sqrt_ftz_f32},
     {INSN_rcp, PT_f32, rcp_ftz_f32},
 };
+static const struct emu_row saturating[] = {{INSN_add, PT_f32, add_sat_f32}, {INSN_fma, PT_f32, fma_sat_f32}};
 static const struct emu_row full_range[] = {{INSN_div, PT_f32, div_full_f32}};
 
 emu_compute *emu_float(const struct emu_insn *in)
@@ -277,6 +286,8 @@ emu_compute *emu_float(const struct emu_insn *in)
     bool rounds = in->mods[0] == MOD_rn || in->mods[0] == MOD_rz || in->mods[0] == MOD_rm || in->mods[0] == MOD_rp;
     if (rounds && in->mods[1] == MOD_ftz && !in->mods[2])
         return EMU_FIND(flushing_toward, in->code, in->type);
+    if (in->mods[0] == MOD_rn && in->mods[1] == MOD_sat && !in->mods[2])
+        return EMU_FIND(saturating, in->code, in->type);
     if (in->mods[0] && in->mods[1])
         return NULL;
     switch (in->mods[0]) {

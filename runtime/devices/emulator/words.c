@@ -63,6 +63,7 @@ static const struct words {
 
     {INSN_add, INTS},
     {INSN_add, ROUND "? ftz? f32"},
+    {INSN_add, "rn sat f32"},
     {INSN_add, ROUND "? f64"},
     {INSN_add, "rn? " HALVES},
     {INSN_sub, INTS},
@@ -73,6 +74,7 @@ static const struct words {
     {INSN_mul, ROUND "? f64"},
     {INSN_mul, "rn? " HALVES},
     {INSN_fma, ROUND " ftz? f32"},
+    {INSN_fma, "rn sat f32"},
     {INSN_fma, ROUND " f64"},
     {INSN_fma, "rn " HALVES},
     {INSN_mul_lo, INTS},
