@@ -56,6 +56,7 @@ static const char *const order[] = {
     "lower_layout_conversion",
     "remat",
     "vectorize",
+    "cheap_division",
     "eviction_hints",
     "l2_prefetch",
     "allocate_shared",

@@ -76,6 +76,8 @@ PASS(lower_layout_conversion,
 PASS(remat, P(scheduled), 0, P(tidy) | P(offsets) | P(barriers),
      "rematerialize values that cost fewer registers to recompute than to keep")
 PASS(vectorize, P(scheduled), P(vectorized), 0, "choose vector widths of memory accesses")
+PASS(cheap_division, P(scheduled) | P(vectorized), 0, P(tidy) | P(unique),
+     "divide indices that are not negative by constants, by multiplications and shifts")
 PASS(eviction_hints, P(scheduled) | P(vectorized), 0, 0,
      "mark last reads, whose cache lines are evicted first")
 PASS(l2_prefetch, P(scheduled), 0, P(tidy), "prefetch rows of later programs to L2")
