@@ -169,6 +169,26 @@ class LaunchTest(unittest.TestCase):
         scale[4, 1](x, y, 100, 0.0, 32)
         self.assertEqual(set(y.values), {0.0})
 
+    def test_names(self):
+        """A library may rename a kernel; `repr` makes names of types and constants; a constant must not be listed as not specialized."""
+        x = Tensor([1] * 8, INT)
+
+        @triton.jit(repr=lambda s: f"plus_{s.constants['by']}_{s.signature['n']}")
+        def plus(x, n, by: tl.constexpr):
+            i = tl.arange(0, 8)
+            tl.store(x + i, tl.load(x + i) + by + n)
+
+        plus.fn.__name__ = plus.__name__ = "renamed"
+        self.assertEqual(plus[(1,)](x, 5, by=2).name, "plus_2_i32")
+        self.assertEqual(list(x.values), [8] * 8)
+
+        @triton.jit(do_not_specialize=["by"])
+        def wrong(x, by: tl.constexpr):
+            pass
+
+        with self.assertRaisesRegex(triton.CompilationError, "by marked as constexpr and listed in do_not_specialize"):
+            wrong[(1,)](x, 1)
+
     def test_specializations(self):
         scale.device_caches.clear()
         x, y = Tensor(range(100)), Tensor([0] * 100)
@@ -389,6 +409,16 @@ class LaunchTest(unittest.TestCase):
         self.assertTrue(triton.knobs.autotuning.print)
         del os.environ["TRITON_PRINT_AUTOTUNING"]
         self.assertFalse(triton.knobs.autotuning.print)
+        with triton.knobs.cache.scope():
+            triton.knobs.cache.home_dir = "/home/a"
+            self.assertEqual(triton.knobs.cache.dump_dir, "/home/a/.triton/dump")
+        with triton.knobs.redis.scope():
+            os.environ["TRITON_REDIS_PORT"] = "1"
+            self.assertEqual(triton.knobs.redis.port, 1)
+            triton.knobs.redis.port = 2
+            self.assertEqual(triton.knobs.redis.port, 2)
+            triton.knobs.redis.port = triton.knobs.env
+            self.assertEqual(triton.knobs.redis.port, 2)  # setting it has set the variable, too
 
     def test_threads(self):
         xs = [Tensor(range(64)) for _ in range(4)]

@@ -31,6 +31,12 @@ def text_of(fn):
     return src() if callable(src) else src
 
 
+def name_of(fn):
+    """Returns the name of a jit function in its source, which may differ from its __name__."""
+    found = re.search(r"^\s*(?:async\s+)?def\s+(\w+)", text_of(fn), re.MULTILINE)
+    return found.group(1) if found else fn.fn.__name__
+
+
 @functools.lru_cache(4096)
 def names_used(text):
     """Returns the names that a text reads, each with the attributes that the text takes from it."""
@@ -62,7 +68,7 @@ class Sources:
 
     def add(self, fn):
         """Makes the module of a jit function (once), and returns its name."""
-        return self._define(fn, fn.fn.__name__, self._decorator(fn), text_of(fn), scope_of(fn), line_of(fn))
+        return self._define(fn, name_of(fn), self._decorator(fn), text_of(fn), scope_of(fn), line_of(fn))
 
     def _decorator(self, fn):
         if not isinstance(fn, JITFunction):
@@ -123,7 +129,7 @@ class Sources:
         if isinstance(value, JITCallable):
             if is_tritons(value.fn.__module__):
                 return value.fn.__module__, value.fn.__name__
-            return self.add(value), value.fn.__name__
+            return self.add(value), name_of(value)
         if getattr(value, "__triton_builtin__", False) and inspect.isfunction(value) and not is_tritons(value.__module__):
             return self._builtin_of_user(value)
         module = getattr(value, "__module__", None) or ""

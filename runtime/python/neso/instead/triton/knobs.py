@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """triton.knobs in neso: settings. The environment has their values unless a program sets them."""
 import contextlib
+import importlib
 import os
 import re
 import shutil
@@ -11,6 +12,13 @@ _UNSET = object()
 
 
 propagate_env = True
+
+
+class Env:
+    """The type of `env`: a setting that is set to it has the value of its environment variable again."""
+
+
+env = Env()
 
 
 class _Env:
@@ -30,10 +38,15 @@ class _Env:
         if value is not _UNSET:
             return value
         text = os.environ.get(self.variable)
-        return self.default if text is None or text == "" and self.read is not _flag else self.read(text)
+        if text is None or text == "" and self.read is not _flag:
+            return self.default(obj) if callable(self.default) else self.default
+        return self.read(text)
 
     def __set__(self, obj, value):
         """Also sets the environment variable, for child processes."""
+        if value is env:
+            self.__delete__(obj)
+            return
         obj.__dict__[self.name] = value
         text = str(int(value)) if isinstance(value, bool) else value
         if propagate_env and isinstance(text, (str, int)):
@@ -51,6 +64,29 @@ def _flag(text):
 
 def _bool(variable, default=False):
     return _Env(variable, default, _flag)
+
+
+def _class_of(text):
+    """Returns the class that "module:name" names."""
+    module, _, name = text.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+# the kinds of settings, for programs that define their own
+env_base = env_str = env_str_callable_default = env_opt_str = _Env
+env_bool = _bool
+
+
+def env_int(variable, default=0):
+    return _Env(variable, default, int)
+
+
+def env_opt_bool(variable, default=None):
+    return _Env(variable, default, _flag)
+
+
+def env_class(variable, kind=None):
+    return _Env(variable, None, _class_of)
 
 
 class base_knobs:
@@ -114,20 +150,25 @@ class build_knobs(base_knobs):
 
     @property
     def backend_dirs(self):
-        return set()
+        return {x for x in (self.cudacrt_path, self.cudart_path) if x is not None}
 
 
-def _home(*parts):
-    return os.path.join(os.environ.get("TRITON_HOME") or os.path.expanduser("~"), ".triton", *parts)
+class redis_knobs(base_knobs):
+    key_format = _Env("TRITON_REDIS_KEY_FORMAT", "triton:{key}:{filename}")
+    host = _Env("TRITON_REDIS_HOST", "localhost")
+    port = env_int("TRITON_REDIS_PORT", 6379)
 
 
 class cache_knobs(base_knobs):
     home_dir = _Env("TRITON_HOME", os.path.expanduser("~/"))
-    dir = _Env("TRITON_CACHE_DIR", _home("cache"))
-    dump_dir = _Env("TRITON_DUMP_DIR", _home("dump"))
-    override_dir = _Env("TRITON_OVERRIDE_DIR", _home("override"))
-    manager_class = None
-    remote_manager_class = None
+    dir = _Env("TRITON_CACHE_DIR", lambda knobs: knobs.get_triton_dir("cache"))
+    dump_dir = _Env("TRITON_DUMP_DIR", lambda knobs: knobs.get_triton_dir("dump"))
+    override_dir = _Env("TRITON_OVERRIDE_DIR", lambda knobs: knobs.get_triton_dir("override"))
+    manager_class = env_class("TRITON_CACHE_MANAGER")
+    remote_manager_class = env_class("TRITON_REMOTE_CACHE_BACKEND")
+
+    def get_triton_dir(self, name):
+        return os.path.join(self.home_dir, ".triton", name)
 
 
 class compilation_knobs(base_knobs):
@@ -224,18 +265,30 @@ class nvidia_knobs(base_knobs):
     disable_ptxas_opt = _bool("DISABLE_PTXAS_OPT")
     ptxas_options = _Env("PTXAS_OPTIONS")
     dump_nvptx = _bool("NVPTX_ENABLE_DUMP")
+    dump_ptxas_log = _bool("TRITON_DUMP_PTXAS_LOG")
     mock_ptx_version = _Env("TRITON_MOCK_PTX_VERSION")
 
 
 class amd_knobs(base_knobs):
+    """Has no effect; programs set it for other GPUs."""
     use_buffer_ops = _bool("AMDGCN_USE_BUFFER_OPS", True)
+    use_buffer_atomics = _bool("AMDGCN_USE_BUFFER_ATOMICS", True)
+    buffer_ops_analyze_small_tensor_range = _bool("AMDGCN_ANALYZE_SMALL_TENSOR_RANGE")
+    dump_amdgcn = _bool("AMDGCN_ENABLE_DUMP")
+    libhip_path = _Env("TRITON_LIBHIP_PATH")
+    use_block_pingpong = env_opt_bool("TRITON_HIP_USE_BLOCK_PINGPONG")
+    use_in_thread_transpose = env_opt_bool("TRITON_HIP_USE_IN_THREAD_TRANSPOSE")
+    use_async_copy = _bool("TRITON_HIP_USE_ASYNC_COPY")
+    scalarize_packed_fops = _bool("AMDGCN_SCALARIZE_PACKED_FOPS")
 
 
 class proton_knobs(base_knobs):
     disable = _bool("TRITON_PROTON_DISABLE")
+    enable_nvtx = _bool("TRITON_ENABLE_NVTX", True)
 
 
 build = build_knobs()
+redis = redis_knobs()
 cache = cache_knobs()
 compilation = compilation_knobs()
 autotuning = autotuning_knobs()

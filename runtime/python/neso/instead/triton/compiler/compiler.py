@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import types
 import warnings
 from collections import namedtuple
 
@@ -84,7 +85,7 @@ class Recipe:
     def __init__(self, src, options):
         from neso import source
         fn = src.fn
-        self.kernel, self.file = fn.fn.__name__, fn.fn.__code__.co_filename
+        self.kernel, self.file = source.name_of(fn), fn.fn.__code__.co_filename
         self.main, self.sources, self.written = source.stand_alone(fn, src.constants)
         self.constants, self.attrs, self.source = src.constants, src.attrs, source
         kinds = {name: src.signature.get(name, "constexpr") for name in fn.arg_names}
@@ -144,6 +145,10 @@ class Recipe:
 # Programs search some messages for Triton's wording. Each row has a pattern of neso's message and Triton's wording, which
 # CompilationError.__cause__ and the end of the error's text then have.
 WORDS = (
+    (r"tl.arange needs a power of 2 elements", "arange's range must be a power of 2"),
+    (r"dimension (\d+) of a shape must be a power of 2", r"Shape element \1 must be a power of 2"),
+    (r"max_num_imprecise_acc is (\d+), more than K = (\d+)", r"max_num_imprecise_acc (\1) must be <= K (\2)"),
+    (r"'(\w+)' is a global variable but not a constexpr", r"Cannot access global variable \1 from within @jit'ed function"),
     (r"division of \S+ by \S+: the operands have different signedness", "Cannot use / or % because they have different signedness"),
     (r"'\S+' does not take operands of types? (.+) \[operator-type\]", r"invalid operands of type \1"),
     (r"a tensor is indexed with ':' and None only, found (.+) \[index-kind\]", r"unsupported tensor index: \1"),
@@ -181,6 +186,14 @@ def error_of(e, kernel):
 
 
 # -- compiled kernels --
+
+def shown_name(src):
+    """Returns the kernel's name, or the name that the function `repr` of @triton.jit makes of its types and constants."""
+    if getattr(src.fn, "_repr", None) is None:
+        return src.name
+    constants = {src.fn.arg_names[k[0]] if len(k) == 1 else k: x for k, x in src.constants.items()}
+    return src.fn.repr(types.SimpleNamespace(signature=src.signature, constants=constants))
+
 
 class LazyDict:
     """A dictionary that computes parts of its data when a program calls get()."""
@@ -266,6 +279,9 @@ def check_options(fn, options):
     if options.launch_cooperative_grid:
         raise CompilationError(fn.__name__, None, f"{place_of(fn)}: error: launch_cooperative_grid=True of '{fn.__name__}': neso does not "
                                                   "promise that all programs of a launch run at once")
+    for p in fn.params:
+        if p.is_constexpr and p.do_not_specialize:
+            raise CompilationError(fn.__name__, None, f"{place_of(fn)}: error: {p.name} marked as constexpr and listed in do_not_specialize")
     if options.num_warps * 32 > THREADS_MOST:
         raise OutOfResources(options.num_warps * 32, THREADS_MOST, "threads")
     for name, usual in (("num_ctas", 1), ("launch_pdl", False)):
@@ -335,7 +351,7 @@ class CompiledKernel:
 
     def __init__(self, src, options, target, hash, keep=True):
         from neso import contexts
-        self.src, self.hash, self.name = src, hash, src.name
+        self.src, self.hash, self.name = src, hash, shown_name(src)
         self.recipe = Recipe(src, options)
         self.module = self.function = None
         self._here = _Here()

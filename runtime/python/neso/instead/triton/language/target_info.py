@@ -29,3 +29,13 @@ def cuda_capability_geq(major, minor=0):
 def is_hip():
     target = current_target()
     return target is not None and target.backend == "hip"
+
+
+@constexpr_function
+def is_hip_cdna3():
+    return is_hip() and current_target().arch == "gfx942"
+
+
+@constexpr_function
+def is_hip_cdna4():
+    return is_hip() and current_target().arch == "gfx950"

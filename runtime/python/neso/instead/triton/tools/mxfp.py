@@ -40,6 +40,7 @@ class MXFP4Tensor:
     def to_packed_tensor(self, dim):
         """Packs two elements along `dim` into each byte, the first in the low bits. If their number is odd, the last byte has one."""
         data = self.data
+        assert -data.dim() <= dim < data.dim(), f"the dimension {dim} is out of range for a tensor of rank {data.dim()}"
         if data.shape[dim] % 2:
             data = torch.cat([data, torch.zeros_like(data.narrow(dim, 0, 1))], dim)
         pairs = data.unflatten(dim, (-1, 2))
