@@ -112,6 +112,13 @@ static bool known(const struct value *v, int *budget, struct bounds *r)
     case OP_trans:
     case OP_sext: *r = look(op_opnd(o, 0), budget); return true;
     case OP_zext: *r = look(op_opnd(o, 0), budget); return r->lo >= 0;
+    case OP_select:
+        if (!type_is_int(v->type))
+            return false;
+        *r = look(op_opnd(o, 1), budget);
+        struct bounds other = look(op_opnd(o, 2), budget);
+        *r = (struct bounds){least(r->lo, other.lo), most(r->hi, other.hi)};
+        return true;
     default: break;
     }
     if (o->nopnds != 2 || !op_has(o, ELEMENTWISE) || !type_is_int(op_opnd(o, 0)->type))

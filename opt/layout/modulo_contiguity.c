@@ -7,8 +7,12 @@
  *
  * The remainders of a run that starts at a multiple of its length, which divides the divisor, also form such a run, and the
  * quotients are equal, unless indices are negative. axis_info.c cannot exclude negative indices, because an index may have
- * overflowed. This pass assumes that indices do not overflow, like affine.c. Needs: traced ops. Leaves: a hint after
- * the op, for axis_info.c. */
+ * overflowed. This pass assumes that indices do not overflow, like affine.c. An index from which a constant is subtracted may
+ * be negative where the result is only part of addresses that a mask leaves out then, as in a concatenation:
+ *
+ *     %o = add %i, -512;  %b = rems %o, 64;  load (%x + %b), (%i >= 512)
+ *
+ * Needs: traced ops. Leaves: a hint after the op, for axis_info.c. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -68,6 +72,67 @@ static bool is_nonnegative(const struct modulo_runs *w, const struct value *v, i
     }
 }
 
+/* The sum of a nonnegative index and a negative constant from which only divisions and broadcasts compute v; else NULL. */
+static const struct op *difference_below(const struct modulo_runs *w, const struct value *v, int *budget)
+{
+    const struct op *o = v->def;
+    int64_t n;
+    while (o && (o->code == OP_hint || o->code == OP_broadcast || o->code == OP_rems || o->code == OP_divs)) {
+        if ((o->code == OP_rems || o->code == OP_divs) && (!value_const_int(op_opnd(o, 1), &n) || n <= 0))
+            return NULL;
+        o = op_opnd(o, 0)->def;
+    }
+    bool found = o && o->code == OP_add && value_const_int(op_opnd(o, 1), &n) && n < 0 &&
+                 is_nonnegative(w, op_opnd(o, 0), budget);
+    return found ? o : NULL;
+}
+
+/* Is `difference` not negative wherever the mask is true, because the mask compares its first operand with a constant? */
+static bool implies_nonnegative(const struct value *mask, const struct op *difference, int *budget)
+{
+    const struct op *o = mask->def;
+    int64_t least, minus;
+    if (!o || --*budget < 0)
+        return false;
+    if (o->code == OP_broadcast)
+        return implies_nonnegative(op_opnd(o, 0), difference, budget);
+    if (o->code == OP_and)
+        return implies_nonnegative(op_opnd(o, 0), difference, budget) ||
+               implies_nonnegative(op_opnd(o, 1), difference, budget);
+    if (o->code != OP_cmp || op_opnd(o, 0) != op_opnd(difference, 0) ||
+        !value_const_int(op_opnd(o, 1), &least) || !value_const_int(op_opnd(difference, 1), &minus))
+        return false;
+    enum pred p = (enum pred)op_int(o, ATTR_pred);
+    return (p == PRED_sge && least + minus >= 0) || (p == PRED_sgt && least + 1 + minus >= 0);
+}
+
+/* Is v only a part of addresses, each under a mask that implies that the difference is not negative? */
+static bool is_guarded(const struct value *v, const struct op *difference, int *budget)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        bool good = --*budget >= 0;
+        switch (o->code) {
+        case OP_add:
+        case OP_mul:
+        case OP_shl:
+        case OP_rems:
+        case OP_divs:
+        case OP_broadcast:
+        case OP_hint:
+        case OP_addptr: good = good && is_guarded(op_result(o), difference, budget); break;
+        case OP_load:
+            good = good && op_opnd(o, 0) == v && o->nopnds > 1 && op_opnd(o, 1) &&
+                   implies_nonnegative(op_opnd(o, 1), difference, budget);
+            break;
+        default: good = false;
+        }
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
 static void visit(struct op *o, void *ctx)
 {
     struct modulo_runs *w = ctx;
@@ -75,8 +140,12 @@ static void visit(struct op *o, void *ctx)
     if ((o->code != OP_rems && o->code != OP_divs) || !find_runs(w, o, runs))
         return;
     int budget = op_params(o)->depends_ops;
-    if (!is_nonnegative(w, op_opnd(o, 0), &budget))
-        return;
+    if (!is_nonnegative(w, op_opnd(o, 0), &budget)) {
+        budget = op_params(o)->depends_ops;
+        const struct op *difference = difference_below(w, op_opnd(o, 0), &budget);
+        if (!difference || !is_guarded(op_result(o), difference, &budget))
+            return;
+    }
     struct builder b = build_after(o);
     struct value *r = op_result(o);
     int rank = r->type->rank;

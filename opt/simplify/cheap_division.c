@@ -53,14 +53,15 @@ static bool is_nonnegative(const struct value *v, int *budget)
     if (--*budget < 0)
         return false;
     if (!o)
-        return loop && loop->code == OP_for && v->index == 0 && value_const_int(op_opnd(loop, 2), &step) && step > 0 &&
-               is_nonnegative(op_opnd(loop, 0), budget);
+        return loop && loop->code == OP_for && v->index == 0 && value_const_int(op_opnd(loop, 2), &step) &&
+               step > 0 && is_nonnegative(op_opnd(loop, 0), budget);
     switch (o->code) {
     case OP_add:
     case OP_mul:
     case OP_shl:
-        return bounds_of(v).lo >= 0 || (is_nonnegative(op_opnd(o, 0), budget) &&
-                                        is_nonnegative(op_opnd(o, 1), budget) && is_part_of_address(v, budget));
+        return bounds_of(v).lo >= 0 ||
+               (is_nonnegative(op_opnd(o, 0), budget) && is_nonnegative(op_opnd(o, 1), budget) &&
+                is_part_of_address(v, budget));
     case OP_splat:
     case OP_broadcast:
     case OP_expand_dims:
@@ -98,7 +99,8 @@ static void visit(struct op *o, void *ctx)
     if ((o->code != OP_divs && o->code != OP_rems) || !value_const_int(op_opnd(o, 1), &by) || by < 2)
         return;
     int budget = op_params(o)->depends_ops, bits = type_elem_bits(op_result(o)->type);
-    if ((bits == INT_BITS || (bits > INT_BITS && (by & (by - 1)) == 0)) && is_nonnegative(op_opnd(o, 0), &budget))
+    if ((bits == INT_BITS || (bits > INT_BITS && (by & (by - 1)) == 0)) &&
+        is_nonnegative(op_opnd(o, 0), &budget))
         VEC_PUSH(all->arena, &all->found, o);
 }
 

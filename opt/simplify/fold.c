@@ -411,6 +411,24 @@ static struct value *narrow_comparison(struct builder *b, const struct op *o)
                      build_splat(b, number, x->type->rank, x->type->shape));
 }
 
+/* Rewrites a comparison of 64 bits as one of 32 bits, if both operands have the bounds of 32 bits. */
+static struct value *halved_comparison(struct builder *b, const struct op *o)
+{
+    enum { HALF = 32 };
+    struct value *x[2] = {op_opnd(o, 0), op_opnd(o, 1)};
+    const struct type *half = type_scalar(o->block->func->module, DT_i32);
+    if (!type_is_int(x[0]->type) || type_elem_bits(x[0]->type) != 2 * HALF)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        struct bounds of = bounds_of(x[i]);
+        if (of.lo < INT32_MIN || of.hi > INT32_MAX)
+            return NULL;
+    }
+    for (int i = 0; i < 2; i++)
+        x[i] = build_cast(b, OP_trunc, x[i], half);
+    return build_cmp(b, (enum pred)op_int(o, ATTR_pred), x[0], x[1]);
+}
+
 /* Simplifies a comparison of integers: decides it if possible, narrows it, or, if it compares an i1 or a widened i1
  * with 0, replaces it by the i1 or the negated i1. */
 static struct value *comparison(struct builder *b, const struct op *o)
@@ -419,8 +437,11 @@ static struct value *comparison(struct builder *b, const struct op *o)
         return NULL;
     struct value *known = known_comparison(b, o);
     enum pred p = (enum pred)op_int(o, ATTR_pred);
-    if (known || (p != PRED_eq && p != PRED_ne))
+    if (known)
         return known;
+    struct value *halved = halved_comparison(b, o);
+    if (halved || (p != PRED_eq && p != PRED_ne))
+        return halved;
     if (!is_const(op_opnd(o, 1), 0))
         return narrow_comparison(b, o);
     struct value *x = op_opnd(o, 0);
