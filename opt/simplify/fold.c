@@ -691,6 +691,40 @@ static bool take_zero_out(struct op *o)
     return true;
 }
 
+/* A condition that is equal along an axis, for the elements that remain without the axis; NULL: it may differ. */
+static struct value *without_axis(struct builder *b, const struct value *c, int axis, const struct type *t)
+{
+    const struct op *o = c->def;
+    if (o && o->code == OP_splat)
+        return type_is_tile(t) ? build_splat(b, op_opnd(o, 0), t->rank, t->shape) : op_opnd(o, 0);
+    if (!o || o->code != OP_broadcast || !type_is_tile(t))
+        return NULL;
+    struct value *x = op_opnd(o, 0);
+    for (int d = 0; d < c->type->rank; d++)
+        if (x->type->shape[d] != (d == axis ? 1 : c->type->shape[d]))
+            return NULL;
+    return build_reshape(b, x, t->rank, t->shape);
+}
+
+/* Rewrites sum(select c, x, 0) as select c, sum(x), 0, if c is equal along the axis: one select instead of one for each
+ * element, and products in x can be summed by fma. */
+static bool take_choice_out(struct op *o)
+{
+    const struct op *choice = is_sum(o) ? op_opnd(o, 0)->def : NULL;
+    if (!choice || choice->code != OP_select || !is_constant(op_opnd(choice, 2), PLUS_ZERO))
+        return false;
+    struct value *r = op_result(o);
+    struct builder b = build_after(o);
+    struct value *c = without_axis(&b, op_opnd(choice, 0), (int)op_int(o, ATTR_axis), r->type);
+    if (!c)
+        return false;
+    struct value *out = build_select(&b, c, r, build_const_bits(&b, r->type, 0));
+    value_replace(r, out);
+    op_set_opnd(out->def, 1, r);
+    op_set_opnd(o, 0, op_opnd(choice, 1));
+    return true;
+}
+
 /* -- the walk over the ops -- */
 
 static struct value *simpler(struct op *o)
@@ -727,7 +761,7 @@ static bool settle_mask(struct op *o)
  * takes over the result's name. */
 static bool rewrite(struct op *o)
 {
-    if (inline_if(o) || drop_empty_loop(o) || take_zero_out(o) || settle_mask(o))
+    if (inline_if(o) || drop_empty_loop(o) || take_zero_out(o) || take_choice_out(o) || settle_mask(o))
         return true;
     put_constant_right(o);
     if (o->nresults != 1 || o->nregions || !op_has(o, PURE) || !has_uses(op_result(o)))
