@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* reduce.c: selects reductions along an axis within registers and lanes, and maps over single elements.
  *
- *     registers    a tree over neighbours, until each thread has one value for each result; sums of products first
- *                  reduce runs of neighbours by a chain of fma
+ *     registers    a tree over neighbours, until each thread has one value for each result: elements in front are the
+ *                  first operands (opt/layout/lower_reduce.c relies on this); sums of products first reduce runs of
+ *                  neighbours by a chain of fma
  *     lanes        a butterfly: for each lane bit of the axis, combine with the value of the lane whose bit differs
  *
  * Afterwards all lanes along the axis hold the result. Registers and lanes that only hold replicas are skipped.

@@ -13,8 +13,18 @@
  * The shape ops move no data: they turn the axis bits that warps hold into a separate dimension. A thread holds up
  * to four partial results in registers (lower_reduce_parts_log2); if there are more, they are distributed over lanes
  * that otherwise would hold replicas. The layout of the other dimensions does not change. If the layout does not allow
- * this split (can_split), the pass first converts the operands to a plain blocked layout. Needs: layouts. Leaves:
- * reductions inside warps only. */
+ * this split (can_split), the pass first converts the operands to a plain blocked layout.
+ *
+ *     %v, %k = reduce %x, %i axis=0 {                   %v1, %k1 = reduce .. axis=1 {      elements of one thread, in order
+ *       %first = (%a > %b) | (%a == %b) & (%i < %j)       %first = %a >= %b
+ *       yield %first ? %a : %b, %first ? %i : %j   =>     yield %first ? %a : %b, %first ? %i : %j
+ *     }                                                 }
+ *                                                       %v, %k = reduce %v1, %k1 axis=0 { as before }
+ *
+ * If the pairs that an argmax combines have indices along the axis, the pass first splits it in the same way into a
+ * reduction of each thread's elements and one over threads. A thread's elements are combined in the order of their
+ * indices (codegen/select/reduce.c), so of two pairs the first has the smaller index, and no comparison is needed.
+ * Needs: layouts. Leaves: reductions inside warps only. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
@@ -221,11 +231,121 @@ static void split_reduce(struct op *o, const struct axis_bits *a)
     op_erase(o);
 }
 
+/* -- pairs of values and indices -- */
+
+/* Are the tile's elements their own indices along the axis? */
+static bool counts_along(const struct value *v, int64_t axis)
+{
+    const struct op *o = v->def;
+    for (; o && o->code != OP_range; o = op_opnd(o, 0)->def) {
+        if (o->code == OP_expand_dims && op_int(o, ATTR_axis) != axis)
+            axis -= op_int(o, ATTR_axis) < axis;
+        else if (o->code != OP_broadcast && o->code != OP_convert)
+            return false;
+    }
+    return o != NULL;
+}
+
+/* Returns the comparison a < b of the indices that the reduction combines, or NULL. Its result is known if a comes from
+ * elements in front of those of b: each combination yields one of two indices. */
+static const struct op *index_comparison(const struct op *o)
+{
+    const struct block *region = o->regions[0];
+    const struct op *yield = block_terminator((struct block *)region);
+    for (const struct op *c = region->first; c; c = c->next)
+        for (int i = 0; c->code == OP_cmp && op_int(c, ATTR_pred) == PRED_slt && i < o->nopnds; i++) {
+            const struct value *a = region->args.at[i], *b = region->args.at[o->nopnds + i];
+            const struct op *chosen = op_opnd(yield, i)->def;
+            if (op_opnd(c, 0) == a && op_opnd(c, 1) == b && chosen && chosen->code == OP_select &&
+                op_opnd(chosen, 1) == a && op_opnd(chosen, 2) == b &&
+                counts_along(op_opnd(o, i), op_int(o, ATTR_axis)))
+                return c;
+        }
+    return NULL;
+}
+
+/* The bits of the axis that registers hold, if elements of one thread are in the order of their indices; else none. */
+static struct axis_bits bits_of_registers(const struct layout *l, int axis)
+{
+    struct axis_bits a = bits_of_axis(l, axis);
+    uint32_t mask = (1u << a.n) - 1;
+    a.warps = 0;
+    for (int i = 0; i < l->nbits[IN_reg]; i++) {
+        uint32_t v = layout_basis(l, IN_reg, i), own = v >> a.low & mask;
+        if (own && ((own & (own - 1)) || v != own << a.low || own <= a.warps))
+            return (struct axis_bits){0};
+        a.warps |= own;
+    }
+    for (int kind = IN_lane; kind < IN_offset; kind++)
+        for (int i = 0; i < l->nbits[kind]; i++)
+            if (layout_basis(l, (enum in)kind, i) >> a.low & a.warps)
+                return (struct axis_bits){0};
+    return l->flip ? (struct axis_bits){0} : a;
+}
+
+/* If x is a strict comparison, and y the comparison for equality of the same values, returns the comparison that is
+ * true where either is; else NULL. */
+static struct value *joined(struct builder *b, const struct value *x, const struct value *y)
+{
+    static const enum pred weak[PRED_count] = {
+        [PRED_lt] = PRED_le,   [PRED_gt] = PRED_ge,   [PRED_slt] = PRED_sle,
+        [PRED_sgt] = PRED_sge, [PRED_ult] = PRED_ule, [PRED_ugt] = PRED_uge};
+    const struct op *strict = x->def, *equal = y->def;
+    if (!strict || !equal || strict->code != OP_cmp || equal->code != OP_cmp)
+        return NULL;
+    enum pred p = weak[op_int(strict, ATTR_pred)];
+    struct value *u = op_opnd(strict, 0), *v = op_opnd(strict, 1);
+    bool fits = p != PRED_eq && op_int(equal, ATTR_pred) == PRED_eq && op_opnd(equal, 0) == u &&
+                op_opnd(equal, 1) == v;
+    return fits ? build_cmp(b, p, u, v) : NULL;
+}
+
+/* Copies the region of o, in which the comparison `known` is true, into r. */
+static void region_copy_knowing(struct op *r, const struct op *o, const struct op *known)
+{
+    struct block *source = o->regions[0], *copy = r->regions[0];
+    struct map map;
+    map_init(&map, copy->func->module->scratch);
+    for (int i = 0; i < source->args.n; i++)
+        *map_at_ptr(&map, source->args.at[i]) = copy->args.at[i];
+    struct builder b = build_at_end(copy, o->loc);
+    for (const struct op *x = source->first; x; x = x->next) {
+        struct value *either = NULL;
+        if (x->code == OP_and && op_opnd(x, 1)->def == known)
+            either = *map_at_ptr(&map, op_opnd(x, 0));
+        else if (x->code == OP_or)
+            either = joined(&b, *map_at_ptr(&map, op_opnd(x, 0)), *map_at_ptr(&map, op_opnd(x, 1)));
+        if (either)
+            *map_at_ptr(&map, x->results) = either;
+        else
+            op_clone(&b, x, &map);
+    }
+}
+
+/* Splits a reduction of pairs into one of each thread's elements, in order, and one over threads. */
+static void split_registers(struct op *o)
+{
+    int axis = (int)op_int(o, ATTR_axis), n = o->nopnds;
+    const struct op *known = index_comparison(o);
+    struct axis_bits a = bits_of_registers(op_opnd(o, 0)->type->layout, axis);
+    if (!known || !a.warps || count_bits(a.warps) == a.n)
+        return;
+    struct builder b = build_before(o);
+    struct value **x = NEW_ARRAY(o->block->func->module->scratch, n, struct value *);
+    for (int i = 0; i < n; i++)
+        x[i] = split_axis(&b, op_opnd(o, i), axis, &a);
+    struct op *own = build_reduce(&b, n, x, axis + 1);
+    region_copy_knowing(own, o, known);
+    for (int i = 0; i < n; i++)
+        op_set_opnd(o, i, &own->results[i]);
+}
+
 static void visit(struct op *o, void *ctx)
 {
     (void)ctx;
     if (o->code != OP_reduce)
         return;
+    split_registers(o);
     int axis = (int)op_int(o, ATTR_axis);
     const struct layout *l = op_opnd(o, 0)->type->layout;
     struct axis_bits a = bits_of_axis(l, axis);
