@@ -153,6 +153,9 @@ PARAM(rotate_loads_regs_most, 4, 1, 255, "registers",
       "an index tile, or a vector in a loop whose dots read only what a producer copies, that takes at most so many "
       "registers of a thread is loaded an iteration ahead",
       "456 kernels have the same PTX at 2 and 8")
+PARAM(hoist_loads_depth, 8, 1, 100, "ops",
+      "two addresses, or masks, are compared to this depth of their computations",
+      "an estimate: pointer, row and column are three ops deep")
 PARAM(load_ahead_percent, 13, 0, 100, "percent of a thread's registers",
       "the tiles that a loop without dots loads an iteration ahead take at most this part",
       "with the pass: recurrence of columns 836 GB/s became 2973, layer norm backward of 8192 columns 1856 became 2413")

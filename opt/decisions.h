@@ -11,6 +11,7 @@
 #ifdef DECISION
 DECISION(cse, replaced, TIDIES, "%v is %v")
 DECISION(licm, hoisted, TIDIES, "%v is hoisted out of the loop")
+DECISION(hoist_loads, loaded_before_branch, 0, "%v is loaded in front of the branch: the code behind it writes there anyway")
 DECISION(sink, sunk, TIDIES, "%v is sunk behind the loop")
 DECISION(unroll, unrolled_whole, 0, "unrolled completely: %d iterations")
 DECISION(unroll, unrolled_with_rest, 0, "unrolled by %d; a loop of its own runs the remaining iterations")

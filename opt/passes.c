@@ -30,6 +30,7 @@ static const char *const order[] = {
     "raise_tma_load",
     "raise_tma_store",
     "invariant_loads",
+    "hoist_loads",
     "load_ahead",
     "persistent_grid",
     "modulo_contiguity",

@@ -45,6 +45,8 @@ PASS(dedup_loads, P(traced), 0, P(canonical) | P(tidy), "load each address once 
 PASS(modulo_contiguity, P(traced), 0, 0, "mark quotients as equal and remainders as contiguous within aligned groups of indices")
 PASS(invariant_loads, P(traced) | P(one_program) | P(loads_raised), 0, 0,
      "mark loads of loops with dots that no store of the loop overwrites")
+PASS(hoist_loads, P(traced), 0, P(canonical) | P(tidy) | P(unique),
+     "load in front of a branch what the code behind it overwrites")
 PASS(load_ahead, P(traced) | P(one_program), 0, P(canonical) | P(tidy) | P(unique),
      "load the tiles of a loop without dots an iteration ahead, into registers")
 PASS(persistent_grid, P(traced) | P(loads_raised), 0, P(one_program) | P(canonical) | P(tidy),

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* hoist_loads.c: loads in front of a branch what the branch's regions load, if the code behind it writes there anyway.
+ *
+ *     %n = load %COUNT                          %n = load %COUNT
+ *     %y = if %n == 0 {                         %old = load %P, %mask
+ *       yield %x                                %y = if %n == 0 {
+ *     } else {                           =>       yield %x
+ *       %old = load %P, %mask                   } else {
+ *       %sum = add %x, %old                       %sum = add %x, %old
+ *       yield %sum                                yield %sum
+ *     }                                         }
+ *     store %P, %y, %mask                       store %P, %y, %mask
+ *
+ * A condition from memory takes as long to arrive as the tile does: both loads now wait together. Programs that add to
+ * one array under a lock spend most of their time on such loads. A load may only run on a path on which the program does
+ * not load if its address is valid there. The store behind the branch proves that: it has the same address and mask, and
+ * no op between them, or in the regions, can end the program or wait. The load stays behind all ops in front of the
+ * branch, so it sees what they order before it. Needs: traced ops. */
+#include "opt/analysis/analysis.h"
+#include "opt/passes.h"
+#include "opt/simplify/simplify.h"
+
+/* Do a and b have the same value? Looks at their definitions, `depth` ops deep. */
+static bool is_same(const struct value *a, const struct value *b, int depth)
+{
+    if (a == b)
+        return true;
+    const struct op *x = a ? a->def : NULL, *y = b ? b->def : NULL;
+    if (!x || !y || !depth || x->code != y->code || x->nopnds != y->nopnds || x->nregions || !is_pure(x) ||
+        a->type != b->type || !attrs_equal(x, y))
+        return false;
+    for (int i = 0; i < x->nopnds; i++)
+        if (!is_same(op_opnd(x, i), op_opnd(y, i), depth - 1))
+            return false;
+    return true;
+}
+
+/* Does the program certainly go on with the next op? */
+static bool goes_on(const struct op *o)
+{
+    return !o->nregions && (o->code == OP_barrier || !(op_has(o, EFFECT) || op_has(o, TERMINATOR)));
+}
+
+/* Does a store behind the branch certainly access what the load accesses? */
+static bool is_stored_behind(const struct op *branch, const struct op *load)
+{
+    const int depth = branch->block->func->module->params->hoist_loads_depth;
+    for (const struct op *o = branch->next; o && goes_on(o); o = o->next)
+        if (o->code == OP_store && is_same(op_opnd(o, 0), op_opnd(load, 0), depth) &&
+            is_same(op_opnd(o, 2), op_opnd(load, 1), depth))
+            return true;
+    return false;
+}
+
+/* Can the values that o uses be computed in front of the branch? */
+static bool can_move(const struct op *o, const struct op *branch)
+{
+    for (int i = 0; i < o->nopnds; i++) {
+        const struct value *v = op_opnd(o, i);
+        if (v && !value_is_outside(v, branch) && !(v->def && is_pure(v->def) && can_move(v->def, branch)))
+            return false;
+    }
+    return o->nregions == 0;
+}
+
+static void move(struct op *o, struct op *branch)
+{
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i) && !value_is_outside(op_opnd(o, i), branch))
+            move(op_opnd(o, i)->def, branch);
+    op_move_before(o, branch);
+}
+
+static bool ends_well(const struct block *b)
+{
+    const struct op *o = b->first;
+    while (o && goes_on(o))
+        o = o->next;
+    return o && o->code == OP_yield;
+}
+
+static void hoist(struct op *branch)
+{
+    if (!ends_well(branch->regions[0]) || !ends_well(branch->regions[1]) ||
+        !(value_depends_on(op_opnd(branch, 0), false) & DEPENDS_ON_more))
+        return;
+    for (int i = 0; i < branch->nregions; i++)
+        for (struct op *o = branch->regions[i]->first, *next; o && !op_may_write(o); o = next) {
+            next = o->next;
+            if (o->code != OP_load || op_int(o, ATTR_volatile) || !can_move(o, branch) ||
+                !is_stored_behind(branch, o))
+                continue;
+            opt_explain(branch->block->func, (struct explanation){DECISION_loaded_before_branch, .at = o,
+                                                                  .values = {op_result(o)}});
+            move(o, branch);
+        }
+}
+
+static void visit(struct op *o, void *ctx)
+{
+    (void)ctx;
+    if (o->code == OP_if)
+        hoist(o);
+}
+
+void opt_hoist_loads(struct func *f)
+{
+    func_walk(f, visit, NULL);
+}
