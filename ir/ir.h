@@ -234,6 +234,7 @@ struct func {
     int num_warps, num_stages, num_ctas;
     int extra_warps;  /* warps of the producer role, in addition to num_warps; 0: no roles; set by opt */
     bool persistent;  /* each CTA loops over several programs; set by opt */
+    int turned; /* 1: CTAs next to each other run programs next to each other along axis 1; set by opt */
     int packs; /* the most programs, of one warp each, that share a CTA; 0: one program per CTA; set by opt */
     /* CTAs may be launched in pairs (clusters of two) if num_programs(0), or in a persistent kernel the number
      * of all programs, is a multiple of this; 0: never in pairs. Set by opt. */

@@ -153,6 +153,8 @@ PARAM(rotate_loads_regs_most, 4, 1, 255, "registers",
       "an index tile, or a vector in a loop whose dots read only what a producer copies, that takes at most so many "
       "registers of a thread is loaded an iteration ahead",
       "456 kernels have the same PTX at 2 and 8")
+PARAM(turn_grid_ops, 200, 1, 1000, "ops", "definitions that the search for one access's step from program to program visits",
+      "an estimate")
 PARAM(hoist_loads_depth, 8, 1, 100, "ops",
       "two addresses, or masks, are compared to this depth of their computations",
       "an estimate: pointer, row and column are three ops deep")

@@ -808,7 +808,7 @@ static int *setting(struct func *f, const char *word, size_t n)
     } rows[] = {
         {"warps", &f->num_warps},     {"stages", &f->num_stages},   {"ctas", &f->num_ctas},
         {"maxnreg", &f->maxnreg},     {"shared", &f->shared_bytes}, {"extra", &f->extra_warps},
-        {"pairs", &f->pair_multiple}, {"packs", &f->packs},
+        {"pairs", &f->pair_multiple}, {"packs", &f->packs},         {"turned", &f->turned},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strlen(rows[i].word) == n && memcmp(rows[i].word, word, n) == 0)

@@ -319,6 +319,8 @@ static void print_header(struct printer *p, const struct func *f)
         text_printf(p->out, " extra=%d", f->extra_warps);
     if (f->persistent)
         text_str(p->out, " persistent=1");
+    if (f->turned)
+        text_str(p->out, " turned=1");
     if (f->packs)
         text_printf(p->out, " packs=%d", f->packs);
     if (f->pair_multiple)

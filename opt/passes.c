@@ -62,6 +62,7 @@ static const char *const order[] = {
     "l2_prefetch",
     "allocate_shared",
     "insert_barriers",
+    "turn_grid",
     "pack_programs",
 };
 enum { NORDER = sizeof order / sizeof order[0] };

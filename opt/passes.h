@@ -86,6 +86,8 @@ PASS(l2_prefetch, P(scheduled), 0, P(tidy), "prefetch rows of later programs to 
 PASS(allocate_shared, P(scheduled), P(offsets), P(barriers), "give shared memory buffers offsets by liveness")
 PASS(insert_barriers, P(scheduled) | P(offsets), P(barriers), 0,
      "insert barriers between shared memory accesses of different threads")
+PASS(turn_grid, P(scheduled) | P(offsets) | P(barriers), 0, 0,
+     "exchange the axes of a grid whose neighbours along axis 1 access neighbouring memory")
 PASS(pack_programs, P(scheduled) | P(offsets) | P(barriers), 0, 0, "run several programs of one warp each in one CTA")
 #else
 #ifndef NESO_OPT_PASSES_H

@@ -112,9 +112,10 @@ bool kernel_load(struct neso_kernel *k, struct fault *f)
 bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loaded,
                    const struct launch *whole, struct fault *f)
 {
-    if (!info->packs || k->traced)
-        return k->device->class->launch(k->device, loaded, whole, f);
     struct launch packed = *whole, *l = &packed;
+    l->turned = info->turned;
+    if (!info->packs || k->traced)
+        return k->device->class->launch(k->device, loaded, l, f);
     uint64_t programs = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     uint64_t least = (uint64_t)k->thresholds.launch_pack_ctas * (uint64_t)k->device->multiprocessors;
     int n = 1;

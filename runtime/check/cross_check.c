@@ -290,7 +290,7 @@ struct finding {
 static int compare_all(struct checking *c, struct neso_kernel *k, struct finding *x)
 {
     double start = milliseconds();
-    bool cuts = has_plan(k) || k->info.packs;
+    bool cuts = has_plan(k) || k->info.packs || k->info.turned;
     int draws_most = c->is_exact ? 1 : DRAWS;
     for (int i = 0; i < draws_most && (c->is_exact || milliseconds() - start < TOTAL_MS); i++) {
         struct check_draw d = draws[i];

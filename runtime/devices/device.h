@@ -96,6 +96,7 @@ struct launch {
     int nargs;
     int nmaps; /* the number of tensor maps, whose addresses are the last args */
     bool pairs; /* launch CTAs in clusters of two along axis 0 */
+    bool turned; /* CTAs run the programs in the order of axis 1 */
     int packs;  /* the number of programs that each CTA runs, one warp each; 0: one program */
     const struct launch_tensor *tensors; /* the tensor of each argument; NULL: unknown */
     enum races races;

@@ -108,6 +108,7 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                              .nbuffers = n,
                              .shared_bytes = k->shared_bytes,
                              .packs = l->packs,
+                             .turned = l->turned,
                              .pairs = l->pairs,
                              /* a kernel that prints runs on one worker, so that the output is in order */
                              .num_workers = k->code->texts.n || l->one_thread ? 1 : 0,

@@ -51,13 +51,17 @@ void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane, enum erro
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    int packs = c->launch->packs, first = packs ? 0 : w->index * LANES;
+    int packs = c->launch->packs, first = packs ? 0 : w->index * LANES,
+        x = packs ? c->pid[0] * packs + w->index : c->pid[0], y = c->pid[1];
+    if (c->launch->turned) { /* as opt/grid/turn_grid.c numbers programs */
+        long long width = (long long)c->launch->grid[0] * (packs ? packs : 1), height = c->launch->grid[1],
+                  k = y * width + x;
+        x = (int)(k / height);
+        y = (int)(k % height);
+    }
     struct emu_report *r = &c->cluster->report;
-    *r = (struct emu_report){.error = e,
-                             .loc = in->loc,
-                             .ptx_line = in->line,
-                             .pid = {packs ? c->pid[0] * packs + w->index : c->pid[0], c->pid[1], c->pid[2]},
-                             .thread = first + lane};
+    *r = (struct emu_report){
+        .error = e, .loc = in->loc, .ptx_line = in->line, .pid = {x, y, c->pid[2]}, .thread = first + lane};
     snprintf(r->what, sizeof r->what, "program (%d, %d, %d), thread %d: %s, at line %d of the PTX: `%s`",
              r->pid[0], r->pid[1], r->pid[2], r->thread, what, in->line, trimmed(in->text));
     longjmp(c->cluster->fail, 1);

@@ -218,6 +218,7 @@ struct emu_launch {
     int shared_bytes; /* the size of dynamic shared memory */
     /* the number of programs that each CTA runs, one warp each; 0: one program, with the code's number of warps */
     int packs;
+    bool turned;      /* the CTAs run the programs in the order of axis 1 */
     bool pairs;       /* clusters have two CTAs along x, unless the code declares more along x */
     int cluster[3];   /* the sizes of a cluster; emulator_run sets them */
     int num_workers;  /* the largest number of threads; 0: one for each core */

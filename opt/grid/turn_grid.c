@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* turn_grid.c: lets programs that are neighbours along axis 1 run at the same time, if they access neighbouring memory.
+ *
+ *     kernel @scale {                             kernel @scale turned=1 {
+ *       %m = program_id axis=0                      %k = program_id axis=1 * num_programs axis=0 + program_id axis=0
+ *       %n = program_id axis=1            =>        %m = %k divu num_programs axis=1
+ *       %p = %X + %m * %stride + %n * 512           %n = %k - %m * num_programs axis=1
+ *
+ * The GPU starts CTAs in the order of axis 0. If axis 0 numbers rows, and axis 1 the parts of a row, then CTAs that run
+ * together access as many rows, a short part of each: DRAM opens as many pages, and a row that several programs read in
+ * no order has left the caches before the next of them starts. So the pass exchanges the axes.
+ *
+ * It counts the bytes of each access whose address changes along one axis by at most the size of the accessed tile, and
+ * along the other axis by more, or by an amount that is not known. It turns the grid if there are such accesses for axis
+ * 1 and none for axis 0. Programs may run in any order, unless one waits for another; so the pass excludes kernels with
+ * `while` loops. It also excludes kernels with dots, which choose their own order of programs, with prefetches for later
+ * programs, and with ops that report the CTA's number as the program's. In a grid of 2^32 programs and more, programs
+ * keep their numbers. Needs: scheduled ops. */
+#include "opt/passes.h"
+
+/* The largest step that is followed; a longer or an unknown one is FAR. */
+enum { FAR = INT32_MAX };
+
+struct look {
+    bool forbidden, near[2]; /* near[a]: an access has a short step along axis a, but not along the other */
+};
+
+static bool moves_only(enum opcode code)
+{
+    return code == OP_splat || code == OP_broadcast || code == OP_expand_dims || code == OP_reshape ||
+           code == OP_trans || code == OP_convert || code == OP_sext || code == OP_zext;
+}
+
+static int64_t step_of(const struct value *v, int64_t axis, int *budget);
+
+/* The step of a result, from the steps of the operands, of which at least one is not 0. */
+static int64_t step_of_result(const struct op *o, int64_t x, int64_t y)
+{
+    int64_t c = FAR;
+    if (moves_only(o->code))
+        return x;
+    if (o->nopnds == 2)
+        value_const_int(op_opnd(o, 1), &c);
+    switch (o->code) {
+    case OP_add: return x + y;
+    case OP_sub: return x - y;
+    case OP_addptr: return x + y * type_elem_bytes(type_elem(op_result(o)->type)->elem);
+    case OP_mul: return x * c;
+    case OP_shl: return x << (c & 63);
+    default: return FAR;
+    }
+}
+
+/* By how much does v change from a program to the next one along the axis? Pointers change by bytes. */
+static int64_t step_of(const struct value *v, int64_t axis, int *budget)
+{
+    const struct op *o = v->def, *loop = v->block->parent;
+    if (!o && !loop)
+        return 0;
+    if (--*budget < 0 || (!o && loop->code != OP_for))
+        return FAR;
+    if (!o) /* a loop's counter, or a carried value, changes as its first value does */
+        return step_of(op_opnd(loop, v->index ? 2 + v->index : 0), axis, budget);
+    if (o->code == OP_program_id)
+        return op_int(o, ATTR_axis) == axis;
+    int64_t steps[2] = {0};
+    bool changes = false;
+    for (int i = 0; i < o->nopnds; i++) {
+        int64_t by = op_opnd(o, i) ? step_of(op_opnd(o, i), axis, budget) : 0;
+        if (by == FAR || (by && i > 1))
+            return FAR;
+        steps[i & 1] = i > 1 ? steps[i & 1] : by;
+        changes |= by != 0;
+    }
+    int64_t by = changes ? step_of_result(o, steps[0], steps[1]) : 0;
+    return by < -FAR || by > FAR ? FAR : by;
+}
+
+static bool is_near(const struct op *access, int axis)
+{
+    const struct value *at = op_opnd(access, 0);
+    int budget = op_params(access)->turn_grid_ops;
+    int64_t by = step_of(at, axis, &budget),
+            bytes = type_elems(at->type) * type_elem_bytes(type_elem(at->type)->elem);
+    return by <= bytes && by >= -bytes;
+}
+
+static void look_at(struct op *o, void *ctx)
+{
+    struct look *l = ctx;
+    switch (o->code) {
+    case OP_while:
+    case OP_dot:
+    case OP_wgmma:
+    case OP_prefetch:
+    case OP_print:
+    case OP_assert:
+    case OP_asm_effect: l->forbidden = true; break;
+    case OP_load:
+    case OP_store:
+    case OP_atomic_rmw:
+        for (int axis = 0; axis < 2; axis++)
+            l->near[axis] |= is_near(o, axis) && !is_near(o, 1 - axis);
+        break;
+    default: break;
+    }
+}
+
+/* The programs' new numbers, and the ops that read the old ones. */
+struct numbers {
+    struct value *of[2], *old[2];
+};
+
+static void renumber(struct op *o, void *ctx)
+{
+    const struct numbers *n = ctx;
+    if (o->code != OP_program_id || op_int(o, ATTR_axis) > 1 || op_result(o) == n->old[0] ||
+        op_result(o) == n->old[1])
+        return;
+    value_replace(op_result(o), n->of[op_int(o, ATTR_axis)]);
+    op_erase(o);
+}
+
+void opt_turn_grid(struct func *f)
+{
+    struct look l = {.forbidden = f->persistent || f->num_ctas != 1 || f->extra_warps || f->pair_multiple};
+    func_walk(f, look_at, &l);
+    if (l.forbidden || l.near[0] || !l.near[1])
+        return;
+    struct builder b = build_before(f->body->first);
+    struct numbers n = {.old = {build_program_id(&b, 0), build_program_id(&b, 1)}};
+    struct value *width = build_num_programs(&b, 0), *height = build_num_programs(&b, 1);
+    struct value *k = build_binary(&b, OP_add, build_binary(&b, OP_mul, n.old[1], width), n.old[0]);
+    struct value *row = build_binary(&b, OP_divu, k, height);
+    struct value *column = build_binary(&b, OP_sub, k, build_binary(&b, OP_mul, row, height));
+    struct value *fits = build_cmp(&b, PRED_eq, build_binary(&b, OP_mulhu, width, height), build_const_i32(&b, 0));
+    n.of[0] = build_select(&b, fits, row, n.old[0]);
+    n.of[1] = build_select(&b, fits, column, n.old[1]);
+    func_walk(f, renumber, &n);
+    f->turned = true;
+    opt_explain(f, (struct explanation){.what = DECISION_turned});
+}
