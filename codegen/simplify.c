@@ -419,6 +419,45 @@ static void choose_by_order(struct peep *p, struct insn *in)
     in->opnds[2] = is_min ? second : first;
 }
 
+/* selp d, x, y, q ^ (x < y)    =>    selp d, y, x, q ^ (y < x)        where y has the lower number
+ * selp d, x, y, (z == 0) ^ ..  =>    selp d, y, x, (z != 0) ^ ..      where z is 0 or 1
+ *
+ * Sorts exchange two integers by their order, or, where z says so, by the opposite order. If they are equal, either may
+ * be chosen. So both selections of such a pair get one form of comparison, and CSE merges them. */
+static void choose_by_turned_order(struct peep *p, struct insn *in)
+{
+    struct opnd *x = in->opnds;
+    const struct insn * xor = peep_def(p, x[3], INSN_xor), *order = NULL, *turn = NULL;
+    for (int i = 1; xor &&i <= 2 && !order; i++) {
+        order = peep_def(p, xor->opnds[i], INSN_setp);
+        turn = peep_def(p, xor->opnds[3 - i], INSN_setp);
+        if (order && !(opnd_same(order->opnds[1], x[1]) && opnd_same(order->opnds[2], x[2])) &&
+            !(opnd_same(order->opnds[1], x[2]) && opnd_same(order->opnds[2], x[1])))
+            order = NULL;
+    }
+    if (!order || !turn || !insn_is_integer(order) || !insn_is_integer(turn) || !is_reg(x[1]) ||
+        !is_reg(x[2]) || !is_stable(p, x[1]) || !is_stable(p, x[2]) || !is_imm(turn->opnds[1]) ||
+        bits_of(p, turn->opnds[1]) > 1 || bits_of(p, turn->opnds[2]) > 1 || !is_stable(p, turn->opnds[2]))
+        return;
+    enum mod mod = order->form.mods[0], same = turn->form.mods[0];
+    bool less = mod == MOD_lt, reversed = order->opnds[1].n > order->opnds[2].n;
+    if ((!less && mod != MOD_gt) || (same != MOD_eq && same != MOD_ne))
+        return;
+    bool flips = (less == reversed) ^ (same == MOD_eq) ^ (turn->opnds[1].i != 0);
+    struct form form[] = {order->form, turn->form};
+    form[0].mods[0] = MOD_lt;
+    form[1].mods[0] = MOD_ne;
+    struct opnd low = order->opnds[reversed ? 2 : 1], high = order->opnds[reversed ? 1 : 2], y = x[1],
+                parts[] = {
+                    peep_make(p, form[1], 2, (struct opnd[]){imm_like(turn->opnds[1], 0), turn->opnds[2]}),
+                    peep_make(p, form[0], 2, (struct opnd[]){low, high})};
+    x[3] = peep_make(p, xor->form, 2, parts);
+    if (flips) {
+        x[1] = x[2];
+        x[2] = y;
+    }
+}
+
 static bool simplify_selp(struct peep *p, struct insn *in)
 {
     const struct opnd *x = in->opnds;
@@ -427,6 +466,8 @@ static bool simplify_selp(struct peep *p, struct insn *in)
     if (is_imm(x[3]))
         return becomes(p, in, x[3].i ? x[1] : x[2]);
     choose_by_order(p, in);
+    if (in->form.code == INSN_selp)
+        choose_by_turned_order(p, in);
     return false;
 }
 
