@@ -22,7 +22,8 @@
 enum { FAR = INT32_MAX };
 
 struct look {
-    bool forbidden, near[2]; /* near[a]: an access has a short step along axis a, but not along the other */
+    bool forbidden, has_axis_1;
+    bool near[2]; /* near[a]: an access has a short step along axis a, but not along the other */
 };
 
 static bool moves_only(enum opcode code)
@@ -96,6 +97,7 @@ static void look_at(struct op *o, void *ctx)
     case OP_print:
     case OP_assert:
     case OP_asm_effect: l->forbidden = true; break;
+    case OP_program_id: l->has_axis_1 |= op_int(o, ATTR_axis) == 1; break;
     case OP_load:
     case OP_store:
     case OP_atomic_rmw:
@@ -125,7 +127,7 @@ void opt_turn_grid(struct func *f)
 {
     struct look l = {.forbidden = f->persistent || f->num_ctas != 1 || f->extra_warps || f->pair_multiple};
     func_walk(f, look_at, &l);
-    if (l.forbidden || l.near[0] || !l.near[1])
+    if (l.forbidden || !l.has_axis_1 || l.near[0] || !l.near[1])
         return;
     struct builder b = build_before(f->body->first);
     struct numbers n = {.old = {build_program_id(&b, 0), build_program_id(&b, 1)}};
