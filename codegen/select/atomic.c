@@ -7,7 +7,14 @@
  * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of floats,
  * so their bits are compared as integers: for positive floats the order is the same, for negative floats it is
  * reversed. Maxima and minima of 16-bit floats, and sums of bf16 on targets that lack the instruction, use a
- * compare-and-swap loop. */
+ * compare-and-swap loop.
+ *
+ *     while {                                                  @%p0 fence.acq_rel.gpu;
+ *       %old = atomic_cas %lock, 0, 1; condition %old == 1     $L1: @%p0 atom.acquire.gpu.global.cas.b32 ...
+ *     }                                                  =>      bra $L1 if %old == 1
+ *
+ * A loop that only waits for another program writes nothing that each of its atomics would have to order: one fence in
+ * front of the loop releases the writes before it. Each atomic with a release would wait for all writes of the thread. */
 #include "codegen/select/select.h"
 
 static const struct row {
@@ -279,19 +286,49 @@ static bool is_last_access(const struct op *o)
     return true;
 }
 
+/* The atomic of a loop that accesses no other memory and has no other effect; else NULL. */
+static const struct op *polled_by(const struct op *loop)
+{
+    const struct op *found = NULL;
+    for (int i = 0; i < loop->nregions && loop->code == OP_while; i++)
+        for (const struct op *o = loop->regions[i]->first; o; o = o->next) {
+            if ((o->code == OP_atomic_cas || o->code == OP_atomic_rmw) && !found &&
+                !type_is_tile(op_result(o)->type))
+                found = o;
+            else if (!is_pure(o) && !op_has(o, TERMINATOR) && o->code != OP_barrier)
+                return NULL;
+        }
+    return found;
+}
+
+static bool releases(enum sem sem)
+{
+    return sem == SEM_acq_rel || sem == SEM_release;
+}
+
 /* The op's memory order; without acquire, if no access follows that an acquire could order and the old value has no
- * uses. */
+ * uses; without release, if a fence in front of the loop is enough. */
 static enum sem needed_order(const struct op *o)
 {
     enum sem sem = (enum sem)op_int(o, ATTR_sem);
+    if (o->block->parent && releases(sem) && polled_by(o->block->parent) == o)
+        return sem == SEM_acq_rel ? SEM_acquire : SEM_relaxed;
     if (has_uses(op_result(o)) || !is_last_access(o))
         return sem;
     return sem == SEM_acq_rel ? SEM_release : sem == SEM_acquire ? SEM_relaxed : sem;
 }
 
-static void emit_fence(struct select *s, const struct op *o)
+static struct insn *emit_fence(struct select *s, const struct op *o)
 {
-    emit_insn(s, form2(INSN_fence, PT_none, MOD_acq_rel, scope_of(o)), 0, 0, NULL);
+    return emit_insn(s, form2(INSN_fence, PT_none, MOD_acq_rel, scope_of(o)), 0, 0, NULL);
+}
+
+void select_release_before(struct select *s, const struct op *loop)
+{
+    struct layout scalar;
+    const struct op *o = polled_by(loop);
+    if (o && releases((enum sem)op_int(o, ATTR_sem)))
+        set_guard(emit_fence(s, o), emit_is_owner(s, tile_layout(s, op_result(o)->type, &scalar)));
 }
 
 void select_atomic(struct select *s, const struct op *o)
@@ -304,15 +341,14 @@ void select_atomic(struct select *s, const struct op *o)
         vec = o->code == OP_atomic_rmw ? (int)op_int(o, ATTR_vec) : 1;
     struct opnd owner = emit_is_owner(s, l), *tile = tile_new(s, r);
     struct atomic a = {.op = o, .sem = needed_order(o)};
-    bool acquires = a.sem == SEM_acq_rel || a.sem == SEM_acquire,
-         releases = a.sem == SEM_acq_rel || a.sem == SEM_release;
+    bool acquires = a.sem == SEM_acq_rel || a.sem == SEM_acquire;
     /* one fence for all instructions instead of one each; a vector needs one, because `red` cannot acquire */
     bool is_fenced =
         tile_nregs(r->type) > (vec << __builtin_popcount((unsigned)free_bits)) || (vec > 1 && acquires);
     if (is_fenced) {
-        a.sem = SEM_relaxed;
-        if (releases)
+        if (releases(a.sem))
             emit_fence(s, o);
+        a.sem = SEM_relaxed;
     }
     for (int k = 0; k < tile_nregs(r->type); k += vec) {
         struct opnd guard = pred_and(s, mask ? tile_of(s, mask)[k] : (struct opnd){.kind = OPND_none}, owner);

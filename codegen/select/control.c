@@ -142,6 +142,7 @@ static void select_while(struct select *s, const struct op *o)
     struct block *test = o->regions[0], *region = o->regions[1];
     struct opnd **carried = new_variables(s, test->args.n, test->args.at);
     pass_on(s, o, 0, test->args.n, carried);
+    select_release_before(s, o);
     struct mblock *before = s->b;
     struct mblock *head = s->b = mir_block(s->m, before->index, before->depth + 1);
     for (int k = 0; k < test->args.n; k++)

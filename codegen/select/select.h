@@ -202,6 +202,8 @@ void select_asm(struct select *s, const struct op *o);
 
 /* -- atomic.c -- */
 void select_atomic(struct select *s, const struct op *o);
+/* If the loop polls an atomic with a release: emits a fence that releases the writes before the loop. */
+void select_release_before(struct select *s, const struct op *loop);
 
 /* -- math.c, functions that other files use -- */
 struct opnd select_frem(struct select *s, enum dtype dt, const struct opnd *x);
