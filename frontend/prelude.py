@@ -192,7 +192,7 @@ def uint_to_uniform_float(x):
     else:
         x = x.to(tl.int64, bitcast=True)
         scale: tl.constexpr = 1.0842020432385337e-19
-    x = tl.where(x < 0, -x - 1, x)
+    x ^= x >> (x.dtype.primitive_bitwidth - 1)
     return x.to(tl.float32) * scale
 
 

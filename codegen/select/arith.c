@@ -352,6 +352,37 @@ enum mod flush_mod(const struct op *o)
     return round_flushes((enum rounding)op_int(o, ATTR_round)) ? MOD_ftz : MOD_none;
 }
 
+/* Does a thread divide several elements by one divisor? */
+static bool shares_divisor(const struct op *o)
+{
+    const struct op *d = op_opnd(o, 1)->def;
+    return d && (d->code == OP_splat || d->code == OP_broadcast) &&
+           tile_nregs(op_result(o)->type) > tile_nregs(op_opnd(d, 0)->type);
+}
+
+static struct opnd f32_unless(struct select *s, enum mod mod, struct opnd size, double bound, double then,
+                              struct opnd x)
+{
+    struct opnd is_so = emit2(s, form1(INSN_setp, PT_f32, mod), size,
+                              opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, bound)));
+    return emit3(s, form0(INSN_selp, PT_f32), opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, then)), x,
+                 is_so);
+}
+
+/* x / y in the instructions that ptxas makes of div.full, except that ptxas scales each x by conditional multiplications.
+ * The instructions on y alone are equal for all x, so that CSE leaves one copy. The last multiplication has no .rn, so
+ * that nothing contracts it with an addition. */
+static struct opnd divide_scaled(struct select *s, struct opnd x, struct opnd y)
+{
+    struct opnd size = emit1(s, form0(INSN_abs, PT_f32), y),
+                one = opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, 1));
+    struct opnd scale =
+        f32_unless(s, MOD_gt, size, 0x1p126, 0.25, f32_unless(s, MOD_lt, size, 0x1p-126, 0x1p24, one));
+    struct form product = form1(INSN_mul, PT_f32, MOD_rn);
+    struct opnd inverse = emit1(s, form2(INSN_rcp, PT_f32, MOD_approx, MOD_ftz), emit2(s, product, y, scale));
+    return emit2(s, form0(INSN_mul, PT_f32), emit2(s, product, x, scale), inverse);
+}
+
 static struct opnd fdiv(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
 {
     if (dt == DT_f64)
@@ -361,6 +392,8 @@ static struct opnd fdiv(struct select *s, const struct op *o, enum dtype dt, con
     bool exact = op_int(o, ATTR_round) != ROUND_none;
     if (!exact && is_inverse_of_more(o))
         return inverse(s, op_result(o), x[1]);
+    if (!exact && flush_mod(o) == MOD_none && x[1].kind == OPND_reg && shares_divisor(o))
+        return divide_scaled(s, x[0], x[1]);
     struct form form = form2(INSN_div, PT_f32, exact ? rounding_mod(o) : MOD_full, flush_mod(o));
     return emit2(s, form, x[0], x[1]);
 }
