@@ -155,6 +155,9 @@ PARAM(rotate_loads_regs_most, 4, 1, 255, "registers",
       "456 kernels have the same PTX at 2 and 8")
 PARAM(turn_grid_ops, 200, 1, 1000, "ops", "definitions that the search for one access's step from program to program visits",
       "an estimate")
+PARAM(whole_tiles_vectors, 4, 1, 1000, "vectors",
+      "a loop that loads so many vectors in a thread under one mask gets a branch without the mask",
+      "cross entropy of bf16 in 4 warps (8 vectors): 45 of 693 instructions less, 0.8 percent of the time on an H100")
 PARAM(hoist_loads_depth, 8, 1, 100, "ops",
       "two addresses, or masks, are compared to this depth of their computations",
       "an estimate: pointer, row and column are three ops deep")

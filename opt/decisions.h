@@ -12,6 +12,7 @@
 DECISION(cse, replaced, TIDIES, "%v is %v")
 DECISION(licm, hoisted, TIDIES, "%v is hoisted out of the loop")
 DECISION(turn_grid, turned, 0, "programs that are neighbours along axis 1 run at the same time: they access neighbouring memory")
+DECISION(whole_tiles, whole_tiles, 0, "%v is loaded without a mask, except at the end of the row")
 DECISION(hoist_loads, loaded_before_branch, 0, "%v is loaded in front of the branch: the code behind it writes there anyway")
 DECISION(sink, sunk, TIDIES, "%v is sunk behind the loop")
 DECISION(unroll, unrolled_whole, 0, "unrolled completely: %d iterations")

@@ -60,6 +60,7 @@ static const char *const order[] = {
     "cheap_division",
     "eviction_hints",
     "l2_prefetch",
+    "whole_tiles",
     "allocate_shared",
     "insert_barriers",
     "turn_grid",

@@ -77,12 +77,14 @@ PASS(lower_layout_conversion,
      "lower layout conversions across warps to shared memory accesses")
 PASS(remat, P(scheduled), 0, P(tidy) | P(offsets) | P(barriers),
      "rematerialize values that cost fewer registers to recompute than to keep")
-PASS(vectorize, P(scheduled), P(vectorized), 0, "choose vector widths of memory accesses")
+PASS(vectorize, P(scheduled), P(vectorized) | P(in_place), 0, "choose vector widths of memory accesses")
 PASS(cheap_division, P(scheduled) | P(vectorized), 0, P(tidy) | P(unique),
      "divide indices that are not negative by constants, by multiplications and shifts")
 PASS(eviction_hints, P(scheduled) | P(vectorized), 0, 0,
      "mark last reads, whose cache lines are evicted first")
-PASS(l2_prefetch, P(scheduled), 0, P(tidy), "prefetch rows of later programs to L2")
+PASS(l2_prefetch, P(scheduled) | P(in_place), 0, P(tidy), "prefetch rows of later programs to L2")
+PASS(whole_tiles, P(scheduled) | P(vectorized), 0, P(unique) | P(in_place),
+     "load without a mask the tiles that lie in their row as a whole")
 PASS(allocate_shared, P(scheduled), P(offsets), P(barriers), "give shared memory buffers offsets by liveness")
 PASS(insert_barriers, P(scheduled) | P(offsets), P(barriers), 0,
      "insert barriers between shared memory accesses of different threads")

@@ -31,6 +31,7 @@ PROPERTY(tensor_loads_lowered, must, tensor_load,
          "no tensor_load is left: a producer warp copies the tiles to shared memory")
 PROPERTY(unique, order, nothing, "cse has merged the copies of an op that passes made per layout or per iteration")
 PROPERTY(vectorized, order, nothing, "loads and stores have their vector widths")
+PROPERTY(in_place, order, nothing, "loads stand in the loops where the program has them, under their masks")
 PROPERTY(offsets, must, unplaced_buffer,
          "every shared_alloc has an offset")
 PROPERTY(barriers, must, unordered_access,

@@ -74,6 +74,11 @@ bool is_on_way_out(const struct op *o, const struct op *load);
  * the search does not continue beyond other dots. */
 const struct op *dot_behind(const struct value *v, bool through_loops, bool (*accepts)(const struct op *dot));
 
+/* -- memory/hoist_loads.c -- */
+/* Can o stand in front of `before`, with the pure ops behind `before` that compute its operands? */
+bool op_can_move(const struct op *o, const struct op *before);
+void op_move_with_operands(struct op *o, struct op *before);
+
 /* -- depends.c: on what a scalar depends in addition to parameters and the size of the grid -- */
 enum {
     DEPENDS_ON_axis_0 = 1, /* program_id of axis 0 */

@@ -52,23 +52,22 @@ static bool is_stored_behind(const struct op *branch, const struct op *load)
     return false;
 }
 
-/* Can the values that o uses be computed in front of the branch? */
-static bool can_move(const struct op *o, const struct op *branch)
+bool op_can_move(const struct op *o, const struct op *before)
 {
     for (int i = 0; i < o->nopnds; i++) {
         const struct value *v = op_opnd(o, i);
-        if (v && !value_is_outside(v, branch) && !(v->def && is_pure(v->def) && can_move(v->def, branch)))
+        if (v && !value_dominates(v, before) && !(v->def && is_pure(v->def) && op_can_move(v->def, before)))
             return false;
     }
     return o->nregions == 0;
 }
 
-static void move(struct op *o, struct op *branch)
+void op_move_with_operands(struct op *o, struct op *before)
 {
     for (int i = 0; i < o->nopnds; i++)
-        if (op_opnd(o, i) && !value_is_outside(op_opnd(o, i), branch))
-            move(op_opnd(o, i)->def, branch);
-    op_move_before(o, branch);
+        if (op_opnd(o, i) && !value_dominates(op_opnd(o, i), before))
+            op_move_with_operands(op_opnd(o, i)->def, before);
+    op_move_before(o, before);
 }
 
 static bool ends_well(const struct block *b)
@@ -87,12 +86,12 @@ static void hoist(struct op *branch)
     for (int i = 0; i < branch->nregions; i++)
         for (struct op *o = branch->regions[i]->first, *next; o && !op_may_write(o); o = next) {
             next = o->next;
-            if (o->code != OP_load || op_int(o, ATTR_volatile) || !can_move(o, branch) ||
+            if (o->code != OP_load || op_int(o, ATTR_volatile) || !op_can_move(o, branch) ||
                 !is_stored_behind(branch, o))
                 continue;
             opt_explain(branch->block->func, (struct explanation){DECISION_loaded_before_branch, .at = o,
                                                                   .values = {op_result(o)}});
-            move(o, branch);
+            op_move_with_operands(o, branch);
         }
 }
 
