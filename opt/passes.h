@@ -83,7 +83,7 @@ PASS(cheap_division, P(scheduled) | P(vectorized), 0, P(tidy) | P(unique),
 PASS(eviction_hints, P(scheduled) | P(vectorized), 0, 0,
      "mark last reads, whose cache lines are evicted first")
 PASS(l2_prefetch, P(scheduled) | P(in_place), 0, P(tidy), "prefetch rows of later programs to L2")
-PASS(whole_tiles, P(scheduled) | P(vectorized), 0, P(unique) | P(in_place),
+PASS(whole_tiles, P(scheduled) | P(vectorized), 0, P(unique) | P(tidy) | P(in_place),
      "load without a mask the tiles that lie in their row as a whole")
 PASS(allocate_shared, P(scheduled), P(offsets), P(barriers), "give shared memory buffers offsets by liveness")
 PASS(insert_barriers, P(scheduled) | P(offsets), P(barriers), 0,

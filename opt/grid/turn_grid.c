@@ -101,8 +101,8 @@ static void look_at(struct op *o, void *ctx)
     case OP_load:
     case OP_store:
     case OP_atomic_rmw:
-        for (int axis = 0; axis < 2; axis++)
-            l->near[axis] |= is_near(o, axis) && !is_near(o, 1 - axis);
+        if (is_near(o, 0) != is_near(o, 1))
+            l->near[is_near(o, 1)] = true;
         break;
     default: break;
     }

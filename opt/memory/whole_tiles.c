@@ -33,7 +33,8 @@ static bool counts_with(const struct value *v, const struct value *counter)
 {
     const struct op *o = def_as(v, OP_add);
     for (int i = 0; o && i < 2; i++) {
-        const struct op *splat = def_as(op_opnd(o, i), OP_splat), *range = def_as(op_opnd(o, 1 - i), OP_range);
+        const struct op *splat = def_as(op_opnd(o, i), OP_splat),
+                        *range = def_as(op_opnd(o, 1 - i), OP_range);
         if (splat && range && op_opnd(splat, 0) == counter && op_int(range, ATTR_start) == 0)
             return true;
     }
@@ -79,18 +80,6 @@ static void load_in(struct block *arm, const struct masked *m, bool whole)
     build_yield(&b, m->n, loaded);
 }
 
-static void erase_unused(struct op *o)
-{
-    if (!o || has_uses(op_result(o)))
-        return;
-    struct op *below[2] = {op_opnd(o, 0)->def, o->nopnds > 1 ? op_opnd(o, 1)->def : NULL};
-    const struct block *b = o->block;
-    op_erase(o);
-    for (int i = 0; i < 2; i++)
-        if (below[i] && below[i]->block == b && is_pure(below[i]) && below[i]->nopnds)
-            erase_unused(below[i]);
-}
-
 static void branch(struct masked *m, struct op *loop)
 {
     const struct type *types[LOADS_MOST];
@@ -100,7 +89,8 @@ static void branch(struct masked *m, struct op *loop)
             op_move_with_operands(m->loads[i], m->loads[0]);
     }
     struct builder before = build_before(loop), b = build_before(m->loads[0]);
-    struct value *limit = build_binary(&before, OP_sub, m->bound, build_const_i32(&before, type_elems(types[0])));
+    struct value *limit =
+        build_binary(&before, OP_sub, m->bound, build_const_i32(&before, type_elems(types[0])));
     struct value *whole = build_cmp(&b, PRED_sle, loop->regions[0]->args.at[0], limit);
     struct op *choice = build_if(&b, whole, m->n, types);
     load_in(choice->regions[0], m, true);
@@ -109,8 +99,8 @@ static void branch(struct masked *m, struct op *loop)
         value_replace(op_result(m->loads[i]), &choice->results[i]);
         op_erase(m->loads[i]);
     }
-    erase_unused(m->mask);
-    opt_explain(loop->block->func, (struct explanation){DECISION_whole_tiles, .at = choice, .values = {&choice->results[0]}});
+    opt_explain(loop->block->func,
+                (struct explanation){DECISION_whole_tiles, .at = choice, .values = {&choice->results[0]}});
 }
 
 static void visit(struct op *loop, void *ctx)
@@ -122,9 +112,10 @@ static void visit(struct op *loop, void *ctx)
         return;
     for (struct op *o = loop->regions[0]->first, *next; o; o = next) {
         next = o->next;
-        const struct op *bound = o->code == OP_cmp && op_int(o, ATTR_pred) == PRED_slt ? def_as(op_opnd(o, 1), OP_splat) : NULL;
+        const struct op *bound =
+            o->code == OP_cmp && op_int(o, ATTR_pred) == PRED_slt ? def_as(op_opnd(o, 1), OP_splat) : NULL;
         struct masked m = {.mask = o};
-        if (!bound || !value_is_outside(op_opnd(bound, 0), loop) || op_opnd(bound, 0) != op_opnd(loop, 1) ||
+        if (!bound || op_opnd(bound, 0) != op_opnd(loop, 1) ||
             !counts_with(op_opnd(o, 0), loop->regions[0]->args.at[0]))
             continue;
         m.add = op_opnd(o, 0)->def;
