@@ -125,6 +125,39 @@ def experts(A, B, C, OFFS, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.cons
 
 
 @triton.jit
+def paged_decode(Q, K, V, O, PAGES, LENGTHS, sm_scale, stride_page, stride_token, stride_pages, GROUP: tl.constexpr, PAGE: tl.constexpr,
+                 BLOCK: tl.constexpr, D: tl.constexpr):
+    # one new token of each sequence attends to the sequence's keys and values, which lie in pages of PAGE tokens
+    seq = tl.program_id(0)
+    head = tl.program_id(1)
+    rows = tl.arange(0, 16)
+    d = tl.arange(0, D)
+    at = (seq * tl.num_programs(1) * GROUP + head * GROUP + rows)[:, None] * D + d[None, :]
+    q = tl.load(Q + at, mask=rows[:, None] < GROUP, other=0.0)
+    length = tl.load(LENGTHS + seq)
+    scale = sm_scale * 1.44269504
+    m_i = tl.zeros([16], tl.float32) - float('inf')
+    l_i = tl.zeros([16], tl.float32)
+    acc = tl.zeros([16, D], tl.float32)
+    K += head * D
+    V += head * D
+    for start in range(0, length, BLOCK):
+        n = start + tl.arange(0, BLOCK)
+        page = tl.load(PAGES + seq * stride_pages + n // PAGE, mask=n < length, other=0).to(tl.int64)
+        token = page * stride_page + n % PAGE * stride_token
+        k = tl.load(K + token[None, :] + d[:, None], mask=n[None, :] < length, other=0.0)
+        s = tl.where(n[None, :] < length, tl.dot(q, k) * scale, float('-inf'))
+        m = tl.maximum(m_i, tl.max(s, 1))
+        p = tl.math.exp2(s - m[:, None])
+        alpha = tl.math.exp2(m_i - m)
+        v = tl.load(V + token[:, None] + d[None, :], mask=n[:, None] < length, other=0.0)
+        acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None])
+        l_i = l_i * alpha + tl.sum(p, 1)
+        m_i = m
+    tl.store(O + at, (acc / l_i[:, None]).to(O.dtype.element_ty), mask=rows[:, None] < GROUP)
+
+
+@triton.jit
 def softmax_loop(Y, X, stride_y, stride_x, rows, n, BLOCK: tl.constexpr):
     cols = tl.arange(0, BLOCK)
     for r in tl.range(tl.program_id(0), rows, tl.num_programs(0), num_stages=2):
@@ -235,6 +268,18 @@ def rows_of_experts():
         lambda: experts[(4, n // 128, 8)](a, b, c, offsets, n, k, 128, 128, 64, num_warps=8, num_stages=3))
 
 
+def rows_of_paged():
+    sequences, length, heads, group, page = 64, 4000, 8, 4, 16
+    kv = fp16(2, sequences * 256, page, heads, 128)
+    q, o = fp16(sequences, heads * group, 128), fp16(sequences, heads * group, 128)
+    pages = torch.randperm(sequences * 256, device='cuda').to(torch.int32)
+    lengths = torch.full((sequences,), length, device='cuda', dtype=torch.int32)
+    for block, warps, stages in ((64, 4, 3), (128, 4, 3), (64, 8, 4)):
+        row("paged decode, 64 x 4000, blocks of %d, %d warps" % (block, warps),
+            lambda: paged_decode[(sequences, heads)](q, kv[0], kv[1], o, pages, lengths, 0.0884, page * heads * 128, heads * 128, 256, group,
+                                                     page, block, 128, num_warps=warps, num_stages=stages))
+
+
 def rows_of_memory():
     x, y = (torch.randn((4096, 2048), device='cuda', dtype=torch.float32) for _ in range(2))
     row("softmax 4096x2048 in a loop over rows", lambda: softmax_loop[(1056,)](y, x, 2048, 2048, 4096, 2048, 2048, num_warps=8))
@@ -249,8 +294,10 @@ def rows_of_memory():
         row("cross entropy 2048x%d" % v, lambda: cross_entropy[(2048,)](x, labels, loss, v, v, 32768, num_warps=32))
 
 
-rows_of_matmul()
-rows_of_attention()
-rows_of_quantized()
-rows_of_experts()
-rows_of_memory()
+if __name__ == "__main__":
+    rows_of_matmul()
+    rows_of_attention()
+    rows_of_quantized()
+    rows_of_experts()
+    rows_of_paged()
+    rows_of_memory()
