@@ -58,27 +58,34 @@ bool expr_eval(const struct expr *e, const int64_t *args, const uint32_t grid[3]
     return n == 1;
 }
 
-bool tensor_map_eval(const struct tensor_map *m, const int64_t *args, const uint32_t grid[3],
-                     struct tensor_map_values *out)
+bool tensor_map_values(const struct tensor_map *m, const int64_t *args, const uint32_t grid[3],
+                       struct tensor_map_values *out)
 {
     const int64_t extent_most = INT64_C(1) << 32, stride_end = INT64_C(1) << 40;
     int64_t base;
     *out =
         (struct tensor_map_values){.dtype = m->dtype, .rank = m->rank, .swizzle = m->swizzle, .nan = m->nan};
-    if (!expr_eval(&m->base, args, grid, &base) || base % MAP_ALIGN != 0)
+    if (!expr_eval(&m->base, args, grid, &base))
         return false;
     out->base = (uint64_t)base;
     for (int d = 0; d < m->rank; d++) {
         int64_t extent, stride;
         if (!expr_eval(&m->extents[d], args, grid, &extent) || extent < 1 || extent > extent_most ||
-            !expr_eval(&m->strides[d], args, grid, &stride) || stride < 0 || stride >= stride_end ||
-            (d < m->rank - 1 && stride % MAP_ALIGN != 0))
+            !expr_eval(&m->strides[d], args, grid, &stride) || stride < 0 || stride >= stride_end)
             return false;
         out->extents[d] = (uint64_t)extent;
         out->strides[d] = (uint64_t)stride;
         out->box[d] = m->box[d];
     }
     return true;
+}
+
+bool tensor_map_is_aligned(const struct tensor_map_values *v)
+{
+    bool is_aligned = v->base % MAP_ALIGN == 0;
+    for (int d = 0; d < v->rank - 1; d++)
+        is_aligned = is_aligned && v->strides[d] % MAP_ALIGN == 0;
+    return is_aligned;
 }
 
 /* -- equality -- */

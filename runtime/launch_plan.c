@@ -4,8 +4,9 @@
  *
  *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► 128 bytes a map, cached for equal launches
  *                              │ an extent of 0, a stride that is not a multiple of 16 bytes, a guard below 0
- *                              └─► a fallback: the same kernel, compiled without maps for stores, or, if that does
- *                                  not suffice, without any maps; it is compiled when first needed
+ *                              └─► a fallback: the same kernel, compiled without maps for stores; if that does not
+ *                                  suffice, the same with copies of arrays (padded_maps.c); else without any maps.
+ *                                  A fallback is compiled when first needed.
  *
  * If a grid has no more programs than the GPU has SMs, the launcher uses another fallback, in which each CTA runs
  * one program.
@@ -24,8 +25,6 @@
 #include <string.h>
 
 enum { VALUES_MOST = 48, SLOTS = 64 };
-
-typedef uint64_t map_words[MAP_BYTES / 8];
 
 /* The slots of one kernel. Each of the SLOTS has the sequence count, the inputs of the maps (arguments, then
  * the grid), whether the maps could be encoded, and the maps. */
@@ -228,19 +227,27 @@ static int64_t extend(uint64_t value, int bytes)
     return (int64_t)(value << unused) >> unused;
 }
 
-/* Checks the guards and encodes the maps. Returns false if a guard fails or a map cannot be encoded. */
-static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l,
-                      map_words *maps)
+bool plan_guards(const struct ptx_info *info, const struct launch *l, int64_t *args)
 {
-    int64_t args[LAUNCH_PARAMS_MOST], value;
+    int64_t value;
     for (int i = 0; i < l->nargs; i++)
         args[i] = extend(l->args[i], info->params.at[i].bytes);
     for (int i = 0; i < info->nguards; i++)
         if (!expr_eval(&info->guards[i], args, l->grid, &value) || value < 0)
             return false;
+    return true;
+}
+
+/* Checks the guards and encodes the maps. Returns false if a guard fails or a map cannot be encoded. */
+static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l,
+                      map_words *maps)
+{
+    int64_t args[LAUNCH_PARAMS_MOST];
+    if (!plan_guards(info, l, args))
+        return false;
     for (int i = 0; i < info->nmaps; i++) {
         struct tensor_map_values v;
-        if (!tensor_map_eval(&info->maps[i], args, l->grid, &v) ||
+        if (!tensor_map_values(&info->maps[i], args, l->grid, &v) || !tensor_map_is_aligned(&v) ||
             !k->device->class->encode(k->device, &v, maps[i]))
             return false;
     }
@@ -387,28 +394,37 @@ static bool take_weaker(struct neso_kernel *k, struct candidate *v, const struct
     return g != NULL;
 }
 
-bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
+static bool launch_with_maps(struct neso_kernel *k, const struct candidate *v, const struct launch *l,
+                             map_words *maps, struct fault *f)
 {
-    _Alignas(64) map_words maps[MAPS_MOST];
     enum { AXES = 3 };
     uint64_t args[LAUNCH_ARGS_MOST];
     struct launch with_maps = *l;
+    memcpy(args, l->args, (size_t)l->nargs * sizeof *args);
+    for (int axis = 0; axis < AXES && v->info->persistent; axis++)
+        args[with_maps.nargs++] = l->grid[axis];
+    choose_grid(k, v->info, &with_maps);
+    for (int i = 0; i < v->info->nmaps; i++)
+        args[with_maps.nargs++] = (uint64_t)(uintptr_t)maps[i];
+    with_maps.args = args;
+    with_maps.nmaps = v->info->nmaps;
+    return launch_packed(k, v->info, v->loaded ? v->loaded : k->loaded, &with_maps, f);
+}
+
+bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
+{
+    _Alignas(64) map_words maps[MAPS_MOST];
+    uint64_t workspace = 0;
     if (!k->device)
         return fault_set(f, NESO_NO_DEVICE, ERR_device_none, "launch kernels on");
     struct candidate v = choose_variant(k, l);
-    if (!fulfils(k, &v, l, maps) && !(take_weaker(k, &v, l) && fulfils(k, &v, l, maps)))
+    if (!fulfils(k, &v, l, maps) && !(take_weaker(k, &v, l) && fulfils(k, &v, l, maps)) &&
+        !padded_maps(k, v.info, l, maps, &workspace))
         return launch_general(k, l, f);
-    if (!v.loaded && !kernel_load(k, f))
-        return false;
-    memcpy(args, l->args, (size_t)l->nargs * sizeof *args);
-    for (int axis = 0; axis < AXES && v.info->persistent; axis++)
-        args[with_maps.nargs++] = l->grid[axis];
-    choose_grid(k, v.info, &with_maps);
-    for (int i = 0; i < v.info->nmaps; i++)
-        args[with_maps.nargs++] = (uint64_t)(uintptr_t)maps[i];
-    with_maps.args = args;
-    with_maps.nmaps = v.info->nmaps;
-    return launch_packed(k, v.info, v.loaded ? v.loaded : k->loaded, &with_maps, f);
+    bool good = (v.loaded || kernel_load(k, f)) && launch_with_maps(k, &v, l, maps, f);
+    if (workspace)
+        k->device->class->workspace_end(k->device, workspace, l->stream);
+    return good;
 }
 
 void plan_release(struct neso_kernel *k)

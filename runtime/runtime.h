@@ -10,8 +10,8 @@
  *
  * The files of runtime/ in reading order: neso.h (the API), api.c (contexts and modules), signature.c
  * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels
- * compiled earlier), launch.c and launch_plan.c (launches), specialize.c and compiled_kernel.c (launches of host
- * programs), budget.h (limits), help.c. Folders: devices/ (cuda, interpreter, emulator), check/ (comparison of a
+ * compiled earlier), launch.c, launch_plan.c and padded_maps.c (launches), specialize.c and compiled_kernel.c
+ * (launches of host programs), budget.h (limits), help.c. Folders: devices/ (cuda, interpreter, emulator), check/ (comparison of a
  * kernel's PTX with its traced IR; what is proven of accesses), capsule/ (a launch in a file), host/ (torch, tuning and
  * testing for programs), command/ (the command `neso`), python/ (the binding). */
 #ifndef NESO_RUNTIME_RUNTIME_H
@@ -238,6 +238,8 @@ bool has_plan(const struct neso_kernel *k);
  * change f. */
 void plan_keep(struct neso_kernel *k, const struct func *f);
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
+/* Sets args to the launch's arguments, sign-extended, for expressions. Do all guards hold? */
+bool plan_guards(const struct ptx_info *info, const struct launch *l, int64_t *args);
 /* Compiles each variant of k, for which plan_keep must have been called, and passes its PTX to `each`. It leaves
  * out variants that do not compile. */
 void plan_each_variant(struct neso_kernel *k, void (*each)(void *user, enum variant which, const struct ptx_info *info,
@@ -275,6 +277,16 @@ void rebuild_free(struct rebuild *r);
 void rebuild_open(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
 /* Parses a traced IR into r; NULL after errors. */
 struct func *rebuild_parse(struct neso_kernel *k, struct rebuild *r, const struct fallback_source *from);
+
+/* -- padded_maps.c -- */
+
+typedef uint64_t map_words[MAP_BYTES / 8];
+
+/* Encodes the tensor maps of a launch, all of which only load. Where the rows of an array are no multiples of 16 bytes
+ * apart, the map describes a copy of the array in *workspace, which the caller ends behind the launch. Returns false, and
+ * leaves no workspace, if the guards fail, or if an array cannot be copied or is too large to be. */
+bool padded_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l, map_words *maps,
+                 uint64_t *workspace);
 
 /* -- proofs.c -- */
 

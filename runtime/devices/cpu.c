@@ -225,6 +225,26 @@ bool cpu_fill(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *s
     return true;
 }
 
+bool cpu_workspace(struct device *d, size_t bytes, void *stream, uint64_t *address, struct fault *f)
+{
+    (void)stream;
+    return cpu_alloc(d, bytes, address, f);
+}
+
+void cpu_workspace_end(struct device *d, uint64_t address, void *stream)
+{
+    struct fault ignored;
+    (void)stream;
+    cpu_release(d, address, &ignored);
+}
+
+bool cpu_copy_rows(struct device *d, const struct row_copy *c, void *stream, struct fault *f)
+{
+    for (uint64_t i = 0; i < c->rows; i++)
+        cpu_copy(d, c->to + i * c->to_pitch, c->from + i * c->from_pitch, (size_t)c->bytes, stream, f);
+    return true;
+}
+
 bool cpu_sync(struct device *d, void *stream, struct fault *f)
 {
     (void)d, (void)stream, (void)f;

@@ -136,6 +136,13 @@ struct product {
     const char *const *prefixes;
 };
 
+/* A copy of `rows` rows of `bytes` bytes. The rows of the copy begin at multiples of 16 bytes, and up to 15 bytes behind
+ * each are written too; those of the original begin anywhere. */
+struct row_copy {
+    uint64_t to, to_pitch, from, from_pitch; /* addresses, and distances of rows in bytes */
+    uint64_t rows, bytes;
+};
+
 enum { DEVICE_MEMORY = -1 };
 
 struct device_class {
@@ -160,6 +167,11 @@ struct device_class {
     bool (*copy)(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);
     bool (*fill)(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
     bool (*sync)(struct device *d, void *stream, struct fault *f);
+    /* Memory for one launch, which exists in stream order until workspace_end; its address is a multiple of 256. Any
+     * thread may call these functions. NULL, all three: the device has no tensor maps. */
+    bool (*workspace)(struct device *d, size_t bytes, void *stream, uint64_t *address, struct fault *f);
+    void (*workspace_end)(struct device *d, uint64_t address, void *stream);
+    bool (*copy_rows)(struct device *d, const struct row_copy *c, void *stream, struct fault *f);
 
     bool (*load)(struct device *d, const struct image *image, void **loaded, struct fault *f);
     void (*unload)(struct device *d, void *loaded);

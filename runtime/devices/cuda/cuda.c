@@ -152,6 +152,7 @@ static bool cuda_open(struct device *d, int ordinal, void *cuda_context, struct 
     if (!g)
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "for the device's state");
     *g = (struct gpu){0};
+    pthread_mutex_init(&g->lock, NULL);
     bool has_driver = driver_open(&g->driver, f);
     if (has_driver && open_gpu(d, g, ordinal, cuda_context, f)) {
         d->state = g;
@@ -159,6 +160,7 @@ static bool cuda_open(struct device *d, int ordinal, void *cuda_context, struct 
     }
     if (has_driver)
         driver_close(&g->driver);
+    pthread_mutex_destroy(&g->lock);
     d->mem->free(d->mem->ctx, g, sizeof *g);
     return false;
 }
@@ -187,13 +189,15 @@ static void cuda_close(struct device *d)
     struct gpu *g = gpu_of(d);
     struct fault ignored;
     bool pushed;
-    if (g->cublas && enter(g, &pushed, &ignored)) {
+    if ((g->cublas || g->pool) && enter(g, &pushed, &ignored)) {
         cublas_close(g, d->mem);
+        workspace_close(g);
         leave(g, pushed);
     }
     if (g->owns_context)
         g->driver.primary_release(g->device);
     driver_close(&g->driver);
+    pthread_mutex_destroy(&g->lock);
     d->mem->free(d->mem->ctx, g, sizeof *g);
 }
 
@@ -289,6 +293,39 @@ static bool cuda_sync(struct device *d, void *stream, struct fault *f)
     struct gpu *g = gpu_of(d);
     bool pushed;
     return enter(g, &pushed, f) && finish(g, pushed, g->driver.stream_sync(stream), "cuStreamSynchronize", f);
+}
+
+static bool cuda_workspace(struct device *d, size_t bytes, void *stream, uint64_t *address, struct fault *f)
+{
+    struct gpu *g = gpu_of(d);
+    bool pushed;
+    if (!enter(g, &pushed, f))
+        return false;
+    bool good = workspace_alloc(g, bytes, stream, address, f);
+    leave(g, pushed);
+    return good;
+}
+
+static void cuda_workspace_end(struct device *d, uint64_t address, void *stream)
+{
+    struct gpu *g = gpu_of(d);
+    struct fault ignored;
+    bool pushed;
+    if (!enter(g, &pushed, &ignored))
+        return;
+    workspace_free(g, address, stream);
+    leave(g, pushed);
+}
+
+static bool cuda_copy_rows(struct device *d, const struct row_copy *c, void *stream, struct fault *f)
+{
+    struct gpu *g = gpu_of(d);
+    bool pushed;
+    if (!enter(g, &pushed, f))
+        return false;
+    bool good = workspace_copy_rows(g, d->multiprocessors, c, stream, f);
+    leave(g, pushed);
+    return good;
 }
 
 /* -- kernels -- */
@@ -487,6 +524,9 @@ const struct device_class device_cuda = {
     .copy = cuda_copy,
     .fill = cuda_fill,
     .sync = cuda_sync,
+    .workspace = cuda_workspace,
+    .workspace_end = cuda_workspace_end,
+    .copy_rows = cuda_copy_rows,
     .load = cuda_load,
     .unload = cuda_unload,
     .encode = cuda_encode,

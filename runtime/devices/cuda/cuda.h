@@ -7,10 +7,13 @@
 
 #include "runtime/devices/device.h"
 
+#include <pthread.h>
+
 typedef int cu_result;
 typedef int cu_device;
 typedef unsigned long long cu_address;
-typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event;
+typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event, *cu_mem_pool;
+struct cu_pool_props;
 
 /*    function              symbol                          arguments */
 #define DRIVER_CALLS(X) \
@@ -36,6 +39,11 @@ typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event;
     X(copy_from_device,    "cuMemcpyDtoHAsync_v2",         (void *to, cu_address from, size_t n, cu_stream s)) \
     X(copy_on_device,      "cuMemcpyDtoDAsync_v2",         (cu_address to, cu_address from, size_t n, cu_stream s)) \
     X(fill,                "cuMemsetD8Async",              (cu_address to, unsigned char byte, size_t n, cu_stream s)) \
+    X(pool_create,         "cuMemPoolCreate",              (cu_mem_pool *p, const struct cu_pool_props *props)) \
+    X(pool_destroy,        "cuMemPoolDestroy",             (cu_mem_pool p)) \
+    X(pool_set,            "cuMemPoolSetAttribute",        (cu_mem_pool p, int attribute, void *value)) \
+    X(alloc_in_pool,       "cuMemAllocFromPoolAsync",      (cu_address *at, size_t n, cu_mem_pool p, cu_stream s)) \
+    X(free_in_order,       "cuMemFreeAsync",               (cu_address p, cu_stream s)) \
     X(stream_sync,         "cuStreamSynchronize",          (cu_stream s)) \
     X(event_create,        "cuEventCreate",                (cu_event *e, unsigned flags)) \
     X(event_destroy,       "cuEventDestroy_v2",            (cu_event e)) \
@@ -96,6 +104,10 @@ struct gpu {
     cu_context context;
     bool owns_context; /* the context is the primary context, which `open` has retained */
     struct cublas *cublas; /* NULL: not opened yet */
+    pthread_mutex_t lock;  /* protects the making of the pool, and of what copies into its memory */
+    cu_mem_pool pool;      /* NULL: not made yet */
+    cu_module copy_module;
+    cu_function copy_rows;
 };
 
 /* -- cuda.c -- */
@@ -110,6 +122,12 @@ bool driver_gpu(const struct driver *d, int ordinal, struct neso_gpu *out, struc
 /* -- cublas.c; the GPU's context is current -- */
 bool cublas_multiply(struct gpu *g, const struct memory *mem, const struct product *p, struct fault *f);
 void cublas_close(struct gpu *g, const struct memory *mem);
+
+/* -- workspace.c; the GPU's context is current; any thread may call these functions -- */
+bool workspace_alloc(struct gpu *g, size_t bytes, void *stream, uint64_t *address, struct fault *f);
+void workspace_free(struct gpu *g, uint64_t address, void *stream);
+void workspace_close(struct gpu *g);
+bool workspace_copy_rows(struct gpu *g, int multiprocessors, const struct row_copy *c, void *stream, struct fault *f);
 
 /* -- jit.c: PTX to loaded code; the GPU's context is current -- */
 struct cuda_code {

@@ -131,6 +131,12 @@ CALL(cuMemcpyDtoDAsync_v2, (cu_address to, cu_address from, size_t n, cu_stream 
      (void)s; memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n))
 CALL(cuMemsetD8Async, (cu_address to, unsigned char byte, size_t n, cu_stream s),
      (void)s; if (n < 1 << 28) memset((void *)(uintptr_t)to, byte, n)) /* larger memory belongs to a benchmark, and is never read */
+CALL(cuMemPoolCreate, (cu_mem_pool *p, const struct cu_pool_props *props), (void)props; *p = &something; fake.held++)
+RELEASE(cuMemPoolDestroy, (cu_mem_pool p), (void)p)
+CALL(cuMemPoolSetAttribute, (cu_mem_pool p, int attribute, void *value), (void)p; (void)attribute; (void)value)
+CALL(cuMemAllocFromPoolAsync, (cu_address *at, size_t n, cu_mem_pool p, cu_stream s),
+     (void)p; (void)s; *at = (cu_address)(uintptr_t)aligned_alloc(256, (n + 255) / 256 * 256); fake.held++)
+RELEASE(cuMemFreeAsync, (cu_address p, cu_stream s), (void)s; free((void *)(uintptr_t)p))
 CALL(cuStreamCreate, (cu_stream *s, unsigned flags), (void)flags; *s = &something)
 CALL(cuStreamSynchronize, (cu_stream s), (void)s)
 CALL(cuEventCreate, (cu_event *e, unsigned flags), (void)flags; *e = &something; fake.held++)

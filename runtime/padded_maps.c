@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* padded_maps.c: makes tensor maps of arrays whose rows are no multiples of 16 bytes apart, which no tensor map can
+ * describe: before the launch, copies such an array to a workspace in which its rows are padded.
+ *
+ *     A: 4101 x 4101 f16, rows 8202 bytes apart ──copy_rows──► workspace: rows 8320 bytes apart ◄── tensor map
+ *
+ * The kernel is the one for aligned rows, so it keeps its pipeline, its producer warp and wgmma; without the copy its
+ * loads would have 2 bytes each. The copy moves each byte once each way, and the kernel loads each byte once for each tile of
+ * the other operand. A kernel with maps for loads has no writes that its loads must see (raise_tma_load.c), so it may
+ * read the copy; a map for stores cannot have one.
+ *
+ * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
+ * allocation, because the copy also reads elements that this grid does not reach. The grid must have at least as many programs as the
+ * array has boxes along its shorter side: programs that each sweep the longer side then load each box at least once. */
+#include "runtime/runtime.h"
+
+/* Rows of copies begin at multiples of this: the size of a cache line. */
+enum { PAD = 128 };
+
+/* The copy of the array that v describes; rows are from `at` in the workspace on. */
+static struct row_copy copy_of(const struct tensor_map_values *v, uint64_t at)
+{
+    enum { ROW, COLUMN };
+    struct row_copy c = {.to = at,
+                         .from = v->base,
+                         .from_pitch = v->strides[ROW],
+                         .rows = v->extents[ROW],
+                         .bytes = v->extents[COLUMN] * v->strides[COLUMN]};
+    c.to_pitch = (c.bytes + PAD - 1) / PAD * PAD;
+    return c;
+}
+
+static bool is_in_one_allocation(struct device *d, const struct row_copy *c)
+{
+    uint64_t base, bytes;
+    return d->class->extent(d, c->from, &base, &bytes) &&
+           c->from - base + (c->rows - 1) * c->from_pitch + c->bytes <= bytes;
+}
+
+/* Is the grid so large that its programs load each box at least once? */
+static bool is_swept(const struct tensor_map_values *v, const struct launch *l)
+{
+    uint64_t programs = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], least = UINT64_MAX;
+    for (int d = 0; d < v->rank; d++) {
+        uint64_t boxes = (v->extents[d] - 1) / (uint64_t)v->box[d] + 1;
+        least = boxes < least ? boxes : least;
+    }
+    return programs >= least;
+}
+
+static bool can_copy(struct neso_kernel *k, const struct tensor_map_values *v, const struct launch *l)
+{
+    const uint64_t most = (uint64_t)k->thresholds.launch_pad_mib_most << 20;
+    if (v->rank != 2)
+        return false;
+    const struct row_copy c = copy_of(v, 0);
+    return c.bytes <= c.from_pitch && c.to_pitch <= most / c.rows && is_swept(v, l) &&
+           is_in_one_allocation(k->device, &c);
+}
+
+/* The bytes of the workspace; 0: some array cannot be copied. Sets v to the values of all maps. */
+static uint64_t plan_copies(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l,
+                            struct tensor_map_values *v)
+{
+    int64_t args[LAUNCH_PARAMS_MOST];
+    uint64_t bytes = 0;
+    if (!plan_guards(info, l, args))
+        return 0;
+    for (int i = 0; i < info->nmaps; i++) {
+        if (!tensor_map_values(&info->maps[i], args, l->grid, &v[i]))
+            return 0;
+        if (tensor_map_is_aligned(&v[i]))
+            continue;
+        if (!can_copy(k, &v[i], l))
+            return 0;
+        const struct row_copy c = copy_of(&v[i], 0);
+        bytes += c.to_pitch * c.rows;
+    }
+    return bytes;
+}
+
+bool padded_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l, map_words *maps,
+                 uint64_t *workspace)
+{
+    struct tensor_map_values v[MAPS_MOST];
+    struct device *d = k->device;
+    struct fault ignored;
+    *workspace = 0;
+    if (!d->class->workspace || info->stores_by_maps || info->nmaps > MAPS_MOST)
+        return false;
+    uint64_t bytes = plan_copies(k, info, l, v), at;
+    if (!bytes || !d->class->workspace(d, (size_t)bytes, l->stream, workspace, &ignored))
+        return false;
+    at = *workspace;
+    bool good = true;
+    for (int i = 0; i < info->nmaps && good; i++) {
+        if (!tensor_map_is_aligned(&v[i])) {
+            const struct row_copy c = copy_of(&v[i], at);
+            good = d->class->copy_rows(d, &c, l->stream, &ignored);
+            v[i].base = c.to;
+            v[i].strides[0] = c.to_pitch;
+            at += c.to_pitch * c.rows;
+        }
+        good = good && d->class->encode(d, &v[i], maps[i]);
+    }
+    if (!good) {
+        d->class->workspace_end(d, *workspace, l->stream);
+        *workspace = 0;
+    }
+    return good;
+}
