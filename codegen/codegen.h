@@ -25,7 +25,7 @@ struct ptx_info {
     /* 0: each CTA runs one program. Otherwise the kernel is persistent: this many CTAs are launched on each SM, and
      * the three sizes of the grid (u32) follow the kernel's parameters, before the tensor maps. */
     int persistent;
-    bool stores_by_maps; /* TMA stores use some of the tensor maps */
+    int stored_maps;   /* bit i: TMA stores use tensor map i */
     bool turned;       /* the kernel gives programs next to each other along axis 1 to CTAs next to each other */
     int packs;         /* if not 0: a CTA of n warps, n up to this, runs n programs along axis 0, one a warp */
     /* CTAs are launched as clusters of two if axis 0 (of a persistent kernel: the whole grid) is a multiple of this;

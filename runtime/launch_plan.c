@@ -4,9 +4,9 @@
  *
  *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► 128 bytes a map, cached for equal launches
  *                              │ an extent of 0, a stride that is not a multiple of 16 bytes, a guard below 0
- *                              └─► a fallback: the same kernel, compiled without maps for stores; if that does not
- *                                  suffice, the same with copies of arrays (padded_maps.c); else without any maps.
- *                                  A fallback is compiled when first needed.
+ *                              ├─► maps of padded copies of the arrays (padded_maps.c)
+ *                              └─► a fallback: the same kernel, compiled without maps for stores, or, if that does
+ *                                  not suffice, without any maps; it is compiled when first needed
  *
  * If a grid has no more programs than the GPU has SMs, the launcher uses another fallback, in which each CTA runs
  * one program.
@@ -63,7 +63,7 @@ struct launch_traits plan_traits(const struct ptx_info *info)
     return (struct launch_traits){.is_persistent = info->persistent != 0,
                                   .goes_in_pairs = info->pair_multiple != 0,
                                   .has_maps = info->nmaps > 0,
-                                  .stores_by_maps = info->stores_by_maps,
+                                  .stores_by_maps = info->stored_maps != 0,
                                   .has_guards = info->nguards > 0};
 }
 
@@ -374,9 +374,12 @@ static struct candidate choose_variant(struct neso_kernel *k, const struct launc
              : (struct candidate){&k->info, &k->maps, NULL};
 }
 
-static bool fulfils(struct neso_kernel *k, const struct candidate *v, const struct launch *l, map_words *maps)
+/* Makes the maps of a launch, of copies where that is necessary; false: a guard fails, or a map cannot be made. */
+static bool fulfils(struct neso_kernel *k, const struct candidate *v, const struct launch *l, map_words *maps,
+                    uint64_t *workspace)
 {
-    return v->info->nmaps <= MAPS_MOST && find_maps(k, v, l, maps);
+    return v->info->nmaps <= MAPS_MOST &&
+           (find_maps(k, v, l, maps) || padded_maps(k, v->info, l, maps, workspace));
 }
 
 /* Switches *v to a variant with weaker conditions: without maps for stores, or, if *v has no maps, with loops that may
@@ -418,8 +421,8 @@ bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
     if (!k->device)
         return fault_set(f, NESO_NO_DEVICE, ERR_device_none, "launch kernels on");
     struct candidate v = choose_variant(k, l);
-    if (!fulfils(k, &v, l, maps) && !(take_weaker(k, &v, l) && fulfils(k, &v, l, maps)) &&
-        !padded_maps(k, v.info, l, maps, &workspace))
+    if (!fulfils(k, &v, l, maps, &workspace) &&
+        !(take_weaker(k, &v, l) && fulfils(k, &v, l, maps, &workspace)))
         return launch_general(k, l, f);
     bool good = (v.loaded || kernel_load(k, f)) && launch_with_maps(k, &v, l, maps, f);
     if (workspace)

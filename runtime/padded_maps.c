@@ -71,7 +71,7 @@ static uint64_t plan_copies(struct neso_kernel *k, const struct ptx_info *info, 
             return 0;
         if (tensor_map_is_aligned(&v[i]))
             continue;
-        if (!can_copy(k, &v[i], l))
+        if (info->stored_maps >> i & 1 || !can_copy(k, &v[i], l))
             return 0;
         const struct row_copy c = copy_of(&v[i], 0);
         bytes += c.to_pitch * c.rows;
@@ -86,7 +86,7 @@ bool padded_maps(struct neso_kernel *k, const struct ptx_info *info, const struc
     struct device *d = k->device;
     struct fault ignored;
     *workspace = 0;
-    if (!d->class->workspace || info->stores_by_maps || info->nmaps > MAPS_MOST)
+    if (!d->class->workspace || info->nmaps > MAPS_MOST)
         return false;
     uint64_t bytes = plan_copies(k, info, l, v), at;
     if (!bytes || !d->class->workspace(d, (size_t)bytes, l->stream, workspace, &ignored))

@@ -154,8 +154,8 @@ static void write_plan(const struct ptx_info *info, struct text *out)
 void ptx_info_write(const struct ptx_info *i, struct text *out)
 {
     text_printf(out, "%d %d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
-                i->stores_by_maps, i->turned, i->packs, i->pair_multiple, i->ptx_version, i->live_regs,
-                i->peak.file, (int)i->peak.line, i->peak.col);
+                i->stored_maps, i->turned, i->packs, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file,
+                (int)i->peak.line, i->peak.col);
     for (int p = 0; p < i->params.n; p++)
         text_printf(out, " %d %d", i->params.at[p].offset_bytes, i->params.at[p].bytes);
     write_plan(i, out);
@@ -253,7 +253,7 @@ bool ptx_info_read(struct arena *a, struct ptx_info *i, const struct ptx_param *
     i->num_threads = next_int(&r, 1, THREADS_MOST);
     i->shared_bytes = next_int(&r, 0, INT_MAX);
     i->persistent = next_int(&r, 0, INT_MAX);
-    i->stores_by_maps = next_int(&r, 0, 1) != 0;
+    i->stored_maps = next_int(&r, 0, (1 << MAPS_MOST) - 1);
     i->turned = next_int(&r, 0, 1) != 0;
     i->packs = next_int(&r, 0, THREADS_MOST);
     i->pair_multiple = next_int(&r, 0, INT_MAX);

@@ -282,9 +282,9 @@ struct func *rebuild_parse(struct neso_kernel *k, struct rebuild *r, const struc
 
 typedef uint64_t map_words[MAP_BYTES / 8];
 
-/* Encodes the tensor maps of a launch, all of which only load. Where the rows of an array are no multiples of 16 bytes
- * apart, the map describes a copy of the array in *workspace, which the caller ends behind the launch. Returns false, and
- * leaves no workspace, if the guards fail, or if an array cannot be copied or is too large to be. */
+/* Encodes the tensor maps of a launch. Where the rows of an array that is only loaded are no multiples of 16 bytes apart,
+ * the map describes a copy of the array in *workspace, which the caller ends behind the launch. Returns false, and
+ * leaves no workspace, if the guards fail, if no array needs a copy, or if one cannot be copied or is too large to be. */
 bool padded_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l, map_words *maps,
                  uint64_t *workspace);
 

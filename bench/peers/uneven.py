@@ -85,8 +85,8 @@ def weights(results, ours, m, n, k):
     expected = a.float() @ plain.float()
     args = [a, words, scales, c, m, n, k]
     made = {"neso": {}, "triton": {}}
-    tiles = [(max(16, min(m, 64)), bn, bk, warps, stages) for bn, bk, warps, stages in ((64, 64, 4, 3), (32, 128, 4, 4), (32, 64, 4, 5), (64, 128, 4, 4))]
-    for bm, bn, bk, warps, stages in tiles:
+    bm = max(16, min(m, 64))
+    for bn, bk, warps, stages in ((64, 64, 4, 3), (32, 128, 4, 4), (64, 128, 4, 4), (32, 128, 8, 4), (32, 256, 8, 3), (64, 128, 8, 4)):
         constants, grid = [128, bm, bn, bk], (m // bm, n // bn)
         label = f"{bm}x{bn}x{bk} w{warps} s{stages}"
         made["neso"][label] = ours_of(ours, "weights_of_4_bits", args, constants, grid, warps, stages)

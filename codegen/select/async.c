@@ -258,7 +258,7 @@ static void select_boxes(struct select *s, const struct op *o, int first, bool l
     if (load)
         return;
     set_guard(emit_insn(s, form0(INSN_bulk_commit, PT_none), 0, 0, NULL), mine);
-    s->info->stores_by_maps = true;
+    s->info->stored_maps |= 1 << op_int(o, ATTR_map);
 }
 
 static void select_bulk_wait(struct select *s, const struct op *o)

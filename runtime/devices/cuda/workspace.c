@@ -16,7 +16,8 @@ enum { CHUNK = 16, THREADS = 256, CTAS_PER_SM = 8 };
 
 static const char copy_ptx[] =
     ".version 7.0\n.target sm_80\n.address_size 64\n"
-    ".visible .entry copy_rows(.param .u64 to, .param .u64 to_pitch, .param .u64 from, .param .u64 from_pitch,\n"
+    ".visible .entry copy_rows(.param .u64 to, .param .u64 to_pitch, .param .u64 from, .param .u64 "
+    "from_pitch,\n"
     "\t.param .u32 bytes, .param .u32 chunks, .param .u32 total)\n"
     "{\n"
     "\t.reg .pred %p<4>;\n\t.reg .b32 %r<16>;\n\t.reg .b32 %v<8>;\n\t.reg .b32 %z<6>;\n\t.reg .b32 %y<5>;\n"
@@ -29,12 +30,14 @@ static const char copy_ptx[] =
     "$next:\n"
     "\tsetp.ge.u32 %p0, %r3, %r2;\n\t@%p0 ret;\n"
     /* the row, and the distance in the row in bytes */
-    "\tdiv.u32 %r5, %r3, %r1;\n\tmul.lo.u32 %r6, %r5, %r1;\n\tsub.u32 %r6, %r3, %r6;\n\tshl.b32 %r6, %r6, 4;\n"
+    "\tdiv.u32 %r5, %r3, %r1;\n\tmul.lo.u32 %r6, %r5, %r1;\n\tsub.u32 %r6, %r3, %r6;\n\tshl.b32 %r6, %r6, "
+    "4;\n"
     "\tcvt.u64.u32 %d4, %r5;\n\tcvt.u64.u32 %d5, %r6;\n"
     "\tmad.lo.u64 %d6, %d4, %d3, %d2;\n\tadd.u64 %d6, %d6, %d5;\n"
     "\tmad.lo.u64 %d7, %d4, %d1, %d0;\n\tadd.u64 %d7, %d7, %d5;\n"
     "\tcvt.u32.u64 %r7, %d6;\n\tand.b32 %r7, %r7, 15;\n\tand.b64 %d6, %d6, -16;\n"
-    "\tsub.u32 %r8, %r0, %r6;\n\tmin.u32 %r8, %r8, 16;\n\tadd.u32 %r8, %r8, %r7;\n\tsetp.gt.u32 %p1, %r8, 16;\n"
+    "\tsub.u32 %r8, %r0, %r6;\n\tmin.u32 %r8, %r8, 16;\n\tadd.u32 %r8, %r8, %r7;\n\tsetp.gt.u32 %p1, %r8, "
+    "16;\n"
     "\tld.global.v4.b32 {%v0, %v1, %v2, %v3}, [%d6];\n"
     "\tmov.b32 %v4, 0;\n\tmov.b32 %v5, 0;\n\tmov.b32 %v6, 0;\n\tmov.b32 %v7, 0;\n"
     "\t@%p1 ld.global.v4.b32 {%v4, %v5, %v6, %v7}, [%d6+16];\n"
@@ -70,9 +73,10 @@ static bool make_pool(struct gpu *g, struct fault *f)
     cu_mem_pool pool = NULL;
     if (!driver_check(&g->driver, g->driver.pool_create(&pool, &props), "cuMemPoolCreate", f))
         return false;
-    if (driver_check(&g->driver, g->driver.pool_set(pool, RELEASE_THRESHOLD, &kept), "cuMemPoolSetAttribute", f) &&
-        driver_check(&g->driver, g->driver.module_load(&g->copy_module, copy_ptx, 0, NULL, NULL), "cuModuleLoadDataEx",
+    if (driver_check(&g->driver, g->driver.pool_set(pool, RELEASE_THRESHOLD, &kept), "cuMemPoolSetAttribute",
                      f) &&
+        driver_check(&g->driver, g->driver.module_load(&g->copy_module, copy_ptx, 0, NULL, NULL),
+                     "cuModuleLoadDataEx", f) &&
         driver_check(&g->driver, g->driver.module_function(&g->copy_rows, g->copy_module, "copy_rows"),
                      "cuModuleGetFunction", f)) {
         g->pool = pool;
@@ -107,7 +111,8 @@ void workspace_close(struct gpu *g)
         g->driver.pool_destroy(g->pool);
 }
 
-bool workspace_copy_rows(struct gpu *g, int multiprocessors, const struct row_copy *c, void *stream, struct fault *f)
+bool workspace_copy_rows(struct gpu *g, int multiprocessors, const struct row_copy *c, void *stream,
+                         struct fault *f)
 {
     struct row_copy at = *c;
     uint64_t chunks = (c->bytes + CHUNK - 1) / CHUNK, total = chunks * c->rows,
@@ -116,7 +121,7 @@ bool workspace_copy_rows(struct gpu *g, int multiprocessors, const struct row_co
         return fault_set(f, NESO_INVALID, ERR_device_memory, "for a copy");
     uint32_t bytes = (uint32_t)c->bytes, row = (uint32_t)chunks, all = (uint32_t)total;
     void *params[] = {&at.to, &at.to_pitch, &at.from, &at.from_pitch, &bytes, &row, &all};
-    cu_result r = g->driver.launch(g->copy_rows, (unsigned)(ctas < most ? ctas : most), 1, 1, THREADS, 1, 1, 0, stream,
-                                   params, NULL);
+    cu_result r = g->driver.launch(g->copy_rows, (unsigned)(ctas < most ? ctas : most), 1, 1, THREADS, 1, 1,
+                                   0, stream, params, NULL);
     return driver_check(&g->driver, r, "cuLaunchKernel", f);
 }
