@@ -10,8 +10,9 @@
  * read the copy; a map for stores cannot have one.
  *
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
- * allocation, because the copy also reads elements that this grid does not reach. The grid must have at least as many programs as the
- * array has boxes along its shorter side: programs that each sweep the longer side then load each box at least once. */
+ * allocation, because the copy also reads elements that this grid does not reach. The grid must have at least as many
+ * programs as the array has tiles along its shorter side: programs that each sweep the longer side then load each element
+ * at least once. */
 #include "runtime/runtime.h"
 
 /* Rows of copies begin at multiples of this: the size of a cache line. */
@@ -37,15 +38,18 @@ static bool is_in_one_allocation(struct device *d, const struct row_copy *c)
            c->from - base + (c->rows - 1) * c->from_pitch + c->bytes <= bytes;
 }
 
-/* Is the grid so large that its programs load each box at least once? */
+/* Is the grid so large that its programs load each element at least once? */
 static bool is_swept(const struct tensor_map_values *v, const struct launch *l)
 {
+    enum {
+        BOXES_OF_A_TILE = 4
+    }; /* the most along a dimension: 256 elements of 2 bytes with a swizzle of 128 bytes */
     uint64_t programs = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], least = UINT64_MAX;
     for (int d = 0; d < v->rank; d++) {
         uint64_t boxes = (v->extents[d] - 1) / (uint64_t)v->box[d] + 1;
         least = boxes < least ? boxes : least;
     }
-    return programs >= least;
+    return BOXES_OF_A_TILE * programs >= least;
 }
 
 static bool can_copy(struct neso_kernel *k, const struct tensor_map_values *v, const struct launch *l)
@@ -84,6 +88,8 @@ bool padded_maps(struct neso_kernel *k, const struct ptx_info *info, const struc
 {
     struct tensor_map_values v[MAPS_MOST];
     struct device *d = k->device;
+    struct row_copy copies[MAPS_MOST];
+    int ncopies = 0;
     struct fault ignored;
     *workspace = 0;
     if (!d->class->workspace || info->nmaps > MAPS_MOST)
@@ -92,17 +98,16 @@ bool padded_maps(struct neso_kernel *k, const struct ptx_info *info, const struc
     if (!bytes || !d->class->workspace(d, (size_t)bytes, l->stream, workspace, &ignored))
         return false;
     at = *workspace;
-    bool good = true;
-    for (int i = 0; i < info->nmaps && good; i++) {
+    for (int i = 0; i < info->nmaps; i++)
         if (!tensor_map_is_aligned(&v[i])) {
-            const struct row_copy c = copy_of(&v[i], at);
-            good = d->class->copy_rows(d, &c, l->stream, &ignored);
+            const struct row_copy c = copies[ncopies++] = copy_of(&v[i], at);
             v[i].base = c.to;
             v[i].strides[0] = c.to_pitch;
             at += c.to_pitch * c.rows;
         }
+    bool good = d->class->copy_rows(d, copies, ncopies, l->stream, &ignored);
+    for (int i = 0; i < info->nmaps; i++)
         good = good && d->class->encode(d, &v[i], maps[i]);
-    }
     if (!good) {
         d->class->workspace_end(d, *workspace, l->stream);
         *workspace = 0;

@@ -8,7 +8,7 @@
 #            types, decode, softmax, norms, add (bench/peers/bench.py); it must be the last part on the command line
 #   worth    the gain of each transformation: a matmul and a softmax without it
 #   users    kernels in the style of users (bench/programs/users.py), under neso and under Triton
-#   uneven   products of uneven rows, decoding from pages, weights of 4 bits, beside Triton and cuBLAS; what the assembler takes
+#   uneven [GROUP...]   products of uneven rows, decoding from pages, weights of 4 bits, beside Triton and cuBLAS; what the assembler takes
 #   rows     kernels of rows and lanes (bench/programs/rows.py), under neso, Triton and PyTorch, beside a device copy; VARIANTS adds others
 #   mma      a matmul with the instructions of GPUs before Hopper (mma.sync, cp.async), for neso and for Triton
 #   random   2,000 random dots against a float64 oracle; 1,000 random kernels compared with the interpreter and the emulator
@@ -186,9 +186,9 @@ LIST
 for part in "${@:-tests}"; do
     shift
     case $part in
-    bench | rows) "part_$part" "$@"; break ;;
-    tests | worth | users | uneven | mma | random | insns | bits | interpreter | counts | embed | gate | sass) "part_$part" ;;
-    *) echo "usage: tests/gpu.sh [tests|bench [GROUP...]|rows [WORD...]|worth|users|uneven|mma|random|insns|bits|interpreter|counts|embed|gate|sass]..." >&2; exit 2 ;;
+    bench | rows | uneven) "part_$part" "$@"; break ;;
+    tests | worth | users | mma | random | insns | bits | interpreter | counts | embed | gate | sass) "part_$part" ;;
+    *) echo "usage: tests/gpu.sh [tests|bench [GROUP...]|rows [WORD...]|uneven [GROUP...]|worth|users|mma|random|insns|bits|interpreter|counts|embed|gate|sass]..." >&2; exit 2 ;;
     esac
 done
 echo "$passed passed, $failed failed"

@@ -238,10 +238,11 @@ void cpu_workspace_end(struct device *d, uint64_t address, void *stream)
     cpu_release(d, address, &ignored);
 }
 
-bool cpu_copy_rows(struct device *d, const struct row_copy *c, void *stream, struct fault *f)
+bool cpu_copy_rows(struct device *d, const struct row_copy *c, int n, void *stream, struct fault *f)
 {
-    for (uint64_t i = 0; i < c->rows; i++)
-        cpu_copy(d, c->to + i * c->to_pitch, c->from + i * c->from_pitch, (size_t)c->bytes, stream, f);
+    for (const struct row_copy *end = c + n; c < end; c++)
+        for (uint64_t i = 0; i < c->rows; i++)
+            cpu_copy(d, c->to + i * c->to_pitch, c->from + i * c->from_pitch, (size_t)c->bytes, stream, f);
     return true;
 }
 

@@ -51,7 +51,7 @@ bool cpu_fill(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *s
 void cpu_define(struct device *d, uint64_t at, uint64_t bytes);
 bool cpu_workspace(struct device *d, size_t bytes, void *stream, uint64_t *address, struct fault *f);
 void cpu_workspace_end(struct device *d, uint64_t address, void *stream);
-bool cpu_copy_rows(struct device *d, const struct row_copy *c, void *stream, struct fault *f);
+bool cpu_copy_rows(struct device *d, const struct row_copy *c, int n, void *stream, struct fault *f);
 bool cpu_sync(struct device *d, void *stream, struct fault *f);
 void cpu_resources(struct device *d, void *loaded, int *registers, int *local_bytes);
 bool cpu_event_new(struct device *d, void **event, struct fault *f);

@@ -168,10 +168,11 @@ struct device_class {
     bool (*fill)(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
     bool (*sync)(struct device *d, void *stream, struct fault *f);
     /* Memory for one launch, which exists in stream order until workspace_end; its address is a multiple of 256. Any
-     * thread may call these functions. NULL, all three: the device has no tensor maps. */
+     * thread may call these functions. copy_rows makes n copies at once, up to MAPS_MOST. NULL, all three: the device has no
+     * tensor maps. */
     bool (*workspace)(struct device *d, size_t bytes, void *stream, uint64_t *address, struct fault *f);
     void (*workspace_end)(struct device *d, uint64_t address, void *stream);
-    bool (*copy_rows)(struct device *d, const struct row_copy *c, void *stream, struct fault *f);
+    bool (*copy_rows)(struct device *d, const struct row_copy *c, int n, void *stream, struct fault *f);
 
     bool (*load)(struct device *d, const struct image *image, void **loaded, struct fault *f);
     void (*unload)(struct device *d, void *loaded);

@@ -317,13 +317,13 @@ static void cuda_workspace_end(struct device *d, uint64_t address, void *stream)
     leave(g, pushed);
 }
 
-static bool cuda_copy_rows(struct device *d, const struct row_copy *c, void *stream, struct fault *f)
+static bool cuda_copy_rows(struct device *d, const struct row_copy *c, int n, void *stream, struct fault *f)
 {
     struct gpu *g = gpu_of(d);
     bool pushed;
     if (!enter(g, &pushed, f))
         return false;
-    bool good = workspace_copy_rows(g, d->multiprocessors, c, stream, f);
+    bool good = workspace_copy_rows(g, d->multiprocessors, c, n, stream, f);
     leave(g, pushed);
     return good;
 }

@@ -127,7 +127,8 @@ void cublas_close(struct gpu *g, const struct memory *mem);
 bool workspace_alloc(struct gpu *g, size_t bytes, void *stream, uint64_t *address, struct fault *f);
 void workspace_free(struct gpu *g, uint64_t address, void *stream);
 void workspace_close(struct gpu *g);
-bool workspace_copy_rows(struct gpu *g, int multiprocessors, const struct row_copy *c, void *stream, struct fault *f);
+bool workspace_copy_rows(struct gpu *g, int multiprocessors, const struct row_copy *c, int n, void *stream,
+                         struct fault *f);
 
 /* -- jit.c: PTX to loaded code; the GPU's context is current -- */
 struct cuda_code {

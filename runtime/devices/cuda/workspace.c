@@ -14,17 +14,26 @@
 
 enum { CHUNK = 16, THREADS = 256, CTAS_PER_SM = 8 };
 
+/* What the kernel gets of a copy. */
+struct copy_param {
+    uint64_t to, to_pitch, from, from_pitch;
+    uint32_t bytes, chunks, total, unused; /* of a row: bytes, chunks of 16 bytes; chunks of all rows */
+};
+_Static_assert(sizeof(struct copy_param) * MAPS_MOST == 768 && sizeof(struct copy_param) == 48,
+               "as in the PTX");
+
 static const char copy_ptx[] =
     ".version 7.0\n.target sm_80\n.address_size 64\n"
-    ".visible .entry copy_rows(.param .u64 to, .param .u64 to_pitch, .param .u64 from, .param .u64 "
-    "from_pitch,\n"
-    "\t.param .u32 bytes, .param .u32 chunks, .param .u32 total)\n"
+    ".visible .entry copy_rows(.param .align 8 .b8 copies[768])\n"
     "{\n"
     "\t.reg .pred %p<4>;\n\t.reg .b32 %r<16>;\n\t.reg .b32 %v<8>;\n\t.reg .b32 %z<6>;\n\t.reg .b32 %y<5>;\n"
     "\t.reg .b32 %o<4>;\n\t.reg .b64 %d<10>;\n"
-    "\tld.param.u64 %d0, [to];\n\tld.param.u64 %d1, [to_pitch];\n"
-    "\tld.param.u64 %d2, [from];\n\tld.param.u64 %d3, [from_pitch];\n"
-    "\tld.param.u32 %r0, [bytes];\n\tld.param.u32 %r1, [chunks];\n\tld.param.u32 %r2, [total];\n"
+    /* axis 1 of the grid counts the copies */
+    "\tmov.u32 %r3, %ctaid.y;\n\tmov.b64 %d8, copies;\n\tmul.wide.u32 %d9, %r3, 48;\n\tadd.u64 %d8, %d8, "
+    "%d9;\n"
+    "\tld.param.u64 %d0, [%d8];\n\tld.param.u64 %d1, [%d8+8];\n"
+    "\tld.param.u64 %d2, [%d8+16];\n\tld.param.u64 %d3, [%d8+24];\n"
+    "\tld.param.u32 %r0, [%d8+32];\n\tld.param.u32 %r1, [%d8+36];\n\tld.param.u32 %r2, [%d8+40];\n"
     "\tmov.u32 %r3, %ctaid.x;\n\tmov.u32 %r4, %ntid.x;\n\tmov.u32 %r5, %tid.x;\n\tmov.u32 %r6, %nctaid.x;\n"
     "\tmad.lo.u32 %r3, %r3, %r4, %r5;\n\tmul.lo.u32 %r4, %r4, %r6;\n"
     "$next:\n"
@@ -111,17 +120,25 @@ void workspace_close(struct gpu *g)
         g->driver.pool_destroy(g->pool);
 }
 
-bool workspace_copy_rows(struct gpu *g, int multiprocessors, const struct row_copy *c, void *stream,
+bool workspace_copy_rows(struct gpu *g, int multiprocessors, const struct row_copy *c, int n, void *stream,
                          struct fault *f)
 {
-    struct row_copy at = *c;
-    uint64_t chunks = (c->bytes + CHUNK - 1) / CHUNK, total = chunks * c->rows,
-             ctas = (total + THREADS - 1) / THREADS, most = (uint64_t)CTAS_PER_SM * (uint64_t)multiprocessors;
-    if (total > INT32_MAX)
-        return fault_set(f, NESO_INVALID, ERR_device_memory, "for a copy");
-    uint32_t bytes = (uint32_t)c->bytes, row = (uint32_t)chunks, all = (uint32_t)total;
-    void *params[] = {&at.to, &at.to_pitch, &at.from, &at.from_pitch, &bytes, &row, &all};
-    cu_result r = g->driver.launch(g->copy_rows, (unsigned)(ctas < most ? ctas : most), 1, 1, THREADS, 1, 1,
-                                   0, stream, params, NULL);
+    struct copy_param list[MAPS_MOST] = {0};
+    void *params[] = {list};
+    const uint64_t ctas_most = (uint64_t)CTAS_PER_SM * (uint64_t)multiprocessors;
+    uint64_t ctas = 0;
+    for (int i = 0; i < n; i++) {
+        const uint64_t chunks = (c[i].bytes + CHUNK - 1) / CHUNK, total = chunks * c[i].rows,
+                       wanted = (total + THREADS - 1) / THREADS;
+        if (total > INT32_MAX)
+            return fault_set(f, NESO_INVALID, ERR_device_memory, "for a copy");
+        list[i] = (struct copy_param){
+            c[i].to,          c[i].to_pitch,   c[i].from, c[i].from_pitch, (uint32_t)c[i].bytes,
+            (uint32_t)chunks, (uint32_t)total, 0};
+        ctas = wanted > ctas ? wanted : ctas;
+    }
+    ctas = ctas < ctas_most ? ctas : ctas_most;
+    cu_result r = g->driver.launch(g->copy_rows, (unsigned)ctas, (unsigned)n, 1, THREADS, 1, 1, 0, stream,
+                                   params, NULL);
     return driver_check(&g->driver, r, "cuLaunchKernel", f);
 }
