@@ -297,9 +297,41 @@ static bool widen_upper_half(struct peep *p, struct insn *in)
     return true;
 }
 
+/* cvt.rn.f16.s32 h, (x + c)    =>    or.b32 y, x, 0x6400; cvt.u16.u32 z, y; sub.rn.f16 h, z, 1024 - c
+ *
+ * if x has at most 10 bits, and c is 0 or a constant of -1024 to 1024: the f16 of bits 0x6400 + x is 1024 + x, and both
+ * differences are exact. Conversions of integers have a quarter of the rate, and no form for two of them. */
+static bool convert_few_bits(struct peep *p, struct insn *in)
+{
+    enum { MANTISSA = 0x3ff, F16_1024 = 0x6400, ONE = 1024 };
+    struct opnd x = in->opnds[1];
+    const struct insn *add = peep_def(p, x, INSN_add);
+    int64_t c = 0;
+    if (in->form.type != PT_f16 || in->form.from != PT_s32 || !is_reg(x))
+        return false;
+    if (bits_of(p, x) > MANTISSA && add && is_imm(add->opnds[2]) && is_stable(p, add->opnds[1])) {
+        x = add->opnds[1];
+        c = add->opnds[2].i;
+    }
+    if (bits_of(p, x) > MANTISSA || c < -ONE || c > ONE)
+        return false;
+    struct form sub = form_of(INSN_sub, PT_f16), narrow = form_of(INSN_cvt, PT_u16);
+    narrow.from = PT_u32;
+    sub.mods[0] = MOD_rn;
+    struct opnd y = peep_make(p, form_of(INSN_or, PT_b32), 2,
+                              (struct opnd[]){x, opnd_int(CLASS_b32, F16_1024)}),
+                less = opnd_int(CLASS_b32, (int64_t)double_to_bits(DT_f16, (double)(ONE - c))),
+                *opnds = NEW_ARRAY(p->m->arena, 3, struct opnd);
+    opnds[0] = in->opnds[0];
+    in->opnds = opnds;
+    in->form = sub;
+    rewrite(in, INSN_sub, 3, peep_make(p, narrow, 1, &y), peep_make(p, narrow, 1, &less));
+    return true;
+}
+
 static bool simplify_cvt(struct peep *p, struct insn *in)
 {
-    if (widen_upper_half(p, in))
+    if (widen_upper_half(p, in) || convert_few_bits(p, in))
         return false;
     round_once(p, in);
     if (in->form.type != PT_s64 || in->form.from != PT_s32)
@@ -527,20 +559,32 @@ static bool pairs_up(const struct insn *a, const struct insn *b)
     }
 }
 
-/* Are low and high the halves of one register, or computed by pairs of instructions from the halves of registers? */
-static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth)
+static bool are_used_once(const struct peep *p, struct opnd x, struct opnd y)
 {
+    return p->regs.at[x.n].nuses <= 1 && p->regs.at[y.n].nuses <= 1;
+}
+
+/* Are low and high the halves of one register, or computed by pairs of instructions from the halves of registers, or
+ * of *packs pairs of other registers? One such pair is free, since the result needs no pack, unless the separate results
+ * have other uses. */
+static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth, int *packs)
+{
+    int none = 0;
     const struct insn *a = any_def(p, low), *b = any_def(p, high);
     if (a && a == b && a->form.code == INSN_unpack && a->form.type == PT_b32)
         return opnd_same(a->opnds[0], low) && opnd_same(a->opnds[1], high);
     if (is_reg(low) && opnd_same(low, high))
         return true;
-    if (depth >= p->m->func->module->params->peephole_pair_depth || !pairs_up(a, b))
-        return false;
-    for (int i = 1; i < a->nopnds && a->form.code != INSN_cvt; i++)
-        if (!is_pair(p, a->opnds[i], b->opnds[i], depth + 1))
-            return false;
-    return true;
+    if (depth < p->m->func->module->params->peephole_pair_depth && pairs_up(a, b)) {
+        bool are_pairs = true;
+        int *left = are_used_once(p, low, high) ? packs : &none, before = *left;
+        for (int i = 1; i < a->nopnds && a->form.code != INSN_cvt && are_pairs; i++)
+            are_pairs = is_pair(p, a->opnds[i], b->opnds[i], depth + 1, left);
+        if (are_pairs)
+            return true;
+        *left = before;
+    }
+    return depth > 0 && is_reg(low) && is_reg(high) && (*packs)-- > 0;
 }
 
 /* unpack {a, b}, x; unpack {c, d}, y         (the unpacks and additions stay if they have other uses)
@@ -550,7 +594,8 @@ static bool simplify_pack(struct peep *p, struct insn *in)
 {
     enum { OPNDS_MOST = 3 };
     struct opnd low = in->opnds[1], high = in->opnds[2];
-    if (in->form.type != PT_b32 || p->regs.at[in->opnds[0].n].ndefs != 1 || !is_pair(p, low, high, 0))
+    int packs = 1;
+    if (in->form.type != PT_b32 || p->regs.at[in->opnds[0].n].ndefs != 1 || !is_pair(p, low, high, 0, &packs))
         return false;
     const struct insn *a = any_def(p, low), *b = any_def(p, high);
     if (a && a == b && a->form.code == INSN_unpack)

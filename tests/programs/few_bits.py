@@ -1,0 +1,37 @@
+# runs: interpreter emulator cuda triton
+"""Integers of few bits become halves by bits of the sum 1024 + x: exactly, also where they are negative, and where 11 bits are too many."""
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def halves(X, Y, S, MASK: tl.constexpr, ADD: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = (tl.load(X + i) & MASK) + ADD
+    tl.store(Y + i, x.to(tl.float16) * tl.load(S + i))
+
+
+@triton.jit
+def nibbles(Q, Y, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    # pairs of neighbours come from one word each, and the sums stay apart where they are read twice
+    k = tl.arange(0, ROWS)
+    n = tl.arange(0, BLOCK)
+    q = tl.load(Q + (k // 8)[:, None] * BLOCK + n[None, :])
+    w = (((q >> ((k % 8) * 4)[:, None]) & 0xF) - 8).to(tl.float16)
+    tl.store(Y + k[:, None] * BLOCK + n[None, :], w * w + w)
+
+
+x = torch.arange(0, 4096, device='cuda', dtype=torch.int32)
+s = torch.where(x % 2 == 0, 1.0, -2.0).to(torch.float16)
+y = torch.empty(4096, device='cuda', dtype=torch.float16)
+for mask, add in ((1023, 0), (1023, -1024), (1023, 1024), (1023, -1025), (2047, -1024), (15, -8), (255, -128), (4095, 0), (1023, 2000)):
+    halves[(4,)](x, y, s, mask, add, 1024)
+    assert torch.equal(y, ((x & mask) + add).to(torch.float16) * s), (mask, add)
+q = torch.arange(0, 2 * 128, device='cuda', dtype=torch.int32) * 40503177
+z = torch.empty(16, 128, device='cuda', dtype=torch.float16)
+nibbles[(1,)](q, z, 16, 128)
+k = torch.arange(0, 16, device='cuda', dtype=torch.int32)
+w = (((q.reshape(2, 128)[k // 8] >> (k % 8 * 4)[:, None]) & 15) - 8).to(torch.float16)
+assert torch.equal(z, w * w + w)
+print('right')
