@@ -300,27 +300,32 @@ static bool widen_upper_half(struct peep *p, struct insn *in)
 /* cvt.rn.f16.s32 h, (x + c)    =>    or.b32 y, x, 0x6400; cvt.u16.u32 z, y; sub.rn.f16 h, z, 1024 - c
  *
  * if x has at most 10 bits, and c is 0 or a constant of -1024 to 1024: the f16 of bits 0x6400 + x is 1024 + x, and both
- * differences are exact. Conversions of integers have a quarter of the rate, and no form for two of them. */
+ * differences are exact. A bf16, which is converted by way of an f32, takes 7 bits: 0x4300 + x is 128 + x. Conversions of
+ * integers have a quarter of the rate, and no form for two of them. */
 static bool convert_few_bits(struct peep *p, struct insn *in)
 {
-    enum { MANTISSA = 0x3ff, F16_1024 = 0x6400, ONE = 1024 };
-    struct opnd x = in->opnds[1];
-    const struct insn *add = peep_def(p, x, INSN_add);
+    const bool is_bf16 = in->form.type == PT_bf16 && target_has(p->m->func->target, HAS_bf16_arith);
+    const struct insn *first = is_bf16 ? peep_def(p, in->opnds[1], INSN_cvt) : in;
+    const int64_t one = is_bf16 ? 128 : 1024;
     int64_t c = 0;
-    if (in->form.type != PT_f16 || in->form.from != PT_s32 || !is_reg(x))
+    if (!first || (!is_bf16 && in->form.type != PT_f16) || (is_bf16 && first->form.type != PT_f32) ||
+        first->form.from != PT_s32 || !is_reg(first->opnds[1]) || !is_stable(p, first->opnds[1]))
         return false;
-    if (bits_of(p, x) > MANTISSA && add && is_imm(add->opnds[2]) && is_stable(p, add->opnds[1])) {
+    struct opnd x = first->opnds[1];
+    const struct insn *add = peep_def(p, x, INSN_add);
+    if (bits_of(p, x) >= (uint64_t)one && add && is_imm(add->opnds[2]) && is_stable(p, add->opnds[1])) {
         x = add->opnds[1];
         c = add->opnds[2].i;
     }
-    if (bits_of(p, x) > MANTISSA || c < -ONE || c > ONE)
+    if (bits_of(p, x) >= (uint64_t)one || c < -one || c > one)
         return false;
-    struct form sub = form_of(INSN_sub, PT_f16), narrow = form_of(INSN_cvt, PT_u16);
+    const enum dtype dt = is_bf16 ? DT_bf16 : DT_f16;
+    struct form sub = form_of(INSN_sub, (enum ptype)in->form.type), narrow = form_of(INSN_cvt, PT_u16);
     narrow.from = PT_u32;
     sub.mods[0] = MOD_rn;
-    struct opnd y = peep_make(p, form_of(INSN_or, PT_b32), 2,
-                              (struct opnd[]){x, opnd_int(CLASS_b32, F16_1024)}),
-                less = opnd_int(CLASS_b32, (int64_t)double_to_bits(DT_f16, (double)(ONE - c))),
+    struct opnd sum[] = {x, opnd_int(CLASS_b32, (int64_t)double_to_bits(dt, (double)one))},
+                less = opnd_int(CLASS_b32, (int64_t)double_to_bits(dt, (double)(one - c))),
+                y = peep_make(p, form_of(INSN_or, PT_b32), 2, sum),
                 *opnds = NEW_ARRAY(p->m->arena, 3, struct opnd);
     opnds[0] = in->opnds[0];
     in->opnds = opnds;

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton
-"""Integers of few bits become halves by bits of the sum 1024 + x: exactly, also where they are negative, and where 11 bits are too many."""
+"""Integers of few bits become floats of 16 bits by bits of the sum 1024 + x (bf16: 128 + x): exactly, also where they are negative, and where 11 bits are too many."""
 import torch
 import triton
 import triton.language as tl
@@ -9,7 +9,7 @@ import triton.language as tl
 def halves(X, Y, S, MASK: tl.constexpr, ADD: tl.constexpr, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = (tl.load(X + i) & MASK) + ADD
-    tl.store(Y + i, x.to(tl.float16) * tl.load(S + i))
+    tl.store(Y + i, x.to(Y.dtype.element_ty) * tl.load(S + i))
 
 
 @triton.jit
@@ -28,6 +28,10 @@ y = torch.empty(4096, device='cuda', dtype=torch.float16)
 for mask, add in ((1023, 0), (1023, -1024), (1023, 1024), (1023, -1025), (2047, -1024), (15, -8), (255, -128), (4095, 0), (1023, 2000)):
     halves[(4,)](x, y, s, mask, add, 1024)
     assert torch.equal(y, ((x & mask) + add).to(torch.float16) * s), (mask, add)
+x, s, y = x[:1024], s[:1024].to(torch.bfloat16), torch.empty(1024, device='cuda', dtype=torch.bfloat16)
+for mask, add in ((127, 0), (127, -128), (127, 128), (127, -129), (255, -128), (15, -8), (255, 0), (127, 200)):
+    halves[(1,)](x, y, s, mask, add, 1024)
+    assert torch.equal(y, ((x & mask) + add).to(torch.bfloat16) * s), (mask, add)
 q = torch.arange(0, 2 * 128, device='cuda', dtype=torch.int32) * 40503177
 z = torch.empty(16, 128, device='cuda', dtype=torch.float16)
 nibbles[(1,)](q, z, 16, 128)
