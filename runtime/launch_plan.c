@@ -37,6 +37,7 @@ struct map_cache {
 /* A fallback: the kernel, compiled without some passes. */
 struct fallback {
     enum variant which;
+    enum rows rows; /* the alignment of rows for which it is compiled */
     struct rebuild made;
     void *loaded; /* NULL if it cannot be loaded, for the reason in `why` */
     struct fault why;
@@ -85,6 +86,9 @@ void plan_keep(struct neso_kernel *k, const struct func *f)
     memcpy(source->files, d->sources.at, (size_t)d->sources.n * sizeof *source->files);
 }
 
+/* What the names of fallbacks say of the alignment of rows. */
+static const char *const rows_id[ROWS_count] = {"", "-rows-of-4-bytes", "-rows-of-8-bytes"};
+
 static void fallback_free(struct neso_kernel *k, struct fallback *g)
 {
     if (g->loaded)
@@ -105,7 +109,8 @@ static bool is_too_large(const struct diag *d)
 static bool load_fallback(struct neso_kernel *k, struct fallback *g, struct fault *f)
 {
     char id[256], limit[32];
-    snprintf(id, sizeof id, "%s-without-%s", neso_kernel_id(k), variant_info[g->which].without);
+    snprintf(id, sizeof id, "%s-without-%s%s", neso_kernel_id(k), variant_info[g->which].without,
+             rows_id[g->rows]);
     const struct diag *d = &g->made.diag;
     struct image image = {
         .name = k->name, .id = id, .ptx = g->made.ptx.s, .ptx_bytes = g->made.ptx.len, .info = &g->made.info};
@@ -135,22 +140,26 @@ static bool has_variants(const struct neso_kernel *k)
 }
 
 /* Makes the PTX of a variant, or reads it from the bundle; NULL if there is no memory. */
-static struct fallback *fallback_new(struct neso_kernel *k, enum variant which, struct budget *budget)
+static struct fallback *fallback_new(struct neso_kernel *k, enum variant which, enum rows rows,
+                                     struct budget *budget)
 {
+    int divisible[LAUNCH_PARAMS_MOST];
     const struct memory *mem = &k->module->context->mem;
     struct fallback *g = has_variants(k) ? mem->alloc(mem->ctx, sizeof *g) : NULL;
     if (!g)
         return NULL;
     memset(g, 0, sizeof *g);
     g->which = which;
+    g->rows = rows;
     if (k->entry) {
         g->is_missing = !rebuild_read(k, &g->made, which, budget) && !g->made.is_full;
         return g;
     }
     const double start = seconds_now();
-    if (rebuild_make(k, &g->made, variant_info[which].without, budget))
-        context_event(k->module->context, NESO_EVENT_COMPILED, "%s, variant %s, for %s in %.1f ms",
-                      neso_kernel_id(k), variant_info[which].name,
+    rows_promise(&k->info, rows, divisible);
+    if (rebuild_make(k, &g->made, variant_info[which].without, divisible, budget))
+        context_event(k->module->context, NESO_EVENT_COMPILED, "%s, variant %s%s, for %s in %.1f ms",
+                      neso_kernel_id(k), variant_info[which].name, rows_id[rows],
                       k->spec.target ? k->spec.target->name : "no target", 1e3 * (seconds_now() - start));
     return g;
 }
@@ -163,7 +172,7 @@ void plan_each_variant(struct neso_kernel *k,
     const struct launch_traits t = plan_traits(&k->info);
     for (enum variant v = 0; v < VARIANT_count; v++) {
         struct fallback *g =
-            variant_info[v].exists(&t) ? fallback_new(k, v, &k->module->context->budget) : NULL;
+            variant_info[v].exists(&t) ? fallback_new(k, v, ROWS_any, &k->module->context->budget) : NULL;
         if (!g)
             continue;
         if (!g->made.is_full && g->made.diag.nerrors == 0)
@@ -172,10 +181,10 @@ void plan_each_variant(struct neso_kernel *k,
     }
 }
 
-static struct fallback *make_fallback(struct neso_kernel *k, enum variant which, const struct launch *l,
-                                      struct fault *f)
+static struct fallback *make_fallback(struct neso_kernel *k, enum variant which, enum rows rows,
+                                      const struct launch *l, struct fault *f)
 {
-    struct fallback *g = fallback_new(k, which, l->budget);
+    struct fallback *g = fallback_new(k, which, rows, l->budget);
     if (!g) {
         fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a kernel without tensor maps");
         return NULL;
@@ -194,14 +203,14 @@ static struct fallback *make_fallback(struct neso_kernel *k, enum variant which,
 
 /* Returns a fallback, which the first launch that needs it compiles. Returns NULL if the fallback cannot be
  * loaded. */
-static struct fallback *fallback_of(struct neso_kernel *k, enum variant which, const struct launch *l,
-                                    struct fault *f)
+static struct fallback *fallback_for_rows(struct neso_kernel *k, enum variant which, enum rows rows,
+                                          const struct launch *l, struct fault *f)
 {
-    struct fallback *_Atomic *at = &k->variants[which];
+    struct fallback *_Atomic *at = rows ? &k->by_rows[rows] : &k->variants[which];
     struct fallback *g = *at;
     if (!g) {
         pthread_mutex_lock(&k->lock);
-        g = *at ? *at : make_fallback(k, which, l, f);
+        g = *at ? *at : make_fallback(k, which, rows, l, f);
         *at = g;
         pthread_mutex_unlock(&k->lock);
     }
@@ -212,10 +221,20 @@ static struct fallback *fallback_of(struct neso_kernel *k, enum variant which, c
     return g;
 }
 
+static struct fallback *fallback_of(struct neso_kernel *k, enum variant which, const struct launch *l,
+                                    struct fault *f)
+{
+    return fallback_for_rows(k, which, ROWS_any, l, f);
+}
+
+/* Launches the kernel without maps and guards, compiled for the alignment of the launch's rows if that helps. */
 static bool launch_general(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
     const struct launch_traits t = plan_traits(&k->info);
-    struct fallback *g = fallback_of(k, variant_fallback(&t), l, f);
+    const enum variant which = variant_fallback(&t);
+    const enum rows rows = t.has_maps ? rows_of_launch(k, l) : ROWS_any;
+    struct fallback *g = fallback_for_rows(k, which, rows, l, f);
+    g = g || !rows ? g : fallback_of(k, which, l, f);
     return g && launch_packed(k, &g->made.info, g->loaded, l, f);
 }
 
@@ -436,6 +455,9 @@ void plan_release(struct neso_kernel *k)
     for (int i = 0; i < VARIANT_count; i++)
         if (k->variants[i])
             fallback_free(k, k->variants[i]);
+    for (int i = 0; i < ROWS_count; i++)
+        if (k->by_rows[i])
+            fallback_free(k, k->by_rows[i]);
     struct map_cache *c = k->maps;
     if (c)
         mem->free(mem->ctx, c, c->bytes);

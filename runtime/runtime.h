@@ -10,7 +10,7 @@
  *
  * The files of runtime/ in reading order: neso.h (the API), api.c (contexts and modules), signature.c
  * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels
- * compiled earlier), launch.c, launch_plan.c and padded_maps.c (launches), specialize.c and compiled_kernel.c
+ * compiled earlier), launch.c, launch_plan.c, padded_maps.c and row_alignment.c (launches), specialize.c and compiled_kernel.c
  * (launches of host programs), budget.h (limits), help.c. Folders: devices/ (cuda, interpreter, emulator), check/ (comparison of a
  * kernel's PTX with its traced IR; what is proven of accesses), capsule/ (a launch in a file), host/ (torch, tuning and
  * testing for programs), command/ (the command `neso`), python/ (the binding). */
@@ -30,6 +30,8 @@
 #include <pthread.h>
 
 enum { TEXT_count = NESO_TEXT_BUNDLE + 1 };
+/* Alignments of rows for which a kernel has a fallback of its own (row_alignment.c). */
+enum rows { ROWS_any, ROWS_of_4_bytes, ROWS_of_8_bytes, ROWS_count };
 enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 
 struct neso_context {
@@ -122,6 +124,7 @@ struct neso_kernel {
     } fallback_source;
     struct map_cache *_Atomic maps;   /* made at the first launch; NULL if the plan has no maps */
     struct fallback *_Atomic variants[VARIANT_count]; /* each is NULL until a launch needs it */
+    struct fallback *_Atomic by_rows[ROWS_count];     /* fallbacks by the alignment of rows, likewise */
 };
 
 /* -- api.c -- */
@@ -265,9 +268,11 @@ struct rebuild {
     const char *skip; /* the passes left out */
     jmp_buf unwind;
 };
-/* Compiles without the given passes and those of the kernel's options. Returns false after errors, which are in r->diag.
- * The caller must call rebuild_free in either case. */
-bool rebuild_make(struct neso_kernel *k, struct rebuild *r, const char *without, struct budget *budget);
+/* Compiles without the given passes and those of the kernel's options, for launches whose argument i is a multiple of
+ * divisible[i] (NULL: of what the signature promises). Returns false after errors, which are in r->diag. The caller must
+ * call rebuild_free in either case. */
+bool rebuild_make(struct neso_kernel *k, struct rebuild *r, const char *without, const int *divisible,
+                  struct budget *budget);
 /* Reads a variant from the kernel's bundle instead; false: the bundle lacks it, or r->is_full. */
 bool rebuild_read(struct neso_kernel *k, struct rebuild *r, enum variant which, struct budget *budget);
 /* Only parses the traced IR; NULL after errors. */
@@ -277,6 +282,14 @@ void rebuild_free(struct rebuild *r);
 void rebuild_open(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
 /* Parses a traced IR into r; NULL after errors. */
 struct func *rebuild_parse(struct neso_kernel *k, struct rebuild *r, const struct fallback_source *from);
+
+/* -- row_alignment.c -- */
+
+/* Sets divisible[i] so that the rows of the arrays that maps describe begin and end at multiples of `rows` if each argument
+ * i is a multiple of divisible[i]. */
+void rows_promise(const struct ptx_info *info, enum rows rows, int *divisible);
+/* The best alignment that the arguments of a launch fulfil. ROWS_any: none, or none that k's signature does not promise. */
+enum rows rows_of_launch(const struct neso_kernel *k, const struct launch *l);
 
 /* -- padded_maps.c -- */
 

@@ -145,7 +145,7 @@ static enum outcome try_without(struct checking *c, const char *skip)
     struct neso_kernel copy;
     enum outcome found = DROPPED;
     budget_begin(&c->budget, 0, 0);
-    if (rebuild_make(c->kernel, &r, skip, &c->budget)) {
+    if (rebuild_make(c->kernel, &r, skip, NULL, &c->budget)) {
         kernel_on_emulator(c, &copy, r.ptx.s, r.ptx.len, &r.info, r.skip);
         found = run_emulator(c, &copy);
         kernel_close(c, &copy);
@@ -362,7 +362,7 @@ static bool check_code(struct checking *c, struct finding *x)
     if (!next)
         return false;
     budget_begin(&c->budget, 0, 0);
-    bool made = rebuild_make(k, next, x->without, &c->budget);
+    bool made = rebuild_make(k, next, x->without, NULL, &c->budget);
     struct rebuild *old = made ? x->code : next;
     x->code = made ? next : x->code;
     if (old) {
@@ -395,7 +395,7 @@ static bool first_code(struct checking *c, struct finding *x)
     if (!x->code)
         return false;
     budget_begin(&c->budget, 0, 0);
-    if (rebuild_make(c->kernel, x->code, "", &c->budget))
+    if (rebuild_make(c->kernel, x->code, "", NULL, &c->budget))
         return true;
     snprintf(c->what, sizeof c->what, "it does not compile for a GPU");
     return false;

@@ -44,7 +44,7 @@ struct func *rebuild_parse(struct neso_kernel *k, struct rebuild *r, const struc
     return f;
 }
 
-static void compile(struct neso_kernel *k, struct rebuild *r, const char *without)
+static void compile(struct neso_kernel *k, struct rebuild *r, const char *without, const int *divisible)
 {
     struct text skip;
     text_init(&skip, &r->arena);
@@ -55,6 +55,9 @@ static void compile(struct neso_kernel *k, struct rebuild *r, const char *withou
     struct func *f = rebuild_parse(k, r, &k->fallback_source);
     if (!f)
         return;
+    for (int i = 0; divisible && i < f->params.n; i++)
+        if (divisible[i] > f->params.at[i].divisible)
+            f->params.at[i].divisible = divisible[i];
     opt_run(f, &options);
     text_init(&r->ptx, &r->arena);
     if (r->diag.nerrors == 0)
@@ -71,11 +74,12 @@ void rebuild_open(struct neso_kernel *k, struct rebuild *r, struct budget *budge
     arena_init(&r->scratch, &r->mem, c->memory_limit, full, r);
 }
 
-bool rebuild_make(struct neso_kernel *k, struct rebuild *r, const char *without, struct budget *budget)
+bool rebuild_make(struct neso_kernel *k, struct rebuild *r, const char *without, const int *divisible,
+                  struct budget *budget)
 {
     rebuild_open(k, r, budget);
     if (setjmp(r->unwind) == 0) {
-        compile(k, r, without);
+        compile(k, r, without, divisible);
         return r->diag.nerrors == 0 && r->ptx.len > 0;
     }
     return false;

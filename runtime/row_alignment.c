@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* row_alignment.c: which alignment do the rows of a launch's arrays have? A launch whose tensor maps cannot be encoded uses
+ * a fallback, which loads and stores as many bytes at once as its signature promises: 2 for halves with strides of unknown
+ * value. The launcher knows the strides, so it compiles the fallback for rows of 8 or of 4 bytes, if all arrays have them:
+ * then `cp.async` copies them in a pipeline.
+ *
+ *     map base=[%A] extents=[%M, %K] strides=[%sam 2 *, 2]   rows of 8 bytes: 8 divides %A, 4 divides %K and %sam
+ *
+ * The strides and the last extent of the maps name the arguments that matter. */
+#include "runtime/runtime.h"
+
+static const int bytes_of[ROWS_count] = {1, 4, 8};
+
+/* Makes e, in units of `unit` bytes, a multiple of `bytes` bytes, if e is an argument or a multiple of one. */
+static void promise(const struct expr *e, int64_t unit, int bytes, int *divisible)
+{
+    const bool is_product = e->n == 3 && e->at[1].code == EXPR_const && e->at[2].code == EXPR_mul;
+    if ((e->n != 1 && !is_product) || e->at[0].code != EXPR_param)
+        return;
+    int64_t known = unit * (is_product ? e->at[1].i : 1), more = bytes;
+    for (; more > 1 && known % 2 == 0; known /= 2)
+        more /= 2;
+    int *to = &divisible[e->at[0].i];
+    *to = more > *to ? (int)more : *to;
+}
+
+void rows_promise(const struct ptx_info *info, enum rows rows, int *divisible)
+{
+    for (int i = 0; i < info->params.n; i++)
+        divisible[i] = 1;
+    for (const struct tensor_map *m = info->maps; rows && m < info->maps + info->nmaps; m++) {
+        const int last = m->rank - 1;
+        promise(&m->base, 1, bytes_of[rows], divisible);
+        promise(&m->extents[last], dtype_info[m->dtype].bytes, bytes_of[rows], divisible);
+        for (int d = 0; d < last; d++)
+            promise(&m->strides[d], 1, bytes_of[rows], divisible);
+    }
+}
+
+/* Does the launch fulfil a promise that its signature, which promises multiples of 16, does not make? */
+static bool is_kept(const struct ptx_info *info, const struct launch *l, const int *divisible)
+{
+    bool is_news = false;
+    for (int i = 0; i < info->params.n; i++) {
+        if (l->args[i] & (uint64_t)(divisible[i] - 1))
+            return false;
+        is_news = is_news || (divisible[i] > 1 && l->args[i] % MAP_ALIGN != 0);
+    }
+    return is_news;
+}
+
+enum rows rows_of_launch(const struct neso_kernel *k, const struct launch *l)
+{
+    int divisible[LAUNCH_PARAMS_MOST];
+    enum rows rows = ROWS_count - 1;
+    if (!k->fallback_source.ir || k->info.params.n != l->nargs)
+        return ROWS_any;
+    for (; rows > ROWS_any; rows--) {
+        rows_promise(&k->info, rows, divisible);
+        if (is_kept(&k->info, l, divisible))
+            break;
+    }
+    return rows;
+}
