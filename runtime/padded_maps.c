@@ -10,9 +10,8 @@
  * read the copy; a map for stores cannot have one.
  *
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
- * allocation, because the copy also reads elements that this grid does not reach. The grid must have at least as many
- * programs as the array has tiles along its shorter side: programs that each sweep the longer side then load each element
- * at least once. */
+ * allocation, because the copy also reads elements that this grid does not reach. The grid must load the array at least once, or,
+ * where threads could copy 4 or 8 bytes at once (row_alignment.c), launch_pad_sweeps times. */
 #include "runtime/runtime.h"
 
 /* Rows of copies begin at multiples of this: the size of a cache line. */
@@ -38,8 +37,10 @@ static bool is_in_one_allocation(struct device *d, const struct row_copy *c)
            c->from - base + (c->rows - 1) * c->from_pitch + c->bytes <= bytes;
 }
 
-/* Is the grid so large that its programs load each element at least once? */
-static bool is_swept(const struct tensor_map_values *v, const struct launch *l)
+/* Do the programs of the grid load the array so often that a copy pays? Programs that sweep the array's longer side load each
+ * element at least once if there are as many as there are tiles along the shorter side. */
+static bool is_swept(const struct neso_kernel *k, const struct tensor_map_values *v, const struct launch *l,
+                     enum rows rows)
 {
     enum {
         BOXES_OF_A_TILE = 4
@@ -49,16 +50,18 @@ static bool is_swept(const struct tensor_map_values *v, const struct launch *l)
         uint64_t boxes = (v->extents[d] - 1) / (uint64_t)v->box[d] + 1;
         least = boxes < least ? boxes : least;
     }
-    return BOXES_OF_A_TILE * programs >= least;
+    return rows ? programs >= least * (uint64_t)k->thresholds.launch_pad_sweeps
+                : BOXES_OF_A_TILE * programs >= least;
 }
 
-static bool can_copy(struct neso_kernel *k, const struct tensor_map_values *v, const struct launch *l)
+static bool can_copy(struct neso_kernel *k, const struct tensor_map_values *v, const struct launch *l,
+                     enum rows rows)
 {
     const uint64_t most = (uint64_t)k->thresholds.launch_pad_mib_most << 20;
     if (v->rank != 2)
         return false;
     const struct row_copy c = copy_of(v, 0);
-    return c.bytes <= c.from_pitch && c.to_pitch <= most / c.rows && is_swept(v, l) &&
+    return c.bytes <= c.from_pitch && c.to_pitch <= most / c.rows && is_swept(k, v, l, rows) &&
            is_in_one_allocation(k->device, &c);
 }
 
@@ -70,12 +73,13 @@ static uint64_t plan_copies(struct neso_kernel *k, const struct ptx_info *info, 
     uint64_t bytes = 0;
     if (!plan_guards(info, l, args))
         return 0;
+    const enum rows rows = rows_of_launch(k, l);
     for (int i = 0; i < info->nmaps; i++) {
         if (!tensor_map_values(&info->maps[i], args, l->grid, &v[i]))
             return 0;
         if (tensor_map_is_aligned(&v[i]))
             continue;
-        if (info->stored_maps >> i & 1 || !can_copy(k, &v[i], l))
+        if (info->stored_maps >> i & 1 || !can_copy(k, &v[i], l, rows))
             return 0;
         const struct row_copy c = copy_of(&v[i], 0);
         bytes += c.to_pitch * c.rows;

@@ -44,7 +44,8 @@ def product(results, ours, shape):
     expected = a.float() @ b.float()
     args = [a, b, c, m, n, k, k, 1, n, 1, n, 1]
     ways = {"neso": lambda *x: ours_of(ours, "matmul", *x), "triton": lambda *x: triton_of(users.matmul, *x),
-            "neso without copies": lambda *x: ours_of(ours, "matmul", *x, params="launch_pad_mib_most=0")}
+            "neso, no copies": lambda *x: ours_of(ours, "matmul", *x, params="launch_pad_mib_most=0"),
+            "neso, copies": lambda *x: ours_of(ours, "matmul", *x, params="launch_pad_sweeps=0")}
     made = {who: {} for who in ways}
     for tile in TILES if m > 64 else FLAT_TILES:
         grid = (triton.cdiv(m, tile[0]) * triton.cdiv(n, tile[1]),)

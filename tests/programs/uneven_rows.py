@@ -39,6 +39,7 @@ def check(M, N, K, dtype=torch.float16, skip=0, columns=False, pad=0):
 
 
 check(130, 100, 100)                            # rows 200 bytes apart
+check(130, 102, 102)                            # rows 204 bytes apart
 check(130, 101, 101)                            # rows 202 bytes apart
 check(67, 131, 77, columns=True)
 check(128, 96, 64, skip=1)                      # A begins at an odd address, and its rows are aligned
