@@ -163,7 +163,7 @@ int torch_shape_arg(struct eval *e, struct obj *x, int64_t *shape, struct loc at
 
 enum torch_dtype torch_dtype_arg(struct eval *e, struct obj *x, enum torch_dtype dflt, struct loc at)
 {
-    enum torch_dtype d;
+    enum torch_dtype d = dflt;
     if (x == obj_none)
         return dflt;
     if (x->kind == OBJ_builtin || x->kind == OBJ_class) {
