@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pipeline.h: the passes of this folder overlap copies, dots and stores of different iterations and programs. In
- * reading order: pipeline_loops.c with rotate_loads.c (copies by cp.async), warp_specialize.c with producer_slice.c
- * (copies by a producer warp), overlap_dots.c, overlap_epilogue.c, schedule_dots.c; then loop_schedule.c, which describes
- * the loops that these passes leave, and explain_schedule.c, which prints the description. Below are the functions that
- * several of these files, or passes of other folders, call. */
+ * reading order: pipeline_loops.c with rotate_loads.c (copies by cp.async), warp_specialize.c with plan_rings.c and
+ * producer_slice.c (copies by a producer warp), overlap_dots.c, overlap_epilogue.c, schedule_dots.c; then
+ * loop_schedule.c, which describes the loops that these passes leave, and explain_schedule.c, which prints the
+ * description. Below are the functions that several of these files, or passes of other folders, call. */
 #ifndef NESO_OPT_PIPELINE_PIPELINE_H
 #define NESO_OPT_PIPELINE_PIPELINE_H
 

@@ -20,11 +20,8 @@
  *                                                  }
  *                                                }
  *
- * A batch is the set of tiles that one block loads for one dot. The ring of a batch has as many stages as the
- * innermost loops around its batches ask for, or as many as fit into shared memory; a ring whose batches all stand
- * outside of loops has one stage. %stage is the number of the current stage. Batches whose loops are not nested share
- * a ring if they have equally many buffers of the same types (for example the two loops of causal attention, with and
- * without a mask); both roles use the ring's stages in program order. All loops around a batch carry the stage number
+ * plan_rings.c decides which tiles go through which ring, and the number of stages. %stage is the number of the current
+ * stage. Both roles use the ring's stages in program order. All loops around a batch carry the stage number
  * and the phase of its ring, so the ring continues where it stopped when an inner loop starts again, or when the next
  * loop starts. A phase is a parity: a wait for parity 1 passes at a new mbarrier, so the producer's first iteration
  * finds all stages empty. The producer initializes the mbarriers itself and does not wait for the consumers: its
@@ -44,49 +41,18 @@
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
+#include "opt/pipeline/plan_rings.h"
 #include "opt/pipeline/producer_slice.h"
 
 #include "ir/target/target.h"
 
 #include <string.h>
 
-/* A tile that goes through a ring. The first to_shared of the tile, or of a transposition of it, determines the
- * buffer's layout, which always has the contiguous dimension last. So tiles that have the same arrangement in
- * memory have buffers of one type, and their batches can share a ring. Each reader sees the buffer in the order of
- * dimensions that it needs, or loads it into registers. */
-struct take {
-    struct op *load, *put;
-    const struct type *type; /* the buffer's, with one stage */
-    struct op *first;        /* the first reader in the block, other than transpositions and conversions */
-    struct value *buf;
-    int dim[RANK_MAX];   /* buffer dimension i is the tile's dimension dim[i] */
-    int order[RANK_MAX]; /* dimension i of the loaded tile is the buffer's dimension order[i] */
-    bool into_registers; /* some reader loads it into registers */
-};
-
-struct batch {
-    struct block *block; /* the block of its takes */
-    VEC(struct take) takes;
-    int ring;    /* the number of its ring; batches that share a ring have takes of equal number and types */
-    int ncopied; /* while the producer is built: the number of takes whose copies are built */
-    struct op *wait; /* the wait for the dot that stays in flight from one iteration to the next, or NULL */
-    VEC(struct value *) views; /* the views of the stages in this iteration */
-};
-
-struct ring {
-    int first;         /* the first batch, whose buffers the others use */
-    int stages, bytes; /* the number of stages; the bytes of one stage */
-    struct value *full, *empty;
-    struct value *stage, *phase; /* while a role is built: the number of the current stage and its phase */
-};
-
 struct specialize {
     struct func *func;
     struct arena *arena;
-    VEC(struct batch) batches;
-    VEC(struct ring) rings;
-    struct map needed; /* the values of the producer's slice */
-    struct map copy;   /* from the program's values to the producer's */
+    struct ring_plan plan;
+    struct map copy; /* from the program's values to the producer's */
     /* the op behind which both roles are ready; NULL: they are ready from the start */
     const struct op *begins;
     bool is_ready; /* while the producer is built: `ready` is already built */
@@ -100,220 +66,7 @@ struct op *func_roles(const struct func *f)
     return o;
 }
 
-/* -- the rings -- */
-
-/* Does a, an op of the same block as b, stand in front of b, or is it b? */
-static bool is_before(const struct op *a, const struct op *b)
-{
-    while (a && a != b)
-        a = a->next;
-    return a == b;
-}
-
-/* The first dot that reads the buffer that `put` fills. */
-static struct op *dot_for(const struct op *put)
-{
-    struct op *first = NULL;
-    for (const struct use *u = op_result(put)->uses; u; u = u->next)
-        if (starts_dot(u->user) && (!first || is_before(u->user, first)))
-            first = u->user;
-    return first;
-}
-
-/* Does o only transpose a tile, or move it to other registers? A reader that takes the tile from shared memory
- * needs no such op. */
-static bool passes_tile(const struct op *o)
-{
-    return o->code == OP_trans || o->code == OP_convert;
-}
-
-/* Sets t->first to the first reader of v in its block, looking through transpositions and conversions. */
-static void find_first(struct take *t, const struct value *v)
-{
-    for (const struct use *u = v->uses; u; u = u->next)
-        if (passes_tile(u->user))
-            find_first(t, op_result(u->user));
-        else if (!t->first || is_before(u->user, t->first))
-            t->first = u->user;
-}
-
-/* The tensor_load whose tile `put` stores into a buffer, or NULL. Sets by[d] to the dimension of the tile that is
- * dimension d of the buffer. */
-static struct op *loaded_by(const struct op *put, int *by)
-{
-    struct op *o = op_opnd(put, 0)->def;
-    for (int d = 0; d < RANK_MAX; d++)
-        by[d] = d;
-    for (; o && passes_tile(o); o = op_opnd(o, 0)->def)
-        for (int d = 0; o->code == OP_trans && d < op_result(o)->type->rank; d++)
-            by[d] = op_attr(o, ATTR_order)->list[by[d]];
-    return o && o->code == OP_tensor_load ? o : NULL;
-}
-
-/* Sets the buffer's type, with the contiguous dimension last. */
-static void choose_type(struct specialize *w, struct take *t)
-{
-    enum { ROWS, COLUMNS };
-    const struct type *own = t->type = op_result(t->put)->type;
-    int index[RANK_MAX], shape[] = {own->shape[COLUMNS], own->shape[ROWS]}, first = t->dim[ROWS];
-    layout_split_coord(own->layout, layout_basis(own->layout, IN_offset, 0), index);
-    if (own->rank != 2 || !index[ROWS])
-        return;
-    struct layout l;
-    layout_trans(&l, own->layout, (int[]){COLUMNS, ROWS});
-    t->type = type_shared(w->func->module, type_elem(own), 2, shape, layout_intern(w->func->module, &l), 1);
-    t->dim[ROWS] = t->dim[COLUMNS];
-    t->dim[COLUMNS] = first;
-}
-
-static bool load_is_known(const struct specialize *w, const struct op *load)
-{
-    for (int i = 0; i < w->batches.n; i++)
-        for (int k = 0; k < w->batches.at[i].takes.n; k++)
-            if (w->batches.at[i].takes.at[k].load == load)
-                return true;
-    return false;
-}
-
-static void note_take(struct op *o, void *ctx)
-{
-    struct specialize *w = ctx;
-    struct take t = {.put = o};
-    t.load = o->code == OP_to_shared ? loaded_by(o, t.dim) : NULL;
-    if (!t.load || load_is_known(w, t.load))
-        return;
-    if (t.load->block != o->block || !stands_in_loops(t.load) || !slice_add_place(&w->needed, t.load))
-        diag_bug(w->func->module->diag, t.load->loc, "no producer can copy %%%s", op_result(t.load)->name);
-    find_first(&t, op_result(t.load));
-    choose_type(w, &t);
-    const struct op *dot = dot_for(o);
-    struct batch *g = NULL;
-    for (int i = 0; i < w->batches.n; i++)
-        if (w->batches.at[i].block == o->block && dot_for(w->batches.at[i].takes.at[0].put) == dot)
-            g = &w->batches.at[i];
-    if (!g) {
-        VEC_PUSH(w->arena, &w->batches, ((struct batch){.block = o->block}));
-        g = &w->batches.at[w->batches.n - 1];
-    }
-    VEC_PUSH(w->arena, &g->takes, t);
-}
-
-/* Can batch k use the ring of batch i, which stands in front of batch k? Both must have the same types, and neither
- * may stand inside the other's block: one batch would hold a stage while the other waits for one, a deadlock. */
-static bool can_share(const struct specialize *w, int i, int k)
-{
-    const struct batch *a = &w->batches.at[i], *b = &w->batches.at[k];
-    if (a->takes.n != b->takes.n || block_is_inside(a->block, b->block) ||
-        block_is_inside(b->block, a->block))
-        return false;
-    for (int j = 0; j < a->takes.n; j++)
-        if (a->takes.at[j].type != b->takes.at[j].type)
-            return false;
-    return true;
-}
-
-/* Can batch k share the ring with all batches that use it already? */
-static bool ring_takes(const struct specialize *w, int ring, int k)
-{
-    for (int i = 0; i < k; i++)
-        if (w->batches.at[i].ring == ring && !can_share(w, i, k))
-            return false;
-    return true;
-}
-
-static void choose_rings(struct specialize *w)
-{
-    for (int k = 0; k < w->batches.n; k++) {
-        struct batch *g = &w->batches.at[k];
-        g->ring = 0;
-        while (g->ring < w->rings.n && !ring_takes(w, g->ring, k))
-            g->ring++;
-        if (g->ring < w->rings.n)
-            continue;
-        struct ring r = {.first = k};
-        for (int i = 0; i < g->takes.n; i++)
-            r.bytes += (int)buffer_bytes(g->takes.at[i].type);
-        VEC_PUSH(w->arena, &w->rings, r);
-    }
-}
-
-static int stages_asked(const struct specialize *w, const struct batch *g)
-{
-    const struct op *loop = g->block->parent;
-    int n = loop ? opt_stages(w->func, loop) : 1;
-    return n < 1 ? 1 : n;
-}
-
-static bool enters_a_loop(const struct op *o)
-{
-    for (const struct use *u = op_result(o)->uses; u; u = u->next)
-        if (u->user->block != o->block)
-            return true;
-    return false;
-}
-
-/* The bytes of the ring that pipeline_loops.c will make for a small tile that a loop loads beside its dots. Larger
- * tiles count as 0. */
-static int64_t vector_bytes(const struct specialize *w, const struct op *load)
-{
-    const struct type *t = op_result(load)->type;
-    int64_t bytes = type_is_ptr(t) ? 0 : type_elems(t) * type_elem_bytes(t);
-    return bytes <= w->func->module->params->warp_specialize_vector_bytes
-               ? bytes * opt_stages(w->func, load->block->parent)
-               : 0;
-}
-
-/* The bytes of shared memory that o needs while the rings are live. A buffer that a loop contains or uses is live
- * together with the rings, because the loop's next iteration uses the rings again. Any other buffer counts as 0,
- * because it can share the bytes of the rings behind their last use. */
-static int64_t other_bytes_of(const struct op *o, void *ctx)
-{
-    const struct specialize *w = ctx;
-    const struct op *loop = o->block->parent;
-    int by[RANK_MAX];
-    if (o->code == OP_load && loop && loop->code == OP_for && type_is_tile(op_result(o)->type))
-        return vector_bytes(w, o);
-    if (o->code == OP_to_shared && load_is_known(w, loaded_by(o, by)))
-        return 0;
-    const bool lives_on = o->code == OP_shared_alloc ? op_result(o)->uses->user->block != o->block
-                                                     : loop || (o->code == OP_to_shared && enters_a_loop(o));
-    return lives_on ? shared_bytes_of(o) : 0;
-}
-
-/* Gives each ring as many stages as loops ask for, or as many as fit into shared memory. */
-static void choose_stages(struct specialize *w)
-{
-    const int64_t room =
-        cost_shared_bytes(w->func, SHARE_all) - shared_pressure(w->func->body, other_bytes_of, w);
-    int64_t total = 0;
-    for (int i = 0; i < w->rings.n; i++) {
-        struct ring *r = &w->rings.at[i];
-        for (int k = 0; k < w->batches.n; k++) {
-            int n = w->batches.at[k].ring == i ? stages_asked(w, &w->batches.at[k]) : 1;
-            r->stages = n > r->stages ? n : r->stages;
-        }
-        total += r->stages * r->bytes;
-    }
-    for (bool shrunk = true; shrunk && total > room;) {
-        shrunk = false;
-        for (int i = 0; i < w->rings.n && total > room; i++)
-            if (w->rings.at[i].stages > 1) {
-                w->rings.at[i].stages--;
-                total -= w->rings.at[i].bytes;
-                shrunk = true;
-            }
-    }
-    for (int k = 0; k < w->batches.n; k++) {
-        const struct batch *g = &w->batches.at[k];
-        const struct ring *r = &w->rings.at[g->ring];
-        const enum decision which = r->first == k ? DECISION_ring : DECISION_ring_shared;
-        opt_explain(w->func,
-                    (struct explanation){which, .at = g->takes.at[0].load, .numbers = {r->stages, r->bytes}});
-        if (stages_asked(w, g) > r->stages)
-            opt_explain(w->func, (struct explanation){DECISION_ring_short, .at = g->takes.at[0].load,
-                                                      .numbers = {stages_asked(w, g)}});
-    }
-}
+/* -- the buffers -- */
 
 static const struct type *barrier_type(struct module *m, int stages)
 {
@@ -341,9 +94,9 @@ static void fit_take(struct take *take)
 
 static void build_rings(struct specialize *w, struct builder *b)
 {
-    for (int i = 0; i < w->rings.n; i++) {
-        struct ring *r = &w->rings.at[i];
-        const struct batch *g = &w->batches.at[r->first];
+    for (int i = 0; i < w->plan.rings.n; i++) {
+        struct ring *r = &w->plan.rings.at[i];
+        const struct batch *g = &w->plan.batches.at[r->first];
         for (int k = 0; k < g->takes.n; k++) {
             const struct type *t = g->takes.at[k].type;
             t = type_shared(w->func->module, type_elem(t), t->rank, t->shape, t->layout, r->stages);
@@ -353,10 +106,10 @@ static void build_rings(struct specialize *w, struct builder *b)
         r->full = build_buffer(b, barrier_type(w->func->module, r->stages), "full");
         r->empty = build_buffer(b, barrier_type(w->func->module, r->stages), "empty");
     }
-    for (int i = 0; i < w->batches.n; i++)
-        for (int k = 0; k < w->batches.at[i].takes.n; k++) {
-            struct take *t = &w->batches.at[i].takes.at[k];
-            t->buf = w->batches.at[w->rings.at[w->batches.at[i].ring].first].takes.at[k].buf;
+    for (int i = 0; i < w->plan.batches.n; i++)
+        for (int k = 0; k < w->plan.batches.at[i].takes.n; k++) {
+            struct take *t = &w->plan.batches.at[i].takes.at[k];
+            t->buf = w->plan.batches.at[w->plan.rings.at[w->plan.batches.at[i].ring].first].takes.at[k].buf;
             fit_take(t);
         }
 }
@@ -398,8 +151,9 @@ static void advance(struct builder *b, struct ring *r)
 /* Is one of the ring's batches inside the loop? */
 static bool is_around(const struct specialize *w, const struct op *loop, int ring)
 {
-    for (int i = 0; i < w->batches.n; i++)
-        if (w->batches.at[i].ring == ring && block_is_inside(w->batches.at[i].block, loop->regions[0]))
+    for (int i = 0; i < w->plan.batches.n; i++)
+        if (w->plan.batches.at[i].ring == ring &&
+            block_is_inside(w->plan.batches.at[i].block, loop->regions[0]))
             return true;
     return false;
 }
@@ -410,7 +164,7 @@ static const struct op *last_load(struct specialize *w)
 {
     const struct op *last = NULL;
     for (const struct op *o = w->func->body->first; o; o = o->next)
-        if (o->code == OP_load && slice_has(&w->needed, op_result(o)))
+        if (o->code == OP_load && slice_has(&w->plan.needed, op_result(o)))
             last = o;
     return last;
 }
@@ -424,9 +178,9 @@ static void begin_role(struct specialize *w, struct builder *b, int phase)
 {
     if (!w->begins)
         build_ready(b);
-    for (int i = 0; i < w->rings.n; i++) {
-        w->rings.at[i].stage = build_const_i32(b, 0);
-        w->rings.at[i].phase = build_const_i32(b, phase);
+    for (int i = 0; i < w->plan.rings.n; i++) {
+        w->plan.rings.at[i].stage = build_const_i32(b, 0);
+        w->plan.rings.at[i].phase = build_const_i32(b, phase);
     }
 }
 
@@ -435,27 +189,27 @@ static void begin_role(struct specialize *w, struct builder *b, int phase)
  * results the current values. */
 static int append(struct specialize *w, const bool *inside, struct value **x, int n)
 {
-    for (int i = 0; i < w->rings.n; i++)
+    for (int i = 0; i < w->plan.rings.n; i++)
         if (inside[i]) {
-            x[n++] = w->rings.at[i].stage;
-            x[n++] = w->rings.at[i].phase;
+            x[n++] = w->plan.rings.at[i].stage;
+            x[n++] = w->plan.rings.at[i].phase;
         }
     return n;
 }
 
 static void accept(struct specialize *w, const bool *inside, struct value *const *x)
 {
-    for (int i = 0, n = 0; i < w->rings.n; i++)
+    for (int i = 0, n = 0; i < w->plan.rings.n; i++)
         if (inside[i]) {
-            value_rename(w->rings.at[i].stage = x[n++], "stage");
-            value_rename(w->rings.at[i].phase = x[n++], "phase");
+            value_rename(w->plan.rings.at[i].stage = x[n++], "stage");
+            value_rename(w->plan.rings.at[i].phase = x[n++], "phase");
         }
 }
 
 static int find_inside(struct specialize *w, const struct op *loop, bool *inside)
 {
     int n = 0;
-    for (int i = 0; i < w->rings.n; i++)
+    for (int i = 0; i < w->plan.rings.n; i++)
         n += inside[i] = is_around(w, loop, i);
     return n;
 }
@@ -589,7 +343,7 @@ static void leave_one_in_flight(struct batch *g, struct ring *r)
 static bool goes_on(const struct specialize *w, const struct batch *g, const struct op *loop)
 {
     const struct batch *last = g;
-    for (const struct batch *x = w->batches.at; x < w->batches.at + w->batches.n; x++)
+    for (const struct batch *x = w->plan.batches.at; x < w->plan.batches.at + w->plan.batches.n; x++)
         last = x->ring == g->ring ? x : last;
     return last != g || loop->block->parent->code == OP_for;
 }
@@ -622,7 +376,7 @@ static struct value *view_stage(struct specialize *w, struct batch *g, const str
 {
     struct builder b = build_after(*at);
     const struct type *buf = t->buf->type;
-    struct value *x[] = {t->buf, w->rings.at[g->ring].stage};
+    struct value *x[] = {t->buf, w->plan.rings.at[g->ring].stage};
     int order[RANK_MAX], shape[RANK_MAX];
     bool moves = false;
     for (int d = 0; d < buf->rank; d++) {
@@ -651,7 +405,7 @@ static void read_stage(struct specialize *w, struct batch *g, struct take *t, st
     while (v->uses) {
         struct op *o = v->uses->user;
         int opnd = (int)(v->uses - o->opnds);
-        if (passes_tile(o)) {
+        if (op_passes_tile(o)) {
             const struct attr *next = op_attr(o, ATTR_order);
             int all[RANK_MAX] = {0};
             for (int d = 0; d < v->type->rank; d++)
@@ -680,12 +434,12 @@ static void read_stage(struct specialize *w, struct batch *g, struct take *t, st
  * a dot stays in flight, one iteration later (leave_one_in_flight). */
 static void use_ring(struct specialize *w, struct batch *g)
 {
-    struct ring *r = &w->rings.at[g->ring];
+    struct ring *r = &w->plan.rings.at[g->ring];
     static const int same[RANK_MAX] = {0, 1, 2, 3, 4};
     bool into_registers = false;
     struct op *first = g->takes.at[0].first;
     for (int i = 1; i < g->takes.n; i++)
-        first = is_before(g->takes.at[i].first, first) ? g->takes.at[i].first : first;
+        first = op_is_before(g->takes.at[i].first, first) ? g->takes.at[i].first : first;
     struct builder b = build_before(first);
     build_wait(&b, r->full, r);
     struct op *at = first->prev;
@@ -714,7 +468,7 @@ static void use_in_block(struct specialize *w, struct block *block);
 
 static void use_in_loop(struct specialize *w, struct op *old)
 {
-    bool *inside = NEW_ARRAY(w->arena, w->rings.n, bool);
+    bool *inside = NEW_ARRAY(w->arena, w->plan.rings.n, bool);
     int ninside = find_inside(w, old, inside), nkept = old->nresults;
     if (!ninside)
         return;
@@ -731,9 +485,9 @@ static void use_in_loop(struct specialize *w, struct op *old)
     }
     while (from->first)
         op_move_to_end(from->first, body);
-    for (int i = 0; i < w->batches.n; i++)
-        if (w->batches.at[i].block == from)
-            w->batches.at[i].block = body;
+    for (int i = 0; i < w->plan.batches.n; i++)
+        if (w->plan.batches.at[i].block == from)
+            w->plan.batches.at[i].block = body;
     use_in_block(w, body);
     struct op *end = block_terminator(body);
     struct value **kept = NEW_ARRAY(w->arena, nkept + 1, struct value *);
@@ -747,9 +501,9 @@ static void use_in_loop(struct specialize *w, struct op *old)
         value_take_name(&loop->results[i], &old->results[i]);
     }
     op_erase(old);
-    for (int i = 0; i < w->batches.n; i++)
-        if (w->batches.at[i].block == body && w->batches.at[i].wait)
-            end_last_dot(w, &w->batches.at[i], &w->rings.at[w->batches.at[i].ring], loop);
+    for (int i = 0; i < w->plan.batches.n; i++)
+        if (w->plan.batches.at[i].block == body && w->plan.batches.at[i].wait)
+            end_last_dot(w, &w->plan.batches.at[i], &w->plan.rings.at[w->plan.batches.at[i].ring], loop);
 }
 
 static void use_in_block(struct specialize *w, struct block *block)
@@ -759,9 +513,9 @@ static void use_in_block(struct specialize *w, struct block *block)
         if (o->code == OP_for)
             use_in_loop(w, o);
     }
-    for (int i = 0; i < w->batches.n; i++)
-        if (w->batches.at[i].block == block)
-            use_ring(w, &w->batches.at[i]);
+    for (int i = 0; i < w->plan.batches.n; i++)
+        if (w->plan.batches.at[i].block == block)
+            use_ring(w, &w->plan.batches.at[i]);
 }
 
 /* -- the producer -- */
@@ -776,7 +530,7 @@ static struct value *copy_of(struct specialize *w, struct value *v)
  * until the stage is empty, and the announcement of the bytes of all its copies. */
 static void copy_take(struct specialize *w, struct builder *b, struct batch *g, const struct take *t)
 {
-    struct ring *r = &w->rings.at[g->ring];
+    struct ring *r = &w->plan.rings.at[g->ring];
     if (g->ncopied++ == 0) {
         build_wait(b, r->empty, r);
         struct value *bar = build_stage(b, r->full, r->stage);
@@ -800,11 +554,11 @@ static void produce_block(struct specialize *w, struct builder *b, struct block 
 
 static void produce_loop(struct specialize *w, struct builder *b, struct op *old)
 {
-    bool *inside = NEW_ARRAY(w->arena, w->rings.n, bool);
+    bool *inside = NEW_ARRAY(w->arena, w->plan.rings.n, bool);
     int ninside = find_inside(w, old, inside), nkept = 0, *kept = NEW_ARRAY(w->arena, old->nresults + 1, int);
     struct block *from = old->regions[0];
     for (int i = 0; i < old->nresults; i++)
-        if (slice_has(&w->needed, from->args.at[1 + i]) || slice_has(&w->needed, &old->results[i]))
+        if (slice_has(&w->plan.needed, from->args.at[1 + i]) || slice_has(&w->plan.needed, &old->results[i]))
             kept[nkept++] = i;
     if (!ninside && !nkept)
         return;
@@ -830,11 +584,11 @@ static void produce_loop(struct specialize *w, struct builder *b, struct op *old
 
 static const struct take *take_of(struct specialize *w, const struct op *load, struct batch **batch)
 {
-    for (int i = 0; i < w->batches.n; i++)
-        for (int k = 0; k < w->batches.at[i].takes.n; k++)
-            if (w->batches.at[i].takes.at[k].load == load) {
-                *batch = &w->batches.at[i];
-                return &w->batches.at[i].takes.at[k];
+    for (int i = 0; i < w->plan.batches.n; i++)
+        for (int k = 0; k < w->plan.batches.at[i].takes.n; k++)
+            if (w->plan.batches.at[i].takes.at[k].load == load) {
+                *batch = &w->plan.batches.at[i];
+                return &w->plan.batches.at[i].takes.at[k];
             }
     return NULL;
 }
@@ -863,7 +617,7 @@ static void produce_block(struct specialize *w, struct builder *b, struct block 
         const struct take *t = o->code == OP_tensor_load ? take_of(w, o, &g) : NULL;
         bool needed = false;
         for (int i = 0; i < o->nresults; i++)
-            needed |= slice_has(&w->needed, &o->results[i]);
+            needed |= slice_has(&w->plan.needed, &o->results[i]);
         b->loc = o->loc;
         if (t)
             copy_take(w, b, g, t);
@@ -918,23 +672,18 @@ static void fill_consumer_role(struct specialize *w, struct op *roles, struct op
         next = o->next;
         op_move_to_end(o, consumers);
     }
-    for (int i = 0; i < w->batches.n; i++)
-        if (w->batches.at[i].block == w->func->body)
-            w->batches.at[i].block = consumers;
+    for (int i = 0; i < w->plan.batches.n; i++)
+        if (w->plan.batches.at[i].block == w->func->body)
+            w->plan.batches.at[i].block = consumers;
 }
 
 void opt_warp_specialize(struct func *f)
 {
     struct specialize w = {.func = f, .arena = f->module->scratch};
-    map_init(&w.needed, w.arena);
     map_init(&w.copy, w.arena);
-    func_walk(f, note_take, &w);
-    if (!w.batches.n)
+    plan_rings(&w.plan, f);
+    if (!w.plan.batches.n)
         return;
-    if (!slice_add_exits(&w.needed, f->body))
-        diag_bug(f->module->diag, f->loc, "no producer can follow this early return");
-    choose_rings(&w);
-    choose_stages(&w);
     w.begins = last_load(&w);
     w.is_ready = !w.begins;
     struct op *first = f->body->first;
@@ -944,9 +693,9 @@ void opt_warp_specialize(struct func *f)
     fill_consumer_role(&w, roles, first);
 
     struct builder producer = build_at_end(roles->regions[1], f->loc);
-    for (int i = 0; i < w.rings.n; i++) {
-        build_init(&producer, w.rings.at[i].full, 1);
-        build_init(&producer, w.rings.at[i].empty, f->num_warps / WARPGROUP_WARPS);
+    for (int i = 0; i < w.plan.rings.n; i++) {
+        build_init(&producer, w.plan.rings.at[i].full, 1);
+        build_init(&producer, w.plan.rings.at[i].empty, f->num_warps / WARPGROUP_WARPS);
     }
     begin_role(&w, &producer, 1);
     produce_block(&w, &producer, roles->regions[0]);

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* plan_rings.c: plans the rings of buffers that a producer warp will fill.
+ *
+ *     for ... {                                       batch: %a, %b, for the dot %d
+ *       %a = tensor_load; %s = to_shared %a           ring: 49152 bytes a stage
+ *       %b = tensor_load; %t = to_shared %b      =>         as many stages as the loop asks for, or as fit
+ *       %d = wgmma %s, %t, ...
+ *     }
+ *
+ * A batch is the set of tiles that one block loads for one dot. The ring of a batch has as many stages as the
+ * innermost loops around its batches ask for, or as many as fit into shared memory; a ring whose batches all stand
+ * outside of loops has one stage. Batches whose loops are not nested share a ring if they have equally many buffers of
+ * the same types (for example the two loops of causal attention, with and without a mask). The plan changes no op. */
+#include "opt/pipeline/plan_rings.h"
+
+#include "opt/analysis/analysis.h"
+#include "opt/cost.h"
+#include "opt/layout/layouts.h"
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+#include "opt/pipeline/producer_slice.h"
+
+bool op_is_before(const struct op *a, const struct op *b)
+{
+    while (a && a != b)
+        a = a->next;
+    return a == b;
+}
+
+/* The first dot that reads the buffer that `put` fills. */
+static struct op *dot_for(const struct op *put)
+{
+    struct op *first = NULL;
+    for (const struct use *u = op_result(put)->uses; u; u = u->next)
+        if (starts_dot(u->user) && (!first || op_is_before(u->user, first)))
+            first = u->user;
+    return first;
+}
+
+bool op_passes_tile(const struct op *o)
+{
+    return o->code == OP_trans || o->code == OP_convert;
+}
+
+/* Sets t->first to the first reader of v in its block, looking through transpositions and conversions. */
+static void find_first(struct take *t, const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (op_passes_tile(u->user))
+            find_first(t, op_result(u->user));
+        else if (!t->first || op_is_before(u->user, t->first))
+            t->first = u->user;
+}
+
+/* The tensor_load whose tile `put` stores into a buffer, or NULL. Sets by[d] to the dimension of the tile that is
+ * dimension d of the buffer. */
+static struct op *loaded_by(const struct op *put, int *by)
+{
+    struct op *o = op_opnd(put, 0)->def;
+    for (int d = 0; d < RANK_MAX; d++)
+        by[d] = d;
+    for (; o && op_passes_tile(o); o = op_opnd(o, 0)->def)
+        for (int d = 0; o->code == OP_trans && d < op_result(o)->type->rank; d++)
+            by[d] = op_attr(o, ATTR_order)->list[by[d]];
+    return o && o->code == OP_tensor_load ? o : NULL;
+}
+
+/* Sets the buffer's type, with the contiguous dimension last. */
+static void choose_type(struct ring_plan *p, struct take *t)
+{
+    enum { ROWS, COLUMNS };
+    const struct type *own = t->type = op_result(t->put)->type;
+    int index[RANK_MAX], shape[] = {own->shape[COLUMNS], own->shape[ROWS]}, first = t->dim[ROWS];
+    layout_split_coord(own->layout, layout_basis(own->layout, IN_offset, 0), index);
+    if (own->rank != 2 || !index[ROWS])
+        return;
+    struct layout l;
+    layout_trans(&l, own->layout, (int[]){COLUMNS, ROWS});
+    t->type = type_shared(p->func->module, type_elem(own), 2, shape, layout_intern(p->func->module, &l), 1);
+    t->dim[ROWS] = t->dim[COLUMNS];
+    t->dim[COLUMNS] = first;
+}
+
+static bool load_is_known(const struct ring_plan *p, const struct op *load)
+{
+    for (int i = 0; i < p->batches.n; i++)
+        for (int k = 0; k < p->batches.at[i].takes.n; k++)
+            if (p->batches.at[i].takes.at[k].load == load)
+                return true;
+    return false;
+}
+
+static void note_take(struct op *o, void *ctx)
+{
+    struct ring_plan *p = ctx;
+    struct take t = {.put = o};
+    t.load = o->code == OP_to_shared ? loaded_by(o, t.dim) : NULL;
+    if (!t.load || load_is_known(p, t.load))
+        return;
+    if (t.load->block != o->block || !stands_in_loops(t.load) || !slice_add_place(&p->needed, t.load))
+        diag_bug(p->func->module->diag, t.load->loc, "no producer can copy %%%s", op_result(t.load)->name);
+    find_first(&t, op_result(t.load));
+    choose_type(p, &t);
+    const struct op *dot = dot_for(o);
+    struct batch *g = NULL;
+    for (int i = 0; i < p->batches.n; i++)
+        if (p->batches.at[i].block == o->block && dot_for(p->batches.at[i].takes.at[0].put) == dot)
+            g = &p->batches.at[i];
+    if (!g) {
+        VEC_PUSH(p->arena, &p->batches, ((struct batch){.block = o->block}));
+        g = &p->batches.at[p->batches.n - 1];
+    }
+    VEC_PUSH(p->arena, &g->takes, t);
+}
+
+/* Can batch k use the ring of batch i, which stands in front of batch k? Both must have the same types, and neither
+ * may stand inside the other's block: one batch would hold a stage while the other waits for one, a deadlock. */
+static bool can_share(const struct ring_plan *p, int i, int k)
+{
+    const struct batch *a = &p->batches.at[i], *b = &p->batches.at[k];
+    if (a->takes.n != b->takes.n || block_is_inside(a->block, b->block) ||
+        block_is_inside(b->block, a->block))
+        return false;
+    for (int j = 0; j < a->takes.n; j++)
+        if (a->takes.at[j].type != b->takes.at[j].type)
+            return false;
+    return true;
+}
+
+/* Can batch k share the ring with all batches that use it already? */
+static bool ring_takes(const struct ring_plan *p, int ring, int k)
+{
+    for (int i = 0; i < k; i++)
+        if (p->batches.at[i].ring == ring && !can_share(p, i, k))
+            return false;
+    return true;
+}
+
+static void choose_rings(struct ring_plan *p)
+{
+    for (int k = 0; k < p->batches.n; k++) {
+        struct batch *g = &p->batches.at[k];
+        g->ring = 0;
+        while (g->ring < p->rings.n && !ring_takes(p, g->ring, k))
+            g->ring++;
+        if (g->ring < p->rings.n)
+            continue;
+        struct ring r = {.first = k};
+        for (int i = 0; i < g->takes.n; i++)
+            r.bytes += (int)buffer_bytes(g->takes.at[i].type);
+        VEC_PUSH(p->arena, &p->rings, r);
+    }
+}
+
+static int stages_asked(const struct ring_plan *p, const struct batch *g)
+{
+    const struct op *loop = g->block->parent;
+    int n = loop ? opt_stages(p->func, loop) : 1;
+    return n < 1 ? 1 : n;
+}
+
+static bool enters_a_loop(const struct op *o)
+{
+    for (const struct use *u = op_result(o)->uses; u; u = u->next)
+        if (u->user->block != o->block)
+            return true;
+    return false;
+}
+
+/* The bytes of the ring that pipeline_loops.c will make for a small tile that a loop loads beside its dots. Larger
+ * tiles count as 0. */
+static int64_t vector_bytes(const struct ring_plan *p, const struct op *load)
+{
+    const struct type *t = op_result(load)->type;
+    int64_t bytes = type_is_ptr(t) ? 0 : type_elems(t) * type_elem_bytes(t);
+    return bytes <= p->func->module->params->warp_specialize_vector_bytes
+               ? bytes * opt_stages(p->func, load->block->parent)
+               : 0;
+}
+
+/* The bytes of shared memory that o needs while the rings are live. A buffer that a loop contains or uses is live
+ * together with the rings, because the loop's next iteration uses the rings again. Any other buffer counts as 0,
+ * because it can share the bytes of the rings behind their last use. */
+static int64_t other_bytes_of(const struct op *o, void *ctx)
+{
+    const struct ring_plan *p = ctx;
+    const struct op *loop = o->block->parent;
+    int by[RANK_MAX];
+    if (o->code == OP_load && loop && loop->code == OP_for && type_is_tile(op_result(o)->type))
+        return vector_bytes(p, o);
+    if (o->code == OP_to_shared && load_is_known(p, loaded_by(o, by)))
+        return 0;
+    const bool lives_on = o->code == OP_shared_alloc ? op_result(o)->uses->user->block != o->block
+                                                     : loop || (o->code == OP_to_shared && enters_a_loop(o));
+    return lives_on ? shared_bytes_of(o) : 0;
+}
+
+/* Gives each ring as many stages as loops ask for, or as many as fit into shared memory. */
+static void choose_stages(struct ring_plan *p)
+{
+    const int64_t room =
+        cost_shared_bytes(p->func, SHARE_all) - shared_pressure(p->func->body, other_bytes_of, p);
+    int64_t total = 0;
+    for (int i = 0; i < p->rings.n; i++) {
+        struct ring *r = &p->rings.at[i];
+        for (int k = 0; k < p->batches.n; k++) {
+            int n = p->batches.at[k].ring == i ? stages_asked(p, &p->batches.at[k]) : 1;
+            r->stages = n > r->stages ? n : r->stages;
+        }
+        total += r->stages * r->bytes;
+    }
+    for (bool shrunk = true; shrunk && total > room;) {
+        shrunk = false;
+        for (int i = 0; i < p->rings.n && total > room; i++)
+            if (p->rings.at[i].stages > 1) {
+                p->rings.at[i].stages--;
+                total -= p->rings.at[i].bytes;
+                shrunk = true;
+            }
+    }
+    for (int k = 0; k < p->batches.n; k++) {
+        const struct batch *g = &p->batches.at[k];
+        const struct ring *r = &p->rings.at[g->ring];
+        const enum decision which = r->first == k ? DECISION_ring : DECISION_ring_shared;
+        opt_explain(p->func,
+                    (struct explanation){which, .at = g->takes.at[0].load, .numbers = {r->stages, r->bytes}});
+        if (stages_asked(p, g) > r->stages)
+            opt_explain(p->func, (struct explanation){DECISION_ring_short, .at = g->takes.at[0].load,
+                                                      .numbers = {stages_asked(p, g)}});
+    }
+}
+
+void plan_rings(struct ring_plan *p, struct func *f)
+{
+    *p = (struct ring_plan){.func = f, .arena = f->module->scratch};
+    map_init(&p->needed, p->arena);
+    func_walk(f, note_take, p);
+    if (!p->batches.n)
+        return;
+    if (!slice_add_exits(&p->needed, f->body))
+        diag_bug(f->module->diag, f->loc, "no producer can follow this early return");
+    choose_rings(p);
+    choose_stages(p);
+}
