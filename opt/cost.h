@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cost.h: estimates of registers, CTAs per SM, shared memory and cycles that several passes use. The functions do not change
- * the IR. */
+/* cost.h: estimates of registers, CTAs per SM, shared memory and cycles that several passes use. The functions do not
+ * change the IR. */
 #ifndef NESO_OPT_COST_H
 #define NESO_OPT_COST_H
 
@@ -17,8 +17,8 @@ int cost_ctas_of_roles(struct func *f);
 /* Computes the registers that setmaxnreg gives to a thread if `ctas` CTAs share an SM: regs[0] to a thread of a
  * consumer, regs[1] to one of the producer. */
 void cost_role_regs(const struct func *f, int ctas, int regs[2]);
-/* The shared memory of a CTA that rings and the buffers live together with them may take: all but what barriers need; most
- * of it; or so much that two CTAs fit on an SM. */
+/* The shared memory of a CTA that rings and the buffers live together with them may take: all but what barriers need;
+ * most of it; or so much that two CTAs fit on an SM. */
 enum shared_share { SHARE_all, SHARE_most, SHARE_of_two_ctas };
 int64_t cost_shared_bytes(const struct func *f, enum shared_share share);
 /* Estimates for how many cycles o keeps each unit of an SM busy. Four warps, one on each partition of the SM, execute

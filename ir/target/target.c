@@ -31,8 +31,8 @@ static const int cycles[LATENCY_count] = {
 
 /* On all GPUs, an SM has 128 bytes of shared memory, 16 results of special functions and 4 instructions in a cycle. The
  * other two rates: what each SM gets from L2 while all SMs read, and dense products of f16. H100, a program on each SM:
- * products of 128 x 128 x 64 elements of f16 (a matrix product, experts) and 128 x 128 x 128 of fp8 took 988, 1010 and 1050
- * cycles for 32 KiB. The other GPUs' are estimates. */
+ * products of 128 x 128 x 64 elements of f16 (a matrix product, experts) and 128 x 128 x 128 of fp8 took 988, 1010 and
+ * 1050 cycles for 32 KiB. The other GPUs' are estimates. */
 #define RATES(memory, tensor)                                                                                \
     .rates = {[UNIT_memory] = memory,                                                                        \
               [UNIT_shared] = 128,                                                                           \

@@ -45,8 +45,8 @@ struct raising {
 
 /* -- does it pay? -- */
 
-/* Does a dot that reads shared memory read v or a transposition of v? Other ops of the block may read v too (they will load it from shared
- * memory into registers), but an op of another block may not. */
+/* Does a dot that reads shared memory read v or a transposition of v? Other ops of the block may read v too (they will
+ * load it from shared memory into registers), but an op of another block may not. */
 static bool is_operand(const struct value *v, const struct block *b)
 {
     bool any = false;

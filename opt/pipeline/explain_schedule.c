@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* explain_schedule.c: prints the schedules of loops (loop_schedule.h) for --explain=schedule: as a picture, or as records for
- * a caller that takes records.
+/* explain_schedule.c: prints the schedules of loops (loop_schedule.h) for --explain=schedule: as a picture, or as
+ * records for a caller that takes records.
  *
  *     schedule: 25:5: an iteration takes 1024 cycles; busy: global memory 512, tensor cores 1024, issue slots 40
  *       2 groups of 4 warps; a producer warp
- *       %a: 4 stages of 16384 bytes, filled by tensor_copy, complete by a phase of an mbarrier, 3.1 iterations ahead of wgmma
+ *       %a: 4 stages of 16384 bytes, filled by tensor_copy, ..., 3.1 iterations ahead of wgmma
  *                                0         256       512       768       1024
  *       global memory  producer  |aaaaaaaaaabbbbbbbbbb....................|
  *       tensor cores   group 1   |cccccccccccccccccccc....................|
@@ -44,8 +44,8 @@ static const struct scheduled_op *op_of(const struct loop_schedule *s, const str
     return NULL;
 }
 
-/* The buffer that an op fills, or for which a wait for an mbarrier stands: of a wait for an empty stage, the buffer of the
- * next copy. NULL: there is none. */
+/* The buffer that an op fills, or for which a wait for an mbarrier stands: of a wait for an empty stage, the buffer of
+ * the next copy. NULL: there is none. */
 static const struct value *buffer_of(const struct loop_schedule *s, const struct op *o)
 {
     const struct scheduled_op *x = op_of(s, o), *end = s->ops.at + s->ops.n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* loop_schedule.c: builds the schedule (loop_schedule.h) of each innermost loop with asynchronous work, and estimates what
- * happens when.
+/* loop_schedule.c: builds the schedule (loop_schedule.h) of each innermost loop with asynchronous work, and estimates
+ * what happens when.
  *
  *     warps {                                       ops         role      unit, cycles           ends
  *       for ... {                                   mbar_wait   consumer
@@ -12,10 +12,10 @@
  *       for ... { mbar_wait; tensor_copy %a; ... }  buffers: %a, 4 stages of 16384 bytes; ...
  *     }
  *
- * The estimate runs the loop for some iterations. Each group of four consumer warps, and the producer, is an actor, which
- * issues its ops in program order. An op starts when its actor has issued the ops before it, its operands are ready,
- * and its unit is free. Its actor then goes on, unless the op is a wait. The window of the schedule is an iteration of
- * the first group behind the start. The estimate ignores other CTAs on the SM, and conflicts of banks. */
+ * The estimate runs the loop for some iterations. Each group of four consumer warps, and the producer, is an actor,
+ * which issues its ops in program order. An op starts when its actor has issued the ops before it, its operands are
+ * ready, and its unit is free. Its actor then goes on, unless the op is a wait. The window of the schedule is an
+ * iteration of the first group behind the start. The estimate ignores other CTAs on the SM, and conflicts of banks. */
 #include "opt/pipeline/loop_schedule.h"
 
 #include "opt/cost.h"
@@ -102,8 +102,8 @@ static void note_buffers(struct loop_schedule *s, int n)
     }
 }
 
-/* Does the estimate run this region of o? Of two branches, it runs the longer one. It leaves out what an `if` without an
- * `else` does, for example a store in some iterations, unless that contains asynchronous work. */
+/* Does the estimate run this region of o? Of two branches, it runs the longer one. It leaves out what an `if` without
+ * an `else` does, for example a store in some iterations, unless that contains asynchronous work. */
 static bool runs_region(const struct op *o, int region)
 {
     int n[2] = {0, 0};
@@ -130,8 +130,8 @@ static void add_ops(struct loop_schedule *s, const struct block *b, enum role ro
     }
 }
 
-/* Adds the op that computes v, or that computed it in the iteration before. A dot that adds to the result of another, and
- * runs while the threads go on, does not wait for it: tensor cores execute them in order. */
+/* Adds the op that computes v, or that computed it in the iteration before. A dot that adds to the result of another,
+ * and runs while the threads go on, does not wait for it: tensor cores execute them in order. */
 static void add_need(struct loop_schedule *s, struct scheduled_op *x, const struct map *numbers,
                      const struct block *body, const struct value *v)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* loop_schedule.h: the schedule of a loop with asynchronous work, as one object. It says which role executes each op, which
- * units of an SM the op occupies and for how long, how its end is seen, which buffers the loop fills and reads, and what
- * happens when in one iteration. explain_schedule.c prints it. */
+/* loop_schedule.h: the schedule of a loop with asynchronous work, as one object. It says which role executes each op,
+ * which units of an SM the op occupies and for how long, how its end is seen, which buffers the loop fills and reads,
+ * and what happens when in one iteration. explain_schedule.c prints it. */
 #ifndef NESO_OPT_PIPELINE_LOOP_SCHEDULE_H
 #define NESO_OPT_PIPELINE_LOOP_SCHEDULE_H
 
@@ -43,7 +43,8 @@ struct scheduled_buffer {
 struct schedule_span {
     int actor; /* a group of four consumer warps; behind the last group: the producer */
     enum unit unit; /* UNIT_count: the actor waits */
-    const struct op *op; /* of several ops in a row: the one that takes most cycles; of a wait: the awaited op, or the wait */
+    /* of several ops in a row: the one that takes most cycles; of a wait: the awaited op, or the wait */
+    const struct op *op;
     int nops;
     int64_t from, to;
 };

@@ -368,8 +368,8 @@ static void find_slice(struct pipeline *p)
     }
 }
 
-/* Does o start or await a dot, or use an mbarrier? Such ops must keep their program order, but write no memory that loads
- * read. */
+/* Does o start or await a dot, or use an mbarrier? Such ops must keep their program order, but write no memory that
+ * loads read. */
 static bool is_in_order(const struct op *o)
 {
     return starts_dot(o) || o->code == OP_dot_wait || o->code == OP_mbar_wait || o->code == OP_mbar_arrive;
@@ -489,9 +489,9 @@ static int64_t bytes_of(const struct op *o, void *ctx)
     return reads_ring(ctx, o) ? 0 : shared_bytes_of(o);
 }
 
-/* Does the ring of x fit into shared memory, together with all other buffers? They may take so much that two CTAs fit on
- * an SM; nearly all of it if two CTAs do not fit even without this ring, if a producer warp copies operands of dots, or
- * if this ring is small. */
+/* Does the ring of x fit into shared memory, together with all other buffers? They may take so much that two CTAs fit
+ * on an SM; nearly all of it if two CTAs do not fit even without this ring, if a producer warp copies operands of dots,
+ * or if this ring is small. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {
     const struct func *f = p->s->func;

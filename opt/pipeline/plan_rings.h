@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plan_rings.h: the rings of buffers that a producer warp will fill (warp_specialize.c): which tiles go through which ring,
- * and how many stages each ring has. */
+/* plan_rings.h: the rings of buffers that a producer warp will fill (warp_specialize.c): which tiles go through which
+ * ring, and how many stages each ring has. */
 #ifndef NESO_OPT_PIPELINE_PLAN_RINGS_H
 #define NESO_OPT_PIPELINE_PLAN_RINGS_H
 
