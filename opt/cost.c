@@ -313,7 +313,7 @@ int64_t cost_dot_cycles(const struct op *o)
     const struct type *b = op_opnd(o, DOT_b)->type;
     const int rate =
         starts_dot(o) ? o->block->func->target->wgmma_rate : o->block->func->target->rates[UNIT_tensor];
-    return type_elems(op_result(o)->type) * b->shape[b->rank - 2] * type_elem_bytes(b) / rate;
+    return type_elems(op_result(o)->type) * b->shape[b->rank - 2] * type_elem_bytes(b) / (rate ? rate : 1);
 }
 
 static void dot_cycles(const struct op *o, int cycles[UNIT_count])

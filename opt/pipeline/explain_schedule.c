@@ -182,7 +182,10 @@ static void draw(struct picture *p)
         put_op(&p->text, s, x);
         if (x->op->loc.line && !x->op->loc.file)
             text_printf(&p->text, ", %d:%d", (int)x->op->loc.line, (int)x->op->loc.col);
-        text_printf(&p->text, ", %lld cycles\n", (long long)(x->to - x->from));
+        text_printf(&p->text, ", %lld cycles", (long long)(x->to - x->from));
+        if (x->stage > 0 && x->unit < UNIT_count)
+            text_printf(&p->text, ", %d iteration%s early", x->stage, x->stage == 1 ? "" : "s");
+        text_char(&p->text, '\n');
     }
 }
 

@@ -279,7 +279,11 @@ static void add_span(struct estimate *e, struct actor *a, enum unit unit, const 
         last->to = to;
         return;
     }
-    VEC_PUSH(e->arena, &s->spans, ((struct schedule_span){(int)(a - e->actors), unit, o, 1, from, to}));
+    /* the producer of a tile that is read later has begun a later iteration; cp.async is ahead in its own iteration */
+    const int lead = o->code == OP_async_copy    ? e->copies_ahead
+                     : o->code == OP_tensor_copy ? a->iteration - e->actors->iteration
+                                                 : 0;
+    VEC_PUSH(e->arena, &s->spans, ((struct schedule_span){(int)(a - e->actors), unit, o, 1, lead, from, to}));
     if (joins)
         *open = s->spans.n - 1;
 }

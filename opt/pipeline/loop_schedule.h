@@ -46,6 +46,7 @@ struct schedule_span {
     /* of several ops in a row: the one that takes most cycles; of a wait: the awaited op, or the wait */
     const struct op *op;
     int nops;
+    int stage; /* of a copy: the iterations between the one in which it runs and the one that reads the tile */
     int64_t from, to;
 };
 
