@@ -150,8 +150,8 @@ static void drop_setmaxnreg(struct mir *m)
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     m->ctas = choose_ctas(m, live, info);
-    /* If more CTAs share an SM than setmaxnreg's numbers of registers allow, a CTA has too few registers for
-     * setmaxnreg, but enough without it. */
+    /* If more CTAs share an SM than the register counts of setmaxnreg allow, a CTA gets too few registers for
+     * setmaxnreg, but enough to run without it. */
     if (m->ctas > 1 && m->ctas > resources_ctas_of_roles(m->func))
         drop_setmaxnreg(m);
 }

@@ -5,9 +5,9 @@
  *     (x + 1) * 4          =>     x * 4 + 4          and the constant ends up in an address
  *     wide((x + 1) * 4)    =>     wide(x * 4) + 4    where x + 1 cannot overflow
  *
- * A sum with a constant cannot overflow if the constant's bits are zero in the other operand. The peephole
- * knows for each register which bits may be 1; as sizes of tiles are powers of two, that suffices for the
- * offsets of a layout's registers. */
+ * A sum with a constant cannot overflow if the constant's bits are zero in the other operand. The peephole knows for
+ * each register which bits may be 1; as sizes of tiles are powers of two, this proves that sums with the offsets of a
+ * layout's registers do not overflow. */
 #include "codegen/peephole.h"
 
 #include <string.h>

@@ -95,7 +95,7 @@ static bool is_dot(const struct op *o)
     return op_has(o, MULTIPLIES);
 }
 
-/* The op that makes v, behind conversions and transpositions; NULL: v is an argument. */
+/* The op that defines v, looking through conversions and transpositions; NULL: v is an argument. */
 static const struct op *source_of(const struct value *v)
 {
     const struct op *o = v->def;
@@ -110,8 +110,8 @@ static int64_t regs_of(const struct value *v)
     return tile_regs(v->type, v->block->func->num_warps, REGISTER_BITS);
 }
 
-/* Is v computed from a matrix of floats that the loop loads? A tile that is computed from a dot's result or from a
- * carried tile reuses the registers of that tile. */
+/* Is v computed from a matrix of floats that the loop loads? A tile that is computed from a dot's result, or from a
+ * tile that the loop carries, reuses the registers of that tile. */
 static bool comes_of_load(const struct value *v, int depth)
 {
     const struct op *o = v->def;

@@ -450,7 +450,8 @@ static bool read_param(struct neso_kernel *k, const char *s, const char *end, st
            (p->divisible == 1 || p->divisible == 16);
 }
 
-/* Reads the parameters in front of the code, and gives those that a launch passes as `slots`. */
+/* Reads the parameters, which precede the code. Sets `slots` to those that a launch passes: all except parameters whose
+ * value is always 1. */
 static bool read_params(struct neso_kernel *k, struct lines *at, struct ptx_param **slots, int *nslots)
 {
     static const struct type pointer = {.kind = TY_ptr}, number = {.kind = TY_scalar};

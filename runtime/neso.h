@@ -200,8 +200,8 @@ NESO_API neso_status neso_module_from_source(neso_context *context, const char *
 /* Returns the text of an imported user module ("helpers", "pkg.helpers"), or NULL if there is none. A package
  * is requested as "pkg", then as "pkg.__init__". */
 typedef const char *neso_find(void *user, const char *module, size_t *length);
-/* Like neso_module_from_source, for a source that imports other files. The texts that `find` returns must stay
- * valid until the function returns. */
+/* Like neso_module_from_source, for a source that imports other files. The texts that `find` returns must stay valid
+ * until neso_module_from_files returns. */
 NESO_API neso_status neso_module_from_files(neso_context *context, const char *name, const char *text, size_t length,
                                             neso_find *find, void *user, neso_module **module);
 NESO_API void neso_module_release(neso_module *module);
@@ -387,7 +387,7 @@ typedef struct neso_error {
 /* Assembles the kernel for the context's device now instead of at its first launch. */
 NESO_API neso_status neso_kernel_load(neso_kernel *kernel);
 
-/* Machine code, a cubin as ptxas writes it, for a PTX text of a kernel. */
+/* The machine code of one PTX text of a kernel: a cubin, as ptxas writes it. */
 typedef struct neso_code {
     size_t size;
     const char *ptx_digest; /* the SHA-256 of the PTX text: 64 hexadecimal digits */

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* padded_maps.c: makes tensor maps of arrays whose rows are no multiples of 16 bytes apart, which no tensor map can
- * describe: before the launch, copies such an array to a workspace in which its rows are padded.
+/* padded_maps.c: makes tensor maps for arrays whose row pitch is not a multiple of 16 bytes. A tensor map cannot
+ * describe such an array, so the launcher first copies it to a workspace with padded rows.
  *
  *     A: 4101 x 4101 f16, rows 8202 bytes apart ──copy_rows──► workspace: rows 8320 bytes apart ◄── tensor map
  *
- * The kernel is the one for aligned rows, so it keeps its pipeline, its producer warp and wgmma; without the copy its
- * loads would have 2 bytes each. The copy moves each byte once each way, and the kernel loads each byte once for each tile of
- * the other operand. A kernel with maps for loads has no writes that its loads must see (raise_tma_load.c), so it may
- * read the copy; a map for stores cannot have one.
+ * So the launch runs the kernel for aligned rows, with its pipeline, its producer warp and wgmma; the fallback kernel
+ * would load 2 bytes at once. The copy reads and writes each byte once, while the kernel loads each byte once for each
+ * tile of the other operand. A kernel with maps for loads does not read through them what it has written
+ * (raise_tma_load.c), so it may read the copy. An array that the kernel stores through a map is not copied.
  *
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
- * allocation, because the copy also reads elements that this grid does not reach. The grid must load the array at least once, or,
- * where threads could copy 4 or 8 bytes at once (row_alignment.c), launch_pad_sweeps times. */
+ * allocation, because the copy also reads elements that this grid does not read. The grid must load the array at least
+ * once, or, where threads could copy 4 or 8 bytes at once (row_alignment.c), launch_pad_sweeps times. */
 #include "runtime/runtime.h"
 
 /* Rows of copies begin at multiples of this: the size of a cache line. */
 enum { PAD = 128 };
 
-/* The copy of the array that v describes; rows are from `at` in the workspace on. */
+/* Describes the copy of the array of v to address `at` in the workspace. */
 static struct row_copy copy_of(const struct tensor_map_values *v, uint64_t at)
 {
     enum { ROW, COLUMN };
@@ -37,14 +37,14 @@ static bool is_in_one_allocation(struct device *d, const struct row_copy *c)
            c->from - base + (c->rows - 1) * c->from_pitch + c->bytes <= bytes;
 }
 
-/* Do the programs of the grid load the array so often that a copy pays? Programs that sweep the array's longer side load each
- * element at least once if there are as many as there are tiles along the shorter side. */
+/* Do the programs of the grid load the array so often that a copy pays? Programs that sweep the array's longer side
+ * load each element at least once if there are as many as there are tiles along the shorter side. */
 static bool is_swept(const struct neso_kernel *k, const struct tensor_map_values *v, const struct launch *l,
                      enum rows rows)
 {
     enum {
         BOXES_OF_A_TILE = 4
-    }; /* the most along a dimension: 256 elements of 2 bytes with a swizzle of 128 bytes */
+    }; /* the most boxes of a tile along a dimension: 256 elements of 2 bytes, with a swizzle of 128 bytes */
     uint64_t programs = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], least = UINT64_MAX;
     for (int d = 0; d < v->rank; d++) {
         uint64_t boxes = (v->extents[d] - 1) / (uint64_t)v->box[d] + 1;
@@ -65,7 +65,8 @@ static bool can_copy(struct neso_kernel *k, const struct tensor_map_values *v, c
            is_in_one_allocation(k->device, &c);
 }
 
-/* The bytes of the workspace; 0: some array cannot be copied. Sets v to the values of all maps. */
+/* Returns the size of the workspace in bytes; 0: no array needs a copy, or one cannot be copied, or a guard fails. Sets
+ * v to the values of all maps. */
 static uint64_t plan_copies(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l,
                             struct tensor_map_values *v)
 {

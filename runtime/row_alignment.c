@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* row_alignment.c: which alignment do the rows of a launch's arrays have? A launch whose tensor maps cannot be encoded uses
- * a fallback, which loads and stores as many bytes at once as its signature promises: 2 for halves with strides of unknown
- * value. The launcher knows the strides, so it compiles the fallback for rows of 8 or of 4 bytes, if all arrays have them:
- * then `cp.async` copies them in a pipeline.
+/* row_alignment.c: how are the rows of a launch's arrays aligned? A launch whose tensor maps cannot be encoded uses a
+ * fallback kernel, which accesses as many bytes at once as its signature promises: 2 for f16, if the signature promises
+ * nothing about the strides. But the launcher knows the strides. If the rows of all arrays are aligned to 8 or to 4
+ * bytes, it compiles the fallback for this alignment, and `cp.async` copies the rows in a pipeline.
  *
  *     map base=[%A] extents=[%M, %K] strides=[%sam 2 *, 2]   rows of 8 bytes: 8 divides %A, 4 divides %K and %sam
  *
- * The strides and the last extent of the maps name the arguments that matter. */
+ * The bases, the strides and the last extents of the maps say which arguments matter. */
 #include "runtime/runtime.h"
 
 static const int bytes_of[ROWS_count] = {1, 4, 8};
 
-/* Makes e, in units of `unit` bytes, a multiple of `bytes` bytes, if e is an argument or a multiple of one. */
+/* Promises that e, which counts units of `unit` bytes, is a multiple of `bytes` bytes, if e is an argument or a
+ * multiple of one. */
 static void promise(const struct expr *e, int64_t unit, int bytes, int *divisible)
 {
     const bool is_product = e->n == 3 && e->at[1].code == EXPR_const && e->at[2].code == EXPR_mul;
@@ -37,7 +38,8 @@ void rows_promise(const struct ptx_info *info, enum rows rows, int *divisible)
     }
 }
 
-/* Does the launch fulfil a promise that its signature, which promises multiples of 16, does not make? */
+/* Do the launch's arguments fulfil all promises, and is at least one of the promises new? A promise is not new if the
+ * argument is a multiple of 16, because the signature then promises that. */
 static bool is_kept(const struct ptx_info *info, const struct launch *l, const int *divisible)
 {
     bool is_news = false;

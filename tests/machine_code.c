@@ -6,7 +6,7 @@
  * Counts shuffles, matrix loads and stores, tensor core instructions, barriers, stores, atomics and copies in both. ptxas
  * unrolls loops and copies the ends of blocks, so the machine code may have more of each. ptxas may merge none of them,
  * so fewer than in the PTX is an error (a message, exit status 1). Two kinds of PTX do not count, because ptxas may
- * remove them: code behind a jump that is always taken, because it compares a register with itself, and a store that
+ * remove them: code after a jump that is always taken, because it compares a register with itself, and a store that
  * the next instruction overwrites. No disassembler is needed: the lowest 9 bits of the 16 bytes of an instruction are
  * its opcode (from sm_80 on; `nvdisasm -hex` prints the bytes).
  */

@@ -89,7 +89,8 @@ static int gather(struct select *s, const struct reduction *r, uint32_t coord, s
     return found;
 }
 
-/* Does the op sum a single operand of floats that is, behind changes of shape, a product without other uses? */
+/* Does the op sum a single operand of floats that is, looking through changes of shape, a product without other
+ * uses? */
 static bool sums_products(const struct reduction *r)
 {
     const struct op *add = r->region->first;

@@ -148,8 +148,8 @@ struct obj *descriptor_new(struct eval *e, struct obj *const *fields)
     return box_new(e, &descriptor_class, fields);
 }
 
-/* Sets the fields that both kinds of boxes have, from the arguments base, shape and strides (at[0] to at[2]) and
- * block_shape (`block`, argument number block_at). Returns false after an error, which it reports. */
+/* Sets the fields that block pointers and descriptors share, from the arguments base, shape and strides (at[0] to
+ * at[2]) and block_shape (`block`, argument number block_at). Returns false after an error, which it reports. */
 static bool arg_array(struct eval *e, struct obj *const *at, struct obj *block, const struct args *call,
                       int block_at, struct obj **fields)
 {

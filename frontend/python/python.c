@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The data of rows that are types; isinstance accepts these rows as classes. */
+/* Marks rows that are types: their `data` points to this text. isinstance accepts these rows as classes. */
 static const char type_mark[] = "type";
 
 bool obj_is_builtin_type(const struct obj *x)

@@ -522,9 +522,9 @@ static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p
     return x;
 }
 
-/* Returns the value of parameter p, made of the arguments of the spec from number *n on, and advances *n. If the
- * parameter is a tuple, `parts` has its structure; its arguments are named after the parameter and the item (x_0, or
- * x_ and a field's name), but the base pointer of a descriptor gets just the parameter's name. Returns NULL after an
+/* Returns the value of parameter p, which consumes one or more arguments of the spec from number *n on; advances *n. If
+ * the parameter is a tuple, `parts` has its structure; its arguments are named after the parameter and the item (x_0,
+ * or x_ and a field's name), but the base pointer of a descriptor gets just the parameter's name. Returns NULL after an
  * error, which it reports: too few arguments, or arguments that do not form a descriptor. */
 static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
                               const struct obj *parts, const char *name, int *n)

@@ -147,10 +147,10 @@ static void add_vector_bits(struct vector_bits *v, const struct layout *l, const
                 v->bit[v->n++] = bit;
 }
 
-/* Gives the span of a phase's words that R may intersect only in zero. The bits of `ignored` number elements of
- * one word or vector, so their vectors are left out. The bits of `elsewhere` belong to the vector of the other
- * layout: two words that differ in such a bit are in different banks anyway. So the result is the subspace of the span
- * in which these bits are zero; they are eliminated first to find it. */
+/* Gives the span of the words that a phase accesses; R (see the head of this file) may intersect it only in zero. The
+ * bits of `ignored` number elements of one word or vector, so they do not count. The bits of `elsewhere` belong to the
+ * vector of the other layout: two words that differ in such a bit are in different banks anyway. So the result is the
+ * subspace of the span in which these bits are zero; they are eliminated first to find it. */
 static void phase_span(struct basis *out, const struct layout *l, int nlanes, uint32_t ignored,
                        uint32_t elsewhere, int most)
 {

@@ -29,10 +29,11 @@ static const int cycles[LATENCY_count] = {
     [LATENCY_mma] = 33,   [LATENCY_wgmma] = 130,  [LATENCY_none] = 1,
 };
 
-/* On all GPUs, an SM has 128 bytes of shared memory, 16 results of special functions and 4 instructions in a cycle. The
- * other two rates: what each SM gets from L2 while all SMs read, and dense products of f16. H100, a program on each SM:
- * products of 128 x 128 x 64 elements of f16 (a matrix product, experts) and 128 x 128 x 128 of fp8 took 988, 1010 and
- * 1050 cycles for 32 KiB. The other GPUs' are estimates. */
+/* The rates of an SM in a cycle. On all GPUs they are 128 bytes of shared memory, 16 results of special functions and 4
+ * instructions. Two rates depend on the GPU: `memory`, the bytes that each SM gets from L2 while all SMs read, and
+ * `tensor`, the rate of dense mma.sync. `memory` is measured on an H100, with one program on each SM: one iteration
+ * with 32 KiB of operands took 988 cycles in a matrix product and 1010 in a mixture of experts (128 x 128 x 64 elements
+ * of f16), and 1050 in a product of fp8 (128 x 128 x 128). The rates of the other GPUs are estimates. */
 #define RATES(memory, tensor)                                                                                \
     .rates = {[UNIT_memory] = memory,                                                                        \
               [UNIT_shared] = 128,                                                                           \

@@ -8,7 +8,7 @@
  *     affine.c            addresses and conditions as polynomials of indices and scalars (affine.h)
  *     access_pattern.c    the box of an array that a load or store accesses (affine.h)
  *     alias.c             whether the kernel may write memory that a load reads
- *     completion.c        how the end of an op is seen, and for which ops a wait waits
+ *     completion.c        how threads learn that an op is complete, and which ops a wait waits for
  *     proof.c             which elements an access reaches in every launch, and whether programs can meet (proof.h) */
 #ifndef NESO_OPT_ANALYSIS_ANALYSIS_H
 #define NESO_OPT_ANALYSIS_ANALYSIS_H
@@ -40,7 +40,7 @@ int axis_access(const struct axis_table *t, const struct op *access, int dim);
 int axis_mask(const struct axis_table *t, const struct op *access, int dim);
 
 /* -- completion.c -- */
-/* How threads see that an op has ended: word, meaning. */
+/* How threads learn that an op is complete: word, meaning. */
 #define COMPLETIONS(X) \
     X(order, "in program order") \
     X(phase, "by a phase of an mbarrier") \
@@ -55,7 +55,7 @@ enum completion {
 };
 enum { COMPLETION_count = COMPLETION_bulk + 1 };
 enum completion op_completion(const struct op *o);
-/* The ends for which o waits; COMPLETION_order: o is no wait. */
+/* The kind of completion that o waits for; COMPLETION_order: o is not a wait. */
 enum completion op_awaits(const struct op *o);
 /* Does o start a dot that runs while the threads go on? */
 static inline bool starts_dot(const struct op *o)
@@ -75,7 +75,7 @@ bool is_on_way_out(const struct op *o, const struct op *load);
 const struct op *dot_behind(const struct value *v, bool through_loops, bool (*accepts)(const struct op *dot));
 
 /* -- memory/hoist_loads.c -- */
-/* Can o stand in front of `before`, with the pure ops behind `before` that compute its operands? */
+/* Can o move in front of `before`, together with the pure ops that compute its operands? */
 bool op_can_move(const struct op *o, const struct op *before);
 void op_move_with_operands(struct op *o, struct op *before);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* completion.c: how do threads see that an op has ended, and for which ops does a wait wait? Passes ask here instead of
- * naming the ops of one engine. */
+/* completion.c: how do threads learn that an asynchronous op is complete, and which ops does a wait wait for? Passes
+ * call these functions instead of comparing opcodes. */
 #include "opt/analysis/analysis.h"
 
 enum completion op_completion(const struct op *o)

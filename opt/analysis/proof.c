@@ -9,8 +9,8 @@
  *
  * The box of an access (access_pattern.c) has an index for each dimension. The address determines the indices if each
  * stride is at least the next one times the next dimension's extent, like the digits of a number. An index is a sum
- * too, of a tile's index and of scalars times the tile's size; the same rule says which scalars it determines. From
- * a quotient and the remainder by the same divisor follows the dividend, and so on up to program ids. What only the
+ * too, of a tile's index and of scalars times the tile's size; the same rule says which scalars it determines. A
+ * quotient and the remainder by the same divisor determine the dividend, and so on up to program ids. What only the
  * launch can tell (is a stride large enough?) becomes a guard. As everywhere in address analysis, index arithmetic
  * counts as free of overflow, and divisors count as positive. */
 #include "opt/analysis/analysis.h"

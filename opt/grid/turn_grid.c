@@ -6,19 +6,20 @@
  *       %n = program_id axis=1            =>        %m = %k divu num_programs axis=1
  *       %p = %X + %m * %stride + %n * 512           %n = %k - %m * num_programs axis=1
  *
- * The GPU starts CTAs in the order of axis 0. If axis 0 numbers rows, and axis 1 the parts of a row, then CTAs that run
- * together access as many rows, a short part of each: DRAM opens as many pages, and a row that several programs read in
- * no order has left the caches before the next of them starts. So the pass exchanges the axes.
+ * The GPU starts CTAs in the order of axis 0. If axis 0 numbers rows, and axis 1 the parts of a row, each CTA that runs
+ * accesses a short part of another row: DRAM must open a page for each of these rows, and if several programs read a
+ * row, the row has left the caches before the next of them starts. So the pass renumbers the programs: consecutive CTAs
+ * become neighbours along axis 1.
  *
- * It counts the bytes of each access whose address changes along one axis by at most the size of the accessed tile, and
- * along the other axis by more, or by an amount that is not known. It turns the grid if there are such accesses for axis
- * 1 and none for axis 0. Programs may run in any order, unless one waits for another; so the pass excludes kernels with
- * `while` loops. It also excludes kernels with dots, which choose their own order of programs, with prefetches for later
- * programs, and with ops that report the CTA's number as the program's. In a grid of 2^32 programs and more, programs
- * keep their numbers. Needs: scheduled ops. */
+ * An access has a short step along an axis if its address changes, from one program to the next along this axis, by at
+ * most the size of the accessed tile. The pass turns the grid if some accesses have a short step only along axis 1, and
+ * none only along axis 0. Programs may run in any order, unless one waits for another; so the pass excludes kernels
+ * with `while` loops. It also excludes kernels with dots, which choose their own order of programs, with prefetches for
+ * later programs, and with ops that report the CTA's number as the program's. If the grid has 2^32 programs or more,
+ * programs keep their numbers. Needs: scheduled ops. */
 #include "opt/passes.h"
 
-/* The largest step that is followed; a longer or an unknown one is FAR. */
+/* Stands for a step that is longer than this, or unknown. */
 enum { FAR = INT32_MAX };
 
 struct look {
@@ -52,7 +53,7 @@ static int64_t step_of_result(const struct op *o, int64_t x, int64_t y)
     }
 }
 
-/* By how much does v change from a program to the next one along the axis? Pointers change by bytes. */
+/* Returns by how much v changes from one program to the next along the axis; for pointers, in bytes. */
 static int64_t step_of(const struct value *v, int64_t axis, int *budget)
 {
     const struct op *o = v->def, *loop = v->block->parent;
@@ -108,7 +109,7 @@ static void look_at(struct op *o, void *ctx)
     }
 }
 
-/* The programs' new numbers, and the ops that read the old ones. */
+/* The new program ids along axes 0 and 1, and the old ones, from which they are computed. */
 struct numbers {
     struct value *of[2], *old[2];
 };

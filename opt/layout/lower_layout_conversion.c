@@ -148,7 +148,7 @@ static int64_t conversion_bytes(const struct op *o)
     return type_elems(t) * type_elem_bytes(t);
 }
 
-/* The op behind the run of independent conversions that starts with `first` and whose buffers together take at most
+/* The op after the run of independent conversions that starts with `first` and whose buffers together take at most
  * bytes_most(first) bytes. */
 static struct op *end_of_run(const struct op *first)
 {
@@ -311,7 +311,7 @@ static struct op *convert_over_third(struct op *o)
 /* -- operands of wgmma -- */
 
 /* Stores a run of tiles to the buffers from which asynchronous units (wgmma, bulk copies) read them, and builds a
- * fence behind the last store. */
+ * fence after the last store. */
 static void store_operands(struct op *first, const struct op *end)
 {
     struct builder b = build_before(first);

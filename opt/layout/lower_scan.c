@@ -187,7 +187,7 @@ static struct value *index_is(struct builder *b, struct value *index, int64_t i)
     return build_cmp(b, PRED_eq, index, build_const_int(b, index->type, i));
 }
 
-/* Moves dimension `dim` behind all others. */
+/* Moves dimension `dim` after all others. */
 static struct value *moved_last(struct builder *b, struct value *x, int dim)
 {
     int order[RANK_MAX], rank = x->type->rank;

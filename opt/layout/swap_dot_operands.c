@@ -25,7 +25,7 @@
  *     }                                                             yield (trans %s.1)
  *                                                                 }
  *
- * An f16 accumulator becomes an f32 one, which is rounded only once, behind the loop that carries it: no instruction
+ * An f16 accumulator becomes an f32 one, which is rounded only once, after the loop that carries it: no instruction
  * with an f16 accumulator is faster. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
@@ -81,7 +81,7 @@ static struct op *build_dot(struct builder *b, const struct op *like, const stru
 }
 
 /* Replaces dot o, whose accumulator the loop carries, by a dot of form f. Converts the initial accumulator to this
- * form in front of the loop, and the result back behind the loop. */
+ * form in front of the loop, and the result back after the loop. */
 static void change_around(struct op *o, struct op *loop, const struct form *f)
 {
     struct value *acc = op_opnd(o, DOT_acc), *last = &loop->results[acc->index - 1];

@@ -5,12 +5,12 @@
  *     %b = shared_alloc : ...            =>         %b = shared_alloc offset=512 : ...
  *
  * A buffer is live from its first use to its last, and throughout every loop that uses it but does not contain its
- * alloc. A buffer that the producer fills is live from the start of the roles. A buffer that a dot or bulk copy
- * reads is live until the wait for that dot or copy; if the dot or copy stays in flight from one iteration of a loop
- * to the next, the buffer is live throughout the loop. Buffers whose live ranges overlap get disjoint bytes. If all
- * buffers together are small, all get disjoint bytes, because two buffers that share bytes need a barrier between
- * their uses. Otherwise the pass places buffers by first fit in order of decreasing size; the buffers that
- * are allocated in the body of a `for` with dots share no bytes if this does not reduce the number of CTAs per SM. Sets
+ * alloc. A buffer that the producer fills is live from the start of the `warps` op. A buffer that a dot or bulk copy
+ * reads is live until the wait for that dot or copy; if the dot or copy stays in flight from one iteration of a loop to
+ * the next, the buffer is live throughout the loop. Buffers whose live ranges overlap get disjoint bytes. If all
+ * buffers together are small, all get disjoint bytes, because two buffers that share bytes need a barrier between their
+ * uses. Otherwise the pass places buffers by first fit in order of decreasing size; the buffers that are allocated in
+ * the body of a `for` with dots share no bytes if this does not reduce the number of CTAs per SM. Sets
  * f->shared_bytes. */
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hoist_loads.c: loads in front of a branch what the branch's regions load, if the code behind it writes there anyway.
+/* hoist_loads.c: moves loads from the regions of an `if` to the front of it, if a store after the `if` accesses the
+ * same memory anyway.
  *
  *     %n = load %COUNT                          %n = load %COUNT
  *     %y = if %n == 0 {                         %old = load %P, %mask
@@ -11,11 +12,12 @@
  *     }                                         }
  *     store %P, %y, %mask                       store %P, %y, %mask
  *
- * A condition from memory takes as long to arrive as the tile does: both loads now wait together. Programs that add to
- * one array under a lock spend most of their time on such loads. A load may only run on a path on which the program does
- * not load if its address is valid there. The store behind the branch proves that: it has the same address and mask, and
- * no op between them, or in the regions, can end the program or wait. The load stays behind all ops in front of the
- * branch, so it sees what they order before it. Needs: traced ops. */
+ * If the condition is loaded from memory, the load of the tile starts only when the condition has arrived. In front of
+ * the branch, the latencies of the two loads overlap. Programs that add to one array under a lock spend most of their
+ * time on such loads. On a path that had no load, the load is an additional one, so its address must be valid there.
+ * The store after the branch proves that: it has the same address and mask, and no op between the branch and the store,
+ * or in the regions, can end the program or wait. The load stays after all ops in front of the branch, so it reads what
+ * they order before it (for example by acquiring a lock). Needs: traced ops. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -41,7 +43,7 @@ static bool goes_on(const struct op *o)
     return !o->nregions && (o->code == OP_barrier || !(op_has(o, EFFECT) || op_has(o, TERMINATOR)));
 }
 
-/* Does a store behind the branch certainly access what the load accesses? */
+/* Does a store after the branch certainly access the same memory as the load? */
 static bool is_stored_behind(const struct op *branch, const struct op *load)
 {
     const int depth = branch->block->func->module->params->hoist_loads_depth;

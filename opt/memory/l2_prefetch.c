@@ -17,11 +17,11 @@
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
  *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
  *
- * A loop that reads its row tile by tile waits for each tile. So the program prefetches l2_prefetch_loop_bytes of the
- * row in front of the loop. If each iteration also contains a reduction of the whole tile, the program prefetches at
- * least one tile there, and each iteration prefetches the tile that lies at this distance behind its own tile. If
- * several loops read one row, the last loop finds the row in L2; if tiles are long, the program prefetches, in front
- * of the last loop, the first tile of a later program's row.
+ * A loop that reads its row tile by tile waits for each tile. So the program prefetches, in front of the loop, the
+ * first l2_prefetch_loop_bytes of the row. If each iteration also reduces a whole tile, it prefetches a later tile as
+ * well: the distance is l2_prefetch_loop_bytes, or one tile if tiles are longer, and the prefetch in front of the loop
+ * covers this distance. If several loops read one row, the last loop finds the row in L2; if tiles are long, the
+ * program prefetches, in front of the last loop, the first tile of a later program's row.
  *
  * A tile is a row if its elements are contiguous, if the address of its start depends on the program id of axis 0 but
  * not on other program ids, loops or memory, if its mask is absent or compares columns with a bound, and if each thread
@@ -206,8 +206,8 @@ static bool waits(const struct op *loop, const struct row *r)
     return false;
 }
 
-/* Prefetches the tile that starts `far` elements behind this iteration's tile, up to the end of the row. The prefetch
- * stands in front of the load; behind the load, it would be issued only after the load's tile has arrived. */
+/* Prefetches the tile that starts `far` elements after this iteration's tile, up to the end of the row. The prefetch
+ * stands in front of the load; after the load, it would be issued only after the load's tile has arrived. */
 static void prefetch_further(struct op *loop, struct op *load, const struct row *r, int64_t far)
 {
     struct builder b = build_before(load);

@@ -18,9 +18,9 @@
  *
  * Pure ops must compute the addresses from the loop's counter and carried values (rotate_loads.c). The stores of the
  * loop must not write the memory that is loaded: guards make the launch compare the ranges (alias.c), and a launch in
- * which ranges overlap uses the fallback kernel, which is compiled without this pass. The pass leaves loops as they are
- * that contain loops, branches, atomics, volatile loads, or other ops with effects (such as assertions). It leaves
- * kernels with dots as they are, because pipeline_loops.c copies their tiles ahead. Needs: traced ops, after
+ * which ranges overlap uses the fallback kernel, which is compiled without this pass. The pass does not change a loop
+ * that contains loops, branches, atomics, volatile loads, or other ops with effects (such as assertions). It does not
+ * change kernels with dots, because pipeline_loops.c copies their tiles ahead. Needs: traced ops, after
  * single_trip_loops. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"

@@ -10,7 +10,7 @@
  *     }                                              }
  *                                                    bulk_wait read=1
  *
- * The kernel waits for a copy only before it writes to the copy's buffer again, and behind the outermost loop (behind
+ * The kernel waits for a copy only before it writes to the copy's buffer again, and after the outermost loop (after
  * the stores if no loop contains them). An even number of consecutive stores alternates between two stages of the
  * buffer. Stores are consecutive if they stand in one block, use the same type of buffer, and no other tensor_store
  * stands between them. If a CTA has two warpgroups, each with rows of its

@@ -7,16 +7,16 @@
  *       %x = load %p, %mask, -inf                =>          %x = if %whole { load %p }
  *       ...                                                       else { load %p, %i + cols < %n, -inf }
  *
- * A load under a mask takes more than itself: each vector has a comparison, and each of its registers is set to the
- * `other` value before. In a loop over a row only the last tile needs that. The loads of one mask share a branch, if
- * nothing between them writes. The pass looks at loops that count up from 0, and only at masks that no other op uses. It
- * runs after the passes that look for loads with masks. Needs: vector widths. */
+ * A masked load needs additional instructions: each vector has a comparison, and each of its registers is first set to
+ * the value `other`. In a loop over a row, only the last tile needs them. Loads with the same mask share one branch if
+ * no op between them writes memory. The pass handles loops that count up from a constant that is not negative, and
+ * masks that only loads use. It runs after the passes that look for loads with masks. Needs: vector widths. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
 enum { LOADS_MOST = 8 };
 
-/* Loads under the mask `cols + splat counter < splat bound` of a loop's body. */
+/* The loads of a loop's body that have the mask `range + splat counter < splat bound`. */
 struct masked {
     struct op *mask, *add, *loads[LOADS_MOST];
     struct value *bound;
@@ -41,7 +41,8 @@ static bool counts_with(const struct value *v, const struct value *counter)
     return false;
 }
 
-/* Collects the loads under the mask, in order; returns false if another op uses it. */
+/* Collects the loads with the mask, in order. Returns false if the mask has other uses, or if the loads have too few
+ * vectors. */
 static bool collect(struct masked *m, const struct op *loop)
 {
     int nuses = value_nuses(op_result(m->mask));

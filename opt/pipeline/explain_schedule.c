@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* explain_schedule.c: prints the schedules of loops (loop_schedule.h) for --explain=schedule: as a picture, or as
- * records for a caller that takes records.
+ * explanations, if the caller has set opt_options.note.
  *
  *     schedule: 25:5: an iteration takes 1024 cycles; busy: global memory 512, tensor cores 1024, issue slots 40
  *       2 groups of 4 warps; a producer warp
@@ -44,8 +44,8 @@ static const struct scheduled_op *op_of(const struct loop_schedule *s, const str
     return NULL;
 }
 
-/* The buffer that an op fills, or for which a wait for an mbarrier stands: of a wait for an empty stage, the buffer of
- * the next copy. NULL: there is none. */
+/* The buffer that o accesses. For a wait at an mbarrier: the buffer that must be full, or, if the wait is for an empty
+ * stage, the buffer of the next copy. NULL: there is none. */
 static const struct value *buffer_of(const struct loop_schedule *s, const struct op *o)
 {
     const struct scheduled_op *x = op_of(s, o), *end = s->ops.at + s->ops.n;
@@ -128,7 +128,8 @@ static void put_buffer(struct text *t, const struct loop_schedule *s, const stru
 
 /* -- the picture -- */
 
-/* The letter of a span. Spans of one op have one letter. '#': all letters are taken. */
+/* Returns the letter that draws a span. The spans of an op share a letter, and its waits share another. '#': there are
+ * no more letters. */
 static char letter(struct picture *p, const struct schedule_span *x)
 {
     int i = 0;

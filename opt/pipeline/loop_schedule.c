@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* loop_schedule.c: builds the schedule (loop_schedule.h) of each innermost loop with asynchronous work, and estimates
- * what happens when.
+ * at which cycles of an iteration the units are busy.
  *
  *     warps {                                       ops         role      unit, cycles           ends
  *       for ... {                                   mbar_wait   consumer
@@ -12,10 +12,10 @@
  *       for ... { mbar_wait; tensor_copy %a; ... }  buffers: %a, 4 stages of 16384 bytes; ...
  *     }
  *
- * The estimate runs the loop for some iterations. Each group of four consumer warps, and the producer, is an actor,
+ * The estimate simulates some iterations of the loop. Each group of four consumer warps, and the producer, is an actor,
  * which issues its ops in program order. An op starts when its actor has issued the ops before it, its operands are
- * ready, and its unit is free. Its actor then goes on, unless the op is a wait. The window of the schedule is an
- * iteration of the first group behind the start. The estimate ignores other CTAs on the SM, and conflicts of banks. */
+ * ready, and its unit is free. Its actor then goes on, unless the op is a wait. The schedule shows one iteration of the
+ * first group, late enough that the pipeline is full. The estimate ignores other CTAs on the SM, and bank conflicts. */
 #include "opt/pipeline/loop_schedule.h"
 
 #include "opt/cost.h"
@@ -48,7 +48,7 @@ static bool is_async(const struct op *o)
     return op_has(o, MULTIPLIES) || o->code == OP_async_copy || o->code == OP_tensor_copy || is_load_ahead(o);
 }
 
-/* Does b contain asynchronous work? in_loops: count only what a loop in b contains. */
+/* Does b contain asynchronous work? in_loops: only work in loops of b counts. */
 static bool has_async(const struct block *b, bool in_loops)
 {
     for (const struct op *o = b->first; o; o = o->next) {
@@ -102,8 +102,8 @@ static void note_buffers(struct loop_schedule *s, int n)
     }
 }
 
-/* Does the estimate run this region of o? Of two branches, it runs the longer one. It leaves out what an `if` without
- * an `else` does, for example a store in some iterations, unless that contains asynchronous work. */
+/* Does the estimate run this region of o? Of the two regions of an `if`, it runs the longer one. It skips an `if`
+ * without an `else`, for example a store in some iterations, unless the `if` contains asynchronous work. */
 static bool runs_region(const struct op *o, int region)
 {
     int n[2] = {0, 0};
@@ -130,8 +130,8 @@ static void add_ops(struct loop_schedule *s, const struct block *b, enum role ro
     }
 }
 
-/* Adds the op that computes v, or that computed it in the iteration before. A dot that adds to the result of another,
- * and runs while the threads go on, does not wait for it: tensor cores execute them in order. */
+/* Adds to x->needs the op that computes v, or that computed it in the previous iteration. An asynchronous dot that adds
+ * to another's result does not wait for it, because tensor cores execute such dots in order. */
 static void add_need(struct loop_schedule *s, struct scheduled_op *x, const struct map *numbers,
                      const struct block *body, const struct value *v)
 {
@@ -146,7 +146,7 @@ static void add_need(struct loop_schedule *s, struct scheduled_op *x, const stru
         VEC_PUSH(s->func->module->scratch, &x->needs, ((struct dependence){(int)(intptr_t)*at - 1, back}));
 }
 
-/* Adds the ops of a role's loop. Waits for dots have no operands here, since they wait for groups. */
+/* Adds the ops of a role's loop. The operands of a wait for dots are left out, because it waits for groups of dots. */
 static void add_loop(struct loop_schedule *s, const struct op *loop, enum role role)
 {
     struct map numbers;
@@ -175,7 +175,7 @@ static bool awaits(const struct loop_schedule *s, const struct value *barrier)
 }
 
 /* Finds the producer's loop that fills the buffers for which the loop of s waits; of several, the one that comes from
- * the same loop of the program. */
+ * the same loop of the source. */
 static void find_producer(struct loop_schedule *s, const struct block *b)
 {
     for (const struct op *o = b->first; o; o = o->next) {
@@ -199,7 +199,7 @@ typedef VEC(int64_t) time_list;
 
 struct actor {
     int first, end, at, iteration;
-    bool arrived;                       /* at the barrier of all groups that it executes next */
+    bool arrived;                       /* it has arrived at the barrier of all groups, its next op */
     int nbarriers;                      /* the barriers of all groups that it has passed */
     int64_t time;                       /* when it can issue its next op */
     int64_t copies_done;                /* when the copies since the last commit are done */
@@ -213,7 +213,8 @@ struct estimate {
     struct arena *arena;
     struct actor *actors;
     int nactors;
-    phase_list *phases; /* of each buffer of the schedule; behind the last: barriers of all groups */
+    phase_list
+        *phases; /* one list for each buffer of the schedule, and a last one for the barriers of all groups */
     int64_t free[UNIT_count];
     int copies_ahead;               /* the iterations that cp.async copies ahead */
     int64_t starts[ITERATIONS + 1]; /* of the first group's iterations */
@@ -232,7 +233,8 @@ static bool is_common_barrier(const struct op *o)
     return o->code == OP_barrier && op_int(o, ATTR_group) <= 1;
 }
 
-/* The time at which the actor's next op can start, apart from units. NONE: an actor must go on before that is known. */
+/* The earliest time at which the actor's next op can start if its units are free. NONE: not known until another actor
+ * goes on. */
 static int64_t ready_at(struct estimate *e, struct actor *a, const struct scheduled_op *x)
 {
     const struct loop_schedule *s = e->s;
@@ -288,7 +290,8 @@ static void add_span(struct estimate *e, struct actor *a, enum unit unit, const 
         *open = s->spans.n - 1;
 }
 
-/* What the actor waits for: the dot of a wait, the op whose result an op reads last, or the op itself. */
+/* The op that the actor waits for: for a wait for dots, the dot; else the op whose result x needs and that ends last,
+ * or, if there is none, x. */
 static const struct op *awaited_op(const struct actor *a, const struct scheduled_op *x,
                                    const struct scheduled_op *ops)
 {
@@ -305,10 +308,11 @@ static const struct op *awaited_op(const struct actor *a, const struct scheduled
     return found;
 }
 
-/* Occupies the units of x from `ready` on. Returns when x is done, and sets the time at which its actor goes on. */
+/* Occupies the units of x from time `ready` on. Returns the time at which x is done, and sets a->time, at which its
+ * actor goes on. */
 static int64_t occupy(struct estimate *e, struct actor *a, const struct scheduled_op *x, int64_t ready)
 {
-    enum { SHORT = 16 }; /* so few instructions slip in between those of the other groups */
+    enum { SHORT = 16 }; /* an op with so few instructions is issued between those of other groups */
     const bool is_short = x->cycles[UNIT_issue] <= SHORT;
     int64_t start = ready, end, *free = e->free;
     if (!is_short && free[UNIT_issue] > start)
@@ -331,7 +335,7 @@ static int64_t occupy(struct estimate *e, struct actor *a, const struct schedule
     return end + cost_latency(x->op);
 }
 
-/* Measures how long before its first read a tile is copied. */
+/* Measures the time between the start of the copy of a tile and the first read of the tile. */
 static void note_lead(struct estimate *e, const struct actor *a, int64_t start)
 {
     for (int i = 0; i < e->s->buffers.n; i++) {
@@ -346,7 +350,7 @@ static void note_lead(struct estimate *e, const struct actor *a, int64_t start)
     }
 }
 
-/* Makes the end of x known to those who wait for it. */
+/* Records the end of x where the ops that wait for it look it up. */
 static void complete(struct estimate *e, struct actor *a, const struct scheduled_op *x, int64_t end)
 {
     const struct op *o = x->op;
@@ -356,7 +360,7 @@ static void complete(struct estimate *e, struct actor *a, const struct scheduled
         VEC_PUSH(e->arena, &a->groups[COMPLETION_copies], a->copies_done);
     else if (x->completion == COMPLETION_dots || x->completion == COMPLETION_bulk)
         VEC_PUSH(e->arena, &a->groups[x->completion], end);
-    /* an arrival with a condition releases the stage of the iteration before */
+    /* an arrival with a condition releases the stage of the previous iteration */
     const int i = a->iteration - (o->code == OP_mbar_arrive && op_opnd(o, 1) != NULL);
     if (x->barrier == NONE || o->code == OP_mbar_wait || i < 0)
         return;
@@ -415,7 +419,8 @@ static void look_for_stagger(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_stagger_wait;
 }
 
-/* Staggered groups start one behind the other, by the duration of their first dot. */
+/* Returns how much later each group starts than the one before it: if groups are staggered, by the duration of their
+ * first dot. */
 static int64_t stagger_cycles(const struct loop_schedule *s)
 {
     bool staggers = false;

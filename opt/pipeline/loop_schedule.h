@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* loop_schedule.h: the schedule of a loop with asynchronous work, as one object. It says which role executes each op,
- * which units of an SM the op occupies and for how long, how its end is seen, which buffers the loop fills and reads,
- * and what happens when in one iteration. explain_schedule.c prints it. */
+ * which units of an SM the op occupies and for how long, how threads learn that the op is complete, which buffers the
+ * loop fills and reads, and at which cycles of an iteration the units are busy. explain_schedule.c prints it. */
 #ifndef NESO_OPT_PIPELINE_LOOP_SCHEDULE_H
 #define NESO_OPT_PIPELINE_LOOP_SCHEDULE_H
 
@@ -12,8 +12,8 @@
 
 enum role { ROLE_consumer, ROLE_producer };
 
-/* An op of the same role whose result an op reads: `op` indexes loop_schedule.ops, and the result is that of `back`
- * iterations before. */
+/* A result that an op reads. Op number `op` of loop_schedule.ops, which has the same role, computed it `back`
+ * iterations earlier. */
 struct dependence {
     int op, back;
 };
@@ -22,7 +22,7 @@ struct scheduled_op {
     struct op *op;
     enum role role;
     enum completion completion;
-    int barrier; /* the mbarrier that the op awaits or completes, as an index of loop_schedule.buffers; -1: none */
+    int barrier; /* the mbarrier at which the op waits or arrives, as an index of loop_schedule.buffers; -1: none */
     int cycles[UNIT_count];
     VEC(struct dependence) needs;
 };
@@ -30,42 +30,42 @@ struct scheduled_op {
 /* A buffer in shared memory, or an mbarrier, that the loop uses. */
 struct scheduled_buffer {
     const struct op *alloc;
-    int stages; /* the number of slots: tiles of so many iterations can be in the buffer at once */
+    int stages; /* the number of slots: the buffer can hold the tiles of this many iterations */
     int64_t stage_bytes;
     int fill; /* the op that fills a stage, as an index of loop_schedule.ops; -1: the loop does not fill it */
     int reads; /* the first op that reads it; -1: none */
     int arrivals; /* of an mbarrier: the arrivals that the loop makes in one phase */
-    int frees; /* of an mbarrier: 1 if consumers arrive, so that a stage is empty; 0: copies arrive, so it is full */
+    int frees; /* of an mbarrier: 1: consumers arrive, when a stage is empty; 0: copies arrive, when it is full */
     int64_t ahead_cycles; /* from the start of `fill` to the first read of the same tile; 0: no estimate */
 };
 
-/* What keeps a role busy, or lets it wait, for some cycles. */
+/* Cycles `from` to `to`, in which an actor keeps a unit busy, or waits. */
 struct schedule_span {
-    int actor; /* a group of four consumer warps; behind the last group: the producer */
+    int actor; /* the number of a group of four consumer warps; the number after these: the producer */
     enum unit unit; /* UNIT_count: the actor waits */
-    /* of several ops in a row: the one that takes most cycles; of a wait: the awaited op, or the wait */
-    const struct op *op;
-    int nops;
-    int stage; /* of a copy: the iterations between the one in which it runs and the one that reads the tile */
+    const struct op *op; /* of several ops in a row: the longest one; of a wait: the awaited op, or the wait */
+    int nops;            /* the number of ops in a row */
+    int stage; /* of a copy: how many iterations earlier it runs than the one that reads the tile */
     int64_t from, to;
 };
 
 struct loop_schedule {
     struct func *func;
-    const struct op *loop, *producer; /* producer: the loop of the producer that fills the same buffers, or NULL */
+    const struct op *loop, *producer; /* producer: the producer's loop that fills the buffers, or NULL */
     int groups; /* groups of four consumer warps */
     VEC(struct scheduled_op) ops; /* in program order; the consumers' before the producer's */
-    int nconsumer; /* the ops of consumers */
+    int nconsumer; /* the number of the consumers' ops */
     VEC(struct scheduled_buffer) buffers;
-    /* What one iteration does, once the pipeline is full, if the loop's CTA has the SM for itself. The iteration begins
-     * at cycle `begin` and takes `cycles`; 0: no estimate. Spans of the iterations before and behind it follow, too. */
+    /* An estimate of one iteration when the pipeline is full and the CTA is alone on its SM. The iteration begins at
+     * cycle `begin` and takes `cycles`; 0: no estimate. `spans` has those of the iterations before and after it,
+     * too. */
     int64_t begin, cycles;
     VEC(struct schedule_span) spans;
 };
 
 /* Calls `use` for each innermost loop of f that has dots, asynchronous copies, or loads ahead. f is scheduled. */
 void loop_schedules(struct func *f, void (*use)(const struct loop_schedule *s));
-/* The cycles of one iteration in which some group keeps the unit busy. */
+/* The cycles for which all groups and the producer together occupy the unit in one iteration. */
 int schedule_busy(const struct loop_schedule *s, enum unit unit);
 
 /* -- explain_schedule.c -- */

@@ -42,7 +42,7 @@
  *     128 x 128, D = 64, causal    343             346                  334
  *     128 x 64                     473             473                  474
  *
- * Only the first loop of a tile staggers, since the warpgroups stay apart in the loops behind it. The bounds of the
+ * Only the first loop of a tile staggers, since the warpgroups stay apart in the loops after it. The bounds of the
  * loop are scalars, so either all warpgroups execute all three stagger ops, or none does. The pass does not stagger
  * warpgroups that share rows, because a barrier aligns these in each iteration.
  *
@@ -73,7 +73,7 @@ struct rotation {
     struct op *loop;
     struct block *body;
     struct op *effects[NEFFECTS];
-    bool staggers;                /* each warpgroup starts behind the one before it */
+    bool staggers;                /* each warpgroup starts after the one before it */
     struct op *operand;           /* the op that computes operand a of the second dot */
     struct map late;              /* the ops of the late part, and the carried arguments that they use */
     VEC(struct value *) crossing; /* the values of the early part that the late part uses */
@@ -373,12 +373,12 @@ static void release_by_warps(struct rotation *r, const struct value *bar)
     }
 }
 
-/* Starts the second dot directly behind the first one, and places the wait for the second dot at the end of the
+/* Starts the second dot directly after the first one, and places the wait for the second dot at the end of the
  * body, in front of the write of the next operand. ptxas would move this wait up, but moves no wait across a branch.
  * So the pass builds a branch in front of the wait: it repeats the mbar_wait for the second dot's operand, whose phase
  * is complete by then. (Another kind of branch also works, but was slower: 527 instead of 624 TFLOP/s for 128 x 128,
  * D = 128.) The repeated mbar_wait would hang if the mbarrier had completed the next phase too. Therefore each warp
- * releases the stage itself, behind its own mbar_wait, instead of one warp for its whole warpgroup. */
+ * releases the stage itself, after its own mbar_wait, instead of one warp for its whole warpgroup. */
 static void reorder(struct rotation *r)
 {
     struct op **e = r->effects, *yield = r->body->last;
@@ -415,7 +415,7 @@ static void keep_operand(struct rotation *r)
     mark(r, wait);
 }
 
-/* Builds the late part of the last iteration behind the loop. Sets results[i] to the final value of the loop's
+/* Builds the late part of the last iteration after the loop. Sets results[i] to the final value of the loop's
  * result i. */
 static void build_last(struct rotation *r, struct builder *b, struct value **results, int n)
 {
@@ -489,8 +489,8 @@ static void rotate(struct rotation *r)
 static bool visit(struct block *b, bool is_staggered);
 
 /* Visits the regions of o. Only one region of an `if` runs, so staggering in one does not stagger the other. The
- * regions of another op count as one behind the other. Behind o, warpgroups count as staggered if any region staggers
- * them. */
+ * regions of other ops count as executed one after the other. After o, warpgroups count as staggered if any region
+ * staggers them. */
 static bool visit_regions(struct op *o, bool is_staggered)
 {
     bool any = is_staggered;
@@ -499,7 +499,7 @@ static bool visit_regions(struct op *o, bool is_staggered)
     return any;
 }
 
-/* Rewrites the loops of b. Returns whether warpgroups count as staggered behind b. */
+/* Rewrites the loops of b. Returns whether warpgroups count as staggered after b. */
 static bool visit(struct block *b, bool is_staggered)
 {
     for (struct op *next, *o = b->first; o; o = next) {

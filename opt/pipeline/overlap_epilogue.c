@@ -71,8 +71,8 @@ static bool find_loops(struct epilogue *d, const struct op *roles)
            d->ndots == 1;
 }
 
-/* Finds the pieces behind the loop over K. Returns false if there are fewer than two, if an op in front of them is
- * neither pure nor a load, a wait for dots or an arrival, or if an op between or behind them is not pure. */
+/* Finds the pieces after the loop over K. Returns false if there are fewer than two, if an op in front of them is
+ * neither pure nor a load, a wait for dots or an arrival, or if an op between or after them is not pure. */
 static bool find_pieces(struct epilogue *d)
 {
     struct piece p = {0};
@@ -236,7 +236,7 @@ static struct builder build_where(struct builder *b, struct value *c)
 }
 
 /* Makes the loop over K store one piece in each iteration but the first, from number `due` on. Returns the number of
- * the first piece that is left behind the loop. */
+ * the first piece that is left after the loop. */
 static struct value *store_in_iterations(struct epilogue *d, struct value *const *now, struct value *due)
 {
     struct op *loop = loop_carry(d->loop, NULL, 1, &due);
@@ -260,7 +260,7 @@ static struct value *store_in_iterations(struct epilogue *d, struct value *const
     return &loop->results[loop->nresults - 1];
 }
 
-/* Returns the op in front of which the remaining pieces are stored: behind the loop over K, its wait and the arrivals
+/* Returns the op in front of which the remaining pieces are stored: after the loop over K, its wait and the arrivals
  * after that, but before the ops that round the accumulator take registers. */
 static struct op *place_of_rest(const struct epilogue *d)
 {

@@ -33,7 +33,7 @@
  * of elements with 16 bits or more, and this dot takes several MMA instructions along K, the pass splits the dot into
  * steps: one dot of one instruction's extent along K each. Operands of the next step are then loaded from shared
  * memory while the current step multiplies. The wait for the next iteration's copies stands in front of the last
- * step. This step's MMA instructions do not depend on the wait or on the barrier behind it (see below), so the
+ * step. This step's MMA instructions do not depend on the wait or on the barrier after it (see below), so the
  * scheduler can start them first, and they hide the latency of the barrier. In the sketch, %a.0 is the first step's
  * part of %a, %stage the number of the current stage, %n the number of the next stage, and %n.0 the first step's part
  * of the next iteration's %a.
@@ -48,7 +48,7 @@
  *       yield ..., %n.0, ...
  *
  * If wgmma reads both operands of the loop's only dot from rings, and the loop only carries its large accumulator, the
- * dot stays in flight while the next one starts. The copies then stand behind the wait for the previous dot:
+ * dot stays in flight while the next one starts. The copies then stand after the wait for the previous dot:
  *
  *     for ...
  *       async_wait pending=1
@@ -58,7 +58,7 @@
  *       async_copy %ring[%stage - 1], ...
  *       yield ..., %done, ...
  *
- * Otherwise one barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the
+ * Otherwise one barrier per iteration is enough; insert_barriers.c puts it after the wait. This barrier makes the
  * copies of all threads visible to all threads. It also ensures that all threads have read the previous iteration's
  * stage before the next copies overwrite it. The loop carries the number of the stage; a comparison and a select wrap
  * it to 0. The pass dce later removes the carried values that only the load used. */
@@ -113,9 +113,9 @@ struct pipeline {
 
 /* -- which loads -- */
 
-/* The ops that may stand between a load and a dot's operand. BY_CASTS: layout conversions and elementwise ops of one
- * operand. BY_ARITHMETIC: also elementwise ops with other tiles, broadcast, expand_dims and reshape. OTHERS: any ops,
- * and the tile need not reach a dot: the load's latency delays each iteration anyway. */
+/* The ops that may stand between a load and a dot's operand. BY_CASTS: layout conversions and elementwise ops with one
+ * operand. BY_ARITHMETIC: also elementwise ops with several operands, broadcast, expand_dims and reshape. OTHERS: any
+ * ops, and the tile need not reach a dot, because the latency of a load delays each iteration even without a dot. */
 enum way { BY_CASTS, BY_ARITHMETIC, OTHERS, WAYS };
 
 static bool passes_on(const struct op *o, enum way way)
@@ -592,7 +592,7 @@ static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, s
 }
 
 /* Advances the carried values by one iteration: now[i] becomes the value that the body yields. The ops for this
- * stand behind the copies, so that an old value and its new one are not live at the same time. */
+ * stand after the copies, so that an old value and its new one are not live at the same time. */
 static void advance(struct pipeline *p, struct builder *b, struct map *map, struct value **now)
 {
     for (int i = 0; i < p->ahead.n; i++)
@@ -759,7 +759,7 @@ static struct op *wait_in_flight(const struct pipeline *p)
 }
 
 /* Leaves the loop's dot in flight while the next one starts. The copies ahead fill the stage of the previous dot, so
- * they stand behind the wait for that dot, and behind a barrier, because all warpgroups read the stage. */
+ * they stand after the wait for that dot, and after a barrier, because all warpgroups read the stage. */
 static void leave_one_in_flight(struct pipeline *p, struct op *wait, struct value *stage, struct value **now)
 {
     op_set_int(wait, ATTR_pending, 1);

@@ -4,10 +4,10 @@
  * The slice contains the coordinates of copies, the bounds of the loops around them, and the conditions of early
  * returns, with all their operands. All of these are scalars. The producer may load a scalar from memory itself if
  * no op of the same program writes memory before the load (in front of it, or in a loop around both), and if the
- * consumers execute the writes behind the load only after the producer has executed the load (can_load_twice). In
+ * consumers execute the writes after the load only after the producer has executed the load (can_load_twice). In
  * front of the first dot, the consumers write nothing until the producer is ready, and the producer is ready only
- * behind its last such load. In a loop of dots, the consumers wait for tiles that the producer copies after the load.
- * A write behind which the program returns does not count, because that program does not reach the load. */
+ * after its last such load. In a loop of dots, the consumers wait for tiles that the producer copies after the load.
+ * A write after which the program returns does not count, because that program does not reach the load. */
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/pipeline/pipeline.h"

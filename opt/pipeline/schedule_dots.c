@@ -16,7 +16,7 @@
  * volatile loads, atomics and some other ops end it (WALL). The pass places the dots of a segment one by one: next
  * comes the first dot that depends on no wait that is not placed yet, or, if there is none, the next dot in program
  * order. In front of a dot the pass places the ops that the dot needs: first those that need no result of a dot in
- * flight, then the others, each wait directly in front of the first op that needs it. Behind a dot it places the
+ * flight, then the others, each wait directly in front of the first op that needs it. After a dot it places the
  * stores, copies and other ops with effects that no later dot needs: they execute while the dot runs. Each wait leaves
  * as many groups pending as dots have started after the dot for which it waits. If operand a of a dot is in registers,
  * it becomes an operand and a result of that dot's wait, so that these registers keep their values until the dot has
@@ -25,14 +25,14 @@
  * The pass leaves a segment as it is in four cases:
  * - The waits are not those of the segment's dots. The only user of each dot's result must be a wait in the segment
  *   that leaves no dot pending and has no other operand, and the segment must have no other wait for a dot.
- * - The segment has only one dot. Moving more ops behind that dot made mixtures of experts and matrix products with
+ * - The segment has only one dot. Moving more ops after that dot made mixtures of experts and matrix products with
  *   block scales 3 to 25 percent slower, because copies then start later and values live longer.
  * - ptxas would insert a wait in front of arithmetic on registers that a wgmma of the previous iteration has written
  *   (C7517).
  * - find_order finds no order in which at most regs_allowed registers are live.
  *
  * A dot that starts early makes accumulators and operands live longer. If these would need too many registers, the
- * pass starts the next dot in program order instead, behind all ops that precede it.
+ * pass starts the next dot in program order instead, after all ops that precede it.
  *
  * The function `keeps_order` says which two ops with side effects must keep their order. Waits for mbarriers keep
  * their order with each other and with arrivals, so a producer cannot deadlock. Needs: layouts; all passes that turn
@@ -75,7 +75,7 @@ struct node {
 /* A value in registers. */
 struct held {
     int regs;
-    /* readers: the nodes that read the value, and its uses behind the segment, which are never placed; to_come: the
+    /* readers: the nodes that read the value, and its uses after the segment, which are never placed; to_come: the
      * readers that are not placed */
     int readers, to_come;
 };
@@ -88,7 +88,7 @@ struct segment {
     VEC(struct held) held;
     VEC(int) order;
     int ndots, most_regs;
-    /* live: the registers that are live behind the last node placed; peak: the largest value of `live` so far */
+    /* live: the registers that are live after the last node placed; peak: the largest value of `live` so far */
     int live, peak;
 };
 
@@ -297,7 +297,7 @@ static bool has_user_in(const struct map *rest, const struct value *v, const str
     return false;
 }
 
-/* The registers of values that live through `around`: results of ops in front of it that ops inside or behind it
+/* The registers of values that live through `around`: results of ops in front of it that ops inside or after it
  * use. */
 static int regs_through(const struct segment *s, const struct op *around)
 {
@@ -313,7 +313,7 @@ static int regs_through(const struct segment *s, const struct op *around)
     return regs;
 }
 
-/* Notes that node `reader` (-1: code behind the segment) reads the held value. */
+/* Notes that node `reader` (-1: code after the segment) reads the held value. */
 static void note_reader(struct segment *s, int held, int reader)
 {
     const struct node *n = reader < 0 ? NULL : &s->nodes.at[reader];
@@ -326,9 +326,9 @@ static void note_reader(struct segment *s, int held, int reader)
         VEC_PUSH(s->arena, &s->nodes.at[reader].reads, held);
 }
 
-/* Adds v to the held values and notes the nodes that read it. Node `maker` defines v (-1: an op in front of the
- * segment does). The wait of a dot counts as the reader of the dot's operand a, because the dot reads the registers
- * of that operand until then. */
+/* Adds v to the held values and notes the nodes that read it. Node `maker` defines v (-1: an op in front of the segment
+ * does). The wait of a dot counts as the reader of the dot's operand a, because the dot reads the registers of that
+ * operand until the wait. */
 static void hold(struct segment *s, struct value *v, int maker, const struct map *behind)
 {
     const struct block *b = s->nodes.at[0].op->block;
@@ -403,7 +403,7 @@ static int regs_allowed(const struct segment *s)
 
 /* -- the order -- */
 
-/* Places node i behind all nodes that must precede it. */
+/* Places node i after all nodes that must precede it. */
 static void place(struct segment *s, int i)
 {
     struct node *n = &s->nodes.at[i];
@@ -544,7 +544,7 @@ static int place_before_first_dot(struct segment *s)
 }
 
 /* Finds an order that starts dots early. If more than `room` registers would then be live, starts the next dot in
- * program order instead, behind all ops that precede it. */
+ * program order instead, after all ops that precede it. */
 static void find_order_in(struct segment *s, int room)
 {
     for (int dot; (dot = next_dot(s)) >= 0;) {
@@ -593,7 +593,7 @@ static void set_pending(struct segment *s)
     }
 }
 
-/* Does another dot, whose wait stands behind `wait`, read the value `a` too? */
+/* Does another dot, whose wait stands after `wait`, read the value `a` too? */
 static bool is_read_longer(const struct value *a, const struct op *wait)
 {
     for (const struct use *u = a->uses; u; u = u->next)
@@ -604,7 +604,7 @@ static bool is_read_longer(const struct value *a, const struct op *wait)
 }
 
 /* Makes operand a of the dot, if it is in registers, an operand and a result of the dot's wait, so that these
- * registers keep their values until then. This is not needed if the wait stands directly behind the dot, or if the
+ * registers keep their values until then. This is not needed if the wait stands directly after the dot, or if the
  * operand is kept until a later wait anyway. */
 static void keep_operand(struct op *dot)
 {
@@ -649,7 +649,7 @@ static void rewrite(struct segment *s)
 }
 
 /* Finds an order for which the allowed registers suffice. Dots that start early may leave too few registers for the
- * ops behind them; the function then tries again with a lower limit for early dots, so that fewer dots start early.
+ * ops after them; the function then tries again with a lower limit for early dots, so that fewer dots start early.
  * Returns false if it finds no such order. */
 static bool find_order(struct segment *s)
 {

@@ -25,7 +25,7 @@
  * and the phase of its ring, so the ring continues where it stopped when an inner loop starts again, or when the next
  * loop starts. A phase is a parity: a wait for parity 1 passes at a new mbarrier, so the producer's first iteration
  * finds all stages empty. The producer initializes the mbarriers itself and does not wait for the consumers: its
- * first copies start 600 cycles earlier than behind a barrier of all threads (a matrix product of size 1024 takes
+ * first copies start 600 cycles earlier than after a barrier of all threads (a matrix product of size 1024 takes
  * 16,000 cycles).
  *
  * If the loop does nothing with the accumulator of its only dot but carry it, the ring has several stages, and no
@@ -33,8 +33,8 @@
  * one dot pending (or, if the loop stores an operand of the dot to a buffer, stands in front of that store), the
  * consumers release the stage of the previous iteration, and a wait for all dots follows the loop.
  *
- * producer_slice.c finds the scalars that the producer must compute itself. A producer cannot copy for loops other
- * than `for`; raise_tma_load checks this before it makes a tensor_load. */
+ * producer_slice.c finds the scalars that the producer must compute itself. The producer can copy only for `for` loops,
+ * not for `while` loops; raise_tma_load checks this before it makes a tensor_load. */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
 #include "opt/layout/layouts.h"
@@ -159,7 +159,7 @@ static bool is_around(const struct specialize *w, const struct op *loop, int rin
 }
 
 /* The last load in the function's outermost block whose value the producer needs; NULL: there is none. Because the
- * program may write the loaded memory later, both roles are ready only behind this load. */
+ * program may write the loaded memory later, both roles are ready only after this load. */
 static const struct op *last_load(struct specialize *w)
 {
     const struct op *last = NULL;
@@ -312,7 +312,7 @@ static struct op *wait_in_flight(const struct batch *g, const struct ring *r)
     return r->stages < 2 ? NULL : wait_of_carried_dot(g->block);
 }
 
-/* Leaves one dot in flight while the next one starts; the stage of a dot is released behind the wait for that dot,
+/* Leaves one dot in flight while the next one starts; the stage of a dot is released after the wait for that dot,
  * one iteration later. An operand that the loop computes has only one buffer: the wait for the previous dot then
  * stands in front of the store to this buffer, and the ops in front of the wait overlap the previous dot. */
 static void leave_one_in_flight(struct batch *g, struct ring *r)
@@ -339,7 +339,7 @@ static void leave_one_in_flight(struct batch *g, struct ring *r)
     advance(&b, r);
 }
 
-/* Is the ring used again behind the loop, by a later batch or in the next iteration of a loop around it? */
+/* Is the ring used again after the loop, by a later batch or in the next iteration of a loop around it? */
 static bool goes_on(const struct specialize *w, const struct batch *g, const struct op *loop)
 {
     const struct batch *last = g;
@@ -348,7 +348,7 @@ static bool goes_on(const struct specialize *w, const struct batch *g, const str
     return last != g || loop->block->parent->code == OP_for;
 }
 
-/* Builds, behind the loop, the wait for the last dot, and the release of its stage if the loop has run at least
+/* Builds, after the loop, the wait for the last dot, and the release of its stage if the loop has run at least
  * once. */
 static void end_last_dot(const struct specialize *w, const struct batch *g, struct ring *r, struct op *loop)
 {
@@ -369,7 +369,7 @@ static void end_last_dot(const struct specialize *w, const struct batch *g, stru
 
 /* -- readers of a stage -- */
 
-/* Builds a view of take t's stage, in which dimension d is the tile's dimension by[d]. Inserts the view behind *at,
+/* Builds a view of take t's stage, in which dimension d is the tile's dimension by[d]. Inserts the view after *at,
  * and sets *at to it. */
 static struct value *view_stage(struct specialize *w, struct batch *g, const struct take *t, struct op **at,
                                 const int *by)
@@ -397,7 +397,7 @@ static struct value *view_stage(struct specialize *w, struct batch *g, const str
 }
 
 /* Makes the readers of v read the stage. Dimension d of v is the tile's dimension by[d]. The view and the load that
- * the readers share are inserted behind *at. */
+ * the readers share are inserted after *at. */
 static void read_stage(struct specialize *w, struct batch *g, struct take *t, struct op **at, struct value *v,
                        const int *by)
 {
@@ -430,7 +430,7 @@ static void read_stage(struct specialize *w, struct batch *g, struct take *t, st
     }
 }
 
-/* Builds the wait for the stage in front of the stage's first reader, and the release behind its last reader, or, if
+/* Builds the wait for the stage in front of the stage's first reader, and the release after its last reader, or, if
  * a dot stays in flight, one iteration later (leave_one_in_flight). */
 static void use_ring(struct specialize *w, struct batch *g)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cheap_division.c: divides indices that are not negative by constants, by a multiplication and shifts.
+/* cheap_division.c: replaces divisions of nonnegative indices by constants with a multiplication and shifts.
  *
  *     %q = divs %x, 64                %q = shru %x, 6
  *     %r = rems %x, 64        =>      %r = and %x, 63
@@ -12,14 +12,15 @@
  * than 1 / d (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994).
  *
  * A sum or product of values that are not negative counts as not negative if it is part of an address: if it
- * overflowed, the program would access memory outside of its arrays. Runs late, since other passes look for divisions. */
+ * overflowed, the program would access memory outside of its arrays. The pass runs late, because other passes look for
+ * divisions. */
 #include "ir/ir.h"
 #include "opt/analysis/value_range.h"
 #include "opt/passes.h"
 
 enum { INT_BITS = 32 };
 
-/* Does an address depend on v by additions and multiplications alone? */
+/* Does an address depend on v through additions and multiplications only? */
 static bool is_part_of_address(const struct value *v, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -86,7 +87,8 @@ static struct value *quotient_of(struct builder *b, struct value *x, uint64_t by
     return k ? build_binary(b, OP_shru, x, build_const_int(b, x->type, k)) : x;
 }
 
-/* The divisions to replace: all are found before the first one is, because a dividend may be a quotient. */
+/* The divisions to replace. The pass finds all of them before it replaces the first one, because a dividend may itself
+ * be a quotient. */
 struct divisions {
     struct arena *arena;
     VEC(struct op *) found;

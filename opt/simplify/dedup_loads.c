@@ -54,8 +54,8 @@ static struct value *kept(const struct dedup *t, struct value *v)
     return at ? *at : v;
 }
 
-/* Builds the tile of the first elements of v's runs and enters it into the map; false: v depends on more than ranges
- * and scalars. */
+/* Builds a tile with the first element of each run of v, and maps v to it. Returns false if v depends on values other
+ * than ranges and scalars. */
 static bool keep_first(struct dedup *t, struct value *v)
 {
     if (!v || !type_is_tile(v->type) || v->type->shape[t->dim] == 1 || map_get_ptr(&t->copy, v))

@@ -9,9 +9,10 @@
  *                                                   %t = reduce %r axis=1 {add}
  *                                                   ...                             bit 2
  *
- * Each of these reductions combines two elements, so no layout can change a result. The bits follow each other from
- * the lowest one up, which suits rows in blocked layouts: registers, lanes, warps. Behind a dot a thread holds bits 0,
- * 3, 4, ... of a row (fragments.c), so these come first, and bits 1 and 2, which lanes hold, last.
+ * Each of these reductions combines two elements, so no layout can change a result. The bits follow each other from the
+ * lowest one up, which suits rows in blocked layouts: registers, lanes, warps. In a dot's accumulator, registers and
+ * warps number bits 0, 3, 4, ... of a row (fragments.c), so these come first; lanes number bits 1 and 2, which come
+ * last.
  *
  *     %s = scan %x axis=0 {add} : 8          =>     %t = totals of the blocks of 2, 4 elements, as above
  *                                                   %b = what precedes each block of 4, of 2, each element:
@@ -156,7 +157,7 @@ static struct value **apply(struct scanning *s, struct value *const *x, struct v
     return z;
 }
 
-/* For each pair of x, the element that comes first in the scan, in both places of the pair. */
+/* Returns x with both elements of each pair replaced by the pair's first element in the order of the scan. */
 static struct value *first_of_pair(struct scanning *s, struct value *x)
 {
     struct op *first = build_reduce(&s->b, 1, &x, 1);
@@ -180,9 +181,10 @@ static struct value *equals(struct scanning *s, struct value *i, int64_t x)
     return build_cmp(&s->b, PRED_eq, i, build_const_int(&s->b, i->type, x));
 }
 
-/* From `before`, which is for each pair of blocks what precedes it, computes the same for each block: for a pair's
- * second block, what precedes the pair combined with the total of the first block. What precedes the first block of
- * the axis has no meaning. `totals`: the blocks' totals, as pairs. before == NULL: there is one pair. */
+/* `before` has, for each pair of blocks, the total of all elements that precede the pair. Computes from it the total of
+ * all elements that precede each block: for a pair's first block, that of the pair; for its second block, that of the
+ * pair combined with the total of the first block. The value for the first block of the axis has no meaning. `totals`:
+ * the blocks' totals, as pairs. before == NULL: there is one pair. */
 static struct value **split_blocks(struct scanning *s, struct value *const *before,
                                    struct value *const *totals, int bits)
 {

@@ -285,7 +285,7 @@ static struct op *move_early(struct op *o, struct op *last)
     return o;
 }
 
-/* A nested return or an assert may end the program, so loads behind it must not move in front of it. */
+/* A nested return or an assert may end the program, so loads after it must not move in front of it. */
 static void find_end(struct op *o, void *ctx)
 {
     *(bool *)ctx |= (o->code == OP_return && o->block->parent) || o->code == OP_assert;

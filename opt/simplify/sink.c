@@ -192,7 +192,7 @@ static bool goes_along(const struct sink *s, const struct op *o)
     return map_get_ptr(&s->along, o) && *map_get_ptr(&s->along, o);
 }
 
-/* Is o a scalar each of whose users is behind the next loop, or is itself a scalar that will move there? */
+/* Is o a scalar each of whose users is after the next loop, or is itself a scalar that will move there? */
 static bool is_wanted_behind(const struct sink *s, const struct op *o)
 {
     bool wanted = can_move(o) && !type_is_tile(op_result(o)->type) && op_result(o)->uses;

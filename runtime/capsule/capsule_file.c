@@ -242,7 +242,7 @@ static const char *field(struct reading *r, const char *name)
     return value;
 }
 
-/* Reads a number in front of a value, from `least` to `most`, and steps behind the blank after it. */
+/* Reads a number in front of a value, from `least` to `most`, and skips the blank that follows it. */
 static int64_t number(struct reading *r, const char **value, int64_t least, int64_t most)
 {
     bool is_negative = **value == '-';

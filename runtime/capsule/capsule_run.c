@@ -185,7 +185,8 @@ static bool is_device_fault(const char *tag)
     return false;
 }
 
-/* A GPU calls by numbers of its driver what a CPU calls by the access or assertion. */
+/* A GPU reports a fault by an error number of its driver, a CPU by what went wrong: an access, an assertion or a
+ * trap. */
 static bool is_same_tag(const char *was, const char *is)
 {
     bool is_gpu = strcmp(was, "driver-call") == 0 || strcmp(is, "driver-call") == 0;

@@ -93,7 +93,7 @@ static void note_local(void *locals, const char *name)
     *map_at_ptr(locals, name) = locals;
 }
 
-/* Adds the names that a tree mentions; those that a def binds itself are its own. */
+/* Adds the names that a tree mentions, except the parameters and local variables of a def in it. */
 static void want_names(struct cutting *c, const struct ast *n, const struct map *locals)
 {
     struct ast_cursor at = {0};

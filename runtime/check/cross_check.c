@@ -7,10 +7,10 @@
  *         └─► passes ─► PTX ──► emulator
  *
  * A few programs of the grid run, on the launch's inputs and on random ones (check_inputs.c); no further set of inputs
- * starts after TOTAL_MS. To find the faulty pass, the kernel is compiled without the last pass or stage of code
- * generation, then without the one before it instead, and so on. The order matters: an early pass often prepares code
- * for later ones, so leaving it out hides their faults too. A set of inputs is dropped if the interpreter fails on it,
- * or if rounding decides a comparison in it. */
+ * starts after TOTAL_MS. To find the faulty pass, the check compiles the kernel without one pass (or stage of code
+ * generation) at a time, starting with the last one. The order matters: an early pass often prepares code for later
+ * ones, so leaving it out hides their faults too. A set of inputs is dropped if the interpreter fails on it, or if
+ * rounding decides a comparison in it. */
 #include "runtime/capsule/capsule.h"
 
 #include "opt/passes.h"

@@ -102,7 +102,7 @@ static bool has_code(const struct expr *e, enum expr_code code)
     return false;
 }
 
-/* Appends "if", or "and" behind an earlier condition. */
+/* Appends "if", or "and" after an earlier condition. */
 static void put_if(struct text *out, int *n)
 {
     text_str(out, (*n)++ ? " and " : ", if ");

@@ -180,7 +180,7 @@ static bool has_error(const struct error *errors, int n, const struct error *x)
     return false;
 }
 
-/* Keeps, of the common errors, those that this guess has too. */
+/* Keeps in t->common only the errors that all guesses so far have caused. */
 static void keep_common(struct trial *t)
 {
     int n = 0;

@@ -151,7 +151,7 @@ void print_insns(FILE *to);
 
 /* -- main.c -- */
 
-/* Returns the option of a command that `arg` names, and sets *value to the text behind `=` (NULL: there is none).
+/* Returns the option of a command that `arg` names, and sets *value to the text after `=` (NULL: there is none).
  * OPTIONS_END: the command has no such option. */
 enum option find_option(const struct command_row *c, const char *arg, const char **value);
 /* Prints a line on standard error; returns BAD. */
@@ -216,7 +216,7 @@ int tool_run(char *const argv[], const char *output);
 int tool_number(const char *report, const char *words);
 /* Sets `out` to a template for mkstemp and mkdtemp in the folder for temporary files. */
 void temporary_name(char *out, size_t n);
-/* A private folder for files of tools. */
+/* A temporary folder with the files that external tools read and write. */
 struct workshop {
     char folder[256], ptx[300], cubin[300], log[300];
 };

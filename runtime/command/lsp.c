@@ -401,7 +401,7 @@ static void compile(const struct server *s, struct document *d)
 /* The name under the cursor, with the names before its dots: "tl.load". */
 struct word {
     char dotted[128];
-    const char *name;         /* behind the last dot */
+    const char *name;         /* after the last dot */
     int line, column, length; /* the place and length of `dotted`, counted as neso does */
 };
 

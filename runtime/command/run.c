@@ -249,7 +249,7 @@ static bool reads_arguments(const char *text)
     return strstr(text, "argv") || strstr(text, "argparse");
 }
 
-/* Says which options of neso stand behind a program that reads no arguments: they have no effect there. */
+/* Says which options of neso stand after a program that reads no arguments: they have no effect there. */
 static void note_late_options(const struct session *s, const char *text)
 {
     const struct given *g = s->given;
@@ -268,7 +268,7 @@ static void note_late_options(const struct session *s, const char *text)
     }
 }
 
-/* Returns false after a message if --break names a line of the program at which nothing can stop: behind its end, or
+/* Returns false after a message if --break names a line of the program at which nothing can stop: after its end, or
  * blank, or a comment. */
 static bool check_break(const struct given *g, const char *path, const char *text)
 {

@@ -81,7 +81,7 @@ struct host_call {
 };
 
 /* A launch passes at most LAUNCH_PARAMS_MOST parameters of the source (kernel_run checks this): as many of 4 bytes as
- * codegen allows. Behind these it passes the three sizes of the grid, if the kernel is persistent, and the addresses of
+ * codegen allows. After these it passes the three sizes of the grid, if the kernel is persistent, and the addresses of
  * tensor maps. */
 enum {
     LAUNCH_PARAMS_MOST = PARAMS_MOST_BYTES / 4,
@@ -136,8 +136,8 @@ struct product {
     const char *const *prefixes;
 };
 
-/* A copy of `rows` rows of `bytes` bytes. The rows of the copy begin at multiples of 16 bytes, and up to 15 bytes behind
- * each are written too; those of the original begin anywhere. */
+/* A copy of `rows` rows of `bytes` bytes. In the destination, rows begin at multiples of 16 bytes, and up to 15 bytes
+ * after each row are written too. In the source, rows begin at any address. */
 struct row_copy {
     uint64_t to, to_pitch, from, from_pitch; /* addresses, and distances of rows in bytes */
     uint64_t rows, bytes;

@@ -33,7 +33,7 @@ void race_free(struct race *r);
 struct race_shadow *race_shadow_new(const struct memory *m);
 void race_shadow_free(struct race_shadow *s, const struct memory *m);
 /* Begin and end a launch; race_begin returns false if the launch cannot be checked. granule: the size of the smallest
- * access, of which every access is a multiple. */
+ * access; the size of every access is a multiple of it. */
 bool race_begin(struct race *r, int granule);
 void race_end(struct race *r);
 /* Begins a program; returns false if there is no memory to check it. */
@@ -41,7 +41,7 @@ bool race_program(struct race *r, struct race_party *p, uint32_t program);
 void race_acquire(struct race *r, struct race_party *p);
 bool race_release(struct race *r, struct race_party *p);
 /* Check and record an access, before it happens. Return the offset from a->at of the first bytes that race with *other;
- * -1: none do. `value`: what is written where memory has `there`; NULL: the access is an atomic. */
+ * -1: none do. `value`: the bytes that the access writes over the bytes `there`; NULL: the access is an atomic. */
 int64_t race_read(const struct race *r, const struct race_party *p, const struct race_access *a, struct race_other *other);
 int64_t race_write(const struct race *r, const struct race_party *p, const struct race_access *a, const void *value,
                    const void *there, struct race_other *other);

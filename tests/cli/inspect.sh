@@ -156,7 +156,7 @@ printf '{"format": "neso-inspect-1", "stages": 3, "decisions": {"a": [1]}}' >odd
 "$NESO" diff odd.json announcement_add.json >out 2>err; [ $? = 1 ] || say "odd JSON: $(cat err)"
 "$NESO" diff announcement_add.json odd.json >out 2>err; [ $? = 1 ] || say "odd JSON: $(cat err)"
 
-# Replacements for ptxas and a disassembler with constant output.
+# Stand-ins for ptxas and a disassembler, which print constant output.
 mkdir tools
 cat >tools/ptxas <<'SH'
 #!/bin/sh

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Swaps each two neighbours in the order of passes: either the table of passes refuses the order, with a message that names a pass and a
+# Swaps each pair of neighbours in the order of passes: either the table of passes refuses the order, with a message that names a pass and a
 # property, or the PTX of a sample of kernels stays the same, byte for byte.
 fail=0
 say() { echo "$*"; fail=1; }

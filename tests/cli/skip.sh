@@ -74,7 +74,7 @@ for _ in {1..20}; do
 done
 [ $fail = 0 ] || echo "SEED=$seed"
 
-# Part of the list: without a required pass no code is generated; passes stay in order.
+# --passes: without a required pass no code is generated; an order that breaks a property that a later pass needs is refused.
 compile() { "$NESO" compile kernels.py::rows --signature '*fp32, *fp32, i32, 1024' --no-cache "$@" >out 2>&1; }
 refused() { # TEXT ARGUMENT...
     local text=$1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cache.c: writes any bytes as a payload of the cache, behind the right key and before the right digest, and as a
+/* cache.c: writes any bytes as a payload of the cache, after the right key and before the right digest, and as a
  * whole file. A malformed entry must count as absent: a strict cache reports it; else the kernel compiles to
  * the same PTX as without a cache (checked for one input in 64, since a compilation takes as long as 30 other
  * inputs). No input may crash, hang or leak.

@@ -325,8 +325,8 @@ static void print_wgmma(struct text *p, const struct variant *v, int nd)
     text_printf(p, ";\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n");
 }
 
-/* Prints the kernel. A bulk copy fills shared memory from the start of the input; the rest of the input has A's
- * registers and the initial values of D. */
+/* Prints the kernel. A bulk copy fills shared memory from the start of the input; after these bytes, the input contains
+ * A's registers and the initial values of D. */
 static void print_kernel(struct trial *t, const struct variant *v, const struct tile *ta,
                          const struct tile *tb, int nd)
 {

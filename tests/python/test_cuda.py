@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_cuda.py: tests launches on a GPU with a driver without a GPU (tests/cli/driver/cuda.c) and a stand-in for torch: devices, streams,
+"""test_cuda.py: tests launches on a GPU, with a fake CUDA driver (tests/cli/driver/cuda.c) and a stand-in for torch: devices, streams,
 launches in C and by ctypes, failures. Kernels compute nothing."""
 import glob
 import os

@@ -170,7 +170,7 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(set(y.values), {0.0})
 
     def test_names(self):
-        """A library may rename a kernel; `repr` makes names of types and constants; a constant must not be listed as not specialized."""
+        """A library may rename a kernel; `repr` may make a name from types and constants; do_not_specialize must not name a constexpr."""
         x = Tensor([1] * 8, INT)
 
         @triton.jit(repr=lambda s: f"plus_{s.constants['by']}_{s.signature['n']}")

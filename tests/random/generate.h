@@ -70,7 +70,7 @@ struct node *node_cast(struct gen *g, struct node *x, struct vtype t);
 /* Converts x, of an arithmetic type, to the element type and range of t. */
 struct node *node_fit(struct gen *g, struct node *x, struct vtype t);
 
-/* Returns a divisor of type t that counts along an axis, from at least 1 on. */
+/* Returns a divisor of type t whose elements count up along one axis from a number that is at least 1. */
 struct node *counting_divisor(struct gen *g, struct vtype t);
 struct node *value(struct gen *g, struct vtype t, int depth);
 struct node *leaf(struct gen *g, struct vtype t);

@@ -557,7 +557,8 @@ static void chained(struct gen *g, const struct loop *l, struct node *first, str
     assign(g, at, acc, n);
 }
 
-/* Replaces some elements by those of another dot's operand, which that dot uses unchanged. */
+/* Replaces some elements of x, an operand of a dot, by elements of `other`, an operand of another dot, which uses
+ * `other` itself. */
 static struct node *with_other(struct gen *g, struct node *x, struct node *other)
 {
     if (elem_info[x->type.elem].class == SMALL || !chance(g, 30))

@@ -62,7 +62,7 @@ def scale_of(values):
 
 
 def float_error(found, expected, kind, scale):
-    """Returns the error of each element in units of |x| + scale; it is infinite if NaN or infinity differ."""
+    """Returns the error of each element in units of |x| + scale: inf where only one value is NaN, or where infinities differ."""
     f, e = decode(found, kind), decode(expected, kind)
     with np.errstate(all="ignore"):
         size = np.abs(e) + scale

@@ -236,7 +236,7 @@ def judge(folder, record, storages, before, after, varied):
 # -- which of two different results is right --
 
 def arbitrate(folder, record):
-    """For a record whose results differ, returns whether the program is at fault, or which compiler is nearer to neso's interpreter."""
+    """Returns, for a record whose results differ from neso's, whether the program is at fault, or whose results the interpreter confirms."""
     if not os.path.exists(os.path.join(folder, record["id"] + ".bin")):
         return {}  # the interpreter was the reference already
     before, after, _ = read_memory(folder, record)

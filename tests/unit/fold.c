@@ -218,7 +218,8 @@ static bool is_valid(const struct func *f)
     return !error;
 }
 
-/* Tests one random function; adds the numbers of ops that remain on scalars and on tiles to nops. */
+/* Tests one random function. Adds the number of remaining ops on scalars to nops[0], and of those on tiles to
+ * nops[1]. */
 static void check_function(int *nops)
 {
     struct world before, after;

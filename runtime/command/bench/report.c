@@ -19,7 +19,8 @@ static double median_ms(const struct bench_row *r)
     return r->values.n ? r->values.at[r->values.n / 2] : 0;
 }
 
-/* Returns the candidate's median time in ms: that of the comparison if there is one, so that all outputs agree. */
+/* Returns the candidate's median time in ms. If there is a comparison, returns the time from the comparison, so that
+ * all outputs show the same number. */
 static double now_ms(const struct judged *x)
 {
     return x->times.candidate > 0 ? x->times.candidate : median_ms(x->row);

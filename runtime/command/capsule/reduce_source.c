@@ -62,7 +62,7 @@ static const char *skip(const char *s)
     return s;
 }
 
-/* The begin of the next logical line. */
+/* Returns the start of the next logical line. */
 static const char *next_line(const char *s)
 {
     for (int depth = 0; *s;) {

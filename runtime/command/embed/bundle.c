@@ -142,7 +142,7 @@ static void keep_part(struct bundling *b, const char *text, size_t length)
 static bool is_recorded(const char *record, const char *bundle)
 {
     char then[FIELD_MOST], now[FIELD_MOST], target_then[FIELD_MOST], target_now[FIELD_MOST];
-    const char *entry = strstr(bundle, "\n\n") + 2; /* behind the bundle's head */
+    const char *entry = strstr(bundle, "\n\n") + 2; /* after the bundle's head */
     return !field(record, "source", then) || !field(entry, "source", now) ||
            !field(record, "target", target_then) || !field(entry, "target", target_now) ||
            strcmp(target_then, target_now) != 0 || strcmp(then, now) == 0;

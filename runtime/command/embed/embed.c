@@ -431,7 +431,7 @@ static int compile_signature(struct embedding *e, neso_module *module, const cha
     return result;
 }
 
-/* Returns s behind the promise of an entry, ":16" or ":1", if there is one at s. */
+/* Returns s after the promise of an entry, ":16" or ":1", if there is one at s. */
 static const char *skip_promise(const char *s)
 {
     return *s == ':' ? s + strcspn(s, ", \n") : s;

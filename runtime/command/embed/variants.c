@@ -64,7 +64,7 @@ static int list(struct variants *v)
     return result;
 }
 
-/* Removes the promises from a signature that a launch has made: "*fp32:16, i32:1, 64" becomes "*fp32, i32, 64". */
+/* Removes the promises about values from the signature of a launch: "*fp32:16, i32:1, 64" becomes "*fp32, i32, 64". */
 static void remove_promises(char *signature)
 {
     char *to = signature;

@@ -147,7 +147,7 @@ void put_profile(const struct profile *p, struct buffer *out);
 void build_hints(struct build *b, neso_module *module);
 
 /* -- losses.c -- */
-/* Adds notes of what --trace finds in a run of the program. Returns false after a message if the program fails. */
+/* Runs the program, and adds a note for each finding of --trace. Returns false after a message if the program fails. */
 bool build_losses(struct build *b, const struct given *g, const char *path, const char *text, size_t length);
 
 /* -- check.c -- */

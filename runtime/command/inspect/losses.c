@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* losses.c: `neso inspect --trace`: runs the program on the interpreter, and notes at the lines where NaN or inf began, or
- * where results began to lose bits, how many they are.
+/* losses.c: `neso inspect --trace`: runs the program on the interpreter, and adds a note to each line at which values
+ * became NaN or inf, or began to lose bits. The note says how many values did.
  *
  *     11 |     var = tl.sum(x * x, axis=0) / n - mean * mean
  *        |       trace: stored results lose more than 12 bits here: 4 of them, up to 17 bits */

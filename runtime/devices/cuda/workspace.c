@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* workspace.c: memory that one launch needs, in the order of its stream, and copies of rows into it.
+/* workspace.c: allocates memory for one launch, in stream order, and copies rows into it.
  *
  *     workspace (cuMemAllocFromPoolAsync) ─► copy_rows ─► the launch ─► workspace_end (cuMemFreeAsync)
  *
- * The memory comes from a pool of the device's own, which keeps freed memory for the next launch. All calls may be part of a CUDA graph. The
- * driver's copies of matrices are slow where rows begin at odd addresses, so a kernel copies: each thread loads the
- * one or two aligned vectors of 16 bytes around its 16 bytes, and shifts them.
+ * The memory comes from a pool that only workspaces use, which keeps freed memory for the next launch. A CUDA graph can
+ * capture all these calls. The driver's copies of matrices are slow where rows begin at odd addresses, so a kernel
+ * copies: each thread loads the one or two aligned vectors of 16 bytes around its 16 bytes, and shifts them.
  *
  *     from   |....ABCDEFGHIJKL|MNOP............|        to   |ABCDEFGHIJKLMNOP|
  *
@@ -15,9 +15,9 @@
 
 enum { CHUNK = 16, THREADS = 256, CTAS_PER_SM = 8 };
 
-/* What the kernel gets of a copy. */
+/* The kernel's parameters for one copy. */
 struct copy_param {
-    uint64_t to, to_pitch, from, from_pitch, end; /* end: behind the last byte of the original */
+    uint64_t to, to_pitch, from, from_pitch, end; /* end: after the last byte of the original */
     uint32_t bytes, chunks, total, unused; /* of a row: bytes, chunks of 16 bytes; chunks of all rows */
 };
 _Static_assert(sizeof(struct copy_param) == 56 && MAPS_MOST == 16, "as in the PTX");

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* global.c: what a launch does to bytes of global memory: reads of bytes that nobody has written, and races between
- * programs.
+/* global.c: checks accesses to global memory: finds reads of bytes that nobody has written, and races between programs.
  *
  *     x = torch.empty(8)      undefined: ff ff ff ff ...      ld ─► the register's lanes are undefined (undefined.c)
  *     st.global [x+4]         undefined: ff ff ff ff 00 00 00 00 ff ...
  *
- * Each buffer that the host has not written as a whole has a byte for each of its bytes, with the bits that nobody
- * has written. Races are those of race.c, where the CTA is the program (of packed programs, the warp): fences and
- * atomics of any of its warps order the accesses of all of them. So of a CTA that runs several programs, races between
- * these are not seen. */
+ * For each byte of a buffer that the host has not written as a whole, `undefined` has a mask of the bits that nobody
+ * has written. race.c finds the races. It takes each CTA for one program (if programs are packed, each warp), so a
+ * fence or atomic of one warp orders the accesses of all warps of the CTA, and races between programs that one CTA
+ * executes are not found. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -49,7 +48,7 @@ void emu_acquire(struct emu_warp *w)
         race_acquire(w->cta->launch->race, w->party);
 }
 
-/* Without memory for another epoch, later accesses count as released, too. */
+/* If there is no memory for another epoch, accesses after the release count as released, too. */
 void emu_release_accesses(struct emu_warp *w)
 {
     if (w->cta->launch->race)

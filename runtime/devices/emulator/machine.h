@@ -19,7 +19,7 @@
  *     sums.c       sums of tensor cores
  *     counts.c     what launches cost                     live.c       how many registers are live
  *     overflow.c   addresses that overflowed 32 bits      operands.c   do operands fit the instruction's row?
- *     words.c      do the words behind a mnemonic make one of its forms?
+ *     words.c      do the words after a mnemonic make one of its forms?
  *     global.c     bytes of global memory that nobody wrote, and races between CTAs */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
 #define NESO_RUNTIME_EMULATOR_MACHINE_H

@@ -7,9 +7,9 @@
  *
  *     y = floor(c0 + c1 t + c2 square(t))        in units of the last place of a float from 1/2 to 1 (ex2: from 1 to 2)
  *
- * lg2 keeps 36 of the sum's bits behind the point, adds the exponent, and then cuts off. square(t) drops the partial products below
- * 2^-15. The coefficients, the constants that round, and that rule were found from the results for all fractions on an H200
- * (README.md, "Approximate functions"), and hold for all 2^32 arguments. */
+ * lg2 keeps 36 fraction bits of the sum, adds the exponent, and then truncates. square(t) drops the partial products
+ * below 2^-15. The coefficients, the constants that round, and that rule were found from the results for all fractions
+ * on an H200 (README.md, "Approximate functions"), and hold for all 2^32 arguments. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <math.h>
@@ -165,8 +165,8 @@ static const struct special_segment lg2_segments[] = {
 };
 /* clang-format on */
 
-/* The sum of t's partial products that are at least 2^-15, in units of 2^-15. t has `bits` bits. Row i is that of the bit that
- * is worth 2^-i: its square, and its products with lower bits. */
+/* The sum of t's partial products that are at least 2^-15, in units of 2^-15. t has `bits` bits. Row i has the products
+ * of the bit of weight 2^-i: its square, and twice its products with lower bits. */
 static int64_t square(uint32_t t, int bits)
 {
     enum { KEPT = 15, ROWS = 7 };
@@ -218,8 +218,8 @@ static uint32_t bits_of(float x)
 
 enum { MANTISSA = 23, BIAS = 127 };
 
-/* 2^x. The argument's magnitude is cut to 23 bits behind the point. For a negative argument, it is then complemented (~x)
- * instead of negated (-x), unless these 23 bits are all 0. */
+/* 2^x. The argument's magnitude is truncated to 23 fraction bits. For a negative argument, the result is then
+ * complemented (~x) instead of negated (-x), unless these 23 bits are all 0. */
 static float ex2(float x)
 {
     const float far = 512;
@@ -290,9 +290,9 @@ float special_sqrt_ftz(float x)
     return (float)ldexp((double)y, (exponent - (exponent & 1)) / 2 - MANTISSA);
 }
 
-/* Exponent and polynomial are added with 38 bits behind the point; of a negative sum the complement, not the negative, is the
- * magnitude. What a float has no place for is cut off. log2 of 1 is an exception, since the polynomial is not 0 but 1.8 units at
- * powers of 2. */
+/* Exponent and polynomial are added with 38 fraction bits. The magnitude of a negative sum is its complement (~x), not
+ * its negative. Bits that do not fit into a float are truncated. log2 of 1 is an exception, since the polynomial is not
+ * 0 but 1.8 units at powers of 2. */
 float special_lg2_ftz(float x)
 {
     enum { SUM_BITS = 36, FLOAT_BITS = MANTISSA + 1 };

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* One evaluation, and what a launch of the expression gives. */
+/* One evaluation of an expression, and the outcome of the launch that computes it. */
 struct evaluation {
     struct program *program;
     struct eval *eval;

@@ -6,8 +6,8 @@
  *     traced func ──decode──► code: steps on slots of a frame ──run──► every program of the grid, on all cores
  *
  * A frame is the memory of one worker. Each value has a slot in the frame: an array of its elements as they are
- * represented in memory (i1: bytes 0 and 1; pointers: 8 bytes). A worker computes only once those ops of the top
- * level that do not depend on the program id, such as constants and ranges. */
+ * represented in memory (i1: bytes 0 and 1; pointers: 8 bytes). Each worker executes the top-level ops that do not
+ * depend on the program id, such as constants and ranges, only once, and not once for each program. */
 #ifndef NESO_RUNTIME_INTERPRETER_H
 #define NESO_RUNTIME_INTERPRETER_H
 
@@ -184,8 +184,8 @@ static inline bool frame_spend(struct frame *f, int64_t elems)
 }
 /* Stops the launch, and reports at the step's source position that the budget is exhausted. */
 _Noreturn void interpreter_stop(struct frame *f, const struct step *s);
-/* Allocates scratch memory for a step, which may fail while it holds the memory. interpreter_drop frees the memory
- * that was allocated last; when the worker ends, it frees the rest. */
+/* Allocates scratch memory for a step. interpreter_drop frees the memory that was allocated last. A step that fails
+ * need not free its memory: when a worker ends, it frees what is left. */
 void *interpreter_hold(struct frame *f, const struct step *s, size_t bytes);
 void interpreter_drop(struct frame *f);
 /* Computes the program id of program number i of the grid. */

@@ -223,7 +223,8 @@ void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i
     const struct trace_cell *before = trace_cell_at(t, at);
     double was = bits_to_double(dtype, old), value = bits_to_double(dtype, stored), sum = was + value;
     double err = x[i].err + (before ? before->shadow.err : 0), ulp = ldexp(1, -trace_format(dtype)->bits);
-    /* Sums of small integers are exact in any order; other sums may be rounded, at least in another order. */
+    /* Sums of small integers are exact in any order; other sums may be rounded in some order, even if not in this
+     * one. */
     bool is_exact = was == floor(was) && value == floor(value) && 4 * ulp * (fabs(was) + fabs(value)) < 1;
     double flushed =
         ldexp(1, trace_format(dtype)->least); /* in another order, a small sum may be flushed to zero */

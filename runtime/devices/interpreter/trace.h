@@ -58,8 +58,8 @@ struct float_trace {
     uint32_t ordered; /* the value of nstores at the last barrier of the program, or at its start */
     bool refuses_reads; /* a load of what the launch has stored makes the launch uncertain */
     bool no_memory;
-    /* A comparison, a conversion to integers, an atomic, or a second store to an element could have another result for
-     * another rounding or order; or a load read what the launch has stored, and refuses_reads is set. */
+    /* With another rounding or order, a comparison, a conversion to integers, an atomic, or a second store to an
+     * element could have another result. Or refuses_reads is set, and a load has read what the launch has stored. */
     bool is_uncertain;
     struct loc uncertain_at;
     struct trace_birth births[BIRTHS_MOST];

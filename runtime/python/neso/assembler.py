@@ -124,7 +124,7 @@ def disassembled(ptx, target):
 
 
 def codes_of(texts, target, manager, name, may_run):
-    """Returns cubins by the digests of their texts. If `may_run`, ptxas assembles the texts that are not in the cache."""
+    """Returns a dict from digests of PTX texts to their cubins. If `may_run`, ptxas assembles the texts that are not in the cache."""
     assembler = find() if choice() != "off" else None
     if assembler is None:
         return {}
