@@ -205,7 +205,8 @@ static double measure(const struct work *like, const char *name, int threads, in
     return neso - driver;
 }
 
-/* Compiles a kernel and loads it for both. The caller of the driver passes K = 0, for which no map is used. */
+/* Compiles a kernel and loads it twice: by neso and by the driver. Launches by the driver pass K = 0, for which the
+ * kernel uses no map. */
 static int prepare(neso_module *module, int which, neso_kernel **kernel, struct work *w)
 {
     const char *ptx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* branch_over_masked.c: branch over the instructions that only a masked store needs, in threads where the
- * mask is false.
+/* branch_over_masked.c: branches over the instructions that only a masked store needs, in threads where the mask is
+ * false.
  *
  *     a = ...                                        a = ...
  *     b = cvt a                                      @!p bra L

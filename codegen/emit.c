@@ -139,9 +139,9 @@ static int put_word(const struct emitter *e, const struct insn *in, const struct
     return n;
 }
 
-/* Prints the operands that the words of the instruction's row describe; optional operands may be missing. If there
- * are more operands than words, the others do not print: they are registers that must stay unchanged until this
- * instruction (a wgmma.wait_group). */
+/* Prints the operands that the words of the instruction's row describe; optional operands may be missing. A
+ * wgmma.wait_group may have additional operands, which are not printed: registers that must stay unchanged until the
+ * wait. */
 static void put_opnds(const struct emitter *e, const struct insn *in)
 {
     struct insn_word w;

@@ -174,8 +174,8 @@ static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
     p->regs.at[x[0].n].def = NULL;
 }
 
-/* Computes min(max(x, 0), 1) with .sat, if x is a sum or an fma of f32 with a constant. .sat gives +0 for NaN, as max does;
- * a sum with a constant other than 0 is never -0, for which they might differ. */
+/* Computes min(max(x, 0), 1) with .sat, if x is a sum or an fma of f32 with a constant. .sat gives +0 for NaN, as max
+ * does; for -0 the two might differ, but a sum with a constant other than 0 is never -0. */
 static void fuse_clamp(struct peep *p, const struct mblock *b, struct insn *in)
 {
     enum { ONE = 0x3f800000 };

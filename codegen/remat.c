@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* remat.c: rematerialize cheap values for each tile op that uses them, if registers are short.
+/* remat.c: rematerializes cheap values for each tile op that uses them, if registers are short.
  *
  *     %m = n < size; store p, x, %m; store q, y, %m  =>  ...; store p, x, %m; %m2 = n < size; store q, y, %m2
  *

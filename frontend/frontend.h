@@ -279,9 +279,9 @@ struct expression {
     int first;         /* the index of the frame's first value among those of the site */
     struct spec spec;  /* its sites: calls of the host, and last the one that has the result */
 };
-/* Parses an expression, and traces it into a function that computes it from the values of a frame: that of the site,
- * or `up` calls above. Reports errors to diag, or raises an exception. If only the language refuses the expression, x->tree
- * is set. */
+/* Parses an expression, and traces it into a function that computes it from the values of a frame: that of the site, or
+ * `up` calls above. Reports errors to diag, or raises an exception. If the text is an expression of Python that kernels
+ * do not allow, x->tree is set all the same. */
 void frontend_trace_expression(struct eval *e, const struct host_site *site, int up, const struct func *kernel,
                                const struct spec *spec, const char *text, struct expression *x);
 /* Returns the result that the last site of an expression gets. */

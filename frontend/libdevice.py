@@ -668,7 +668,7 @@ def j1_of(a):
     return tl.where(a < 8.0, near, far_1(tl.where(a < 8.0, 8.0, a), False))
 
 
-# Returns Y0(x) for x^2 from `low` to `high`, which has one zero, z + rest, of Y0. j is J0(x), log_z is log(z). The
+# Returns Y0(x) for x^2 from `low` to `high`; z + rest is the only zero of Y0 there. j is J0(x), log_z is log(z). The
 # result is 2/pi log(x / z) J0(x), plus a polynomial with the coefficients c times the factor of the zero.
 @triton.jit
 def y0_near(x, j, c: tl.constexpr, low: tl.constexpr, high: tl.constexpr, z: tl.constexpr, rest: tl.constexpr, log_z: tl.constexpr):

@@ -276,7 +276,7 @@ static int divide_up(int64_t n, int64_t by)
     return (int)((n + by - 1) / by);
 }
 
-/* The buffer or tile that an access of memory moves. NULL: o accesses none. */
+/* The type of the buffer or tile that o reads or writes. NULL: o accesses no memory. */
 static const struct type *moved_by(const struct op *o)
 {
     switch (o->code) {

@@ -208,8 +208,9 @@ static bool launch_values(struct neso_kernel *k, struct launch *l, const void *c
     return kernel_launch(k, l, f);
 }
 
-/* Fills the caller's error. Its message has the place, if there is one, and the tag: "scale.py:6:29: error: access out of
- * bounds in program (3, 0, 0): ... [out-of-bounds]". A text that is too long is cut, but not its tag. */
+/* Fills the caller's error. Its message has the place, if there is one, and the tag: "scale.py:6:29: error: access out
+ * of bounds in program (3, 0, 0): ... [out-of-bounds]". If the text is too long, its end is cut off, but the tag stays
+ * whole. */
 static void error_set(struct neso_error *error, const struct neso_kernel *k, const struct fault *f)
 {
     char text[sizeof f->detail + 100], tag[40];

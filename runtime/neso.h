@@ -411,7 +411,7 @@ NESO_API neso_status neso_kernel_load_code(neso_kernel *kernel, const neso_code 
 NESO_API neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                                  neso_error *error);
 
-/* How a launch on a GPU differs from a plain one. On a CPU, the options are checked and have no effect. */
+/* Options of one launch on a GPU. On a CPU, the options are checked and have no effect. */
 typedef struct neso_launch_options {
     size_t size;
     /* 1: all program instances must be on the GPU at once, so that they may wait for each other; the driver refuses a
@@ -520,8 +520,8 @@ NESO_API neso_status neso_capsule_launch(neso_kernel *kernel, const uint32_t gri
 /* Passes the capsule as a file to `write`. Fails only with NESO_OUT_OF_MEMORY. */
 NESO_API neso_status neso_capsule_write(neso_context *context, const neso_capsule *capsule,
                                         void (*write)(void *user, const void *data, size_t length), void *user);
-/* Reads a capsule from a file's contents; `name` is for messages. NESO_INVALID if the file is no capsule, or incomplete or
- * changed. The caller releases the capsule. */
+/* Reads a capsule from a file's contents; `name` is for messages. NESO_INVALID if the file is not a capsule, or
+ * incomplete or changed. The caller releases the capsule. */
 NESO_API neso_status neso_capsule_read(neso_context *context, const char *name, const void *data, size_t length,
                                        neso_capsule **capsule);
 NESO_API void neso_capsule_release(neso_capsule *capsule);
@@ -607,8 +607,8 @@ typedef struct neso_access {
      * elements are accessed. 0: that is not proven; `bounds` says why. */
     int in_bounds;
     const char *bounds;
-    /* 1: no two programs of the launch access one element, of which one writes without both being atomic; `programs` says
-     * why, or why that is not proven. */
+    /* 1: no two programs of the launch race: access one element, where at least one writes and not both are atomic. 0:
+     * that is not proven. `programs` gives the reason in both cases. */
     int apart;
     const char *programs;
     int ran; /* 1: the interpreter, which checks every access, has run the launch without an error */

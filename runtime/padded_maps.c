@@ -17,7 +17,7 @@
 /* Rows of copies begin at multiples of this: the size of a cache line. */
 enum { PAD = 128 };
 
-/* Describes the copy of the array of v to address `at` in the workspace. */
+/* Describes the copy of the array that v describes, to address `at` in the workspace. */
 static struct row_copy copy_of(const struct tensor_map_values *v, uint64_t at)
 {
     enum { ROW, COLUMN };

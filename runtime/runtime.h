@@ -295,9 +295,10 @@ enum rows rows_of_launch(const struct neso_kernel *k, const struct launch *l);
 
 typedef uint64_t map_words[MAP_BYTES / 8];
 
-/* Encodes the tensor maps of a launch. Where the rows of an array that is only loaded are no multiples of 16 bytes apart,
- * the map describes a copy of the array in *workspace, which the caller ends after the launch. Returns false, and
- * leaves no workspace, if the guards fail, if no array needs a copy, or if one cannot be copied or is too large to be. */
+/* Encodes the tensor maps of a launch. If an array is only loaded, and its row pitch is not a multiple of 16 bytes, the
+ * map describes a copy of the array in *workspace, which the caller releases (workspace_end) after the launch. Returns
+ * false, and leaves no workspace, if the guards fail, if no array needs a copy, or if one cannot be copied or is too
+ * large to be. */
 bool padded_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l, map_words *maps,
                  uint64_t *workspace);
 

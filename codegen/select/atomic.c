@@ -13,8 +13,9 @@
  *       %old = atomic_cas %lock, 0, 1; condition %old == 1     $L1: @%p0 atom.acquire.gpu.global.cas.b32 ...
  *     }                                                  =>      bra $L1 if %old == 1
  *
- * A loop that only waits for another program writes nothing that each of its atomics would have to order: one fence in
- * front of the loop releases the writes before it. Each atomic with a release would wait for all writes of the thread. */
+ * A loop that only waits for another program writes nothing, so its atomics need not release: one fence in front of the
+ * loop releases the writes before the loop. An atomic with a release would wait for all writes of the thread in each
+ * iteration. */
 #include "codegen/select/select.h"
 
 static const struct row {
@@ -306,8 +307,8 @@ static bool releases(enum sem sem)
     return sem == SEM_acq_rel || sem == SEM_release;
 }
 
-/* The op's memory order; without acquire, if no access follows that an acquire could order and the old value has no
- * uses; without release, if a fence in front of the loop is enough. */
+/* Returns the op's memory order. Leaves out the acquire if the old value has no uses and no later access needs to be
+ * ordered. Leaves out the release if a fence in front of the loop is enough. */
 static enum sem needed_order(const struct op *o)
 {
     enum sem sem = (enum sem)op_int(o, ATTR_sem);

@@ -86,7 +86,7 @@ static bool is_usable(const struct eval *e, const char *name)
     return e->trace->spec->interpreter;
 }
 
-/* Returns the value of a name that is no variable; NULL if the name is not defined. */
+/* Returns the value of a name that is not a variable; NULL if the name is not defined. */
 static struct obj *library_name(struct eval *e, struct scope *s, const char *name)
 {
     bool is_python = e->trace->spec->interpreter && strcmp(name, "print") == 0;

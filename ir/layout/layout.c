@@ -401,7 +401,8 @@ void layout_print(const struct layout *l, struct text *t)
     }
 }
 
-/* The vectors that the parser has read, one number for each dimension, because it does not know the shape yet. */
+/* The vectors that the parser has read. A vector has one number for each dimension, not one coordinate, because the
+ * parser does not know the shape yet. */
 struct reader {
     const char *s;
     int rank; /* rank of the tile; -1 until the first vector is read */

@@ -34,9 +34,9 @@ int wgmma_regs_least(int columns, bool a_in_regs);
 
 /* -- operands in shared memory -- */
 
-/* Gives the layout of a buffer of rank 2 in which dimension `inner` is contiguous. It divides `inner` into
- * panels of 128 bytes (or 64, 32, 16, if the tile is narrower). A panel has all rows of the other dimension,
- * and is swizzled as TMA swizzles a box whose rows are as long as the swizzle. */
+/* Gives the layout of a buffer of rank 2 in which dimension `inner` is contiguous. It divides `inner` into panels of
+ * 128 bytes (or 64, 32, 16, if the tile is narrower). A panel spans the whole other dimension, and has the swizzle of a
+ * TMA box whose rows are as long as those of the panel. */
 void layout_wgmma_operand(struct layout *out, const int *shape, int elem_bytes, int inner);
 /* How an instruction that reads mn x k elements addresses its buffer. */
 struct wgmma_view {

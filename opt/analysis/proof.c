@@ -27,7 +27,7 @@ struct prover {
 
 /* -- elements -- */
 
-/* Sets q to p, a number of bytes, in elements. Returns false if a term is no multiple of an element. */
+/* Sets q to p, a number of bytes, in elements. Returns false if a term is not a multiple of an element. */
 static bool in_elements(const struct poly *p, int bytes, struct poly *q)
 {
     *q = *p;
@@ -222,8 +222,8 @@ static bool guard_axes(struct affine_table *t, struct known *k, struct guards *g
 
 /* -- indices -- */
 
-/* Sorts the terms of a dimension's start by their factors, the largest first. Returns false if a factor is no positive
- * constant. */
+/* Sorts the terms of a dimension's start by their factors, the largest first. Returns false if a factor is not a
+ * positive constant. */
 static bool sort_digits(const struct affine_table *t, struct poly *p)
 {
     for (int i = 0; i < p->n; i++) {
@@ -333,7 +333,7 @@ static bool split_start(struct affine_table *t, const struct poly *start, struct
     return true;
 }
 
-/* The last index along d that a program accesses, counted from its place. */
+/* Sets `out` to the last index along d that a program accesses, relative to the program's place. */
 static bool last_from_place(struct affine_table *t, const struct access_dim *d, const struct poly *place,
                             const struct poly *rest, const struct type *tile, struct guards *g,
                             struct expr *out)
@@ -457,7 +457,8 @@ static void visit(struct op *o, void *ctx)
     VEC_PUSH(t->f->module->arena, v->out, p);
 }
 
-/* A load of elements that a store of the same program writes, and no other program: equal addresses. */
+/* For each load, finds a store with an equal address: if the store writes elements that no other program accesses, the
+ * load reads only such elements. */
 static void pair_loads(struct prover *v)
 {
     for (int i = 0; i < v->out->n; i++) {

@@ -6,9 +6,9 @@
  *
  * Warpgroups (wgmma, ir/target/wgmma.c) multiply f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more.
  * Operand b is then in shared memory, and so is operand a, unless it is computed from another dot's result. mma.sync,
- * which a single warp executes, multiplies tiles of at least 16 x 8, and fp8 only on some targets; on others the pass
- * extends fp8 to f16, which is exact; so it does in deterministic kernels (fix_order.c). All other dots, mainly exact f32 and f64, use fused multiply-adds: each thread
- * computes its elements of the accumulator.
+ * which a single warp executes, multiplies tiles of at least 16 x 8, and fp8 only on some targets; on others, and in
+ * deterministic kernels (fix_order.c), the pass extends fp8 to f16, which is exact. All other dots, mainly exact f32
+ * and f64, use fused multiply-adds: each thread computes its elements of the accumulator.
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *

@@ -5,10 +5,11 @@
  *     %b = rems %o, %N             (16 divides N)     =>     %b = hint (rems %o, %N) contiguous=[16] divisible=[16]
  *     %q = divs %o, %N                                =>     %q = hint (divs %o, %N) constant=[16]
  *
- * The remainders of a run that starts at a multiple of its length, which divides the divisor, also form such a run, and the
- * quotients are equal, unless indices are negative. axis_info.c cannot exclude negative indices, because an index may have
- * overflowed. This pass assumes that indices do not overflow, like affine.c. An index from which a constant is subtracted may
- * be negative where the result is only part of addresses that a mask leaves out then, as in a concatenation:
+ * Take a run of consecutive indices that starts at a multiple of its length. If the length divides the divisor, the
+ * remainders form such a run too, and the quotients are equal, unless indices are negative. axis_info.c cannot exclude
+ * negative indices, because an index may have overflowed. This pass assumes that indices do not overflow, like
+ * affine.c. An index from which a constant is subtracted may be negative if the result is used only in addresses that a
+ * mask excludes wherever the index is negative, as in a concatenation:
  *
  *     %o = add %i, -512;  %b = rems %o, 64;  load (%x + %b), (%i >= 512)
  *

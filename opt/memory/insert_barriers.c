@@ -157,8 +157,9 @@ static bool are_apart(const struct access *x, const struct access *y)
 
 /* Expresses the stage numbers of accesses by values that the next iteration of the loop can name. `handed` is the op
  * that passes values to the body's carried arguments, from its operand `first` on: the loop (initial values) or the
- * body's yield; NULL: the accesses leave the loop. A stage number that `handed` passes becomes the argument. Other
- * stage numbers computed inside the loop change from one iteration to the next, so they become unknown. */
+ * body's yield; NULL: the accesses leave the loop. If `handed` passes a stage number to an argument, the argument
+ * replaces the stage number. Other stage numbers computed inside the loop change from one iteration to the next, so
+ * they become unknown. */
 static void rename_stages(accesses *list, const struct op *loop, const struct op *handed, int first)
 {
     struct block *body = loop->regions[0];

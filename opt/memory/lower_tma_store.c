@@ -10,11 +10,11 @@
  *     }                                              }
  *                                                    bulk_wait read=1
  *
- * The kernel waits for a copy only before it writes to the copy's buffer again, and after the outermost loop (after
- * the stores if no loop contains them). An even number of consecutive stores alternates between two stages of the
- * buffer. Stores are consecutive if they stand in one block, use the same type of buffer, and no other tensor_store
- * stands between them. If a CTA has two warpgroups, each with rows of its
- * own, each warpgroup stores its rows without a barrier with the other, so one can store while the other runs dots.
+ * The kernel waits for a copy only before it writes to the copy's buffer again, and after the outermost loop (after the
+ * stores if no loop contains them). An even number of consecutive stores alternates between two stages of the buffer.
+ * Stores are consecutive if they stand in one block, use the same type of buffer, and no other tensor_store stands
+ * between them. If a CTA has two warpgroups, each with rows of its own, each warpgroup stores its rows without a
+ * barrier with the other, so one can store while the other runs dots.
  *
  * This file also sets the box of each tensor map, which depends on the layout of the buffer that the map's copies
  * fill or read. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tma_shift.c: describes boxes whose place depends on values in memory by tensor maps. A coordinate below 0 is outside
- * of a tensor map, but a row before the parameter's address may exist, and a bound from memory is unknown when the
- * launcher makes the map.
+/* tma_shift.c: describes, by tensor maps, boxes whose place depends on values in memory. A coordinate below 0 is
+ * outside of a tensor map, but a row before the parameter's address may exist, and a bound from memory is unknown when
+ * the launcher makes the map.
  *
  *     A + s m + 2 k,  m from memory                 coordinates 2^30, m + 2^29, k
  *                                                   strides     2^34 - s / 2, s, 2         extents ..., 2^30, ...
@@ -83,7 +83,8 @@ static int find_end(struct affine_table *t, struct access *a, int d)
     return end;
 }
 
-/* Shifts dimension d of the tile, which one bound from memory limits, and the dimension of that bound. */
+/* Shifts dimension d of the tile, and the dimension of its bound, which comes from memory. Returns false if d has no
+ * such bound, or not only this one. */
 static bool shift_to_end(struct affine_table *t, struct access *a, int d)
 {
     struct access_dim *dim = &a->dims[d];

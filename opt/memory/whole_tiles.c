@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* whole_tiles.c: loads a tile of a row without a mask where the whole tile lies in the row.
+/* whole_tiles.c: loads the tiles of a row without a mask, except the tile that contains the end of the row.
  *
  *                                                          %limit = %n - 4096
  *     for %i = 0 to %n step 4096 {                         for %i = 0 to %n step 4096 {

@@ -262,9 +262,9 @@ static int first_copy(const struct rotation *r, int wait)
 
 /* Returns by how many stages the second dot's ring exceeds the fewest with which the producer cannot deadlock;
  * negative: it has too few. While the producer copies for the first dot of the next iteration, the second dot of this
- * iteration holds its stage. If the producer copies for the second dot before it copies for the first, the second dot
- * of the next iteration also holds a stage. Returns 0 if there is no producer, or if both dots wait for the same
- * copies. */
+ * iteration still occupies a stage. If the producer copies for the second dot before it copies for the first, the
+ * second dot of the next iteration also holds a stage. Returns 0 if there is no producer, or if both dots wait for the
+ * same copies. */
 static int spare_stages(const struct rotation *r)
 {
     int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);

@@ -17,23 +17,22 @@
  *                                                                yield ..., %q.2, (%stage + 1) mod 3
  *                                                              async_wait
  *
- * A load of a `for` with dots and a constant step becomes an asynchronous copy if all of these hold: only dots use
- * its tile, directly or through `convert`, `to_shared` and elementwise ops of one operand, or shared memory has space
- * for the ring of a tile with other uses; the load is not volatile, and its elements are no pointers; masked elements
- * are 0; the loop writes no memory, or invariant_loads.c has marked the load; one copy has at least 4 bytes; no
- * producer warp serves the loop if wgmma reads the tile from shared memory; and pure ops, or loads that
- * rotate_loads.c has moved, compute the load's addresses and mask from the loop's counter and carried values.
- * The pass clones these pure ops,
- * to compute addresses and masks stages - 1 iterations ahead. If a transposition stands between the load and the dot,
- * the pass transposes the load's addresses instead of the tile. Masks disable copies past the last iteration. Let n
- * be the distance from the counter to the loop's end, which is positive inside the loop: the i-th iteration after the
+ * A load of a `for` with dots and a constant step becomes an asynchronous copy if all of these hold: only dots use its
+ * tile, directly or through `convert`, `to_shared` and elementwise ops of one operand, or shared memory has space for
+ * the ring of a tile with other uses; the load is not volatile, and its elements are not pointers; masked elements are
+ * 0; the loop writes no memory, or invariant_loads.c has marked the load; one copy has at least 4 bytes; no producer
+ * warp serves the loop if wgmma reads the tile from shared memory; and pure ops, or loads that rotate_loads.c has
+ * moved, compute the load's addresses and mask from the loop's counter and carried values. The pass clones these pure
+ * ops, to compute addresses and masks stages - 1 iterations ahead. If a transposition stands between the load and the
+ * dot, the pass transposes the load's addresses instead of the tile. Masks disable copies past the last iteration. Let
+ * n be the distance from the counter to the loop's end, which is positive inside the loop: the i-th iteration after the
  * current one exists if n > i * |step|, compared as unsigned numbers.
  *
- * If the pass copies only the two operands of one dot, which conversions alone load into registers as MMA fragments
- * of elements with 16 bits or more, and this dot takes several MMA instructions along K, the pass splits the dot into
- * steps: one dot of one instruction's extent along K each. Operands of the next step are then loaded from shared
- * memory while the current step multiplies. The wait for the next iteration's copies stands in front of the last
- * step. This step's MMA instructions do not depend on the wait or on the barrier after it (see below), so the
+ * The pass splits a dot into steps if it copies nothing but the two operands of this dot, if only conversions load them
+ * into registers, as MMA fragments of elements with 16 bits or more, and if the dot takes several MMA instructions
+ * along K. Each step is a dot with the extent of one instruction along K. Operands of the next step are then loaded
+ * from shared memory while the current step multiplies. The wait for the next iteration's copies stands in front of the
+ * last step. This step's MMA instructions do not depend on the wait or on the barrier after it (see below), so the
  * scheduler can start them first, and they hide the latency of the barrier. In the sketch, %a.0 is the first step's
  * part of %a, %stage the number of the current stage, %n the number of the next stage, and %n.0 the first step's part
  * of the next iteration's %a.
@@ -641,8 +640,8 @@ static struct value *step_cyclic(struct builder *b, struct value *x, int edge, i
     return build_select(b, at_edge, number(b, x->type, other), next);
 }
 
-/* Builds, in the loop, the copies of the iteration stages - 1 ahead. They fill the stage that the previous iteration
- * has read. */
+/* Builds, in the loop, the copies for the iteration that is `stages - 1` iterations ahead. They fill the stage that the
+ * previous iteration has read. */
 static void copy_ahead(struct pipeline *p, struct builder *b, struct value *stage, struct value **now)
 {
     int n = p->nstages - 1;

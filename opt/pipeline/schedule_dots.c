@@ -518,7 +518,7 @@ static void place_under_dot(struct segment *s)
     }
 }
 
-/* Does o, which is no dot, read registers that a dot of the previous iteration has written? */
+/* Does o, which is not a dot, read registers that a dot of the previous iteration has written? */
 static bool reads_carried_sum(const struct op *o)
 {
     const struct op *end = block_terminator(o->block);

@@ -15,10 +15,10 @@
  * last.
  *
  *     %s = scan %x axis=0 {add} : 8          =>     %t = totals of the blocks of 2, 4 elements, as above
- *                                                   %b = what precedes each block of 4, of 2, each element:
- *                                                        of a pair's first block, what precedes the pair; of the
- *                                                        second, map %b, (the first block's total) {add}
- *                                                   %s = map %b, %x {add}, but of the first element %x
+ *                                                   %b = for each block of 4, each block of 2, each element, the
+ *                                                        total of what precedes it: for a pair's first block, that
+ *                                                        of the pair; for its second, map %b, (the first's total) {add}
+ *                                                   %s = map %b, %x {add}; for the first element, %x
  *
  *     %s = add (mul %x, %y), %z              =>     %s = fma %x, %y, %z
  *

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule.c: keeps a launch as a capsule: what it reads before it, what it did, what it left.
+/* capsule.c: records a launch as a capsule: the memory before the launch, whether it failed, and the memory after it.
  *
  *     args ─► memory that they point into ─► copy ─► launch, wait ─► fault?  ─► capsule: fault
  *                                                              └──► copy again ─► capsule: result
  *
- * Any thread may launch: everything is in memory of the launch. The copies are taken before each launch for which the
- * context wants a capsule, since a GPU gives nothing back after a fault. */
+ * Any thread may launch, because the launch owns all of this memory. If the context wants capsules, memory is copied
+ * before each launch, because a GPU's memory cannot be read after a fault. */
 #include "runtime/capsule/capsule.h"
 
 #include <stdio.h>

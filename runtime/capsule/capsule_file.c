@@ -10,9 +10,10 @@
  *     buffer 4096 0 1 X                 bytes, skew, 1: what the launch left is known; coded memory follows
  *     sum 9f86...                       SHA-256 of all before it
  *
- * Memory is a list of runs, each a number 4 * bytes + kind (7 bits a byte, the last one below 128) and what it needs:
- * zeros nothing, a literal its bytes, a repetition the 8 bytes that it repeats. Of what the launch left, the file has
- * the exclusive or with what was there before. So memory that nobody wrote costs nothing. */
+ * Memory is coded as a list of runs. A run is the number 4 * bytes + kind (7 bits in each byte, the last byte below
+ * 128), and its data: none for zeros, the bytes of a literal, the 8 bytes that a repetition repeats. The memory after
+ * the launch is stored as its XOR with the memory before, so bytes that the launch did not change cost almost
+ * nothing. */
 #include "runtime/capsule/capsule.h"
 
 #include <stddef.h>

@@ -51,7 +51,7 @@ static void see_fault(struct replaying *r, const struct fault *f)
 
 /* -- memory -- */
 
-/* On a CPU the bytes around a buffer are no memory of the device, as when the capsule was taken. */
+/* On a CPU the bytes around a buffer do not belong to the device, as when the capsule was taken. */
 static bool place_buffer(struct replaying *r, int i, struct fault *f)
 {
     const neso_capsule_buffer *b = &r->capsule->buffers[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule_source.c: the source of one kernel without its program: of each file, the statements at top level that bind
- * a name which the kernel or something that it needs mentions.
+/* capsule_source.c: the source of one kernel without its program: from each file, the top-level statements that bind a
+ * name that the kernel needs, directly or through other needed statements.
  *
  *     import torch                           import triton
  *     import triton                    =>    BLOCK = tl.constexpr(256)
@@ -140,7 +140,8 @@ static void ask(void *user, const char *name)
     a->found |= name && (strcmp(name, "*") == 0 || map_get_ptr(wanted, name));
 }
 
-/* Keeps one more group, and wants what it mentions; false: no group is left to keep. */
+/* Keeps one more group that binds a wanted name, and adds the names that the group mentions to the wanted names.
+ * Returns false if no such group is left. */
 static bool keep_one(struct cutting *c)
 {
     for (int p = 0; p < c->parts.n; p++)
@@ -309,7 +310,7 @@ void capsule_options(const neso_capsule *c, neso_compile_options *o)
                                 .params = *c->params ? c->params : NULL};
 }
 
-/* The next character of printed IR that is no part of a place such as @12:9+16/1. */
+/* The next character of printed IR that is not part of a place such as @12:9+16/1. */
 static const char *skip_place(const char *s)
 {
     while (s[0] == '@' && s[1] >= '0' && s[1] <= '9')

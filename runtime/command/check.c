@@ -511,7 +511,8 @@ static int check_all(const struct given *g)
     return c.nerrors ? FAILED : accesses;
 }
 
-/* Checks after each save of a file, and says when it has done so, until the process is ended. With --json each check is one array. */
+/* Checks again whenever a file is saved, and reports the end of each check, until the process is ended. With --json
+ * each check is one array. */
 static _Noreturn void watch(const struct given *g)
 {
     const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};

@@ -200,8 +200,8 @@ void progress_clear(struct progress *p);
 /* -- compile.c -- */
 int compile_command(const struct given *g);
 
-/* Compiles an empty kernel with --skip and --param. Returns false after a message if they name what does not exist: a
- * launch would say so only where it compiles for a GPU. */
+/* Compiles an empty kernel with --skip and --param. Returns false after a message if they name a pass or parameter that
+ * does not exist: on the interpreter, no launch would report this. */
 bool check_passes(const struct given *g);
 
 /* Reads the options of a compilation; returns false after a message if they are wrong. */

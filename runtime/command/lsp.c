@@ -241,8 +241,8 @@ static int severity_of(const char *word)
                                           : 4;
 }
 
-/* Appends the place of a message as "range", and returns true; for a place in another file, the range is in the first
- * line, and the result false. */
+/* Appends the place of a message as "range". If the place is in another file, appends the first character of this file
+ * instead, and returns false. */
 static bool put_place(struct buffer *out, const struct document *d, const struct json *x)
 {
     bool is_here = strcmp(text_of(json_member(x, "file")), d->path) == 0;
@@ -470,7 +470,7 @@ static bool is_behind(const struct language_row *r, const char *prefix)
            (strcmp(prefix, "tl.math.") == 0 && strcmp(r->where, "math") == 0);
 }
 
-/* Returns the row of a dotted name; NULL: it is no name of the language. */
+/* Returns the row of a dotted name; NULL: it is not a name of the language. */
 static const struct language_row *find_row(const char *text, const char *dotted)
 {
     const char *dot = strrchr(dotted, '.');

@@ -225,8 +225,8 @@ static void note_read(const struct race *r, const struct race_party *p, struct c
     c->reader = place;
 }
 
-/* Records an access to those of n cells that come before the first cell that another epoch of this launch has
- * accessed. Returns their number, which is usually n. */
+/* Records an access to consecutive cells, of which there are n; stops at the first cell that another epoch of this
+ * launch has accessed. Returns the number of recorded cells, which is usually n. */
 static uint64_t take_untouched(const struct race *r, const struct race_party *p, uint16_t place,
                                struct cell *c, uint64_t n, bool writes)
 {

@@ -173,7 +173,7 @@ for program in apply.py "$NESO_ROOT"/tests/programs/{tuple_arguments,tuples_and_
     [ "$program" != apply.py ] || grep -qa '^file [0-9]* apply.ir$' launch.capsule || say "the capsule of apply has no IR"
 done
 
-# Files that are no capsules, or damaged.
+# Files that are not capsules, or that are damaged.
 head -c 900 big.capsule >cut.capsule
 sed 's/fused/fuser/' big.capsule >changed.capsule
 sed 's/neso capsule 1/neso capsule 2/' big.capsule >other.capsule

@@ -73,7 +73,7 @@ check 1 "shapes.py:9:23: error: shapes do not broadcast: dimension 0 is 16 again
 check 1 'shapes.py:7:9: note: this operand has shape [16]' shapes.py
 printf "$head"'@triton.jit\ndef k(X):\n    i = tl.arange(0, 16)\n    tl.store(X + i, i.to(tl.fp16))\n' >hint.py
 check 1 "hint: did you mean 'float16'?" hint.py
-# The shapes of constants that belong together are no error: a launch may give others.
+# If only the guessed constants make shapes disagree, that is not an error: a launch may give others.
 printf "$head"'@triton.jit\ndef k(X, Y, B: tl.constexpr, HALF: tl.constexpr):\n    a = tl.load(X + tl.arange(0, B))\n    tl.store(X + tl.arange(0, HALF), tl.reshape(a, (2, HALF)) + tl.load(Y + tl.arange(0, B)))\n' >halves.py
 "$NESO" check halves.py >out 2>&1; [ $? = 0 ] && grep -q 'note: k is not checked' out || { say "halves.py:"; cat out; }
 

@@ -215,7 +215,7 @@ if [ -n "$browser" ]; then
     grep -qF 'ncu measured another build' dom && say "the page doubts its own build"
 fi
 
-# What a trace of floats finds stands at its line, on the terminal and on the page; a sound program has none.
+# Findings of --trace appear at their lines, on the terminal and on the page; a sound program has none.
 faulty=$NESO_ROOT/tests/numerics/faulty/cosine_from_one.py
 "$NESO" inspect --trace precision --html losses.html "$faulty" && grep -qE '"pass": "trace", "file": 0, "line": 15,.*lost precision: [0-9]+ of them, up to [0-9]+ bits' losses.html || say "losses on the page"
 "$NESO" inspect --trace precision "$faulty" >out; grep -A1 '^   15 |' out | grep -q 'trace: results stored from here lost precision' || { say "losses on the terminal"; cat out; }

@@ -1,7 +1,7 @@
 """recorder.py: records each distinct specialization that a program launches, with the memory before and after the launch.
 
-Triton compiles a specialization when it is launched for the first time (JITFunction._do_compile): there the tensors are
-copied to the host, and once more when the launch is done. A record is NAME.json (source, signature, constants, options,
+Triton compiles a specialization when it is launched for the first time (JITFunction._do_compile): then the recorder copies
+the tensors to the host, and copies them again after the launch. A record is NAME.json (source, signature, constants, options,
 grid, arguments, the tensors' places) and NAME.bin (memory before, then after); it appears whole, by renaming.
 """
 import array

@@ -176,7 +176,8 @@ static struct mnemonic split_words(const char *s)
     return m;
 }
 
-/* Prints the statement without word `at` (if `old` is 1), and with another word in its place. */
+/* Prints the statement with the word `new` in front of word `at`, or, if `old` is 1, in place of word `at`; new == "":
+ * no word. */
 static void change_words(char *variant, size_t room, const struct mnemonic *m, int at, int old,
                          const char *new)
 {

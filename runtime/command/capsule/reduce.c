@@ -172,7 +172,7 @@ static bool reduce_sizes(struct reducer *r)
 
 /* -- memory -- */
 
-/* Sets those parts of a buffer to 0 that the failure does not need: large parts first. */
+/* Sets to 0 the parts of a buffer that the failure does not need, large parts first. */
 static bool zero_buffer(struct reducer *r, neso_capsule_buffer *b)
 {
     enum { LEAST = 64, STEP = 8, TRIES = 300 };

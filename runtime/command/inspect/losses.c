@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* losses.c: `neso inspect --trace`: runs the program on the interpreter, and adds a note to each line at which values
- * became NaN or inf, or began to lose bits. The note says how many values did.
+/* losses.c: `neso inspect --trace`: runs the program on the interpreter, and adds a note to each line at which stored
+ * values became NaN or inf, or lost precision.
  *
  *     11 |     var = tl.sum(x * x, axis=0) / n - mean * mean
- *        |       trace: stored results lose more than 12 bits here: 4 of them, up to 17 bits */
+ *        |       trace: results stored from here lost precision: 4 of them, up to 17 bits */
 #include "runtime/command/inspect/inspect.h"
 
 #include <stdlib.h>

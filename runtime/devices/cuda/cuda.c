@@ -391,7 +391,8 @@ static bool grid_fits(const struct launch *l, struct fault *f)
     return true;
 }
 
-/* Launches with attributes: CTAs in clusters of two along axis 0, and those of neso_launch_options. */
+/* Launches with attributes: clusters of two CTAs along axis 0 if l->pairs, and the attributes of
+ * neso_launch_options. */
 static cu_result launch_with(struct gpu *g, const struct cuda_code *code, const struct launch *l,
                              void **params)
 {

@@ -5,8 +5,8 @@
  *     st.global [x+4]         undefined: ff ff ff ff 00 00 00 00 ff ...
  *
  * For each byte of a buffer that the host has not written as a whole, `undefined` has a mask of the bits that nobody
- * has written. race.c finds the races. It takes each CTA for one program (if programs are packed, each warp), so a
- * fence or atomic of one warp orders the accesses of all warps of the CTA, and races between programs that one CTA
+ * has written. race.c finds the races. Each CTA counts as one program there (if programs are packed, each warp does),
+ * so a fence or atomic of one warp orders the accesses of all warps of the CTA, and races between programs that one CTA
  * executes are not found. */
 #include "runtime/devices/emulator/machine.h"
 

@@ -6,9 +6,8 @@
  *     store   shared ─► global; the issuing thread waits for its groups of stores
  *
  * The rows of a box, along dimension 0, are consecutive in shared memory. A swizzle of W bytes permutes the 16-byte
- * chunks within each 8 rows of W bytes: bits 4 and up of the absolute address are XORed with bits 7 and up. Loads
- * fill elements outside of the tensor with zeros or NaNs, whose bytes the mbarrier counts too; stores skip such
- * elements. */
+ * chunks of each row of W bytes: bits 7 and up of the absolute address are XORed into bits 4 and up. Loads fill
+ * elements outside of the tensor with zeros or NaNs, whose bytes the mbarrier counts too; stores skip such elements. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 

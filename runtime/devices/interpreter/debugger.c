@@ -10,8 +10,8 @@
  *       breakpoint 1 at line 14
  *
  * The tracer inserts a site, which records the variables, before each statement (hostcall.c); specialize.c asks the
- * debugger whether to stop at a site. evaluate.c evaluates expressions. Where a value becomes a NaN (shadow_ops.c), the
- * kernel stands at the site before. */
+ * debugger whether to stop at a site. evaluate.c evaluates expressions. If a value becomes a NaN (shadow_ops.c), the
+ * kernel counts as stopped at the last site before the op. */
 #include "runtime/devices/interpreter/debugger.h"
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
@@ -408,7 +408,8 @@ static void clear_points(struct program *p, const char *text)
     show_points(p);
 }
 
-/* Is a breakpoint's condition true? If it cannot be evaluated, or is no single value, the kernel stops, and is told why. */
+/* Is a breakpoint's condition true? If it cannot be evaluated, or is not a single value, the kernel stops, and the user
+ * is told why. */
 static bool is_met(struct program *p, struct eval *e, const struct stop *stop, struct point *b)
 {
     struct text why;
@@ -559,7 +560,7 @@ static void go_on(struct program *p, const struct stop *stop, char command)
     memcpy(d->step_pid, stop->call->pid, sizeof d->step_pid);
 }
 
-/* Executes a command in the frame *up; an expression is one too. */
+/* Executes a command, or shows the value of an expression, in the frame *up. */
 static void execute(struct program *p, struct eval *e, const struct stop *stop, int *up, char command,
                     const char *rest)
 {
@@ -585,7 +586,7 @@ static void execute(struct program *p, struct eval *e, const struct stop *stop, 
     }
 }
 
-/* Reads a command; an empty line is the last one again. */
+/* Reads a command; an empty line repeats the last command. */
 static const char *read_command(struct program *p, struct eval *e, const struct stop *stop)
 {
     const char *line = p->options.ask ? p->options.ask(p->options.user, "(neso) ") : NULL;

@@ -3,7 +3,7 @@
  *
  *     (neso) p tl.max(x, 0) - x[0]      traced as a line of the kernel would be, with x as a parameter, and run by the
  *     3.5                               interpreter for the stopped program alone
- *     (neso) p sorted(x)                what the language does not have is Python, on the values, as for a plain
+ *     (neso) p sorted(x)                run as Python on the values, because kernels have no `sorted`, as in a plain
  *     [2., 3.5, 5.5]                    function that the kernel calls
  *
  * Errors are shown, with their place in the expression, and leave the session as it is. */
@@ -41,7 +41,8 @@ static void answer_site(struct evaluation *v, const struct host_call *call)
         host_site_run(v->eval, site, call->values, call->result);
 }
 
-/* Executes a host call of the expression. Nothing may unwind past the interpreter, so this keeps exceptions. */
+/* Executes a host call of the expression. Nothing may unwind past the interpreter, so the function catches exceptions
+ * and fatal errors, and records them in v. */
 static bool answer(void *ctx, const struct host_call *call)
 {
     struct evaluation *v = ctx;

@@ -226,7 +226,7 @@ void interpreter_place(const struct frame *f, const struct step *s, const struct
 
 /* -- shadow.c and shadow_ops.c -- */
 
-/* The shadows of the float in a slot; NULL: it is no float, or the launch has no shadows. */
+/* The shadows of the float in a slot; NULL: it is not a float, or the launch has no shadows. */
 struct shadow *shadows_in(const struct frame *f, size_t slot);
 /* Sets the shadows of the results of a step that has run. */
 void shadow_step(struct frame *f, const struct step *s);

@@ -196,7 +196,7 @@ static int core_count(const struct interp_launch *l)
     return n < 1 ? 1 : n > THREADS_MOST ? THREADS_MOST : (int)n;
 }
 
-/* Ends the check for races: starts workers on the other cores. */
+/* Stops checking for races, which allows several workers at once, and starts workers on the other cores. */
 static void open_up(struct interp_shared *s)
 {
     s->race = NULL;

@@ -645,8 +645,9 @@ static void shadow_dot(struct frame *f, const struct step *s)
     }
 }
 
-/* Returns the error of element i of a sum with a dot's result, beyond that of an add: the compiler may make the other
- * summand the accumulator of the dot, and a tensor core rounds the terms of such a sum together. */
+/* Returns the error of element i of a sum with a dot's result, in addition to the error of an add. The compiler may
+ * make the other summand the dot's accumulator; a tensor core then adds it together with the dot's products, and rounds
+ * differently. */
 static double dot_sum_error(const struct frame *f, const struct step *s, int64_t i)
 {
     double err = 0;
