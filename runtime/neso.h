@@ -407,7 +407,8 @@ NESO_API neso_status neso_kernel_load_code(neso_kernel *kernel, const neso_code 
  * cuLaunchKernel. The value of a pointer parameter is a device address. If an argument violates a promise of
  * the signature, returns NESO_INVALID. A launch whose grid contains a 0 does nothing. On the interpreter and
  * the emulator the programs have finished when the function returns. `error` may be NULL. Any thread may call
- * it. */
+ * it. If the kernel needs tensor maps of matrices whose rows are no multiples of 16 bytes apart, the call first copies
+ * the matrices, in the order of the stream, to memory from a pool that the device keeps. */
 NESO_API neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                                  neso_error *error);
 
