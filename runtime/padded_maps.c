@@ -11,7 +11,7 @@
  *
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
  * allocation, because the copy also reads elements that this grid does not read. The grid must load the array at least
- * once, or, where threads could copy 4 or 8 bytes at once (row_alignment.c), launch_pad_sweeps times. */
+ * once, or, where threads could copy 8 or 4 bytes at once (row_alignment.c), launch_pad_sweeps times. */
 #include "runtime/runtime.h"
 
 /* Rows of copies begin at multiples of this: the size of a cache line. */
@@ -50,7 +50,8 @@ static bool is_swept(const struct neso_kernel *k, const struct tensor_map_values
         uint64_t boxes = (v->extents[d] - 1) / (uint64_t)v->box[d] + 1;
         least = boxes < least ? boxes : least;
     }
-    return rows ? programs >= least * (uint64_t)k->thresholds.launch_pad_sweeps
+    const uint64_t wanted = least * (uint64_t)k->thresholds.launch_pad_sweeps;
+    return rows ? programs * (rows == ROWS_of_4_bytes ? 2 : 1) >= wanted
                 : BOXES_OF_A_TILE * programs >= least;
 }
 
