@@ -84,7 +84,8 @@ typedef enum neso_event {
     NESO_EVENT_COMPILED = 1, /* passes and code generation made PTX: "scale-81ab... for sm_90a in 1.9 ms" */
     NESO_EVENT_CACHED,       /* the PTX came from the cache */
     NESO_EVENT_BUNDLED,      /* the PTX came from the bundle */
-    NESO_EVENT_LOADED        /* a device took the code; a GPU's driver assembled it */
+    NESO_EVENT_LOADED,       /* a device took the code; a GPU's driver assembled it */
+    NESO_EVENT_COPIES        /* the kernel's first launch that copies matrices (neso_launch) */
 } neso_event;
 
 /* Each limit has its own error, which shows the source location at which it was exceeded: memory-limit (for a

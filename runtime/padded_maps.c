@@ -14,6 +14,8 @@
  * once, or, where threads could copy 8 or 4 bytes at once (row_alignment.c), launch_pad_sweeps times. */
 #include "runtime/runtime.h"
 
+#include <stdatomic.h>
+
 /* Rows of copies begin at multiples of this: the size of a cache line. */
 enum { PAD = 128 };
 
@@ -75,12 +77,13 @@ static uint64_t plan_copies(struct neso_kernel *k, const struct ptx_info *info, 
     uint64_t bytes = 0;
     if (!plan_guards(info, l, args))
         return 0;
-    const enum rows rows = rows_of_launch(k, l);
+    enum rows rows = ROWS_count; /* not known yet */
     for (int i = 0; i < info->nmaps; i++) {
         if (!tensor_map_values(&info->maps[i], args, l->grid, &v[i]))
             return 0;
         if (tensor_map_is_aligned(&v[i]))
             continue;
+        rows = rows < ROWS_count ? rows : rows_of_launch(k, l);
         if (info->stored_maps >> i & 1 || !can_copy(k, &v[i], l, rows))
             return 0;
         const struct row_copy c = copy_of(&v[i], 0);
@@ -111,6 +114,10 @@ bool padded_maps(struct neso_kernel *k, const struct ptx_info *info, const struc
             v[i].strides[0] = c.to_pitch;
             at += c.to_pitch * c.rows;
         }
+    if (!k->has_copied && !atomic_exchange(&k->has_copied, true))
+        context_event(k->module->context, NESO_EVENT_COPIES,
+                      "%s copies %d matrices, whose rows are no multiples of %d bytes apart",
+                      neso_kernel_id(k), ncopies, MAP_ALIGN);
     bool good = d->class->copy_rows(d, copies, ncopies, l->stream, &ignored);
     for (int i = 0; i < info->nmaps; i++)
         good = good && d->class->encode(d, &v[i], maps[i]);

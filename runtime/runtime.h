@@ -125,6 +125,7 @@ struct neso_kernel {
     struct map_cache *_Atomic maps;   /* made at the first launch; NULL if the plan has no maps */
     struct fallback *_Atomic variants[VARIANT_count]; /* each is NULL until a launch needs it */
     struct fallback *_Atomic by_rows[ROWS_count];     /* fallbacks by the alignment of rows, likewise */
+    _Atomic bool has_copied; /* a launch has made copies for tensor maps */
 };
 
 /* -- api.c -- */

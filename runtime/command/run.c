@@ -51,9 +51,10 @@ static void keep_record(void *user, const char *text, size_t length)
 
 static void show_event(void *user, neso_event event, const char *text)
 {
-    static const char *const words[] = {"?", "compiled", "cached:", "from the bundle:", "loaded"};
+    static const char *const words[] = {
+        "?", "compiled", "cached:", "from the bundle:", "loaded", "launching"};
     progress_clear(&((struct session *)user)->progress);
-    fprintf(stderr, "neso: %s %s\n", words[(unsigned)event < 5 ? event : 0], text);
+    fprintf(stderr, "neso: %s %s\n", words[(unsigned)event < sizeof words / sizeof *words ? event : 0], text);
 }
 
 static void write_program(void *user, const char *text, size_t length, int to_stderr)

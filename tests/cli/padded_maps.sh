@@ -6,6 +6,7 @@ say() { echo "$1"; status=1; }
 program=$NESO_ROOT/tests/programs/uneven_rows.py
 export NESO_CACHE=off
 "$NESO" run --verbose --device emulator --param launch_pad_sweeps=0 "$program" >out 2>err || say "$(cat out err)"
+[ "$(grep -c '^neso: launching matmul-[0-9a-f]* copies [12] matrices, whose' err)" = 5 ] || say "what is told of copies: $(cat err)"
 grep -q 'variant loads_by_maps_only' err || say "no variant without maps for stores: $(cat err)"
 grep -q 'variant fallback' err && say "a kernel without maps: $(cat err)"
 # Where no copy pays, threads copy as many bytes at once as the rows allow.
