@@ -592,6 +592,51 @@ static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int
     return depth > 0 && is_reg(low) && is_reg(high) && (*packs)-- > 0;
 }
 
+/* unpack {a, b}, w; shr.u16 c, a, 8; cvt.rn.f16.s8 d, a; cvt.rn.f16.s8 e, c; pack z, {d, e}
+ *
+ *      =>    xor.b32 x, w, 0x80808080; prmt y, x, 0x64646464, 0x4140; sub.rn.f16x2 z, y, {1152, 1152}
+ *
+ * A byte below 0x64 is the f16 of 1024 plus the byte (convert_few_bits); the xor adds 128 to signed bytes. */
+static bool convert_bytes(struct peep *p, struct insn *in)
+{
+    enum {
+        LOW_BYTES = 0x4140,
+        HIGH_BYTES = 0x4342,
+        BYTES_OF_1024 = 0x64646464,
+        F16_1024 = 0x6400,
+        F16_1152 = 0x6480
+    };
+    const int64_t signs = -0x7f7f7f80;
+    const struct insn *a = any_def(p, in->opnds[1]), *b = any_def(p, in->opnds[2]);
+    if (!a || !b || a->form.code != INSN_cvt || a->form.type != PT_f16 ||
+        memcmp(&a->form, &b->form, sizeof a->form) || (a->form.from != PT_s8 && a->form.from != PT_u8))
+        return false;
+    const struct insn *second = peep_def(p, b->opnds[1], INSN_shr),
+                      *unpack = peep_def(p, a->opnds[1], INSN_unpack);
+    if (!second || !unpack || second->form.type != PT_u16 || !is_imm(second->opnds[2]) ||
+        second->opnds[2].i != 8 || !opnd_same(second->opnds[1], a->opnds[1]) || unpack->form.type != PT_b32 ||
+        !is_stable(p, unpack->opnds[2]))
+        return false;
+    const bool is_signed = a->form.from == PT_s8, is_high = opnd_same(unpack->opnds[1], a->opnds[1]);
+    struct form narrow = form_of(INSN_cvt, PT_u16), sub = form_of(INSN_sub, PT_f16x2);
+    narrow.from = PT_u32;
+    sub.mods[0] = MOD_rn;
+    struct opnd x[3] = {unpack->opnds[2], opnd_int(CLASS_b32, signs)}, less[2],
+                *opnds = NEW_ARRAY(p->m->arena, 3, struct opnd);
+    x[0] = is_signed ? peep_make(p, form_of(INSN_xor, PT_b32), 2, x) : x[0];
+    x[1] = opnd_int(CLASS_b32, BYTES_OF_1024);
+    x[2] = opnd_int(CLASS_b32, is_high ? HIGH_BYTES : LOW_BYTES);
+    less[0] = opnd_int(CLASS_b32, is_signed ? F16_1152 : F16_1024);
+    less[0] = less[1] = peep_make(p, narrow, 1, less);
+    opnds[0] = in->opnds[0];
+    in->opnds = opnds;
+    in->form = sub;
+    in->nvec = 0;
+    rewrite(in, INSN_sub, 3, peep_make(p, form_of(INSN_prmt, PT_b32), 3, x),
+            peep_make(p, form_of(INSN_pack, PT_b32), 2, less));
+    return true;
+}
+
 /* unpack {a, b}, x; unpack {c, d}, y         (the unpacks and additions stay if they have other uses)
  *      add.f16 e, a, c; add.f16 f, b, d     =>    add.f16x2 z, x, y
  *      pack z, {e, f} */
@@ -600,6 +645,8 @@ static bool simplify_pack(struct peep *p, struct insn *in)
     enum { OPNDS_MOST = 3 };
     struct opnd low = in->opnds[1], high = in->opnds[2];
     int packs = 1;
+    if (in->form.type == PT_b32 && in->nvec == 2 && convert_bytes(p, in))
+        return false;
     if (in->form.type != PT_b32 || p->regs.at[in->opnds[0].n].ndefs != 1 || !is_pair(p, low, high, 0, &packs))
         return false;
     const struct insn *a = any_def(p, low), *b = any_def(p, high);

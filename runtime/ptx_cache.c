@@ -154,8 +154,8 @@ static void write_plan(const struct ptx_info *info, struct text *out)
 void ptx_info_write(const struct ptx_info *i, struct text *out)
 {
     text_printf(out, "%d %d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
-                i->stored_maps, i->turned, i->packs, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file,
-                (int)i->peak.line, i->peak.col);
+                i->stored_maps, i->turned, i->packs, i->pair_multiple, i->ptx_version, i->live_regs,
+                i->peak.file, (int)i->peak.line, i->peak.col);
     for (int p = 0; p < i->params.n; p++)
         text_printf(out, " %d %d", i->params.at[p].offset_bytes, i->params.at[p].bytes);
     write_plan(i, out);

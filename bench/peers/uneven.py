@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """uneven.py: measures kernels of bench/programs/users.py whose memory is unevenly arranged: products whose rows are no multiples of 16 bytes
-apart, decoding from pages, weights of 4 bits; beside Triton and cuBLAS.
+apart, decoding from pages, weights of 4 and 8 bits; beside Triton and cuBLAS.
 
-    python3 bench/peers/uneven.py OUT.json [GROUP...]      a GROUP: products, pages, weights
+    python3 bench/peers/uneven.py OUT.json [GROUP...]      a GROUP: products, pages, weights, bytes
 """
 import os
 import sys
@@ -99,8 +99,27 @@ def weights(results, ours, m, n, k):
     contest.run(results, "weights", f"{m} rows, {k}x{n}", "GB/s of 4 bits", 1e-6 * n * k / 2, contestants, "cublas", ROUNDS, REPEATS)
 
 
+def weights_of_bytes(results, ours, m, n, k):
+    a, c, scales = halves(m, k), halves(m, n), torch.rand(n, device="cuda") * 0.01
+    words = torch.randint(-128, 128, (k, n), device="cuda", dtype=torch.int8)
+    plain = words.half() * scales.half()
+    expected = (a.float() @ words.float()) * scales
+    args = [a, words, scales, c, m, n, k]
+    made = {"neso": {}, "triton": {}}
+    for bm, bn, bk, warps, stages in ((64, 64, 64, 4, 4), (64, 32, 128, 4, 4), (128, 128, 64, 8, 3), (128, 256, 64, 8, 3), (64, 128, 64, 4, 4)):
+        constants, grid = [bm, bn, bk], ((m + bm - 1) // bm, n // bn)
+        if m % bm:
+            continue
+        label = f"{bm}x{bn}x{bk} w{warps} s{stages}"
+        made["neso"][label] = ours_of(ours, "weights_of_bytes", args, constants, grid, warps, stages)
+        made["triton"][label] = triton_of(users.weights_of_bytes, args, constants, grid, warps, stages)
+    contestants = [Contestant("cublas", {"fp16": lambda: lambda: torch.matmul(a, plain, out=c)}, c, far_from(expected, 4e-3))]
+    contestants += [Contestant(who, calls, c, far_from(expected, 4e-3)) for who, calls in made.items()]
+    contest.run(results, "bytes", f"{m} rows, {k}x{n}", "TFLOP/s", 2e-9 * m * n * k, contestants, "cublas", ROUNDS, REPEATS)
+
+
 def main():
-    groups = sys.argv[2:] or ["products", "pages", "weights"]
+    groups = sys.argv[2:] or ["products", "pages", "weights", "bytes"]
     results, ours = contest.Results(sys.argv[1]), compiling.Ours()
     torch.manual_seed(0)
     if "products" in groups:
@@ -112,6 +131,9 @@ def main():
     if "weights" in groups:
         for m, n, k in ((16, 4096, 4096), (64, 4096, 4096), (16, 14336, 4096), (64, 14336, 4096)):
             weights(results, ours, m, n, k)
+    if "bytes" in groups:
+        for m in (64, 4096):
+            weights_of_bytes(results, ours, m, 4096, 4096)
 
 
 if __name__ == "__main__":

@@ -90,6 +90,20 @@ def weights_of_4_bits(A, QW, S, C, M, N, K, G: tl.constexpr, BM: tl.constexpr, B
 
 
 @triton.jit
+def weights_of_bytes(A, B, S, C, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for i in range(0, K, BK):
+        a = tl.load(A + m[:, None] * K + (i + k)[None, :])
+        b = tl.load(B + (i + k)[:, None] * N + n[None, :])
+        acc = tl.dot(a, b.to(tl.float16), acc)
+    s = tl.load(S + n)
+    tl.store(C + m[:, None] * N + n[None, :], (acc * s[None, :]).to(tl.float16))
+
+
+@triton.jit
 def product_of_bytes(A, B, SA, SB, C, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)

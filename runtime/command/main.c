@@ -327,7 +327,8 @@ static int dispatch(int argc, char **argv)
     if (argc < 2) {
         fprintf(stderr, "neso %s: Triton kernels to PTX. The commands are\n", neso_version());
         put_commands();
-        fprintf(stderr, "`neso help COMMAND` shows the options of one, `neso help` all, `neso run FILE.py` runs a program\n");
+        fprintf(stderr, "`neso help COMMAND` shows the options of one, `neso help` all, `neso run FILE.py` "
+                        "runs a program\n");
         return BAD;
     }
     if (strcmp(word, "--version") == 0) {

@@ -397,7 +397,8 @@ static void sizes(void)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         o.size = bad[i];
         neso_status status = neso_kernel_compile(module, "k", &o, &kernel);
-        check(status == NESO_INVALID && strstr(neso_error_text(ctx), "[options-size]"), "size of options", neso_error_text(ctx));
+        check(status == NESO_INVALID && strstr(neso_error_text(ctx), "[options-size]"), "size of options",
+              neso_error_text(ctx));
     }
     o.size = sizeof o - 2 * sizeof(void *);
     check(neso_kernel_compile(module, "k", &o, &kernel) == NESO_OK, "shorter options", neso_error_text(ctx));

@@ -13,6 +13,12 @@ def halves(X, Y, S, MASK: tl.constexpr, ADD: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def from_bytes(X, Y, S, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(Y + i, tl.load(X + i).to(Y.dtype.element_ty) * tl.load(S + i))
+
+
+@triton.jit
 def nibbles(Q, Y, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     # pairs of neighbours come from one word each, and the sums stay apart where they are read twice
     k = tl.arange(0, ROWS)
@@ -32,6 +38,12 @@ x, s, y = x[:1024], s[:1024].to(torch.bfloat16), torch.empty(1024, device='cuda'
 for mask, add in ((127, 0), (127, -128), (127, 128), (127, -129), (255, -128), (15, -8), (255, 0), (127, 200)):
     halves[(1,)](x, y, s, mask, add, 1024)
     assert torch.equal(y, ((x & mask) + add).to(torch.bfloat16) * s), (mask, add)
+for dtype in (torch.int8, torch.uint8):
+    x = torch.arange(0, 1024, device='cuda', dtype=torch.int32).to(dtype)
+    for out in (torch.float16, torch.bfloat16):
+        s, y = s.to(out), y.to(out)
+        from_bytes[(1,)](x, y, s, 1024)
+        assert torch.equal(y, x.to(out) * s), (dtype, out)
 q = torch.arange(0, 2 * 128, device='cuda', dtype=torch.int32) * 40503177
 z = torch.empty(16, 128, device='cuda', dtype=torch.float16)
 nibbles[(1,)](q, z, 16, 128)
