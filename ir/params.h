@@ -361,7 +361,8 @@ PARAM(launch_pack_ctas, 4, 1, 10000, "CTAs an SM",
       "4096 rows of 1 KB: 6.9 us with one program per CTA; a copy of the same bytes takes 6.35 us")
 PARAM(launch_pad_sweeps, 4, 0, 1 << 20, "times",
       "an array with rows of 8 bytes is copied for tensor maps if the grid loads it so often; of 4 bytes, half as often",
-      "H200, copies against none: n = 4100 (9 times) 497 and 442 TFLOP/s, 300 x 4100 (2.5) 187 and 208; n = 4102 502 and 326")
+      "H200, copies and none: 4100 x 4100 (9 times) 502 and 438 TFLOP/s, 1000 x 4100 (4) 431 and 355, 300 x 4100 (2.5) 186 and 208; "
+      "of 4 bytes: 4102 x 4102 504 and 325, 300 x 4102 186 and 171")
 PARAM(launch_pad_mib_most, 1024, 0, 1 << 20, "MiB",
       "an array whose rows are no multiples of 16 bytes apart is copied for tensor maps if its copy has at most so many",
       "a copy of 1 GiB takes 0.9 ms on an H100 (2300 GB/s); larger workspaces are not measured")
