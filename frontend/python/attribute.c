@@ -187,6 +187,16 @@ static const struct scope *names_within(const struct obj *x)
                                      : NULL;
 }
 
+struct note note_missing(struct eval *e, struct obj *module, const char *near)
+{
+    void **source = map_get_ptr(&e->sources, module->module.scope);
+    const bool is_users = source && !((const struct source *)*source)->is_own,
+               is_whole = strncmp(module->module.name, "triton", 6) == 0;
+    if (!near && !is_users && !is_whole && !module->module.find)
+        return (struct note){.error = ERR_only_python, .name = module->module.name};
+    return (struct note){.error = ERR_did_you_mean, .name = near};
+}
+
 struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *found = find_attribute(e, x, name, at);
@@ -196,6 +206,8 @@ struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct
         x->kind == OBJ_module && x->module.find ? builtins_names(e, x) : names_within(x);
     struct note note = {.error = ERR_did_you_mean, .name = names ? nearest_name(e, names, name) : NULL};
     const char *whose = x->kind == OBJ_module ? x->module.name : obj_type_name(x);
+    if (x->kind == OBJ_module)
+        note = note_missing(e, x, note.name);
     if (x->kind == OBJ_module && x->module.find && builtins_long_name(name))
         note.name = builtins_long_name(name);
     if (x->kind == OBJ_tuple && e->trace && (strcmp(name, "append") == 0 || strcmp(name, "extend") == 0))

@@ -233,13 +233,13 @@ static struct obj *import_name(struct eval *e, struct obj *module, const char *m
     text_init(&dotted, e->arena);
     text_printf(&dotted, "%s.%s", module_name, alias->alias.name);
     found = find_module(e, dotted.s, alias->loc);
-    if (!found)
+    if (!found) {
+        bool is_module = module->kind == OBJ_module;
+        const char *near = is_module ? nearest_name(e, module->module.scope, alias->alias.name) : NULL;
         eval_raise_noted(e, alias->loc, "ImportError",
-                         (struct note){.error = ERR_did_you_mean,
-                                       .name = module->kind == OBJ_module
-                                                   ? nearest_name(e, module->module.scope, alias->alias.name)
-                                                   : NULL},
-                         ERR_import_name, alias->alias.name, module_name);
+                         is_module ? note_missing(e, module, near) : (struct note){0}, ERR_import_name,
+                         alias->alias.name, module_name);
+    }
     return found;
 }
 

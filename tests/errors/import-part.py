@@ -1,0 +1,8 @@
+# A name that neso lacks of a library that it has in part: the hint names the way out.
+from contextlib import contextmanager
+
+# expect: exit 1
+# import-part.py:2:24: error: ImportError: cannot import name 'contextmanager' from 'contextlib' [import-name]
+#     2 | from contextlib import contextmanager
+#       |                        ^~~~~~~~~~~~~~
+# hint: neso implements only a part of contextlib: to use the rest, run the file under Python: python -m neso FILE.py
