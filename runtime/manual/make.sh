@@ -45,7 +45,7 @@ body() {
     if command -v pandoc >/dev/null; then
         pandoc -f gfm -t html "$out/one.md"
     elif command -v lowdown >/dev/null; then
-        lowdown -Thtml --html-no-skiphtml --html-no-escapehtml "$out/one.md"
+        lowdown -Thtml --html-no-skiphtml --html-no-escapehtml --parse-no-intraemph "$out/one.md"
     else
         for python in python3 /usr/bin/python3; do
             $python -c 'import markdown, sys

@@ -70,7 +70,7 @@ for title in 'A tour in ten minutes' 'Language reference' 'What is not supported
 done
 [ -s made/neso.1 ] || say "no page for man"
 if [ -s made/neso.html ]; then
-    grep -q '<table' made/neso.html && grep -qi 'tl.atomic_cas</h3>' made/neso.html || say "the HTML has no tables or no entry for tl.atomic_cas"
+    grep -q '<table' made/neso.html && grep -qi 'tl.make_block_ptr</h3>' made/neso.html || say "the HTML has no tables or no entry for tl.make_block_ptr"
 else
     grep -q 'pandoc' out || say "no HTML, and not a word why: $(cat out)"
 fi
