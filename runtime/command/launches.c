@@ -125,6 +125,14 @@ static void print_choice(int number, const char *path, const struct launched *x)
     fputc('\n', stderr);
 }
 
+/* Lists the launches of a kernel; NULL: of all kernels. */
+static void print_choices(const char *path, const struct launches *l, const char *kernel)
+{
+    for (int i = 0, k = 0; i < l->n; i++)
+        if (!kernel || strcmp(l->at[i].kernel, kernel) == 0)
+            print_choice(++k, path, &l->at[i]);
+}
+
 static void take(const struct launched *x, const char **kernel, neso_compile_options *o)
 {
     *kernel = x->kernel;
@@ -149,14 +157,15 @@ static int choose(const struct given *g, const char *path, const struct launches
     for (int i = 0; i < l->n; i++)
         if ((!wanted || strcmp(l->at[i].kernel, wanted) == 0) && (++n == number_given || !number_given))
             found = &l->at[i];
-    if (number_given && !found)
-        return complain("--launch %d: %s launches %d specialization%s%s%s", number_given, path, n,
-                        n == 1 ? "" : "s", wanted ? " of " : "", wanted ? wanted : "");
+    if (number_given && !found) {
+        complain("--launch %d: %s launches %d specialization%s%s%s", number_given, path, n, n == 1 ? "" : "s",
+                 wanted ? " of " : "", wanted ? wanted : "");
+        print_choices(path, l, n ? wanted : NULL);
+        return BAD;
+    }
     if (!number_given && n > 1) {
         complain("%s launches %d specializations: choose one", path, n);
-        for (int i = 0, k = 0; i < l->n; i++)
-            if (!wanted || strcmp(l->at[i].kernel, wanted) == 0)
-                print_choice(++k, path, &l->at[i]);
+        print_choices(path, l, wanted);
         return BAD;
     }
     if (found && !found->signature)

@@ -133,7 +133,8 @@ static int unknown_option(const struct command_row *c, const char *word, size_t 
     snprintf(name, sizeof name, "%.*s", (int)n, word);
     size_t best = 3;
     for (int i = 0; i < OPTIONS_END; i++) {
-        size_t d = word_distance(name, option_rows[i].word);
+        bool begins = n >= 2 && strncmp(name, option_rows[i].word, n) == 0;
+        size_t d = begins ? 0 : word_distance(name, option_rows[i].word);
         if ((option_rows[i].where & (int)c->bit) && d < best && d < strlen(option_rows[i].word)) {
             best = d;
             snprintf(suggestion, sizeof suggestion, "; did you mean --%s?", option_rows[i].word);

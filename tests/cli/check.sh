@@ -98,7 +98,8 @@ grep -qF -- '--launch 1    good.py::scale --signature "*fp32:16, *fp32:16, i32, 
 grep -qF -- '--launch 2    good.py::scale --signature "*fp16:16, *fp32:16, i32:1, fp32, 512" --num-warps 8' err || { say "the second launch:"; cat err; }
 "$NESO" compile good.py --launch 2 >by_launch || say "--launch 2"
 "$NESO" compile good.py::scale --signature "*fp16:16, *fp32:16, i32:1, fp32, 512" --num-warps 8 | cmp - by_launch || say "--launch 2 is another kernel"
-"$NESO" compile good.py --launch 3 2>err; [ $? = 2 ] && grep -q 'launches 2 specializations' err || say "--launch 3: $(cat err)"
+"$NESO" compile good.py --launch 3 2>err; [ $? = 2 ] && grep -q 'launches 2 specializations' err && grep -q -- '--launch 1 .*::scale' err || say "--launch 3: $(cat err)"
+"$NESO" compile good.py::skale --launch 1 2>err; [ $? = 2 ] && grep -q 'launches 0 specializations of skale' err && grep -q -- '--launch 1 .*::scale' err || say "a name with an error: $(cat err)"
 sed '/num_warps=8/d' good.py >one.py
 "$NESO" compile one.py | cmp - <("$NESO" compile one.py::scale --signature "*fp32:16, *fp32:16, i32, fp32, 256") || say "the only launch"
 "$NESO" inspect one.py | grep -q 'signature      \*fp32:16, \*fp32:16, i32, fp32, 256' || say "inspect without a signature"

@@ -53,6 +53,7 @@ expect 0 'program_id' help ops
 expect 0 'sm_90a' help targets
 expect 2 "there is no help on 'oops'" help oops
 expect 2 "unknown command 'complie'" complie k.py
+expect 2 'did you mean --target?' compile k.py::add --tar sm_80
 expect 2 'did you mean --signature?' compile k.py::add --signatur "$add"
 expect 2 'compile has no option --device' compile k.py::add --device cuda
 TRITON_DEBUG=1 expect 0 'trap;' compile asserts.py::k --signature '*i32, i32'
