@@ -522,14 +522,18 @@ static const struct source *find_source(void *ctx, struct eval *e, const char *m
     return program_find_source(e, r->find, r->user, module, r->module->context->source_limit);
 }
 
-/* Files of neso that a user may take for a source begin with these words. */
-static const char *kind_of_file(const char *text, size_t length)
+/* Files of neso that a user may take for a source begin with these words behind "neso ". */
+static const struct file_kind {
+    const char *word, *taker;
+} file_kinds[] = {
+    {"bundle", "neso compile, or neso run --bundle"}, {"record", "neso bundle"}, {"capsule", "neso replay"}};
+
+static const struct file_kind *kind_of_file(const char *text, size_t length)
 {
-    static const char *const kinds[] = {"bundle", "record", "capsule"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        size_t n = strlen(kinds[i]);
-        if (length > n + 5 && memcmp(text, "neso ", 5) == 0 && memcmp(text + 5, kinds[i], n) == 0)
-            return kinds[i];
+    for (size_t i = 0; i < sizeof file_kinds / sizeof *file_kinds; i++) {
+        size_t n = strlen(file_kinds[i].word);
+        if (length > n + 5 && memcmp(text, "neso ", 5) == 0 && memcmp(text + 5, file_kinds[i].word, n) == 0)
+            return &file_kinds[i];
     }
     return NULL;
 }
@@ -541,8 +545,9 @@ bool module_add_source(struct neso_module *m, const char *name, const char *text
                    (int64_t)m->context->source_limit);
         return false;
     }
-    if (kind_of_file(text, length)) {
-        diag_error(&m->diag, (struct loc){0}, ERR_source_not_python, name, kind_of_file(text, length));
+    const struct file_kind *kind = kind_of_file(text, length);
+    if (kind) {
+        diag_error(&m->diag, (struct loc){0}, ERR_source_not_python, name, kind->word, kind->taker);
         return false;
     }
     m->source = diag_add_source(&m->diag, name, text, length);

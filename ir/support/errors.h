@@ -438,7 +438,7 @@ ERROR(params_too_large, "kernel %s has %d bytes of parameters, tensor maps inclu
 ERROR(device_unknown, "unknown device %s")
 ERROR(device_none, "no device is chosen to %s")
 ERROR(device_in_use, "the device cannot be changed while modules are in use")
-ERROR(source_not_python, "%s is a neso %s, and no Python source: `neso help` says which command takes it")
+ERROR(source_not_python, "%s is a neso %s, and no Python source: %s takes it")
 ERROR(source_too_large, "%s has %l bytes, and the limit is %l")
 ERROR(variants_many, "launches can make more than %d variants of kernel '%s': promise more in the signature, as in *fp32:16")
 ERROR(variants_ir, "%s is IR, whose kernels have one signature each")

@@ -89,7 +89,7 @@ expect 2 "'add_one' is in bundle several.neso with 3 signatures for these option
 expect 2 'the signatures are *fp32:16, i32, 256; ' compile several.neso::add_one
 for what in inspect run variants; do expect 2 'tuned.neso is a neso bundle, and no Python source' $what tuned.neso; done
 expect 1 'tuned.neso is a neso bundle' check tuned.neso
-expect 1 'tuned.record is a neso record, and no Python source' check tuned.record
+expect 1 'tuned.record is a neso record, and no Python source: neso bundle takes it' check tuned.record
 
 # One bundle has several targets, or all specializations that launches can make of a signature.
 "$NESO" bundle tuned.record -o all.neso --target sm_80,sm_86,sm_89,sm_90a,sm_100a,sm_120a --variants 2>err || say "all targets: $(cat err)"
