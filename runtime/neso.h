@@ -332,7 +332,8 @@ NESO_API void neso_kernel_release(neso_kernel *kernel);
 
 /* How a launch compiled the kernel, so that neso_kernel_compile does the same: signature, target, num_warps,
  * num_stages, max_registers, no_fp_fusion, deterministic and debug; everything else is 0. The caller sets `out->size`.
- * `out->signature` is NULL if an argument cannot be written in one: a named tuple, a descriptor, a function. */
+ * `out->signature` is NULL if an argument cannot be written in one: a named tuple, a function, or a descriptor some of
+ * whose sizes and strides are promised to be multiples of 16 and some not. */
 NESO_API neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out);
 
 NESO_API const char *neso_kernel_name(const neso_kernel *kernel);

@@ -892,12 +892,45 @@ static bool put_argument(struct neso_kernel *k, const struct spec_arg *a, struct
     return true;
 }
 
+static bool is_one(const struct spec_arg *a)
+{
+    int64_t n;
+    return a->equals_one || (a->is_const && a->value && obj_as_int(a->value, &n) && n == 1);
+}
+
+/* Prints the arguments from *at on of a descriptor: an address, sizes, strides, the block's shape, the padding. A signature has one
+ * promise for all sizes and strides but the last, which is 1. */
+static bool put_descriptor(struct neso_kernel *k, int rank, int *at, struct text *out)
+{
+    const struct spec_arg *base = &k->spec.args[*at], *sizes = base + 1, *block = sizes + 2 * rank,
+                          *padding = block + rank;
+    if (*at + 3 * rank + 2 > k->spec.nargs || base->is_const || base->type->is_const ||
+        base->divisible != 16 || !is_one(&sizes[2 * rank - 1]))
+        return false;
+    for (int i = 0; i < 2 * rank - 1; i++)
+        if (sizes[i].is_const || sizes[i].equals_one || sizes[i].type->dtype != DT_i32 ||
+            sizes[i].divisible != sizes[0].divisible)
+            return false;
+    text_str(out, descriptor_word);
+    type_text(base->type->elem, out);
+    for (int i = 0; i < rank; i++) {
+        text_str(out, i ? ", " : "[");
+        obj_print(&k->module->eval, block[i].value, out, true);
+    }
+    text_str(out, padding->value->kind == OBJ_float ? "], nan>" : "]>");
+    text_str(out, sizes[0].divisible == 16 ? ":16" : "");
+    *at += 3 * rank + 2;
+    return true;
+}
+
 /* Prints the arguments from *at on that belong to one parameter. `tree`: the tuple that was passed; NULL: a single
  * argument. */
 static bool put_arguments(struct neso_kernel *k, const struct obj *tree, int *at, struct text *out)
 {
     if (!tree || tree->kind != OBJ_tuple)
         return *at < k->spec.nargs && put_argument(k, &k->spec.args[(*at)++], out);
+    if (is_box(tree))
+        return put_descriptor(k, tree->seq.at[1]->seq.n, at, out);
     bool good = !tree->class_of;
     text_char(out, '(');
     for (int i = 0; i < tree->seq.n && good; i++) {

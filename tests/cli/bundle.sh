@@ -44,6 +44,30 @@ replay() { # NAME PROGRAM: a record, a bundle, a replay
     [ "$(grep -c 'from the bundle' err)" -gt 0 ] || say "$1: nothing comes from the bundle"
     "$NESO" bundle --verify "$1.neso" "$1.record" 2>err || say "$1, verify: $(cat err)"
 }
+cat >boxes.py <<'PY'
+import torch
+import triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+@triton.jit
+def transpose(a, out, BM: tl.constexpr, BN: tl.constexpr):
+    m, n = tl.program_id(0) * BM, tl.program_id(1) * BN
+    out.store([n, m], a.load([m, n]).T)
+
+for rows, columns in ((128, 64), (120, 72)):
+    x = torch.arange(rows * columns, device='cuda').to(torch.float16).reshape(rows, columns)
+    y = torch.empty(columns, rows, device='cuda', dtype=torch.float16)
+    source = TensorDescriptor(x, x.shape, x.stride(), [64, 32], padding='nan')
+    transpose[(2, 3)](source, TensorDescriptor.from_tensor(y, [32, 64]), BM=64, BN=32)
+    print(torch.equal(y, x.T))
+PY
+replay boxes boxes.py
+grep -q '^signature tensordesc<fp16\[64, 32\], nan>:16, tensordesc<fp16\[32, 64\]>:16, 64, 32$' boxes.record &&
+    grep -q '^signature tensordesc<fp16\[64, 32\], nan>, tensordesc<fp16\[32, 64\]>, 64, 32$' boxes.record || say "signatures of descriptors: $(cat boxes.record)"
+"$NESO" run --device emulator --keep-ptx ptx boxes.py >out 2>&1 || say "boxes.py: $(cat out)"
+for n in 1 2; do "$NESO" compile boxes.py --launch $n >launch.$n || say "--launch $n"; done
+[ "$(cat launch.1 launch.2 | sort | sha1sum)" = "$(cat ptx/*.ptx | sort | sha1sum)" ] || say "descriptors of launches make another PTX than the signatures"
 replay tuned tuned.py
 replay maps "$programs/tensor_maps.py"
 replay dots "$programs/dot_warpgroups.py"
