@@ -273,7 +273,8 @@ typedef struct neso_compile_options {
      * makes the parameter a constant. Or it is NAME=entry, for the parameter NAME or for a keyword of **META. A
      * tuple is its entries in parentheses, "(*fp32, (i32, None))"; a named tuple is written after its class,
      * "Matrix(*fp16:16, (i32, i32), stride=1)". "tensordesc<fp16[128, 64]>" is a tensor descriptor of the host,
-     * and "tensordesc<fp16[128, 64], nan>" one that pads with NaN. A parameter without an entry is a constant with
+     * "tensordesc<fp16[128, 64], nan>" one that pads with NaN, and "tensordesc<fp16[128, 64], - 16 16>" promises which of
+     * its sizes, and of its strides but the last, are multiples of 16. A parameter without an entry is a constant with
      * its default value. An IR file contains its own signature, so `signature` is NULL for it. */
     const char *signature;
     const char *target;  /* "sm_90a"; NULL: the device's target; without a device sm_90a */
@@ -332,8 +333,8 @@ NESO_API void neso_kernel_release(neso_kernel *kernel);
 
 /* How a launch compiled the kernel, so that neso_kernel_compile does the same: signature, target, num_warps,
  * num_stages, max_registers, no_fp_fusion, deterministic and debug; everything else is 0. The caller sets `out->size`.
- * `out->signature` is NULL if an argument cannot be written in one: a named tuple, a function, or a descriptor some of
- * whose sizes and strides are promised to be multiples of 16 and some not. */
+ * `out->signature` is NULL if an argument cannot be written in one: a named tuple, a function, or a descriptor with
+ * a size of 1. */
 NESO_API neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out);
 
 NESO_API const char *neso_kernel_name(const neso_kernel *kernel);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* signature.c: converts a signature, "*fp32:16, i32:1, 1024, ACC=tl.float32", to a specialization, and names
- * specializations.
+/* signature.c: converts a signature, "*fp32:16, i32:1, 1024, ACC=tl.float32", to a specialization
+ * (spec_print.c does the reverse).
  *
  * A signature has one entry for each parameter, separated by commas. An entry that starts with a type is a
  * type, perhaps with a promise after a colon. Entries in parentheses are a tuple if one of them is a type, and
@@ -33,6 +33,8 @@ struct leaf {
     size_t end;        /* end of the leaf's entry in the signature; 0 for a default */
     struct obj *block; /* block_shape of a tensor descriptor; else NULL */
     bool pads_nan;     /* the tensor descriptor pads with NaN */
+    int nsizes; /* if not 0: the number of promises in `divisible`, which has a bit for each size, then each stride but the last */
+    uint32_t divisible;
 };
 
 /* The value of a parameter: leaves, and a tree that arranges them. An item of the tree is a tree, or None for a
@@ -212,20 +214,39 @@ static bool is_descriptor(const struct entry *x)
     return starts_descriptor(x->s, x->n);
 }
 
-/* Reads `, nan` after the block shape: the value of elements outside the array. */
-static bool read_padding(const char *s, const char *end, struct leaf *leaf)
+/* Reads "- 16 16": which sizes, and which strides but the last, are multiples of 16. */
+static bool read_sizes(const struct entry *words, struct leaf *leaf)
 {
-    struct entry rest = {.s = s, .n = (size_t)(end - s)};
-    trim(&rest);
-    if (rest.n == 0)
-        return true;
-    struct entry word = {.s = rest.s + 1, .n = rest.n - 1};
-    trim(&word);
-    leaf->pads_nan = word.n == 3 && memcmp(word.s, "nan", 3) == 0;
-    return rest.s[0] == ',' && (leaf->pads_nan || (word.n == 4 && memcmp(word.s, "zero", 4) == 0));
+    for (const char *s = words->s, *end = s + words->n; s < end;) {
+        bool is_16 = end - s >= 2 && memcmp(s, "16", 2) == 0;
+        if (leaf->nsizes == 2 * RANK_MAX - 1 || (!is_16 && *s != '-'))
+            return false;
+        leaf->divisible |= (uint32_t)is_16 << leaf->nsizes++;
+        for (s += is_16 ? 2 : 1; s < end && *s == ' '; s++)
+            ;
+    }
+    return leaf->nsizes > 0;
 }
 
-/* Reads tensordesc<fp16[128, 64]>, with an optional promise for all its sizes and strides. */
+/* Reads what stands behind the block shape: `, nan` is the value of elements outside the array, `, - 16 16` promises. */
+static bool read_options(const char *s, const char *end, struct leaf *leaf)
+{
+    while (s < end && *s == ' ')
+        s++;
+    if (s == end)
+        return true;
+    if (*s != ',')
+        return false;
+    const char *comma = memchr(s + 1, ',', (size_t)(end - s - 1)), *stop = comma ? comma : end;
+    struct entry word = {.s = s + 1, .n = (size_t)(stop - s - 1)};
+    trim(&word);
+    bool is_nan = word.n == 3 && memcmp(word.s, "nan", 3) == 0;
+    leaf->pads_nan |= is_nan;
+    return (is_nan || (word.n == 4 && memcmp(word.s, "zero", 4) == 0) || read_sizes(&word, leaf)) &&
+           read_options(stop, end, leaf);
+}
+
+/* Reads tensordesc<fp16[128, 64]>, with optional promises: for all its sizes and strides behind it, or for each of them within. */
 static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf *leaf)
 {
     struct eval *e = &r->module->eval;
@@ -234,7 +255,7 @@ static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf
     const char *close = memchr(x->s, '>', x->n), *shape_end = memchr(x->s, ']', x->n);
     const struct lang_type *t = lang_parse(e, elem.s, n);
     bool fits = t && close && elem.s[n] == '[' && shape_end && shape_end < close &&
-                !leaf->rule->is_constexpr && read_padding(shape_end + 1, close, leaf);
+                !leaf->rule->is_constexpr && read_options(shape_end + 1, close, leaf);
     if (!fits) {
         diag_error(diag_of(r), x->loc, ERR_signature_descriptor, leaf->rule->name);
         return false;
@@ -242,18 +263,27 @@ static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf
     struct entry block = {.s = elem.s + n, .n = (size_t)(shape_end + 1 - elem.s) - n, .loc = x->loc};
     leaf->block = read_value(r, &block);
     leaf->arg.type = lang_ptr(e, t, false);
-    return leaf->block && read_promise(r, x, (size_t)(close + 1 - x->s), &leaf->arg);
+    if (leaf->block && leaf->nsizes && leaf->nsizes != 2 * leaf->block->seq.n - 1) {
+        diag_error(diag_of(r), x->loc, ERR_signature_descriptor, leaf->rule->name);
+        return false;
+    }
+    bool good = leaf->block && read_promise(r, x, (size_t)(close + 1 - x->s), &leaf->arg);
+    leaf->arg.divisible = leaf->nsizes ? 16 : leaf->arg.divisible; /* variants have no other promises */
+    return good;
 }
 
 typedef VEC(struct spec_arg) spec_args;
 
-static struct obj *add_sizes(struct reader *r, const struct spec_arg *like, int n, spec_args *args)
+/* Adds the sizes or strides from number `first` on. */
+static struct obj *add_sizes(struct reader *r, const struct leaf *leaf, int first, int n, spec_args *args)
 {
     struct eval *e = &r->module->eval;
     struct obj *parts = obj_tuple(e, 0, NULL);
     struct spec_arg size = {
-        .name = like->name, .type = lang_number(e, DT_i32, false), .divisible = like->divisible};
+        .name = leaf->arg.name, .type = lang_number(e, DT_i32, false), .divisible = leaf->arg.divisible};
     for (int i = 0; i < n; i++) {
+        if (leaf->nsizes)
+            size.divisible = leaf->divisible >> (first + i) & 1 ? 16 : 1;
         VEC_PUSH(&r->kernel->arena, args, size);
         VEC_PUSH(e->arena, &parts->seq, obj_none);
     }
@@ -277,7 +307,8 @@ static struct obj *add_descriptor(struct reader *r, const struct leaf *leaf, spe
     int rank = block->seq.n;
     base.divisible = 16;
     VEC_PUSH(&r->kernel->arena, args, base);
-    struct obj *shape = add_sizes(r, like, rank, args), *strides = add_sizes(r, like, rank - 1, args);
+    struct obj *shape = add_sizes(r, leaf, 0, rank, args),
+               *strides = add_sizes(r, leaf, rank, rank - 1, args);
     add_constant(r, like, obj_int(e, 1), args);
     VEC_PUSH(e->arena, &strides->seq, obj_none);
     for (int i = 0; i < rank; i++)
@@ -790,197 +821,4 @@ int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules)
     for (int i = 0; i < params->n; i++)
         (*rules)[i] = rule_of(e, jit, params->at[i], i);
     return params->n;
-}
-
-static void dtype_text(enum dtype t, bool is_unsigned, struct text *out)
-{
-    if (dtype_info[t].kind == DTYPE_int)
-        text_printf(out, "%c%d", is_unsigned && t != DT_i1 ? 'u' : 'i', dtype_info[t].bits);
-    else
-        text_str(out, dtype_info[t].name);
-}
-
-/* -- naming a specialization -- */
-
-static void type_text(const struct lang_type *t, struct text *out)
-{
-    if (t->kind == LT_ptr) {
-        text_str(out, t->is_const ? "*k" : "*");
-        type_text(t->elem, out);
-    } else {
-        dtype_text(t->dtype, t->is_unsigned, out);
-    }
-}
-
-static void ir_type_text(const struct type *t, bool is_unsigned, struct text *out)
-{
-    if (t->kind == TY_ptr) {
-        text_char(out, '*');
-        ir_type_text(t->elem, is_unsigned, out);
-    } else {
-        dtype_text(t->dtype, is_unsigned, out);
-    }
-}
-
-static struct neso_param param_of(struct neso_kernel *k, const struct spec_arg *a)
-{
-    struct text t;
-    text_init(&t, &k->arena);
-    type_text(a->type, &t);
-    int bytes = a->type->kind == LT_ptr ? 8 : dtype_info[a->type->dtype].bytes;
-    return (struct neso_param){.size = sizeof(struct neso_param),
-                               .name = a->name,
-                               .type = t.s,
-                               .bytes = bytes,
-                               .divisible = a->divisible,
-                               .equals_one = a->equals_one};
-}
-
-static struct neso_param ir_param_of(struct neso_kernel *k, const struct func *f, int i)
-{
-    const struct type *type = f->body->args.at[i]->type;
-    const struct param *p = &f->params.at[i];
-    struct text t;
-    text_init(&t, &k->arena);
-    ir_type_text(type, p->is_unsigned, &t);
-    return (struct neso_param){.size = sizeof(struct neso_param),
-                               .name = p->name,
-                               .type = t.s,
-                               .bytes = type_elem_bytes(type),
-                               .divisible = p->divisible % 16 == 0 ? 16 : 1};
-}
-
-void spec_print(struct neso_kernel *k, struct text *out)
-{
-    const struct spec *s = &k->spec;
-    text_str(out, "");
-    for (int i = 0; i < s->nargs + s->nmeta; i++) {
-        const struct spec_arg *a = i < s->nargs ? &s->args[i] : NULL;
-        int meta = i - s->nargs;
-        text_printf(out, "%s%s=", i ? ", " : "", a ? a->name : s->meta_names[meta]);
-        if (a && a->type)
-            type_text(a->type, out);
-        if (a && a->type && a->is_const)
-            text_char(out, ':');
-        if (!a || a->is_const)
-            obj_print(&k->module->eval, a ? a->value : s->meta_values[meta], out, true);
-        if (a && a->divisible > 1)
-            text_printf(out, ":%d", a->divisible);
-    }
-}
-
-/* The following functions print a specialization as a signature; they return false if no signature describes it. */
-
-/* Prints a constant as an expression: a type as tl.dtype('...'), any other value as repr prints it. */
-static bool put_constant(struct neso_kernel *k, struct obj *x, struct text *out)
-{
-    bool is_type = x->kind == OBJ_type;
-    if (x->kind > OBJ_tuple && !is_type)
-        return false;
-    text_str(out, is_type ? "tl.dtype('" : "");
-    obj_print(&k->module->eval, x, out, true);
-    text_str(out, is_type ? "')" : "");
-    return !x->class_of || x->kind != OBJ_tuple;
-}
-
-static bool put_argument(struct neso_kernel *k, const struct spec_arg *a, struct text *out)
-{
-    if (a->is_const && !a->equals_one)
-        return put_constant(k, a->value, out);
-    type_text(a->type, out);
-    text_str(out, a->equals_one ? ":1" : a->divisible == 16 ? ":16" : "");
-    return true;
-}
-
-static bool is_one(const struct spec_arg *a)
-{
-    int64_t n;
-    return a->equals_one || (a->is_const && a->value && obj_as_int(a->value, &n) && n == 1);
-}
-
-/* Prints the arguments from *at on of a descriptor: an address, sizes, strides, the block's shape, the padding. A signature has one
- * promise for all sizes and strides but the last, which is 1. */
-static bool put_descriptor(struct neso_kernel *k, int rank, int *at, struct text *out)
-{
-    const struct spec_arg *base = &k->spec.args[*at], *sizes = base + 1, *block = sizes + 2 * rank,
-                          *padding = block + rank;
-    if (*at + 3 * rank + 2 > k->spec.nargs || base->is_const || base->type->is_const ||
-        base->divisible != 16 || !is_one(&sizes[2 * rank - 1]))
-        return false;
-    for (int i = 0; i < 2 * rank - 1; i++)
-        if (sizes[i].is_const || sizes[i].equals_one || sizes[i].type->dtype != DT_i32 ||
-            sizes[i].divisible != sizes[0].divisible)
-            return false;
-    text_str(out, descriptor_word);
-    type_text(base->type->elem, out);
-    for (int i = 0; i < rank; i++) {
-        text_str(out, i ? ", " : "[");
-        obj_print(&k->module->eval, block[i].value, out, true);
-    }
-    text_str(out, padding->value->kind == OBJ_float ? "], nan>" : "]>");
-    text_str(out, sizes[0].divisible == 16 ? ":16" : "");
-    *at += 3 * rank + 2;
-    return true;
-}
-
-/* Prints the arguments from *at on that belong to one parameter. `tree`: the tuple that was passed; NULL: a single
- * argument. */
-static bool put_arguments(struct neso_kernel *k, const struct obj *tree, int *at, struct text *out)
-{
-    if (!tree || tree->kind != OBJ_tuple)
-        return *at < k->spec.nargs && put_argument(k, &k->spec.args[(*at)++], out);
-    if (is_box(tree))
-        return put_descriptor(k, tree->seq.at[1]->seq.n, at, out);
-    bool good = !tree->class_of;
-    text_char(out, '(');
-    for (int i = 0; i < tree->seq.n && good; i++) {
-        text_str(out, i ? ", " : "");
-        good = put_arguments(k, tree->seq.at[i], at, out);
-    }
-    text_str(out, tree->seq.n == 1 ? ",)" : ")");
-    return good;
-}
-
-bool signature_print(struct neso_kernel *k, struct text *out)
-{
-    const struct spec *s = &k->spec;
-    bool good = k->jit != NULL;
-    int at = 0;
-    for (int i = 0; at < s->nargs && good; i++) {
-        text_str(out, i ? ", " : "");
-        good = put_arguments(k, s->parts ? s->parts[i] : NULL, &at, out);
-    }
-    for (int i = 0; i < s->nmeta && good; i++) {
-        text_printf(out, "%s%s=", s->nargs || i ? ", " : "", s->meta_names[i]);
-        good = put_constant(k, s->meta_values[i], out);
-    }
-    return good;
-}
-
-/* Appends the text that distinguishes this specialization from the kernel's others. */
-static void key_text(struct neso_kernel *k, struct text *out)
-{
-    const struct spec *s = &k->spec;
-    text_printf(out, "%s|", k->name);
-    spec_print(k, out);
-    text_printf(out, "|%d|%d|%d|%d|%d|%d|%d|%s", s->num_warps, s->num_stages, s->num_ctas, s->maxnreg,
-                s->fp_fusion, s->deterministic, s->debug, s->target ? s->target->name : "");
-}
-
-void kernel_describe(struct neso_kernel *k, const struct func *f)
-{
-    int most = k->jit ? k->spec.nargs : f->params.n;
-    k->params = NEW_ARRAY(&k->arena, most, struct neso_param);
-    for (int i = 0; i < most; i++) {
-        if (!k->jit)
-            k->params[k->nparams++] = ir_param_of(k, f, i);
-        else if (k->spec.args[i].type)
-            k->params[k->nparams++] = param_of(k, &k->spec.args[i]);
-    }
-    struct text key, id;
-    text_init(&key, &k->scratch);
-    text_init(&id, &k->arena);
-    key_text(k, &key);
-    text_printf(&id, "%s-%016" PRIx64, k->name, hash_bytes(key.s, key.len, 0));
-    k->id = id.s;
 }

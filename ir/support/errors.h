@@ -499,7 +499,7 @@ ERROR(signature_class, "'%s' is not a named tuple: entries in parentheses are a 
 ERROR(signature_field, "the signature has no entry for field '%s.%s'")
 ERROR(signature_item_name, "'%s=' in a plain tuple: only the items of a named tuple, NAME(...), have names")
 ERROR(signature_fields, "'%s' has %d fields, and the signature %d entries for them")
-ERROR(signature_descriptor, "parameter '%s' cannot take this: a tensor descriptor is written tensordesc<fp16[128, 64]>, a type and a list of sizes, or tensordesc<fp16[128, 64], nan>")
+ERROR(signature_descriptor, "parameter '%s' cannot take this: a tensor descriptor is written tensordesc<fp16[128, 64]>, a type and a list of sizes, or tensordesc<fp16[128, 64], nan>, or with promises for two sizes and a stride tensordesc<fp16[128, 64], 16 - 16>")
 ERROR(launched_with, "launched here, with %s")
 ERROR(launch_compile, "kernel '%s' does not compile for this launch")
 ERROR(launch_failed, "%s")

@@ -170,7 +170,7 @@ static int choose(const struct given *g, const char *path, const struct launches
     }
     if (found && !found->signature)
         return complain("no signature can describe how %s launches %s: an argument is a named tuple, a "
-                        "function, or a descriptor whose sizes and strides have different promises",
+                        "function, or a descriptor with a size of 1",
                         path, found->kernel);
     if (found)
         take(found, kernel, options);

@@ -55,7 +55,7 @@ def transpose(a, out, BM: tl.constexpr, BN: tl.constexpr):
     m, n = tl.program_id(0) * BM, tl.program_id(1) * BN
     out.store([n, m], a.load([m, n]).T)
 
-for rows, columns in ((128, 64), (120, 72)):
+for rows, columns in ((128, 64), (120, 72), (120, 64)):
     x = torch.arange(rows * columns, device='cuda').to(torch.float16).reshape(rows, columns)
     y = torch.empty(columns, rows, device='cuda', dtype=torch.float16)
     source = TensorDescriptor(x, x.shape, x.stride(), [64, 32], padding='nan')
@@ -64,10 +64,11 @@ for rows, columns in ((128, 64), (120, 72)):
 PY
 replay boxes boxes.py
 grep -q '^signature tensordesc<fp16\[64, 32\], nan>:16, tensordesc<fp16\[32, 64\]>:16, 64, 32$' boxes.record &&
-    grep -q '^signature tensordesc<fp16\[64, 32\], nan>, tensordesc<fp16\[32, 64\]>, 64, 32$' boxes.record || say "signatures of descriptors: $(cat boxes.record)"
+    grep -q '^signature tensordesc<fp16\[64, 32\], nan>, tensordesc<fp16\[32, 64\]>, 64, 32$' boxes.record &&
+    grep -q '^signature tensordesc<fp16\[64, 32\], nan, - 16 16>, tensordesc<fp16\[32, 64\], 16 - ->, 64, 32$' boxes.record || say "signatures of descriptors: $(cat boxes.record)"
 "$NESO" run --device emulator --keep-ptx ptx boxes.py >out 2>&1 || say "boxes.py: $(cat out)"
-for n in 1 2; do "$NESO" compile boxes.py --launch $n >launch.$n || say "--launch $n"; done
-[ "$(cat launch.1 launch.2 | sort | sha1sum)" = "$(cat ptx/*.ptx | sort | sha1sum)" ] || say "descriptors of launches make another PTX than the signatures"
+for n in 1 2 3; do "$NESO" compile boxes.py --launch $n >launch.$n || say "--launch $n"; done
+[ "$(cat launch.[123] | sort | sha1sum)" = "$(cat ptx/*.ptx | sort | sha1sum)" ] || say "descriptors of launches make another PTX than the signatures"
 replay tuned tuned.py
 replay maps "$programs/tensor_maps.py"
 replay dots "$programs/dot_warpgroups.py"
@@ -88,6 +89,9 @@ expect() { # STATUS TEXT ARGUMENT...
     [ $got = "$status" ] || say "neso $*: exit $got, expected $status: $(head -n 5 <<<"$found")"
     grep -qF -- "$text" <<<"$found" || say "neso $*: expected to read '$text': $(head -n 12 <<<"$found")"
 }
+for wrong in '16' '16 16' '16 16 16 16' '16 8 16' '- - - -' 'nan nan' ', 16 - 16'; do
+    expect 2 'signature-descriptor' compile boxes.py::transpose --signature "tensordesc<fp16[64, 32], $wrong>, tensordesc<fp16[32, 64]>, 64, 32"
+done
 expect 1 "tuned is (200, 'torch.float32')" run --device emulator --bundle tuned.neso tuned.py 200
 expect 1 "and the nearest entry's is (100, 'torch.float32')" run --device emulator --bundle tuned.neso tuned.py 200
 expect 2 'a bundle has PTX, which device' run --device interpreter --bundle tuned.neso tuned.py

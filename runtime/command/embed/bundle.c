@@ -198,7 +198,7 @@ static int add_record(struct bundling *b, const char *record)
         return complain("a record lacks the kernel, signature, file, target or params of a kernel");
     if (signature[0] == '?')
         return complain("no signature can describe how %s was launched (%s): an argument is a named tuple, a "
-                        "function, or a descriptor whose sizes and strides have different promises",
+                        "function, or a descriptor with a size of 1",
                         name, signature + 2);
     neso_module *module = module_of(b, file);
     neso_compile_options o = {.size = sizeof o, .signature = signature, .target = target};
