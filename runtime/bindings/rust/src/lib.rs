@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Compiles and launches Triton kernels through `libneso`. `neso.h` says what each function does.
-use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use std::{ffi::{CStr, CString}, os::raw::{c_char, c_int, c_void}};
 use std::{marker::PhantomData, ptr::{null, null_mut}};
 
 type Ptr = *mut c_void;
