@@ -212,7 +212,9 @@ const char *builtins_long_name(const char *name)
         {"i64", "int64"},      {"u8", "uint8"},
         {"u16", "uint16"},     {"u32", "uint32"},
         {"u64", "uint64"},     {"fp8e4nv", "float8e4nv"},
-        {"fp8e5", "float8e5"},
+        {"fp8e5", "float8e5"}, {"half", "float16"},
+        {"float", "float32"},  {"double", "float64"},
+        {"bool", "int1"},      {"long", "int64"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i][0], name) == 0)

@@ -204,7 +204,7 @@ struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct
         return found;
     const struct scope *names =
         x->kind == OBJ_module && x->module.find ? builtins_names(e, x) : names_within(x);
-    struct note note = {.error = ERR_did_you_mean, .name = names ? nearest_name(e, names, name) : NULL};
+    struct note note = {.error = ERR_did_you_mean, .name = names ? nearest_attribute(names, name) : NULL};
     const char *whose = x->kind == OBJ_module ? x->module.name : obj_type_name(x);
     if (x->kind == OBJ_module)
         note = note_missing(e, x, note.name);

@@ -81,7 +81,7 @@ static _Noreturn void unexpected_keyword(struct eval *e, const struct signature 
     struct scope *names = scope_new(e, NULL);
     for (int p = 0; p < sig->n; p++)
         scope_set(names, sig->at[p].name, obj_none);
-    const char *nearest = nearest_name(e, names, name);
+    const char *nearest = nearest_attribute(names, name);
     if (nearest && scope_get(names, nearest))
         eval_raise_noted(e, at, "TypeError", (struct note){.error = ERR_did_you_mean, .name = nearest},
                          ERR_unexpected_keyword, sig->name, name);

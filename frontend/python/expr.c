@@ -11,22 +11,35 @@ enum { YIELDS_MOST = 1000000 };
 
 /* -- names -- */
 
+/* Looks for names within *best edits of `name` in a scope and its parents; *best becomes the distance of *nearest. */
+static void look_near(const struct scope *s, const char *name, int *best, const char **nearest)
+{
+    for (; s; s = s->parent)
+        for (int i = 0; i < s->names.n; i++) {
+            const char *other = s->names.entries[i].key;
+            int d =
+                s->names.entries[i].value && other != name ? text_distance(name, other, *best) : *best + 1;
+            if (d < *best || (d == *best && !*nearest)) {
+                *best = d;
+                *nearest = other;
+            }
+        }
+}
+
+const char *nearest_attribute(const struct scope *s, const char *name)
+{
+    const char *nearest = NULL;
+    int best = strlen(name) < 4 ? 1 : 2;
+    look_near(s, name, &best, &nearest);
+    return nearest;
+}
+
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name)
 {
     const char *nearest = NULL;
     int best = strlen(name) < 4 ? 1 : 2;
-    const struct scope *chain[] = {s, e->builtins->module.scope};
-    for (int c = 0; c < 2; c++)
-        for (const struct scope *at = chain[c]; at; at = at->parent)
-            for (int i = 0; i < at->names.n; i++) {
-                const char *other = at->names.entries[i].key;
-                int d =
-                    at->names.entries[i].value && other != name ? text_distance(name, other, best) : best + 1;
-                if (d < best || (d == best && !nearest)) {
-                    best = d;
-                    nearest = other;
-                }
-            }
+    look_near(s, name, &best, &nearest);
+    look_near(e->builtins->module.scope, name, &best, &nearest);
     return nearest;
 }
 

@@ -235,7 +235,7 @@ static struct obj *import_name(struct eval *e, struct obj *module, const char *m
     found = find_module(e, dotted.s, alias->loc);
     if (!found) {
         bool is_module = module->kind == OBJ_module;
-        const char *near = is_module ? nearest_name(e, module->module.scope, alias->alias.name) : NULL;
+        const char *near = is_module ? nearest_attribute(module->module.scope, alias->alias.name) : NULL;
         eval_raise_noted(e, alias->loc, "ImportError",
                          is_module ? note_missing(e, module, near) : (struct note){0}, ERR_import_name,
                          alias->alias.name, module_name);

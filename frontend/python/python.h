@@ -146,6 +146,7 @@ struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struc
 /* Returns the name that is most similar to `name` among those of this scope, of its parents and of the builtins, for a
  * note; NULL if none is similar. */
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name);
+const char *nearest_attribute(const struct scope *s, const char *name); /* without the names that every program has */
 /* The hint for a name that a module lacks: the name that is near it, or, if the module is a library of which neso has a part, that. */
 struct note note_missing(struct eval *e, struct obj *module, const char *near);
 
