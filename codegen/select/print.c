@@ -176,7 +176,8 @@ void select_print(struct select *s, const struct op *o)
     call_vprintf(s, format.s, begin(s).args);
 }
 
-/* Reports a failed assertion in the format of CUDA's assert where `fails` is true, and traps. */
+/* Reports a failed assertion in the format of CUDA's assert where `fails` is true, and traps. A jump over this, not
+ * guards: the arguments are then stored by a thread that fails alone. `ret` tells ptxas that no thread comes back. */
 void select_failure(struct select *s, const struct op *o, struct opnd fails)
 {
     const struct attr *a = op_attr(o, ATTR_text);
@@ -191,9 +192,14 @@ void select_failure(struct select *s, const struct op *o, struct opnd fails)
     text_printf(&format, "%s: block: [%%d,%%d,%%d], thread: [%%d,0,0] Assertion `", s->f->name);
     put_escaped(&format, a ? a->s : "");
     text_str(&format, "` failed.\n");
+    const struct mblock *before = s->b;
+    struct insn *over = emit_jump(s, in_reg(s, fails), true);
+    s->b = mir_block(s->m, before->index, before->depth);
     struct printing p = begin(s);
     put_arg(&p, s->thread, PT_b32);
-    fails = in_reg(s, fails);
-    call_vprintf(s, format.s, p.args)->guard = fails.n;
-    emit_insn(s, form0(INSN_trap, PT_none), 0, 0, NULL)->guard = fails.n;
+    call_vprintf(s, format.s, p.args);
+    emit_insn(s, form0(INSN_trap, PT_none), 0, 0, NULL);
+    emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
+    s->b = mir_block(s->m, before->index, before->depth);
+    jump_to(over, s->b);
 }

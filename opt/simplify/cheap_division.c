@@ -20,15 +20,23 @@
 
 enum { INT_BITS = 32 };
 
-/* Does an address depend on v through additions and multiplications only? */
+/* Does an address depend on v through additions, multiplications and quotients by small constants only? */
 static bool is_part_of_address(const struct value *v, int *budget)
 {
+    enum { QUOTIENT_MOST = 4096 }; /* an index that overflowed is still 2^20 elements outside */
+    int64_t by;
     for (const struct use *u = v->uses; u; u = u->next) {
         const struct op *o = u->user;
         if (--*budget < 0)
             return false;
         switch (o->code) {
         case OP_addptr: return true;
+        case OP_divs:
+            if (op_opnd(o, 0) != v || !value_const_int(op_opnd(o, 1), &by) || by < 1 || by > QUOTIENT_MOST)
+                break;
+            if (is_part_of_address(op_result(o), budget))
+                return true;
+            break;
         case OP_add:
         case OP_mul:
         case OP_shl:

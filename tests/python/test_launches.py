@@ -158,6 +158,17 @@ def kernels_of(fn):
     return fn.device_caches[0][0]
 
 
+asked = triton.language.target_info.cuda_capability_geq
+
+
+@triton.jit
+def on_hopper(x):
+    if asked(9, 0):
+        tl.store(x + tl.arange(0, 8), 1)
+    else:
+        tl.store(x + tl.arange(0, 8), 2)
+
+
 class LaunchTest(unittest.TestCase):
     def test_a_launch_computes(self):
         x, y = Tensor(range(100)), Tensor([0] * 100)
@@ -188,6 +199,12 @@ class LaunchTest(unittest.TestCase):
 
         with self.assertRaisesRegex(triton.CompilationError, "by marked as constexpr and listed in do_not_specialize"):
             wrong[(1,)](x, 1)
+
+    def test_questions_about_the_target(self):
+        x = Tensor([0] * 8, INT)
+        on_hopper[(1,)](x)
+        target = triton.runtime.driver.active.get_current_target()
+        self.assertEqual(list(x.values), [1 if target.arch >= 90 else 2] * 8)
 
     def test_specializations(self):
         scale.device_caches.clear()

@@ -113,6 +113,8 @@ class Sources:
     def _bind_module(self, name, module, attributes):
         if module.__name__.endswith(".libdevice"):
             return [f"from triton.language.extra import libdevice as {name}"]
+        if module.__name__ == "triton.language.target_info":
+            return [f"import {self._target_info()} as {name}"]
         if is_tritons(module.__name__) or module.__name__ in ("math", "torch"):
             return [f"import {module.__name__} as {name}"]
         made = f"m{len(self.known)}_{name}"
@@ -127,7 +129,9 @@ class Sources:
     def _origin(self, value):
         """Returns the module and name from which a function or class can be imported."""
         if isinstance(value, JITCallable):
-            if is_tritons(value.fn.__module__):
+            if value.fn.__module__ == "triton.language.target_info":
+                return self._target_info(), value.fn.__name__
+            if is_tritons(value.fn.__module__) and not value.fn.__module__.startswith("triton.tools."):
                 return value.fn.__module__, value.fn.__name__
             return self.add(value), name_of(value)
         if getattr(value, "__triton_builtin__", False) and inspect.isfunction(value) and not is_tritons(value.__module__):
@@ -154,6 +158,17 @@ class Sources:
         if inspect.isfunction(value) and getattr(value, "__closure__", None):
             scope.update(inspect.getclosurevars(value).nonlocals)
         return self._define(value, name, "", text, scope, inspect.getsourcelines(value)[1]), name
+
+    def _target_info(self):
+        """Makes the module of questions about the target, with the answers for the current one, and returns its name."""
+        target = tl.target_info.current_target()
+        arch = target.arch if target is not None and isinstance(target.arch, int) else 0
+        lines = ["import triton", "import triton.language as tl"]
+        for name, parameters, answer in (("is_cuda", "", target is not None), ("cuda_capability_geq", "major, minor=0", f"{arch} >= major * 10 + minor"),
+                                         *((name, "", False) for name in ("is_hip", "is_hip_cdna3", "is_hip_cdna4"))):
+            lines += ["@triton.constexpr_function", f"def {name}({parameters}):", f"    return {answer}"]
+        self.texts["target_info"] = "\n".join(lines) + "\n"
+        return "target_info"
 
     def _named_tuple(self, kind):
         """Makes the module of a class of named tuples, with its fields and defaults, and returns its name."""

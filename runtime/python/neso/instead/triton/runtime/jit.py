@@ -511,7 +511,7 @@ class JITFunction(JITCallable, KernelInterface):
                     "num_ctas": options.num_ctas, "num_stages": options.num_stages, "enable_fp_fusion": options.enable_fp_fusion,
                     "launch_cooperative_grid": options.launch_cooperative_grid, "extern_libs": options.extern_libs,
                     "configs": configs, "specialization_data": data, "is_warmup": is_warmup}
-        return hook(key=key, repr=text, fn=JitFunctionInfo(self.module, name, self), compile={"key": key, **compiled},
+        return hook(key=key, repr=text, fn=JitFunctionInfo(self.fn.__module__, name, self), compile={"key": key, **compiled},
                     is_manual_warmup=is_warmup, already_compiled=False)
 
     def _pack_args(self, backend, kwargs, bound_args, specialization, options):
