@@ -391,6 +391,18 @@ static bool cancel_xor(struct peep *p, struct insn *in, struct opnd x, struct op
     return false;
 }
 
+/* Removes from the operand of an `and` with 2^k - 1 an addend that is a multiple of 2^k: (x + 512) & 63 is x & 63. */
+static bool drop_multiple(struct peep *p, struct insn *in, uint64_t mask)
+{
+    const struct insn *add = mask & (mask + 1) ? NULL : peep_def(p, in->opnds[1], INSN_add);
+    for (int i = 1; add && i <= 2; i++)
+        if (!(bits_of(p, add->opnds[i]) & mask) && is_reg(add->opnds[3 - i])) {
+            in->opnds[1] = add->opnds[3 - i];
+            return true;
+        }
+    return false;
+}
+
 static bool simplify_logic(struct peep *p, struct insn *in)
 {
     struct opnd x = in->opnds[1], y = in->opnds[2];
@@ -421,6 +433,8 @@ static bool simplify_logic(struct peep *p, struct insn *in)
         return becomes(p, in, code == INSN_and ? y : x);
     if (b == all && code != INSN_xor)
         return becomes(p, in, code == INSN_and ? x : y);
+    while (code == INSN_and && insn_is_integer(in) && drop_multiple(p, in, b))
+        x = in->opnds[1];
     return code == INSN_and && !(bits_of(p, x) & ~b) && insn_is_integer(in) && becomes(p, in, x);
 }
 

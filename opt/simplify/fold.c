@@ -32,6 +32,7 @@
  * swapped only once. Leaves: constants and ops without use, for dce. */
 #include "opt/analysis/value_range.h"
 #include "opt/passes.h"
+#include "opt/simplify/simplify.h"
 
 #include <math.h>
 
@@ -651,14 +652,28 @@ static bool inline_if(struct op *o)
     return true;
 }
 
-static bool drop_empty_loop(struct op *o)
+static void find_dot(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= o->code == OP_dot;
+}
+
+/* Drops a loop that runs no iteration, and replaces a loop that runs one by its body; not a loop of dots, whose loads
+ * other passes overlap with the dots of the next program. */
+static bool settle_loop(struct op *o)
 {
     int64_t lo, hi, step;
+    bool has_dot = false;
     if (o->code != OP_for || !value_const_int(op_opnd(o, 0), &lo) || !value_const_int(op_opnd(o, 1), &hi) ||
         !value_const_int(op_opnd(o, 2), &step))
         return false;
-    if (step < 0 ? lo > hi : lo < hi)
-        return false;
+    if (step < 0 ? lo > hi : lo < hi) {
+        block_walk(o->regions[0], find_dot, &has_dot);
+        if (step <= 0 || lo < hi - step || lo > INT32_MAX || hi > INT32_MAX || step > INT32_MAX || lo < 0 ||
+            has_dot)
+            return false;
+        loop_inline(o);
+        return true;
+    }
     for (int i = 0; i < o->nresults; i++)
         value_replace(&o->results[i], op_opnd(o, 3 + i));
     op_erase(o);
@@ -761,7 +776,7 @@ static bool settle_mask(struct op *o)
  * takes over the result's name. */
 static bool rewrite(struct op *o)
 {
-    if (inline_if(o) || drop_empty_loop(o) || take_zero_out(o) || take_choice_out(o) || settle_mask(o))
+    if (inline_if(o) || settle_loop(o) || take_zero_out(o) || take_choice_out(o) || settle_mask(o))
         return true;
     put_constant_right(o);
     if (o->nresults != 1 || o->nregions || !op_has(o, PURE) || !has_uses(op_result(o)))

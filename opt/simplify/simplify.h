@@ -25,6 +25,9 @@ struct value *loop_runs(struct builder *b, const struct op *loop);
 /* Is o, in a deterministic kernel, a reduce or scan whose result depends on the layout of its operands? */
 bool op_has_free_order(const struct op *o);
 
+/* -- single_trip_loops.c -- */
+void loop_inline(struct op *loop); /* replaces a loop by the body of its first iteration */
+
 /* -- unroll.c -- */
 /* Builds, in front of `loop`, a loop each of whose iterations runs `factor` iterations of `loop`, and returns the new
  * loop; `loop` then runs the iterations that remain, or is erased if none remain. If constant bounds show that `loop`

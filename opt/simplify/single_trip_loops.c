@@ -235,8 +235,7 @@ static const char *find_no_room(struct single_trip *x)
 
 /* -- the rewrite -- */
 
-/* Replaces a loop by the body of its first iteration. */
-static void inline_body(struct op *loop)
+void loop_inline(struct op *loop)
 {
     struct block *body = loop->regions[0];
     struct op *yield = body->last;
@@ -321,7 +320,7 @@ static void load_early(struct single_trip *x)
 static void rewrite(struct single_trip *x)
 {
     for (int i = 0; i < x->nloops; i++)
-        inline_body(x->loops[i]);
+        loop_inline(x->loops[i]);
     x->t = affine_new(x->f);
     load_early(x);
     for (int i = 0; i < x->nloads; i++)
