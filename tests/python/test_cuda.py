@@ -91,7 +91,23 @@ def product(a, b, c, M, N, K, stride):
     tl.store(c + m[:, None] * stride + n[None, :], sums.to(tl.float16), mask=(m[:, None] < M) & (n[None, :] < N))
 
 
+class Element(Tensor):
+    """A tensor without dimensions, which is a number, too: its value."""
+    shape = ()
+
+    def __index__(self):
+        return 7
+
+
 class CudaTest(unittest.TestCase):
+    def test_a_tensor_without_dimensions_is_an_address(self):
+        seen = []
+        kernel = first.warmup((Element(4096), 5), Element(8192), grid=(1,))
+        kernel._init_handles()
+        kernel._here.launcher.launch = lambda grid, stream, values: seen.append(values)
+        kernel._here.launcher(1, 1, 1, 0, None, None, None, None, None, (Element(4096), 5), Element(8192))
+        self.assertEqual(seen, [[4096, 5, 8192]])
+
     def test_launches_in_c(self):
         scale.device_caches.clear()
         x, y = Tensor(4096), Tensor(8192)

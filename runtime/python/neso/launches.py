@@ -92,6 +92,9 @@ class Launcher:
         self.kernel, self.device = kernel, device
         self.leaves = leaves_of(signature, constants, names)
         self.kinds = [(held, CONVERT.get(kind), is_one) for kind, held, is_one in kernel.params]
+        self.pointers = []  # of each value of flat(): is it an array's address?
+        for leaf in self.leaves:
+            self.pointers += [True] + [False] * (2 * rank_of(leaf.kind) - 1) if leaf.is_descriptor else [leaf.is_pointer]
         has_plans = extension and device not in contexts.CPU
         self.plan, self.places = (self._plan(by_place) if has_plans else None for by_place in (False, True))
         self.addresses = ctypes.cast(library._lib.neso_launch, ctypes.c_void_p).value, kernel._as_parameter_.value
@@ -146,6 +149,7 @@ class Launcher:
             with Lent(self.kernel.module.context, values) as values:
                 self.launch((grid_0, grid_1, grid_2), None, values)
         else:
+            values = [address_of(x) if p else x for x, p in zip(values, self.pointers)]  # a tensor without dimensions is a number, too
             self.launch((grid_0, grid_1, grid_2), stream, values)
         if exit_hook is not None:
             exit_hook(launch_metadata)
