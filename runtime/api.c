@@ -555,6 +555,15 @@ bool module_add_source(struct neso_module *m, const char *name, const char *text
     return true;
 }
 
+/* Passes on the output of tl.static_print, while a kernel is compiled. */
+static void write_static_print(void *ctx, const char *s, size_t n, bool to_stderr)
+{
+    const struct neso_context *c = ctx;
+    (void)to_stderr;
+    if (c && c->write)
+        c->write(c->write_user, s, n);
+}
+
 static void read_module(void *arg)
 {
     struct reading *r = arg;
@@ -572,7 +581,9 @@ static void read_module(void *arg)
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, r->find ? &beside : NULL);
     m->eval.step_limit = m->context->step_limit;
     m->object = eval_file(&m->eval, m->source, stem(&m->arena, r->name), NULL);
-    m->eval.host = NULL; /* all imports are done, and the host's functions are invalid from here on */
+    /* all imports are done, and the host's functions are invalid from here on */
+    m->printer = (struct host){.ctx = m->context, .definitions_only = true, .write = write_static_print};
+    m->eval.host = &m->printer;
 }
 
 neso_status neso_module_from_source(neso_context *context, const char *name, const char *text, size_t length,

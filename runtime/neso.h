@@ -435,8 +435,9 @@ NESO_API neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3
  * the device is not a GPU. */
 NESO_API neso_status neso_kernel_function(neso_kernel *kernel, void **function);
 
-/* Sets the function that gets the output of kernels that neso_launch runs on a CPU; the launching thread calls
- * this function. NULL (the default) discards the output. On a GPU the driver writes the output to standard
+/* Sets the function that gets the output of kernels that neso_launch runs on a CPU, and that of tl.static_print in
+ * kernels that are compiled (not found in a cache); the launching or compiling thread calls this function. NULL (the
+ * default) discards the output. On a GPU the driver writes the output to standard
  * output. */
 NESO_API void neso_context_on_print(neso_context *context, void (*write)(void *user, const char *text, size_t length),
                                     void *user);

@@ -74,6 +74,7 @@ struct neso_module {
     struct diag diag;
     struct interner strings;
     struct eval eval;
+    struct host printer; /* the eval's host once the module is read: it only passes on tl.static_print */
     const struct source *source;
     /* The signature of the kernel being compiled. The signature is always source 1, so that the numbers of
      * other sources do not depend on its presence. */

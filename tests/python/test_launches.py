@@ -6,7 +6,9 @@ Arrays are NumPy's if it is installed, else a stand-in that has data_ptr() and a
 import array
 import collections
 import concurrent.futures
+import contextlib
 import ctypes
+import io
 import os
 import pickle
 import sys
@@ -167,6 +169,12 @@ def on_hopper(x):
         tl.store(x + tl.arange(0, 8), 1)
     else:
         tl.store(x + tl.arange(0, 8), 2)
+
+
+@triton.jit
+def says(x, n: tl.constexpr):
+    tl.static_print("compiling with", n)
+    tl.store(x, n)
 
 
 class LaunchTest(unittest.TestCase):
@@ -374,6 +382,12 @@ class LaunchTest(unittest.TestCase):
         block = seen[0].get_block()
         self.assertEqual((block.get_num_arguments(), seen[0].get_operand(0).id()), (2, block.get_argument(1).id()))
         self.assertEqual((seen[2].get_region(0).id(), seen[2].get_str_attr("sym_name")), (block.get_parent().id(), "scale"))
+
+    def test_static_prints(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            says[(1,)](Tensor([0] * 8, INT), 5)
+        self.assertEqual(out.getvalue(), "compiling with 5\n")
 
     def test_prints(self):
         written, out = [], sys.stdout

@@ -43,8 +43,7 @@ def get(device):
             context = _contexts.get(key)
             if context is None:
                 context = library.Context(device, library.cache_folder())
-                if device in CPU:
-                    context.on_print(show)
+                context.on_print(show)
                 _contexts[key] = context
     return context
 
