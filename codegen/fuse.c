@@ -5,6 +5,7 @@
  *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
  *     fma t, a, b, 0.5; max u, t, 0; min d, u, 1  =>  fma.sat d, a, b, 0.5
  *     setp q, x < y; not d, q          =>     setp d, x >= y         integers
+ *     setp q, x >= 0; setp s, x < c; and d, q, s  =>  setp d, x < c  unsigned, 64 bits
  *     ld x; add t, x, y; selp d, t, x, p  =>  ld d; @p add d, d, y
  *
  * Floats become an fma only if the kernel allows it. Integer multiplications by powers of two that are not fused
@@ -133,9 +134,35 @@ static bool fuse_setp(struct peep *p, const struct mblock *b, struct insn *in, s
     return true;
 }
 
+/* setp q, x >= 0; setp s, x < c; and r, q, s  =>  setp r, x < c, unsigned; c is a constant over 0. Only for 64 bits, where
+ * each comparison is two instructions. */
+static bool fuse_bounds(struct peep *p, const struct mblock *b, struct insn *in)
+{
+    const struct insn *low = only_for(p, b, in->opnds[1], INSN_setp),
+                      *high = only_for(p, b, in->opnds[2], INSN_setp);
+    if (low && low->form.mods[0] == MOD_lt) {
+        const struct insn *other = low;
+        low = high;
+        high = other;
+    }
+    if (!low || !high || low->form.mods[0] != MOD_ge || high->form.mods[0] != MOD_lt ||
+        low->form.type != high->form.type || low->form.type != PT_s64 ||
+        !opnd_same(low->opnds[1], high->opnds[1]) || !is_reg(low->opnds[1]) ||
+        !opnd_is_imm(low->opnds[2], 0) || !is_imm(high->opnds[2]) || high->opnds[2].i <= 0)
+        return false;
+    drop_use(p, in->opnds[1]);
+    drop_use(p, in->opnds[2]);
+    in->form = high->form;
+    in->form.type = PT_u64;
+    in->opnds[1] = high->opnds[1];
+    in->opnds[2] = high->opnds[2];
+    p->regs.at[in->opnds[1].n].nuses++;
+    return true;
+}
+
 static void fuse_and(struct peep *p, const struct mblock *b, struct insn *in)
 {
-    if (in->form.type != PT_pred || in->guard >= 0)
+    if (in->form.type != PT_pred || in->guard >= 0 || fuse_bounds(p, b, in))
         return;
     if (!fuse_setp(p, b, in, in->opnds[1], in->opnds[2]))
         fuse_setp(p, b, in, in->opnds[2], in->opnds[1]);
