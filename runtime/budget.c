@@ -5,11 +5,21 @@
 #include <stdio.h>
 #include <time.h>
 
-double seconds_now(void)
+static double seconds_of(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+double seconds_now(void)
+{
+    return seconds_of(CLOCK_MONOTONIC);
+}
+
+static double now(const struct budget *b)
+{
+    return seconds_of(b->one_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
 }
 
 static void *allocate(void *ctx, size_t bytes)
@@ -41,13 +51,14 @@ void budget_init(struct budget *b, const struct memory *below)
     atomic_init(&b->steps, 0);
     b->limit_bytes = 0;
     b->deadline = 0;
+    b->one_thread = false;
     b->time_ms = b->step_limit = 0;
     b->cancelled = NULL;
 }
 
 void budget_begin(struct budget *b, int64_t time_ms, int64_t step_limit)
 {
-    b->deadline = time_ms > 0 ? seconds_now() + (double)time_ms * 1e-3 : 0;
+    b->deadline = time_ms > 0 ? now(b) + (double)time_ms * 1e-3 : 0;
     b->time_ms = time_ms;
     b->step_limit = step_limit;
     atomic_store(&b->steps, 0);
@@ -62,7 +73,7 @@ enum error budget_spend(struct budget *b, int64_t steps)
         return ERR_steps;
     if (b->cancelled && b->cancelled(b->user))
         return ERR_cancelled;
-    return b->deadline != 0 && seconds_now() > b->deadline ? ERR_time_limit : ERR_count;
+    return b->deadline != 0 && now(b) > b->deadline ? ERR_time_limit : ERR_count;
 }
 
 void budget_text(const struct budget *b, enum error passed, char *out, size_t room)

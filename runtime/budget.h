@@ -15,7 +15,8 @@ struct budget {
     atomic_size_t used_bytes;
     size_t limit_bytes;  /* 0: no limit; only the call's own thread changes it */
     atomic_bool is_full; /* the limit has made an allocation fail */
-    double deadline;     /* the time of seconds_now at which the call must end; 0: no deadline */
+    double deadline;     /* the time at which the call must end; 0: no deadline */
+    bool one_thread;     /* the call has one thread: times are of its processor time, whatever else the machine does */
     int64_t time_ms;     /* the time limit that set the deadline */
     atomic_llong steps;  /* steps counted so far */
     int64_t step_limit;  /* 0: no limit */

@@ -27,7 +27,7 @@ static const struct check_draw draws[] = {
     {"any bits in memory of integers", FLOATS_integers, false, true, 1, false},
     {"random numbers, the launch's sizes", FLOATS_general, true, false, 0, false},
 };
-/* No further set begins after TOTAL_MS of processor time. A run ends after RUN_MS of wall-clock time. During the search
+/* No further set begins after TOTAL_MS of processor time. A run ends after RUN_MS. During the search
  * for a pass the limit is SEARCH_MS, since a run that is cut off there could make the search name a wrong pass. */
 enum { DRAWS = sizeof draws / sizeof *draws, TOTAL_MS = 50, RUN_MS = 400, SEARCH_MS = 10000, ROUNDS = 3 };
 
@@ -449,6 +449,7 @@ void cross_check(struct neso_kernel *k, const struct launch *l)
     c->is_exact = k->options.check == 2;
     c->mem = *mem;
     budget_init(&c->budget, mem);
+    c->budget.one_thread = !c->is_exact;
     c->func = rebuild_trace(k, &traced, &c->budget);
     if (c->func) {
         check_kernel(c, &x);

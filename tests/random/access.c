@@ -87,7 +87,7 @@ struct buffer *input_for(struct gen *g, enum elem e, struct range r)
             b->range.least = info->least;
     }
     fill_formula(g, b);
-    if (chance(g, 12))
+    if (chance(g, g->is_large ? 4 : 12)) /* large products are to have tensor maps */
         b->skew = 1 + below(g, 3);
     return b;
 }

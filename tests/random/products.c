@@ -620,7 +620,7 @@ static bool choose_loop(struct gen *g, struct loop *l)
         g->p->log_size[l->n] = 7 + chance(g, 60);
         g->p->log_size[l->k] = 6 + (elem_info[l->kind->in].bits == 8);
     }
-    l->trips = 1 + below(g, chance(g, 60) ? 4 : 6);
+    l->trips = 1 + below(g, g->is_large ? 3 : chance(g, 60) ? 4 : 6);
     l->rest = chance(g, 50) ? 0 : below(g, 1 << l->kind->least_k);
     return true;
 }
