@@ -340,8 +340,9 @@ void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, s
 
 /* -- reduce.c -- */
 /* Makes a capsule small, and writes it. */
-/* `device`: the device that each try opens; NULL: the context's. */
-int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device);
+/* `device`: the device that each try opens; NULL: the context's. `otherwise`: that to use if the launch does not fail there;
+ * NULL: none. */
+int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device, const char *otherwise);
 
 /* -- run.c -- */
 int run_command(const struct given *g);

@@ -436,7 +436,8 @@ static void reduce_all(struct reducer *r)
     progress_clear(&r->progress);
 }
 
-int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device)
+int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device,
+           const char *otherwise)
 {
     struct reducer r = {.given = g, .ctx = ctx, .device = device, .tries_most = TRIES_MOST};
     int result = FAILED;
@@ -445,7 +446,12 @@ int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule
         return complain("out of memory");
     copy_parts(&r, capsule);
     progress_begin(&r.progress);
-    if (begin(&r)) {
+    bool fails = begin(&r);
+    if (!fails && otherwise) {
+        r.device = otherwise;
+        fails = begin(&r);
+    }
+    if (fails) {
         reduce_all(&r);
         result = finish(&r, capsule);
     } else {
