@@ -343,6 +343,8 @@ void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, s
 /* `device`: the device that each try opens; NULL: the context's. `otherwise`: that to use if the launch does not fail there;
  * NULL: none. */
 int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device, const char *otherwise);
+/* Prints the smallest program found, in at most some seconds, that shows the difference of a capsule. */
+void reduce_difference(const struct given *g, const void *data, size_t length);
 
 /* -- run.c -- */
 int run_command(const struct given *g);

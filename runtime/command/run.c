@@ -26,19 +26,24 @@ struct session {
     char kernel[80];       /* compiled last; "" before the first */
     struct buffer record;  /* the file of --record */
     struct keeper *keeper; /* NULL: launches leave no capsules */
+    struct buffer difference; /* a capsule of the first difference that --check finds */
     FILE *digests;         /* the file of --digests; NULL: standard error */
 };
 
 static int wants_capsule(void *user, const char *kernel)
 {
-    return keeper_wants(((struct session *)user)->keeper, kernel);
+    struct keeper *k = ((struct session *)user)->keeper;
+    return k ? keeper_wants(k, kernel) : 0;
 }
 
 static void take_capsule(void *user, const neso_capsule *seen, const void *data, size_t length)
 {
     struct session *s = user;
     progress_clear(&s->progress);
-    keeper_take(s->keeper, seen, data, length);
+    if (seen->seen == NESO_SEEN_DIFFERENCE && data && !s->difference.n)
+        put_bytes(&s->difference, data, length);
+    if (s->keeper)
+        keeper_take(s->keeper, seen, data, length);
 }
 
 /* Adds a record to those for --record, unless it is among them. */
@@ -428,8 +433,8 @@ int run_with(const struct given *g, struct keeper *keeper)
     progress_begin(&s.progress);
     s.thread = pthread_self();
     o.cancelled = s.progress.is_on ? show_progress : NULL;
-    o.wants_capsule = keeper ? wants_capsule : NULL;
-    o.capsule = keeper ? take_capsule : NULL;
+    o.wants_capsule = keeper || g->options[OPTION_check] ? wants_capsule : NULL;
+    o.capsule = take_capsule;
     put_format(&s.record, "neso record 1\nprogram %s\n\n", path);
     int result = context_open_with(g, &o, &s.ctx) ? GOOD : BAD;
     if (result == GOOD) {
@@ -437,10 +442,13 @@ int run_with(const struct given *g, struct keeper *keeper)
         if (result == GOOD)
             result = run_program(&s, path, text, length);
         neso_context_release(s.ctx);
+        if (s.difference.n && (!keeper || !keeper->given))
+            reduce_difference(g, s.difference.s, s.difference.n);
         int written = record ? write_file(record, s.record.s, s.record.n) : GOOD;
         result = result ? result : written;
     }
     buffer_free(&s.record);
+    buffer_free(&s.difference);
     beside_close(&s.beside);
     free(s.loaded);
     free(text);

@@ -145,6 +145,8 @@ reverse[(1,)](x, torch.empty_like(x), 5, B=256)
 PY
 NESO_CAPSULE=kept "$NESO" run --device emulator --check race.py >out 2>err || say "a race: exit $?"
 grep -q 'reverse: the inputs of the difference are kept in kept/reverse.capsule' err || say "a race: $(cat err)"
+"$NESO" run --device emulator --check race.py >out 2>err || say "a race without capsules: exit $?"
+grep -q '^neso: check: the smallest program found that differs:$' err && grep -qE ', source 10 -> [1-7] lines' err && grep -q 'def reverse(' err || say "the smallest program: $(cat err)"
 for device in emulator interpreter; do expect 0 '^replay:  a difference .*; made by ' replay --device $device kept/reverse.capsule; done
 expect 0 'source 10 -> [1-7] lines' replay --reduce kept/reverse.capsule -o small.capsule
 expect 0 '^same$' replay small.capsule

@@ -77,7 +77,7 @@ bool reducer_fails(struct reducer *r, const neso_capsule *changed)
 {
     const struct tried *x = r->tried;
     char name[sizeof r->name];
-    if (r->ntries >= r->tries_most)
+    if (r->ntries >= r->tries_most || (r->until && time(NULL) > r->until))
         return false;
     r->ntries++;
     progress_show(&r->progress, "%d variants tried", r->ntries);
@@ -390,16 +390,18 @@ static int finish(struct reducer *r, const neso_capsule *first)
     c->text = r->text;
     c->pass = r->pass;
     c->line = r->line;
-    printf("reduced: grid %u x %u x %u -> %u x %u x %u, memory %zu -> %zu bytes, source %d -> %d lines; %d "
-           "variants tried\n",
-           (unsigned)first->grid[0], (unsigned)first->grid[1], (unsigned)first->grid[2], (unsigned)c->grid[0],
-           (unsigned)c->grid[1], (unsigned)c->grid[2], memory_bytes(first), memory_bytes(c),
-           source_lines(first), source_lines(c), r->ntries);
-    neso_status status = neso_capsule_write(r->ctx, c, write_capsule, r);
+    FILE *out = r->given->options[OPTION_capsule_file] ? stdout : stderr;
+    fprintf(out,
+            "reduced: grid %u x %u x %u -> %u x %u x %u, memory %zu -> %zu bytes, source %d -> %d lines; %d "
+            "variants tried\n",
+            (unsigned)first->grid[0], (unsigned)first->grid[1], (unsigned)first->grid[2],
+            (unsigned)c->grid[0], (unsigned)c->grid[1], (unsigned)c->grid[2], memory_bytes(first),
+            memory_bytes(c), source_lines(first), source_lines(c), r->ntries);
+    neso_status status = out == stdout ? neso_capsule_write(r->ctx, c, write_capsule, r) : NESO_OK;
     if (status != NESO_OK)
         return report(r->given, r->ctx, status);
-    printf("signature: %s\n%s", c->signature, *c->text ? "fails: " : "");
-    printf("%s\n\n%s", c->text, c->files[0].text);
+    fprintf(out, "signature: %s\n%s", c->signature, *c->text ? "fails: " : "");
+    fprintf(out, "%s\n\n%s", c->text, c->files[0].text);
     return GOOD;
 }
 
@@ -436,10 +438,10 @@ static void reduce_all(struct reducer *r)
     progress_clear(&r->progress);
 }
 
-int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device,
-           const char *otherwise)
+static int reduce_until(const struct given *g, neso_context *ctx, const neso_capsule *capsule,
+                        const char *device, const char *otherwise, time_t until)
 {
-    struct reducer r = {.given = g, .ctx = ctx, .device = device, .tries_most = TRIES_MOST};
+    struct reducer r = {.given = g, .ctx = ctx, .device = device, .tries_most = TRIES_MOST, .until = until};
     int result = FAILED;
     r.tried = mmap(NULL, sizeof *r.tried, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (r.tried == MAP_FAILED)
@@ -465,4 +467,27 @@ int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule
     }
     munmap(r.tried, sizeof *r.tried);
     return result;
+}
+
+int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device,
+           const char *otherwise)
+{
+    return reduce_until(g, ctx, capsule, device, otherwise, 0);
+}
+
+void reduce_difference(const struct given *g, const void *data, size_t length)
+{
+    enum { SECONDS = 20 };
+    const int64_t try_ms = 5000;
+    neso_context *ctx;
+    neso_capsule *c;
+    if (!context_open(g, memory_most(), try_ms, &ctx))
+        return;
+    if (neso_context_use_device(ctx, "emulator", NULL) == NESO_OK &&
+        neso_capsule_read(ctx, "difference", data, length, &c) == NESO_OK) {
+        fputs("neso: check: the smallest program found that differs:\n", stderr);
+        reduce_until(g, ctx, c, NULL, NULL, time(NULL) + SECONDS);
+        neso_capsule_release(c);
+    }
+    neso_context_release(ctx);
 }

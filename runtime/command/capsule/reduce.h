@@ -6,6 +6,7 @@
 #include "runtime/command/command.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 /* Memory that lives until the reduction ends. */
 struct block {
@@ -38,6 +39,7 @@ struct reducer {
     char text[512]; /* the message of the last failing try */
     uint32_t line;
     int ntries, tries_most;
+    time_t until; /* no try begins after this time; 0: they may take any time */
     struct progress progress;
 };
 
