@@ -111,18 +111,27 @@ static double rounding(enum dtype t, double r, double exact)
     return r == exact ? 0 : half_ulp(t, r);
 }
 
+/* Is r the exact sum of x and y? In f64, what rounding has cut off is again a number of f64. */
+static bool is_exact_sum(double x, double y, double r)
+{
+    double part = r - x;
+    return (x - (r - part)) + (y - part) == 0;
+}
+
 static double binary_error(const struct op *o, enum dtype t, double x, double y, double ex, double ey,
                            double r)
 {
     switch (o->code) {
     case OP_add:
-    case OP_fadd: return ex + ey + (t == DT_f64 ? half_ulp(t, r) * (r - x != y) : rounding(t, r, x + y));
+    case OP_fadd:
+        return ex + ey + (t == DT_f64 ? half_ulp(t, r) * !is_exact_sum(x, y, r) : rounding(t, r, x + y));
     case OP_sub:
-    case OP_fsub: return ex + ey + (t == DT_f64 ? half_ulp(t, r) * (x - r != y) : rounding(t, r, x - y));
+    case OP_fsub:
+        return ex + ey + (t == DT_f64 ? half_ulp(t, r) * !is_exact_sum(x, -y, r) : rounding(t, r, x - y));
     case OP_mul:
     case OP_fmul:
         return scaled(ey, x) + scaled(ex, y) + scaled(ex, ey) +
-               (t == DT_f64 ? half_ulp(t, r) * (r / y != x) : rounding(t, r, x * y));
+               (t == DT_f64 ? half_ulp(t, r) * (fma(x, y, -r) != 0) : rounding(t, r, x * y));
     case OP_fdiv: {
         double low = fabs(y) - ey;
         bool is_power = y != 0 && isfinite(y) && fabs(y) == ldexp(1, ilogb(y));
@@ -529,17 +538,24 @@ static int dot_bits(enum dtype in, enum dtype out)
     return in == DT_f8e4 || in == DT_f8e5 ? FP8_BITS : trace_format(out)->bits;
 }
 
+/* The absolute value of a product as tensor cores align it: with a subnormal factor, it counts as that of the least
+ * normal number. */
+static double aligned(double a, double b, double least)
+{
+    return a == 0 || b == 0 ? 0 : fmax(fabs(a), least) * fmax(fabs(b), least);
+}
+
 /* By how much the sum of c and the products of row i of a and column j of b may be off. Notes the terms in `x`. */
 static double dot_error(const struct dot *d, const double *a, const double *b, int64_t i, int64_t j, double c,
                         struct shadow *x)
 {
     const int *la = d->a.lowest + i * d->k, *lb = d->b.lowest + j * d->k;
     const double *ea = d->a.err + i * d->k, *eb = d->b.err + j * d->k;
-    double finite = isfinite(c) ? fabs(c) : 0, err = 0, cut = 0;
+    double finite = isfinite(c) ? fabs(c) : 0, err = 0, cut = 0, least = ldexp(1, trace_format(d->in)->least);
     bool overflows = false;
     int lowest = lowest_bit(c);
     for (int64_t l = 0; l < d->k; l++) {
-        double z = fabs(a[l] * b[l]);
+        double z = aligned(a[l], b[l], least);
         int low = la[l] + lb[l];
         finite += isfinite(z) ? z : 0;
         overflows |= isinf(z) && isfinite(a[l]) && isfinite(b[l]);
