@@ -132,7 +132,8 @@ const unsigned char *emu_global_undefined(struct emu_warp *w, uint64_t at, uint6
 uint32_t emu_undefined_lanes(struct emu_warp *w, uint32_t on, const uint64_t *at, int bytes)
 {
     uint32_t found = 0;
-    for (; w->cta->launch->has_undefined && on; on &= on - 1)
+    bool may_be = w->cta->launch->has_undefined && !(w->cta->is_in_last && !w->cta->last->undefined);
+    for (; may_be && on; on &= on - 1)
         found |= emu_global_undefined(w, at[emu_first_lane(on)], (uint64_t)bytes) ? on & -on : 0;
     return found;
 }

@@ -317,6 +317,7 @@ struct emu_cta {
     struct emu_shadow *shadow;
     int shared_bytes;
     const struct cpu_buffer *last; /* the buffer of the last global access, as a cache */
+    bool is_in_last; /* all lanes of that access are in it */
     struct emu_barrier barriers[BARRIERS];
     struct emu_mbarrier *mbarriers;
     int nmbarriers;

@@ -101,8 +101,9 @@ void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on
     }
     if (!cpu_is_inside(c->last, low, (uint64_t)bytes))
         c->last = cpu_buffer_at(c->launch->buffers, c->launch->nbuffers, low);
-    if (!(all & (uint64_t)(bytes - 1)) && cpu_is_inside(c->last, low, (uint64_t)bytes) &&
-        cpu_is_inside(c->last, high, (uint64_t)bytes))
+    c->is_in_last = !(all & (uint64_t)(bytes - 1)) && cpu_is_inside(c->last, low, (uint64_t)bytes) &&
+                    cpu_is_inside(c->last, high, (uint64_t)bytes);
+    if (c->is_in_last)
         return;
     for (; on; on &= on - 1) {
         int lane = emu_first_lane(on);
@@ -251,6 +252,22 @@ void emu_run_ld(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         }                                                                                                    \
     } while (0)
 
+/* Records stores of element k; without a search for races, only that the bytes are written. */
+static void note_stores(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int k,
+                        const struct emu_opnd *x)
+{
+    int bytes = access_bytes(in);
+    const struct cpu_buffer *b = w->cta->last;
+    bool is_plain = w->cta->is_in_last && !w->cta->launch->race;
+    for (; is_plain && b->undefined && on; on &= on - 1)
+        memset(b->undefined + (at[emu_first_lane(on)] - b->base) + k * bytes, 0, (size_t)bytes);
+    for (; !is_plain && on; on &= on - 1) {
+        uint64_t bits = emu_lane(w, x, emu_first_lane(on));
+        emu_global_write(w, in, emu_first_lane(on), at[emu_first_lane(on)] + (uint64_t)(k * bytes),
+                         (uint64_t)bytes, &bits);
+    }
+}
+
 static void store_element(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                           int k)
 {
@@ -258,11 +275,8 @@ static void store_element(struct emu_warp *w, const struct emu_insn *in, uint32_
     const void *p = emu_read(w, x);
     emu_need_defined(w, in, x, ptype_info[in->type].bits, on, "the value stored");
     int bytes = access_bytes(in);
-    for (uint32_t m = w->cta->launch->race || w->cta->launch->has_undefined ? on : 0; m; m &= m - 1) {
-        uint64_t bits = emu_lane(w, x, emu_first_lane(m));
-        emu_global_write(w, in, emu_first_lane(m), at[emu_first_lane(m)] + (uint64_t)(k * bytes),
-                         (uint64_t)bytes, &bits);
-    }
+    if (w->cta->launch->race || w->cta->launch->has_undefined)
+        note_stores(w, in, on, at, k, x);
     if (bytes == emu_class_bytes(x->cls)) {
         switch (bytes) {
         case 2: SCATTER(16); break;
