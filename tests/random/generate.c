@@ -434,7 +434,7 @@ static void add_while(struct gen *g, struct stmt ***at, int depth)
     struct node *c = node_binary(g, NODE_compare, truth, node_var(g, s->var), small_int(g, below(g, 5)));
     c->word = "<";
     if (chance(g, 40))
-        c = node_binary(g, NODE_and, truth, c, condition(g, 2));
+        c = node_binary(g, NODE_and, truth, c, chance(g, 50) ? condition_of_tile(g) : condition(g, 2));
     s->e[0] = c;
     loop_body(g, s, 1 + below(g, 2), depth);
     struct stmt **end = &s->body;

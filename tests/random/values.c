@@ -252,12 +252,25 @@ struct node *value_broadcast(struct gen *g, struct vtype t, int depth)
     return value(g, t, depth);
 }
 
+/* Returns a constant with which an operation may have a simpler result: 0, 1, -1 or another one. */
+static struct node *constant_operand(struct gen *g, const struct vtype *t)
+{
+    int what = below(g, 10);
+    if (what < 4)
+        return node_int(g, *t, 0);
+    if (what < 6 && (!is_limited(t) || t->range.most > 0))
+        return node_int(g, *t, 1);
+    return what < 8 && elem_info[t->elem].class == SIGNED && !is_limited(t) ? node_int(g, *t, -1)
+                                                                            : leaf_number(g, t);
+}
+
 static void operands(struct gen *g, struct node *n, struct vtype t, int depth)
 {
     int whole = below(g, 2);
     n->nargs = 2;
     n->arg[whole] = value(g, t, depth - 1);
-    n->arg[!whole] = value_broadcast(g, t, depth - 1);
+    n->arg[!whole] =
+        is_int(t.elem) && chance(g, 15) ? constant_operand(g, &t) : value_broadcast(g, t, depth - 1);
 }
 
 static struct node *make_add(struct gen *g, const struct vtype *t, int depth)
