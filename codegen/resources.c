@@ -26,7 +26,7 @@ bool reduces_once(const struct mir *m)
     const struct op *seen = NULL;
     for (int i = 0; m->blocks.n == 1 && i < m->blocks.at[0]->insns.n; i++) {
         const struct op *o = m->blocks.at[0]->insns.at[i]->op;
-        if (!o || o->code != OP_reduce || o == seen || type_elems(op_opnd(o, 0)->type) < m->nthreads)
+        if (!o || o->code != OP_reduce || o == seen || type_elems(op_opnd(o, 0)->type) <= m->nthreads)
             continue;
         if (seen)
             return false;
@@ -56,7 +56,9 @@ static int regs_of_rows(const struct mir *m, const struct liveness *live)
         return regs + p->ptxas_loop_regs;
     if (!live->unpacks)
         return regs + regs / p->ptxas_straight_part;
-    return reduces_once(m) && loads_unguarded(m) ? regs + p->ptxas_load_regs : regs - p->ptxas_saved_regs;
+    return reduces_once(m) && loads_unguarded(m) ? regs + p->ptxas_load_regs
+           : mir_has(m, OP_fdiv)                 ? regs + 1
+                                                 : regs - p->ptxas_saved_regs;
 }
 
 int ptxas_regs(const struct mir *m, const struct liveness *live, enum ptxas_kernel kernel)
