@@ -392,6 +392,9 @@ static void put_signature(const struct emitter *e, const struct ptx_info *info)
             e->out,
             "// deterministic: no sum depends on the grid, on the number of warps, or on what the launch "
             "promises about its arguments\n");
+    if (e->m->func->fp_reassoc)
+        text_str(e->out,
+                 "// fp_reassoc: floats may be rounded as by other associations of the same operations\n");
     text_printf(e->out, ".visible .entry %s(", e->m->func->name);
     for (int i = 0; i < info->params.n; i++) {
         text_printf(e->out, "%s\n\t.param .%s ", i ? "," : "", param_type(info->params.at[i].type));

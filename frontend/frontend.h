@@ -168,6 +168,7 @@ struct spec {
     int num_warps, num_stages, num_ctas, maxnreg;
     bool fp_fusion;
     bool deterministic;
+    bool fp_reassoc;
     enum debug debug;
     const struct target *target;
     bool interpreter; /* the kernel may call plain Python functions (op host_call) */

@@ -243,6 +243,7 @@ struct func {
     bool fp_fusion;   /* codegen may contract mul and add to fma */
     /* no sum may depend on the grid, the number of warps or the launch's promises (fix_order.c) */
     bool deterministic;
+    bool fp_reassoc;  /* floats may be rounded as if operations of other associations had been written (keep_maximum.c) */
     const struct target *target;
     enum degree degree;
     int shared_bytes; /* bytes of dynamic shared memory; set by opt */

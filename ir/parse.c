@@ -828,6 +828,8 @@ static void read_settings(struct parser *p)
             *number = (int)read_int(p, 0, INT_MAX);
         else if (n == 9 && memcmp(word, "fp_fusion", n) == 0)
             p->f->fp_fusion = read_int(p, 0, 1) != 0;
+        else if (n == 10 && memcmp(word, "fp_reassoc", n) == 0)
+            p->f->fp_reassoc = read_int(p, 0, 1) != 0;
         else if (n == 13 && memcmp(word, "deterministic", n) == 0)
             p->f->deterministic = read_int(p, 0, 1) != 0;
         else if (n == 10 && memcmp(word, "persistent", n) == 0)

@@ -333,6 +333,8 @@ static void print_header(struct printer *p, const struct func *f)
         text_str(p->out, " fp_fusion=0");
     if (f->deterministic)
         text_str(p->out, " deterministic=1");
+    if (f->fp_reassoc)
+        text_str(p->out, " fp_reassoc=1");
     if (f->target)
         text_printf(p->out, " target=%s", f->target->name);
     text_printf(p->out, " degree=%s", degrees[f->degree]);

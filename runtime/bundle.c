@@ -50,6 +50,7 @@ static void put_options(struct neso_kernel *k, const char *signature, const stru
     put_number(key, "max_registers", f ? f->maxnreg : s->maxnreg);
     put_number(key, "fp_fusion", f ? f->fp_fusion : s->fp_fusion);
     put_number(key, "deterministic", f ? f->deterministic : s->deterministic);
+    put_number(key, "fp_reassoc", f ? f->fp_reassoc : s->fp_reassoc);
     put_number(key, "debug", (int)s->debug);
     text_init(&part, &k->scratch);
     params_print(&k->thresholds, &part);

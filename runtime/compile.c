@@ -566,6 +566,7 @@ static bool spec_options(struct neso_kernel *k)
     s->maxnreg = o->max_registers;
     s->fp_fusion = !o->no_fp_fusion;
     s->deterministic = o->deterministic != 0;
+    s->fp_reassoc = o->fp_reassoc != 0;
     s->debug = o->debug == DEBUG_asserts                    ? DEBUG_asserts
                : o->debug || (k->jit && k->jit->jit->debug) ? DEBUG_all
                                                             : DEBUG_none;
@@ -863,6 +864,7 @@ neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out)
                                   .max_registers = s->maxnreg,
                                   .no_fp_fusion = !s->fp_fusion,
                                   .deterministic = s->deterministic,
+                                  .fp_reassoc = s->fp_reassoc,
                                   .debug = (int)s->debug};
     return status;
 }

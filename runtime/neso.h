@@ -286,6 +286,10 @@ typedef struct neso_compile_options {
      * only, so that equal rows have equal results whatever the grid, the number of warps and the other arguments are.
      * Atomics whose effect depends on the order of programs are errors. */
     int deterministic;
+    /* 1: floats may be rounded as if the kernel had associated additions and multiplications in another way; NaN, inf
+     * and ranges stay. An online softmax then keeps the maximum of its rows while the exponentials stay small. Not
+     * together with `deterministic`. */
+    int fp_reassoc;
     /* 1: check the kernel's assertions (those of @triton.jit(debug=True) are always checked), and that sums,
      * differences and products of integers do not overflow. 2: check its assertions only. */
     int debug;
@@ -332,9 +336,9 @@ NESO_API neso_status neso_module_variants(neso_module *module, const char *name,
 NESO_API void neso_kernel_release(neso_kernel *kernel);
 
 /* How a launch compiled the kernel, so that neso_kernel_compile does the same: signature, target, num_warps,
- * num_stages, max_registers, no_fp_fusion, deterministic and debug; everything else is 0. The caller sets `out->size`.
- * `out->signature` is NULL if an argument cannot be written in one: a named tuple, a function, or a descriptor with
- * a size of 1. */
+ * num_stages, max_registers, no_fp_fusion, deterministic, fp_reassoc and debug; everything else is 0. The caller sets
+ * `out->size`. `out->signature` is NULL if an argument cannot be written in one: a named tuple, a function, or a
+ * descriptor with a size of 1. */
 NESO_API neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out);
 
 NESO_API const char *neso_kernel_name(const neso_kernel *kernel);
@@ -492,7 +496,7 @@ typedef struct neso_capsule_argument {
 struct neso_capsule {
     size_t size;
     const char *kernel, *signature, *target, *params, *skip; /* as in neso_compile_options; "": NULL there */
-    int num_warps, num_stages, max_registers, no_fp_fusion, deterministic, debug;
+    int num_warps, num_stages, max_registers, no_fp_fusion, deterministic, fp_reassoc, debug;
     uint32_t grid[3];
     int64_t programs;   /* the number of programs that ran, spread over the grid; 0: all */
     const char *device; /* where it was seen, as neso_context_device_text returns it */

@@ -105,11 +105,11 @@ const char *ptx_cache_key(struct neso_kernel *k, const struct func *f)
     text_init(&part, &k->scratch);
     spec_print(k, &part);
     key_field(&key, "signature", part.s);
-    text_printf(
-        &key,
-        "options warps=%d stages=%d ctas=%d maxnreg=%d fusion=%d deterministic=%d debug=%d comments=%d\n",
-        f->num_warps, f->num_stages, f->num_ctas, f->maxnreg, f->fp_fusion, f->deterministic, k->spec.debug,
-        k->options.verbose_ptx);
+    text_printf(&key,
+                "options warps=%d stages=%d ctas=%d maxnreg=%d fusion=%d deterministic=%d reassoc=%d "
+                "debug=%d comments=%d\n",
+                f->num_warps, f->num_stages, f->num_ctas, f->maxnreg, f->fp_fusion, f->deterministic,
+                f->fp_reassoc, k->spec.debug, k->options.verbose_ptx);
     text_init(&part, &k->scratch);
     params_print(f->module->params, &part);
     key_field(&key, "params", part.s);

@@ -455,6 +455,7 @@ struct program {
     uint64_t launches;  /* launches made so far */
     uint64_t products;  /* matrix products computed so far by the device's library */
     bool deterministic; /* NESO_DETERMINISTIC is set: launches that do not say otherwise are deterministic */
+    bool fp_reassoc;    /* NESO_FP_REASSOC is set: launches that do not say otherwise have fp_reassoc */
     bool debug;         /* TRITON_DEBUG is set: kernels' assertions are checked */
     bool is_timing;     /* a benchmark is running */
     bool is_dry;        /* the benchmark, or the whole program, only compiles its kernels */

@@ -185,8 +185,8 @@ static void key_text(struct neso_kernel *k, struct text *out)
     const struct spec *s = &k->spec;
     text_printf(out, "%s|", k->name);
     spec_print(k, out);
-    text_printf(out, "|%d|%d|%d|%d|%d|%d|%d|%s", s->num_warps, s->num_stages, s->num_ctas, s->maxnreg,
-                s->fp_fusion, s->deterministic, s->debug, s->target ? s->target->name : "");
+    text_printf(out, "|%d|%d|%d|%d|%d|%d|%d|%d|%s", s->num_warps, s->num_stages, s->num_ctas, s->maxnreg,
+                s->fp_fusion, s->deterministic, s->fp_reassoc, s->debug, s->target ? s->target->name : "");
 }
 
 void kernel_describe(struct neso_kernel *k, const struct func *f)

@@ -97,6 +97,11 @@ static void set_deterministic(struct call *c, int64_t value)
     c->spec.deterministic = value != 0;
 }
 
+static void set_fp_reassoc(struct call *c, int64_t value)
+{
+    c->spec.fp_reassoc = value != 0;
+}
+
 static void set_debug(struct call *c, int64_t value)
 {
     c->spec.debug = value ? DEBUG_all : DEBUG_none;
@@ -109,6 +114,7 @@ static const struct launch_option launch_options[] = {
     {"enable_fp_fusion", set_fp_fusion},
     {"debug", set_debug},
     {"deterministic", set_deterministic},
+    {"fp_reassoc", set_fp_reassoc},
     {"num_ctas", NULL},
     {"sanitize_overflow", NULL},
     {"launch_cooperative_grid", NULL},
@@ -423,8 +429,8 @@ static struct text make_key(struct call *c)
     struct text key;
     text_init(&key, &c->program->scratch);
     text_bytes(&key, (const char *)&c->jit, sizeof c->jit);
-    text_printf(&key, "%d,%d,%d,%d,%d,%d;", s->num_warps, s->num_stages, s->maxnreg, s->fp_fusion,
-                s->deterministic, s->debug);
+    text_printf(&key, "%d,%d,%d,%d,%d,%d,%d;", s->num_warps, s->num_stages, s->maxnreg, s->fp_fusion,
+                s->deterministic, s->fp_reassoc, s->debug);
     for (int i = 0; s->parts && i < c->callee->nrules - c->callee->has_meta; i++)
         key_parts(s->parts[i], &key);
     for (int i = 0; i < s->nargs; i++) {
@@ -659,6 +665,7 @@ static void take_options(struct spec *s, const struct spec *from)
     s->maxnreg = from->maxnreg;
     s->fp_fusion = from->fp_fusion;
     s->deterministic = from->deterministic;
+    s->fp_reassoc = from->fp_reassoc;
     s->debug = from->debug;
 }
 
@@ -674,6 +681,7 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
                            .num_ctas = 1,
                            .fp_fusion = true,
                            .deterministic = p->deterministic,
+                           .fp_reassoc = p->fp_reassoc,
                            .debug = jit->jit->debug ? DEBUG_all : DEBUG_none,
                            .target = p->device->target ? p->device->target : any,
                            .interpreter = !p->device->class->takes_ptx,

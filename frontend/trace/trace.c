@@ -585,6 +585,7 @@ static struct func *func_for(struct module *m, const struct function *fn, const 
     f->maxnreg = spec->maxnreg;
     f->fp_fusion = spec->fp_fusion;
     f->deterministic = spec->deterministic;
+    f->fp_reassoc = spec->fp_reassoc;
     f->target = spec->target;
     f->loc = fn->def->def.name_loc;
     return f;

@@ -426,6 +426,7 @@ ERROR(pass_left_out, "pass %s cannot be left out: %s needs %s (%s), which no oth
 ERROR(pass_left_out_alone, "pass %s cannot be left out: %s needs %s (%s), which pass %s breaks; leave out %s too")
 ERROR(order_atomic, "the effect or the result of this atomic depends on the order in which programs run, and the kernel is deterministic")
 ERROR(hint_order_atomic, "store partial results, and add them in a second kernel; or launch without deterministic")
+ERROR(order_reassoc, "the launch options deterministic and fp_reassoc exclude each other: the first fixes the order of additions, the second frees it")
 ERROR(order_dot, "this dot of %d x %d, with an inner size of %d, is too small for tensor cores, so it adds in another order than larger tiles, and the kernel is deterministic: use at least 16 x 8, with an inner size of 16 (tf32: 8)")
 ERROR(shared_too_large, "kernel %s needs %l bytes of shared memory, and %s has %l for a program instance: use smaller blocks")
 

@@ -312,6 +312,8 @@ static void check(struct op *o, void *ctx)
 
 void opt_check_order(struct func *f)
 {
+    if (f->deterministic && f->fp_reassoc)
+        diag_error(f->module->diag, f->loc, ERR_order_reassoc);
     if (f->deterministic)
         func_walk(f, check, f->module->diag);
 }

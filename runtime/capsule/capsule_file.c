@@ -158,6 +158,7 @@ static void put_head(const neso_capsule *c, struct capsule_bytes *out)
     put_number(out, "max_registers", c->max_registers);
     put_number(out, "no_fp_fusion", c->no_fp_fusion);
     put_number(out, "deterministic", c->deterministic);
+    put_number(out, "fp_reassoc", c->fp_reassoc);
     put_number(out, "debug", c->debug);
     put_number(out, "programs", c->programs);
     put_number(out, "seen", c->seen);
@@ -335,6 +336,7 @@ static void read_head(struct reading *r, neso_capsule *c)
     c->max_registers = int_field(r, "max_registers", 0, 1000);
     c->no_fp_fusion = int_field(r, "no_fp_fusion", 0, 1);
     c->deterministic = int_field(r, "deterministic", 0, 1);
+    c->fp_reassoc = int_field(r, "fp_reassoc", 0, 1);
     c->debug = int_field(r, "debug", 0, 2);
     c->programs = int_field(r, "programs", 0, INT32_MAX);
     c->seen = (neso_seen)int_field(r, "seen", 0, NESO_SEEN_REFUSED);

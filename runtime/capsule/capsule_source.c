@@ -305,6 +305,7 @@ void capsule_options(const neso_capsule *c, neso_compile_options *o)
                                 .max_registers = c->max_registers,
                                 .no_fp_fusion = c->no_fp_fusion,
                                 .deterministic = c->deterministic,
+                                .fp_reassoc = c->fp_reassoc,
                                 .debug = c->debug,
                                 .skip = *c->skip ? c->skip : NULL,
                                 .params = *c->params ? c->params : NULL};
@@ -435,6 +436,7 @@ void capsule_prepare(struct neso_kernel *k)
                         .max_registers = s->maxnreg,
                         .no_fp_fusion = !s->fp_fusion,
                         .deterministic = s->deterministic,
+                        .fp_reassoc = s->fp_reassoc,
                         .debug = (int)s->debug,
                         .device = "",
                         .tag = "",

@@ -63,6 +63,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "maximum of registers of a thread") \
     X(no_fp_fusion,  0,    "no-fp-fusion",  NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "do not fuse a * b + c, or a dot and an addition: round twice") \
     X(deterministic, 0,    "deterministic", NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "every sum adds in an order that depends on neither the grid, the warps nor promises; the default if NESO_DETERMINISTIC=1") \
+    X(fp_reassoc, 0,       "fp-reassoc", NULL,         COMPILE | VARIANTS | INSPECT | DIFF, "floats may be rounded as by other associations: an online softmax keeps its maxima; the default if NESO_FP_REASSOC=1") \
     X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF | BUNDLE, "the GPU to compile for: see `neso help targets`; sm_90a is the default; for bundle also several, separated by commas") \
     X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, record, bundle, cubin, sass or c") \
     X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF | BUNDLE, "write to FILE instead of standard output") \
@@ -78,6 +79,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(to_target,     0,    "to-target",     "NAME",    DIFF,          "the same option for the second build") \
     X(to_param,      0,    "to-param",      "NAME=VALUE,...", DIFF,   "the same option for the second build") \
     X(to_launch,     0,    "to-launch",     "N",       DIFF,          "the same option for the second build") \
+    X(to_fp_reassoc, 0,    "to-fp-reassoc", NULL,      DIFF,          "the second build has fp-reassoc") \
     X(to_deterministic, 0, "to-deterministic", NULL,   DIFF,          "the second build is deterministic") \
     X(to_skip,       0,    "to-skip",       "NAMES",   DIFF,          "the same option for the second build") \
     X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the default list; see `neso help passes`") \

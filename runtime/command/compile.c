@@ -113,6 +113,7 @@ bool read_options(const struct given *g, neso_compile_options *o)
     o->params = s[OPTION_param];
     o->no_fp_fusion = s[OPTION_no_fp_fusion] != NULL;
     o->deterministic = s[OPTION_deterministic] != NULL || is_switched_on("NESO_DETERMINISTIC");
+    o->fp_reassoc = s[OPTION_fp_reassoc] != NULL || is_switched_on("NESO_FP_REASSOC");
     o->stop_after = s[OPTION_stop_after];
     o->print_after = s[OPTION_print_after];
     o->explain = s[OPTION_explain];

@@ -29,7 +29,8 @@ static bool is_same(const struct launched *x, const char *kernel, const neso_com
     return strcmp(x->kernel, kernel) == 0 && is_same_text(x->signature, o->signature) &&
            x->options.num_warps == o->num_warps && x->options.num_stages == o->num_stages &&
            x->options.max_registers == o->max_registers && x->options.no_fp_fusion == o->no_fp_fusion &&
-           x->options.deterministic == o->deterministic && x->options.debug == o->debug;
+           x->options.deterministic == o->deterministic && x->options.fp_reassoc == o->fp_reassoc &&
+           x->options.debug == o->debug;
 }
 
 static char *copy(const char *s)
@@ -122,6 +123,8 @@ static void print_choice(int number, const char *path, const struct launched *x)
         fprintf(stderr, " --no-fp-fusion");
     if (x->options.deterministic)
         fprintf(stderr, " --deterministic");
+    if (x->options.fp_reassoc)
+        fprintf(stderr, " --fp-reassoc");
     fputc('\n', stderr);
 }
 
@@ -142,6 +145,7 @@ static void take(const struct launched *x, const char **kernel, neso_compile_opt
     o->max_registers = o->max_registers ? o->max_registers : x->options.max_registers;
     o->no_fp_fusion |= x->options.no_fp_fusion;
     o->deterministic |= x->options.deterministic;
+    o->fp_reassoc |= x->options.fp_reassoc;
     o->debug |= x->options.debug;
 }
 

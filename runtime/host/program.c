@@ -48,6 +48,8 @@ static void host_setenv(void *ctx, struct eval *e, const char *name, const char 
         p->debug = is_on(value);
     if (strcmp(name, "NESO_DETERMINISTIC") == 0)
         p->deterministic = is_on(value);
+    if (strcmp(name, "NESO_FP_REASSOC") == 0)
+        p->fp_reassoc = is_on(value);
 }
 
 static double host_seconds(void *ctx)
@@ -142,6 +144,7 @@ static void run(void *arg)
     p->is_dry = p->options.compile_only;
     p->debug = is_on(host_getenv(p, "TRITON_DEBUG"));
     p->deterministic = is_on(host_getenv(p, "NESO_DETERMINISTIC"));
+    p->fp_reassoc = is_on(host_getenv(p, "NESO_FP_REASSOC"));
     host_open(p);
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, &p->host);
     m->eval.step_limit = p->context->run_step_limit;

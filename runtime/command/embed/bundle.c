@@ -207,6 +207,7 @@ static int add_record(struct bundling *b, const char *record)
     o.max_registers = number_of(record, "max_registers");
     o.no_fp_fusion = !number_of(record, "fp_fusion");
     o.deterministic = number_of(record, "deterministic");
+    o.fp_reassoc = number_of(record, "fp_reassoc");
     o.debug = number_of(record, "debug");
     for (char *s = params; *s; s++)
         *s = *s == ' ' ? ',' : *s;

@@ -43,15 +43,12 @@ static int take_build(const struct given *g, const struct build *b, void *out)
 }
 
 /* The options of the first build, and the same ones of the second build. */
-static const enum option pairs[][2] = {{OPTION_signature, OPTION_to_signature},
-                                       {OPTION_num_warps, OPTION_to_num_warps},
-                                       {OPTION_num_stages, OPTION_to_num_stages},
-                                       {OPTION_maxnreg, OPTION_to_maxnreg},
-                                       {OPTION_target, OPTION_to_target},
-                                       {OPTION_param, OPTION_to_param},
-                                       {OPTION_launch, OPTION_to_launch},
-                                       {OPTION_deterministic, OPTION_to_deterministic},
-                                       {OPTION_skip, OPTION_to_skip}};
+static const enum option pairs[][2] = {
+    {OPTION_signature, OPTION_to_signature},   {OPTION_num_warps, OPTION_to_num_warps},
+    {OPTION_num_stages, OPTION_to_num_stages}, {OPTION_maxnreg, OPTION_to_maxnreg},
+    {OPTION_target, OPTION_to_target},         {OPTION_param, OPTION_to_param},
+    {OPTION_launch, OPTION_to_launch},         {OPTION_deterministic, OPTION_to_deterministic},
+    {OPTION_fp_reassoc, OPTION_to_fp_reassoc}, {OPTION_skip, OPTION_to_skip}};
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
 static bool is_saved(const char *path)

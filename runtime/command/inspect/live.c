@@ -111,6 +111,7 @@ static bool read_wish(const struct live *l, const struct values *v, neso_compile
     o->no_fp_fusion = l->given->options[OPTION_no_fp_fusion] != NULL;
     o->deterministic =
         l->given->options[OPTION_deterministic] != NULL || is_switched_on("NESO_DETERMINISTIC");
+    o->fp_reassoc = l->given->options[OPTION_fp_reassoc] != NULL || is_switched_on("NESO_FP_REASSOC");
     o->debug = is_switched_on("TRITON_DEBUG");
     return read_number(v, FIELD_num_warps, &o->num_warps, messages) &&
            read_number(v, FIELD_num_stages, &o->num_stages, messages) &&

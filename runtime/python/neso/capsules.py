@@ -20,7 +20,7 @@ _kept = []
 class Capsule(Structure):
     """The beginning of neso_capsule."""
     _fields_ = ([("size", c_size_t)] + [(name, c_char_p) for name in ("kernel", "signature", "target", "params", "skip")]
-                + [(name, c_int) for name in ("num_warps", "num_stages", "max_registers", "no_fp_fusion", "deterministic", "debug")]
+                + [(name, c_int) for name in ("num_warps", "num_stages", "max_registers", "no_fp_fusion", "deterministic", "fp_reassoc", "debug")]
                 + [("grid", c_uint32 * 3), ("programs", c_int64), ("device", c_char_p), ("seen", c_int)]
                 + [(name, c_char_p) for name in ("tag", "text", "pass_", "without")] + [("line", c_uint32)])
 

@@ -30,7 +30,7 @@ class _ContextOptions(ctypes.Structure):
 
 class _CompileOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("signature", c_char_p), ("target", c_char_p), ("num_warps", c_int),
-                ("num_stages", c_int), ("max_registers", c_int), ("no_fp_fusion", c_int), ("deterministic", c_int), ("debug", c_int),
+                ("num_stages", c_int), ("max_registers", c_int), ("no_fp_fusion", c_int), ("deterministic", c_int), ("fp_reassoc", c_int), ("debug", c_int),
                 ("until", c_int), ("passes", c_char_p), ("skip", c_char_p), ("stop_after", c_char_p),
                 ("print_after", c_char_p), ("explain", c_char_p), ("print_changed", c_int), ("verify_each", c_int),
                 ("verbose_ptx", c_int), ("time", c_int), ("write", c_void_p), ("user", c_void_p),

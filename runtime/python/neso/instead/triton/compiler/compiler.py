@@ -92,7 +92,7 @@ class Recipe:
         self.signature = ", ".join(f"{p.name}={self._entry((i,), kinds[p.name], p.is_constexpr)}" for i, p in enumerate(fn.params)
                                    if (i,) in self.constants or p.name in src.signature)
         self.options = {"num_warps": options.num_warps, "num_stages": options.num_stages, "max_registers": options.maxnreg or 0,
-                        "no_fp_fusion": int(not options.enable_fp_fusion), "deterministic": int(options.deterministic),
+                        "no_fp_fusion": int(not options.enable_fp_fusion), "deterministic": int(options.deterministic), "fp_reassoc": int(options.fp_reassoc),
                         "debug": debug_of(options),
                         "check": int(os.environ.get("NESO_PARANOID", "0") not in ("", "0"))}
         self.texts = self.sources.texts

@@ -37,6 +37,7 @@ class CUDAOptions:
     ir_override: Optional[str] = None
     enable_fp_fusion: bool = True
     deterministic: bool = False  # neso's own: every sum adds in an order that depends on neither the grid nor the warps
+    fp_reassoc: bool = False  # neso's own: floats may be rounded as by other associations
     enable_reflect_ftz: bool = True
     launch_cooperative_grid: bool = False
     launch_pdl: bool = False
@@ -75,6 +76,7 @@ class CUDABackend(BaseBackend):
         given.setdefault("arch", knobs.runtime.override_arch or f"sm{self.target.arch}")
         given.setdefault("enable_fp_fusion", knobs.language.default_fp_fusion)
         given.setdefault("deterministic", os.environ.get("NESO_DETERMINISTIC", "0") not in ("", "0"))
+        given.setdefault("fp_reassoc", os.environ.get("NESO_FP_REASSOC", "0") not in ("", "0"))
         if int(self.target.arch) >= 100:
             given.setdefault("max_num_imprecise_acc_default", 0)
         elif int(self.target.arch) == 90:
