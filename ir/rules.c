@@ -817,6 +817,15 @@ const char *rule_shared_stage(struct module *m, const struct op *o, const struct
     return want_type(m, "the stage", opnd(o, 1), type_scalar(m, DT_i32));
 }
 
+const char *rule_warp_all(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *x = opnd(o, 0);
+    if (type_elem(x)->dtype != DT_i1 || x->kind == TY_shared)
+        return wrong(m, "%s is no tile of i1", ir(m, x));
+    types[0] = type_scalar(m, DT_i1);
+    return NULL;
+}
+
 const char *rule_to_shared(struct module *m, const struct op *o, const struct type **types)
 {
     (void)types;

@@ -274,10 +274,12 @@ static bool check_roles(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Is o free of synchronization? */
+/* Does o not wait for another warpgroup? A wait for copies needs no arrival behind the other's stagger_wait:
+ * overlap_dots delays such an arrival only if the ring has a stage to spare. */
 static bool synchronizes_nothing(const struct op *o)
 {
-    return is_pure(o) || o->code == OP_wgmma || o->code == OP_dot_wait;
+    return is_pure(o) || o->code == OP_wgmma || o->code == OP_dot_wait || o->code == OP_mbar_arrive ||
+           o->code == OP_mbar_wait;
 }
 
 static bool is_fed_here(const struct op *o)

@@ -11,6 +11,9 @@
  *     stagger_arrive               =>      @first bar.arrive 4, 256;
  *     stagger_end                  =>      @first bar.sync 5, 256;
  *
+ *     stagger_wait turns=1         =>      @second bar.sync 4, 256;
+ *     stagger_arrive turns=1       =>      bar.arrive 4 (first) or 5 (second), 256;
+ *
  * The control flow of the roles never joins, so that each role can have its own number of registers (setmaxnreg).
  * The second role, the producer, only starts copies and waits, so a single thread executes it. */
 #include "codegen/select/select.h"
@@ -141,14 +144,30 @@ static void come_to_pair(struct select *s, enum insn_code code, int group, int p
     set_guard(emit_insn(s, form0(code, PT_none), 0, 2, x), mine);
 }
 
+/* The first of two warpgroups arrives at GO, the second at GONE: by one instruction, since ptxas moves two guarded ones behind the
+ * arithmetic that follows. */
+static void pass_turn(struct select *s)
+{
+    int threads = 32 * WGMMA_WARPS, behind = s->role + 1 + s->f->num_warps / WGMMA_WARPS;
+    struct opnd group =
+        emit2(s, form0(INSN_shr, PT_u32), s->leader, opnd_int(CLASS_b32, log2_floor(threads)));
+    struct opnd x[] = {emit2(s, form0(INSN_add, PT_s32), group, opnd_int(CLASS_b32, behind + GO)),
+                       opnd_int(CLASS_b32, 2 * threads)};
+    emit_insn(s, form0(INSN_bar_arrive, PT_none), 0, 2, x);
+}
+
 static void select_stagger(struct select *s, const struct op *o)
 {
     for (int pair = 0; pair < s->f->num_warps / WGMMA_WARPS - 1; pair++)
         if (o->code == OP_stagger_wait) {
             come_to_pair(s, INSN_bar, pair + 1, pair, GO);
-            come_to_pair(s, INSN_bar_arrive, pair + 1, pair, GONE);
+            if (!op_int(o, ATTR_turns))
+                come_to_pair(s, INSN_bar_arrive, pair + 1, pair, GONE);
         } else if (o->code == OP_stagger_arrive) {
-            come_to_pair(s, INSN_bar_arrive, pair, pair, GO);
+            if (op_int(o, ATTR_turns))
+                pass_turn(s);
+            else
+                come_to_pair(s, INSN_bar_arrive, pair, pair, GO);
         } else {
             come_to_pair(s, INSN_bar, pair, pair, GONE);
         }

@@ -397,11 +397,24 @@ static void select_opaque(struct select *s, const struct op *o)
     }
 }
 
+/* -- votes -- */
+
+static void select_warp_all(struct select *s, const struct op *o)
+{
+    const struct opnd *x = tile_of(s, op_opnd(o, 0));
+    struct opnd all = in_reg(s, x[0]);
+    for (int k = 1; k < tile_nregs(op_opnd(o, 0)->type); k++)
+        all = emit2(s, form0(INSN_and, PT_pred), all, x[k]);
+    tile_new(s, op_result(o))[0] =
+        emit2(s, form1(INSN_vote, PT_pred, MOD_all), all, opnd_int(CLASS_b32, UINT32_MAX));
+}
+
 void select_layout(struct select *s, const struct op *o)
 {
     switch ((enum layout_op)o->code) {
     case LAYOUT_OP_convert: select_convert(s, o); break;
     case LAYOUT_OP_opaque: select_opaque(s, o); break;
+    case LAYOUT_OP_warp_all: select_warp_all(s, o); break;
     case LAYOUT_OP_shared_store: select_shared_store(s, o); break;
     case LAYOUT_OP_shared_load: select_shared_load(s, o); break;
     case LAYOUT_OP_shared_gather: select_shared_gather(s, o); break;

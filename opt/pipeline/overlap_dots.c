@@ -23,6 +23,11 @@
  * early part that the late part uses, here %p and %a. The registers of the second dot's operand must not change until
  * that dot has ended, so the pass makes the operand an operand and a result of the dot's wait.
  *
+ * If a branch computes the operand (keep_maximum.c), it stays in front of the wait for the second dot, which ptxas does not
+ * move across the branch. That dot still reads the operand of the iteration before. So the loop is then unrolled by two:
+ * the operands of two iterations have registers of their own, and the first of the two iterations waits for its second dot
+ * behind the start of the next first dot. In the first iteration of all, the branch's second arm replaces the branch.
+ *
  * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
  * the first dot of the previous warpgroup has ended:
  *
@@ -42,7 +47,18 @@
  *     128 x 128, D = 64, causal    343             346                  334
  *     128 x 64                     473             473                  474
  *
- * Only the first loop of a tile staggers, since the warpgroups stay apart in the loops after it. The bounds of the
+ * If a branch computes the operand, the arithmetic is short, and two warpgroups that meet stay together: in each iteration both
+ * then wait for the special functions and for the tensor cores at the same time. So two warpgroups take turns in each
+ * iteration. Cycles of attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an H200):
+ *
+ *                                once per tile   turns
+ *     D = 128, from pointers         2,353,711   2,351,696
+ *     D = 64, from pointers          2,091,662   1,755,410
+ *     D = 64, from descriptors       1,833,225   1,729,689
+ *     D = 128, causal                1,388,739   1,368,726
+ *     D = 64, causal                 1,124,932   1,089,527
+ *
+ * Only the first loop of a tile staggers otherwise, since the warpgroups stay apart in the loops after it. The bounds of the
  * loop are scalars, so either all warpgroups execute all three stagger ops, or none does. The pass does not stagger
  * warpgroups that share rows, because a barrier aligns these in each iteration.
  *
@@ -73,10 +89,14 @@ struct rotation {
     struct op *loop;
     struct block *body;
     struct op *effects[NEFFECTS];
+    bool turns;                   /* two warpgroups start their first dots in turns, in each iteration */
     bool staggers;                /* each warpgroup starts after the one before it */
     struct op *operand;           /* the op that computes operand a of the second dot */
     struct map late;              /* the ops of the late part, and the carried arguments that they use */
+    bool spreads;                 /* the last call of `spread` marked something */
     VEC(struct value *) crossing; /* the values of the early part that the late part uses */
+    bool two_sets;     /* a branch computes the operand while the dot reads that of the iteration before */
+    struct map handed; /* from these values to the loop's arguments that hold them an iteration later */
 };
 
 static bool is_late(const struct rotation *r, const void *x)
@@ -102,55 +122,87 @@ static bool is_in(const struct rotation *r, const struct value *v)
     return v && v->def && v->def->block == r->body;
 }
 
+/* Calls `visit` for each operand of o and of the ops in its regions. */
+static void visit_operands(struct rotation *r, struct op *o,
+                           void (*visit)(struct rotation *r, struct op *o, int i))
+{
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i))
+            visit(r, o, i);
+    for (int k = 0; k < o->nregions; k++)
+        for (struct op *inner = o->regions[k]->first; inner; inner = inner->next)
+            visit_operands(r, inner, visit);
+}
+
+/* Does `holds` return true for an operand of o, or of an op in o's regions? */
+static bool any_operand(const struct rotation *r, const struct op *o,
+                        bool (*holds)(const struct rotation *r, const struct value *v))
+{
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i) && holds(r, op_opnd(o, i)))
+            return true;
+    for (int k = 0; k < o->nregions; k++)
+        for (const struct op *inner = o->regions[k]->first; inner; inner = inner->next)
+            if (any_operand(r, inner, holds))
+                return true;
+    return false;
+}
+
+static bool is_argument(const struct rotation *r, const struct value *v)
+{
+    return !v->def && v->block == r->body;
+}
+
 static bool only_late_uses(const struct rotation *r, const struct op *o)
 {
     int n = 0;
     for (int i = 0; i < o->nresults; i++)
-        for (const struct use *u = o->results[i].uses; u; u = u->next, n++)
-            if (!is_late(r, u->user))
+        for (const struct use *u = o->results[i].uses; u; u = u->next, n++) {
+            const struct op *user = u->user;
+            while (user->block != r->body)
+                user = user->block->parent;
+            if (!is_late(r, user))
                 return false;
+        }
     return n > 0;
 }
 
-/* Does o use a carried argument of the early part? The late part runs one iteration behind the early part, so in the
- * late part o would need the value that the argument had in the previous iteration. */
-static bool uses_carried(const struct rotation *r, const struct op *o)
+/* Is v a carried argument of the early part? The late part runs one iteration behind the early part, so it would need
+ * the value that the argument had in the previous iteration. */
+static bool is_early_argument(const struct rotation *r, const struct value *v)
 {
-    for (int i = 0; i < o->nopnds; i++) {
-        const struct value *v = op_opnd(o, i);
-        if (v && !v->def && v->block == r->body && !is_late(r, v))
-            return true;
-    }
-    return false;
+    return is_argument(r, v) && !is_late(r, v);
 }
 
 static bool becomes_late(const struct rotation *r, const struct op *o)
 {
-    for (int i = 0; i < o->nopnds; i++)
-        if (is_late_value(r, op_opnd(o, i)))
-            return true;
+    if (any_operand(r, o, is_late_value))
+        return true;
     return is_pure(o) && o != r->operand && only_late_uses(r, o) &&
-           (o->code == OP_shared_stage || !uses_carried(r, o));
+           (o->code == OP_shared_stage || !any_operand(r, o, is_early_argument));
+}
+
+static void mark_argument(struct rotation *r, struct op *o, int i)
+{
+    struct value *v = op_opnd(o, i);
+    if (is_argument(r, v))
+        r->spreads |= mark(r, v);
 }
 
 /* Marks as late the ops and carried arguments that the marks so far make late. Returns whether there were any. */
 static bool spread(struct rotation *r)
 {
-    bool more = false;
+    r->spreads = false;
     for (struct op *o = r->body->first; o != r->body->last; o = o->next) {
         if (!is_late(r, o) && !becomes_late(r, o))
             continue;
-        more |= mark(r, o);
-        for (int i = 0; i < o->nopnds; i++) {
-            struct value *v = op_opnd(o, i);
-            if (v && !v->def && v->block == r->body)
-                more |= mark(r, v);
-        }
+        r->spreads |= mark(r, o);
+        visit_operands(r, o, mark_argument);
     }
     for (int i = 0; i < r->body->last->nopnds; i++)
         if (is_late_value(r, op_opnd(r->body->last, i)))
-            more |= mark(r, r->body->args.at[1 + i]);
-    return more;
+            r->spreads |= mark(r, r->body->args.at[1 + i]);
+    return r->spreads;
 }
 
 static bool find_effects(struct rotation *r)
@@ -302,24 +354,56 @@ static bool plan(struct rotation *r)
 
 /* -- the rewrite -- */
 
-static void find_crossing(struct rotation *r)
+static void note_crossing(struct rotation *r, struct op *o, int i)
 {
-    struct map seen;
-    map_init(&seen, r->arena);
+    struct value *v = op_opnd(o, i);
+    if (!is_in(r, v) || is_late_value(r, v) || map_get_ptr(&r->handed, v))
+        return;
+    *map_at_ptr(&r->handed, v) = v;
+    VEC_PUSH(r->arena, &r->crossing, v);
+}
+
+static void hand_over(struct rotation *r, struct op *o, int i)
+{
+    if (map_get_ptr(&r->handed, op_opnd(o, i)))
+        op_set_opnd(o, i, value_mapped(&r->handed, op_opnd(o, i)));
+}
+
+static void visit_late(struct rotation *r, void (*visit)(struct rotation *r, struct op *o, int i))
+{
     for (struct op *o = r->body->first; o; o = o->next)
-        for (int i = 0; is_late(r, o) && i < o->nopnds; i++) {
-            struct value *v = op_opnd(o, i);
-            if (!is_in(r, v) || is_late_value(r, v) || map_get_ptr(&seen, v))
-                continue;
-            *map_at_ptr(&seen, v) = v;
-            VEC_PUSH(r->arena, &r->crossing, v);
-        }
+        if (is_late(r, o))
+            visit_operands(r, o, visit);
 }
 
 static void build_stagger(const struct rotation *r, struct builder *b, enum opcode code)
 {
-    if (r->staggers)
-        build_op(b, code, 0, NULL, 0, NULL, 0);
+    if (!r->staggers)
+        return;
+    struct op *o = build_op(b, code, 0, NULL, 0, NULL, 0);
+    if (r->turns && code != OP_stagger_end)
+        op_set_int(o, ATTR_turns, 1);
+}
+
+/* Copies an op of the first iteration to b. A vote counts as lost there, because the maximum before it is usually -inf, and
+ * the second arm of the branch that a vote decides is right in any case. */
+static void copy_first(struct builder *b, const struct op *o, struct map *first)
+{
+    if (o->code == OP_warp_all) {
+        *map_at_ptr(first, op_result(o)) = build_const_int(b, op_result(o)->type, 0);
+        return;
+    }
+    struct op *copy = op_clone(b, o, first);
+    int64_t yes;
+    if (copy->code != OP_if || !value_const_int(op_opnd(copy, 0), &yes) || yes)
+        return;
+    struct block *arm = copy->regions[1];
+    for (int i = 0; i < o->nresults; i++)
+        *map_at_ptr(first, &o->results[i]) = op_opnd(arm->last, i);
+    op_erase(arm->last);
+    while (arm->first)
+        op_move_before(arm->first, copy);
+    op_erase(copy);
 }
 
 /* Builds the early part of the first iteration at b, and makes the loop start with the second iteration. */
@@ -334,10 +418,12 @@ static void build_first(struct rotation *r, struct builder *b, struct value **cr
         if (!is_late(r, o)) {
             if (o == r->effects[FIRST])
                 build_stagger(r, b, OP_stagger_wait);
-            op_clone(b, o, &first);
+            copy_first(b, o, &first);
             if (o == r->effects[FIRST_DONE])
                 build_stagger(r, b, OP_stagger_arrive);
         }
+    if (r->turns)
+        build_stagger(r, b, OP_stagger_end);
     b->loc = loop->loc;
     for (int i = 0; i < r->crossing.n; i++)
         crossing[i] = value_mapped(&first, r->crossing.at[i]);
@@ -350,14 +436,9 @@ static void build_first(struct rotation *r, struct builder *b, struct value **cr
 /* Makes the late part use the crossing values that the loop carries from the previous iteration. */
 static void take_over(struct rotation *r, int ncarried)
 {
-    struct map handed;
-    map_init(&handed, r->arena);
     for (int i = 0; i < r->crossing.n; i++)
-        *map_at_ptr(&handed, r->crossing.at[i]) = r->body->args.at[1 + ncarried + i];
-    for (struct op *o = r->body->first; o; o = o->next)
-        for (int i = 0; is_late(r, o) && i < o->nopnds; i++)
-            if (op_opnd(o, i) && map_get_ptr(&handed, op_opnd(o, i)))
-                op_set_opnd(o, i, value_mapped(&handed, op_opnd(o, i)));
+        *map_at_ptr(&r->handed, r->crossing.at[i]) = r->body->args.at[1 + ncarried + i];
+    visit_late(r, hand_over);
 }
 
 /* Makes each warp, instead of one warp of each warpgroup, arrive at this mbarrier to release a stage. */
@@ -391,6 +472,10 @@ static void reorder(struct rotation *r)
         op_move_before(late.at[i], place);
         place = late.at[i] == e[SECOND] ? yield : place;
     }
+    op_set_int(e[FIRST_DONE], ATTR_pending, 1);
+    r->two_sets = r->operand->code == OP_if;
+    if (r->two_sets)
+        return;
     if (!has_uses(op_result(r->operand)))
         op_move_before(r->operand, yield);
     struct builder b = build_before(e[SECOND_DONE]);
@@ -398,7 +483,6 @@ static void reorder(struct rotation *r)
     map_init(&same, r->arena);
     op_clone(&b, e[WAIT_B], &same);
     release_by_warps(r, op_result(buffer_alloc(op_opnd(e[FREE_B], 0), NULL)));
-    op_set_int(e[FIRST_DONE], ATTR_pending, 1);
 }
 
 /* Makes operand a of the second dot an operand and a result of that dot's wait. */
@@ -426,10 +510,34 @@ static void build_last(struct rotation *r, struct builder *b, struct value **res
     for (struct op *o = r->body->first; o != r->body->last; o = o->next)
         if (is_late(r, o))
             op_clone(b, o, &last);
-    build_stagger(r, b, OP_stagger_end);
+    if (!r->turns)
+        build_stagger(r, b, OP_stagger_end);
     for (int i = 0; i < n; i++)
         results[i] = is_late(r, r->body->args.at[1 + i]) ? value_mapped(&last, op_opnd(r->body->last, i))
                                                          : &r->loop->results[i];
+}
+
+static struct op *next_of(struct op *o, enum opcode code)
+{
+    while (o && o->code != code)
+        o = o->next;
+    return o;
+}
+
+/* In a body of two iterations: starts the second iteration's first dot in front of the wait for the first iteration's
+ * second dot, which then leaves one dot pending, and releases its buffer later. */
+static void delay_wait(const struct op *loop)
+{
+    struct op *second = next_of(next_of(loop->regions[0]->first, OP_wgmma)->next, OP_wgmma),
+              *first = next_of(second->next, OP_wgmma), *wait = op_result(second)->uses->user,
+              *release = next_of(wait, OP_mbar_arrive);
+    for (const struct op *o = wait->next; o != first->next; o = o->next)
+        for (int i = 0; i < o->nopnds; i++)
+            if (op_opnd(o, i) && op_opnd(o, i)->def == wait)
+                return;
+    op_move_before(wait, first->next);
+    op_move_before(release, wait->next);
+    op_set_int(wait, ATTR_pending, 1);
 }
 
 static struct op *build_either(struct rotation *r, int n)
@@ -463,10 +571,21 @@ static void carry_more(struct rotation *r, struct value *const *crossing)
     r->body = loop->regions[0];
 }
 
+/* Lets two warpgroups start their first dots in turns: each waits until the other's has ended. */
+static void take_turns(struct rotation *r)
+{
+    struct builder b = build_before(r->effects[FIRST]);
+    build_stagger(r, &b, OP_stagger_wait);
+    b = build_after(r->effects[FIRST_DONE]);
+    build_stagger(r, &b, OP_stagger_arrive);
+    b = build_before(r->body->last);
+    build_stagger(r, &b, OP_stagger_end);
+}
+
 static void rotate(struct rotation *r)
 {
     int n = r->loop->nresults;
-    find_crossing(r);
+    visit_late(r, note_crossing);
     struct value **x = NEW_ARRAY(r->arena, n + r->crossing.n + 1, struct value *);
     struct op *either = build_either(r, n);
     struct builder b = build_at_end(either->regions[0], r->loop->loc);
@@ -480,10 +599,18 @@ static void rotate(struct rotation *r)
     take_over(r, n);
     reorder(r);
     keep_operand(r);
+    if (r->turns)
+        take_turns(r);
     loop_yield(r->loop, r->crossing.n, r->crossing.at);
     b = build_at_end(either->regions[0], r->loop->loc);
     build_last(r, &b, x, n);
     build_yield(&b, n, x);
+    if (!r->two_sets)
+        return;
+    const bool delays = spare_stages(r) > 0;
+    struct op *loop = r->loop, *unrolled = loop_unroll(loop, 2);
+    if (delays && unrolled != loop)
+        delay_wait(unrolled);
 }
 
 static bool visit(struct block *b, bool is_staggered);
@@ -509,9 +636,11 @@ static bool visit(struct block *b, bool is_staggered)
             continue;
         struct rotation r = {.arena = b->func->module->scratch, .loop = o, .body = o->regions[0]};
         map_init(&r.late, r.arena);
+        map_init(&r.handed, r.arena);
         if (!plan(&r))
             continue;
-        r.staggers = !is_staggered && has_groups_of_rows(&r);
+        r.turns = r.operand->code == OP_if && b->func->num_warps == 2 * WGMMA_WARPS && has_groups_of_rows(&r);
+        r.staggers = r.turns || (!is_staggered && has_groups_of_rows(&r));
         const enum decision how = r.staggers ? DECISION_dot_ahead_staggered : DECISION_dot_ahead;
         opt_explain(b->func, (struct explanation){how, .at = r.effects[FIRST],
                                                   .values = {op_result(r.effects[FIRST_DONE]),
