@@ -102,7 +102,7 @@ PARAM(warp_specialize_consumer_warps_most, 8, 4, 8, "warps", "kernels with more 
 PARAM(warp_specialize_producer_regs, 40, 24, 248, "registers",
       "setmaxnreg's limit for a thread of the producer (rounded down to a multiple of 8)", "of 1,883 kernels, other PTX: 36 at 24, 36 at 80")
 PARAM(warp_specialize_producer_regs_least, 24, 24, 248, "registers",
-      "setmaxnreg's limit for a thread of the producer where two CTAs share an SM", "of 1,883 kernels, other PTX: 5 at 48; 24 is the least that setmaxnreg takes")
+      "setmaxnreg's limit for a thread of the producer where two CTAs share an SM, or where keep_maximum keeps scores", "of 1,883 kernels, other PTX: 5 at 48; 24 is the least that setmaxnreg takes")
 PARAM(warp_specialize_divided_permille, 850, 0, 1000, "per mille of a consumer's registers",
       "two CTAs whose consumers get most registers fit on an SM if accumulators take at most this part of them",
       "of 1,883 kernels, other PTX: 5 at 425, none at 1000")
@@ -113,6 +113,11 @@ PARAM(warp_specialize_reserve_bytes, 1024, 0, 65536, "bytes",
 PARAM(warp_specialize_vector_bytes, 1024, 0, 65536, "bytes",
       "a one-dimensional tile of at most so many bytes that a loop of dots loads gets a ring",
       "456 kernels have the same PTX at 512 and 2048")
+
+/* -- keep_maximum -- */
+PARAM(keep_maximum_slack, 8, 1, 15, "log2 of a sum",
+      "a row keeps its maximum while the sum of its exponentials does not exceed so much; f16 ends at 2^16",
+      "a sum of 128 exponentials, each 1 at most, is 2^7")
 
 /* -- overlap_dots, overlap_epilogue -- */
 PARAM(overlap_dots_arithmetic_regs, 56, 0, 255, "registers",

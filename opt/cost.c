@@ -241,12 +241,26 @@ int64_t cost_shared_bytes(const struct func *f, enum shared_share share)
 
 /* -- registers of roles -- */
 
+static void note_vote(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= o->code == OP_warp_all;
+}
+
+/* Do threads keep scores in registers beside their exponentials, until a vote decides about these (keep_maximum.c)? */
+static bool keeps_scores(const struct func *f)
+{
+    bool votes = false;
+    block_walk(f->body, note_vote, &votes);
+    return votes;
+}
+
 void cost_role_regs(const struct func *f, int ctas, int regs[2])
 {
     enum { CONSUMER, PRODUCER };
     const struct params *params = f->module->params;
-    int groups = f->num_warps / WGMMA_WARPS,
-        own = ctas > 1 ? params->warp_specialize_producer_regs_least : params->warp_specialize_producer_regs;
+    int groups = f->num_warps / WGMMA_WARPS, own = ctas > 1 || keeps_scores(f)
+                                                       ? params->warp_specialize_producer_regs_least
+                                                       : params->warp_specialize_producer_regs;
     regs[PRODUCER] = own / REGS_UNIT * REGS_UNIT;
     int left = f->target->regs_sm / THREADS_WARPGROUP / ctas - regs[PRODUCER];
     int each = left / groups, most = params->warp_specialize_consumer_regs_most;

@@ -40,6 +40,7 @@ static const char *const order[] = {
     "licm",
     "dce",
     "assign_layouts",
+    "keep_maximum",
     "cse",
     "dce",
     "lower_scan",

@@ -53,6 +53,8 @@ PASS(persistent_grid, P(traced) | P(loads_raised), 0, P(one_program) | P(canonic
      "launch few CTAs, each of which loops over many programs")
 PASS(assign_layouts, P(traced) | P(legal_dots), P(laid_out), P(traced) | P(tidy) | P(unique),
      "give every tile a layout, starting from memory accesses and dots")
+PASS(keep_maximum, P(laid_out), 0, P(tidy) | P(unique),
+     "keep the maximum of an online softmax while the exponentials stay small, in kernels with fp_reassoc")
 PASS(lower_scan, P(laid_out), P(scans_lowered), P(tidy), "split scans over warps into a scan in each warp and a scan over the warps")
 PASS(lower_reduce, P(laid_out), P(reduces_lowered), P(tidy), "split reductions over warps into one in each warp and one over the warps")
 PASS(lower_tma_store, P(laid_out), P(tensor_stores_lowered), P(tidy) | P(offsets) | P(barriers),
@@ -127,7 +129,8 @@ struct opt_options {
 void opt_run(struct func *f, const struct opt_options *o);
 
 /* -- simplify/fix_order.c -- */
-/* Reports the ops of a traced function, if it is deterministic, to which no pass can give an order. */
+/* Reports the ops of a traced function, if it is deterministic, to which no pass can give an order, and the option
+ * fp_reassoc, which would free the order. */
 void opt_check_order(struct func *f);
 
 /* -- contracts.c: may the passes run in this order, and does f have the properties that the passes claim? -- */

@@ -9,6 +9,7 @@
  *     access_pattern.c    the box of an array that a load or store accesses (affine.h)
  *     alias.c             whether the kernel may write memory that a load reads
  *     completion.c        how threads learn that an op is complete, and which ops a wait waits for
+ *     maximum_weights.c   whether a loop may compute with another number than the maximum of its rows
  *     proof.c             which elements an access reaches in every launch, and whether programs can meet (proof.h) */
 #ifndef NESO_OPT_ANALYSIS_ANALYSIS_H
 #define NESO_OPT_ANALYSIS_ANALYSIS_H
@@ -90,5 +91,21 @@ enum {
  * because it assumes that a loop bound which another loop computes differs between programs. cluster_multicast
  * passes true, because it does not copy loops. */
 int value_depends_on(const struct value *v, bool through_loops);
+
+/* -- maximum_weights.c -- */
+struct maximum {
+    struct op *max;            /* computes the maximum at the end of an iteration */
+    struct value *old, *data;  /* its operands: the maximum at the start, which the loop carries, and other data */
+};
+/* Is the loop's carried value `at` a maximum of itself and other data? */
+bool find_maximum(const struct op *loop, int at, struct maximum *m);
+/* Does the kernel compute the same, in exact arithmetic, whatever finite number the loop takes for this maximum in each
+ * row and iteration? If so, the weights of values are known until the pass ends, or until the next call. */
+bool maximum_is_free(struct op *loop, int at);
+/* Is v divided by a power of the number by which the maximum of the same iteration is larger? Exponentials are. */
+bool falls_with_maximum(const struct value *v);
+/* Is v multiplied by a power of the difference of both maxima? */
+bool is_scaled_by_ratio(const struct value *v);
+bool has_weight(const struct value *v); /* does v depend on the numbers taken for the maxima? */
 
 #endif

@@ -43,8 +43,11 @@ void layout_widen(struct layout *out, const struct type *x, const struct type *r
 /* -- lower_scan.c: the layout that a scan requires -- */
 const struct layout *scan_layout(const struct op *o);
 
-/* -- lower_reduce.c: builds the region of a reduction or scan as a copy of another's -- */
-void region_copy(struct op *to, const struct op *from);
+/* -- lower_reduce.c -- */
+void region_copy(struct op *to, const struct op *from); /* builds the region of a reduction or scan like another's */
+/* Builds the part of a reduction of one operand that each thread computes for itself. The lanes' results are the new
+ * dimension `axis`. Returns NULL if lanes hold none of the axis, or all, or if the layout does not allow the split. */
+struct value *reduce_in_threads(struct builder *b, const struct op *o);
 
 /* -- swap_dot_operands.c -- */
 /* Replaces the dot by one with swapped operands, or with an f32 accumulator, if that is better. `chains` is what

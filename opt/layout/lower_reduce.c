@@ -28,21 +28,22 @@
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
-/* -- the bits of the axis that warps hold -- */
+/* -- the bits of the axis that warps, or lanes, hold -- */
 
 struct axis_bits {
+    enum in kind;   /* IN_warp, or IN_lane; below, "warps" stands for either */
     int low, n;     /* the axis has n coordinate bits, from bit `low` on */
     uint32_t warps; /* a mask of the axis bits that warps hold; bit 0 is bit `low` of the coordinate */
 };
 
-static struct axis_bits bits_of_axis(const struct layout *l, int axis)
+static struct axis_bits bits_of_axis(const struct layout *l, int axis, enum in kind)
 {
-    struct axis_bits a = {.n = l->dim_bits[axis]};
+    struct axis_bits a = {.kind = kind, .n = l->dim_bits[axis]};
     for (int d = axis + 1; d < l->rank; d++)
         a.low += l->dim_bits[d];
     uint32_t mask = (1u << a.n) - 1;
-    for (int i = 0; i < l->nbits[IN_warp]; i++)
-        a.warps |= layout_basis(l, IN_warp, i) >> a.low & mask;
+    for (int i = 0; i < l->nbits[kind]; i++)
+        a.warps |= layout_basis(l, kind, i) >> a.low & mask;
     return a;
 }
 
@@ -51,15 +52,15 @@ static struct axis_bits bits_of_axis(const struct layout *l, int axis)
 static bool can_split(const struct layout *l, const struct axis_bits *a)
 {
     uint32_t taken = 0, axis = (1u << a->n) - 1;
-    for (int i = 0; i < l->nbits[IN_warp]; i++) {
-        uint32_t own = layout_basis(l, IN_warp, i) >> a->low & axis;
+    for (int i = 0; i < l->nbits[a->kind]; i++) {
+        uint32_t own = layout_basis(l, a->kind, i) >> a->low & axis;
         if ((own & (own - 1)) || (own & taken))
             return false;
         taken |= own;
     }
     for (int kind = IN_reg; kind < IN_offset; kind++)
         for (int i = 0; i < l->nbits[kind]; i++)
-            if (kind != IN_warp && (layout_basis(l, (enum in)kind, i) >> a->low & taken))
+            if (kind != (int)a->kind && (layout_basis(l, (enum in)kind, i) >> a->low & taken))
                 return false;
     return l->flip == 0;
 }
@@ -143,7 +144,7 @@ static struct value *split_axis(struct builder *b, struct value *x, int axis, co
  * to registers, and the others to lanes that hold replicas, or to registers if there are too few such lanes. */
 static struct layout gathered(const struct layout *l, int axis, const int *shape, int own_bits)
 {
-    struct axis_bits a = bits_of_axis(l, axis);
+    struct axis_bits a = bits_of_axis(l, axis, IN_warp);
     uint32_t mask = ((1u << a.n) - 1) << a.low;
     struct layout out;
     layout_init(&out, l->rank, shape);
@@ -267,7 +268,7 @@ static const struct op *index_comparison(const struct op *o)
 /* The bits of the axis that registers hold, if elements of one thread are in the order of their indices; else none. */
 static struct axis_bits bits_of_registers(const struct layout *l, int axis)
 {
-    struct axis_bits a = bits_of_axis(l, axis);
+    struct axis_bits a = bits_of_axis(l, axis, IN_warp);
     uint32_t mask = (1u << a.n) - 1;
     a.warps = 0;
     for (int i = 0; i < l->nbits[IN_reg]; i++) {
@@ -340,6 +341,17 @@ static void split_registers(struct op *o)
         op_set_opnd(o, i, &own->results[i]);
 }
 
+struct value *reduce_in_threads(struct builder *b, const struct op *o)
+{
+    const int axis = (int)op_int(o, ATTR_axis);
+    struct value *x = op_opnd(o, 0);
+    const struct axis_bits a = bits_of_axis(x->type->layout, axis, IN_lane);
+    if (!a.warps || a.warps == (1u << a.n) - 1 || !can_split(x->type->layout, &a))
+        return NULL;
+    x = split_axis(b, x, axis, &a);
+    return op_result(reduce_like(b, o, 1, &x, axis));
+}
+
 static void visit(struct op *o, void *ctx)
 {
     (void)ctx;
@@ -348,10 +360,10 @@ static void visit(struct op *o, void *ctx)
     split_registers(o);
     int axis = (int)op_int(o, ATTR_axis);
     const struct layout *l = op_opnd(o, 0)->type->layout;
-    struct axis_bits a = bits_of_axis(l, axis);
+    struct axis_bits a = bits_of_axis(l, axis, IN_warp);
     if (a.warps && !can_split(l, &a)) {
         unmix(o);
-        a = bits_of_axis(op_opnd(o, 0)->type->layout, axis);
+        a = bits_of_axis(op_opnd(o, 0)->type->layout, axis, IN_warp);
     }
     if (a.warps)
         split_reduce(o, &a);
