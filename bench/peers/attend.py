@@ -4,7 +4,7 @@
     python3 bench/peers/attend.py OUT.json [SHAPE...]      a SHAPE: heads x rows x D, with `c` behind it where causal: 128x4096x64c
 
 Each contestant's best of the same tiles is found by a short trial. Then blocks of launches alternate, in an order drawn anew in each
-round; the first half of a block is not counted, since the clock follows what ran before. VARIANTS="skip=sink;params=A=1;deterministic=1" adds
+round; the first half of a block is not counted, since the clock follows what ran before. VARIANTS="skip=sink;fp_reassoc=1;fp_reassoc=1+params=A=1" adds
 contestants.
 """
 import os
@@ -25,8 +25,8 @@ BLOCK_MS, ROUNDS = 60, 6
 def variants():
     found = {"neso": {}}
     for text in filter(None, os.environ.get("VARIANTS", "").split(";")):
-        name, value = text.split("=", 1)
-        found["neso " + text] = {name: int(value) if value.isdigit() else value}
+        options = dict(part.split("=", 1) for part in text.split("+"))
+        found["neso " + text] = {name: int(value) if value.isdigit() else value for name, value in options.items()}
     return found
 
 
@@ -121,7 +121,7 @@ def row(results, ours, shape):
         ready, errors = contest._ready(c)
         for name, why in errors.items():
             print(f"    {who} {name}: {why}", flush=True)
-        trial = {name: t[0] for name, t in sustained(ready, 12, 2).items()}
+        trial = {name: t[0] for name, t in sustained(ready, 40, 2).items()}
         print(f"    {who}: " + "  ".join(f"{name} {1e3 * ms:.0f}" for name, ms in sorted(trial.items(), key=lambda x: x[1])), flush=True)
         if trial:
             labels[who] = min(trial, key=trial.get)
