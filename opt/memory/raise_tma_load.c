@@ -19,6 +19,7 @@
  * masks exclude the wrapped rows. Rows that begin or end where memory says are shifted (tma_shift.c). Needs: traced
  * ops. Leaves: the ops that computed addresses, for dce. */
 #include "opt/analysis/affine.h"
+#include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
@@ -40,6 +41,7 @@ struct candidate {
 struct raising {
     struct func *f;
     struct affine_table *t;
+    const struct axis_table *axes; /* NULL: not needed yet */
     VEC(struct candidate *) loads;
 };
 
@@ -314,15 +316,33 @@ static bool is_only_operand(const struct op *load)
     return value_nuses(v) == 1 && may_pay(load);
 }
 
+/* Will threads copy the tile to shared memory, 16 bytes at once, iterations ahead of the dot that only adds to a carried
+ * sum (pipeline_loops.c)? */
+static bool threads_copy(struct raising *r, const struct op *load)
+{
+    const struct op *dot = op_result(load)->uses->user;
+    if (dot->code != OP_dot || op_opnd(dot, 2)->def)
+        return false;
+    r->axes = r->axes ? r->axes : axis_analyse(r->f);
+    for (int d = 0; d < op_result(load)->type->rank; d++) {
+        int width = axis_access(r->axes, load, d), mask = axis_mask(r->axes, load, d);
+        int bytes = (width < mask ? width : mask) * type_elem_bytes(op_result(load)->type);
+        if (bytes >= r->f->module->params->raise_tma_load_copied_bytes && major_fits(op_result(load), d))
+            return true;
+    }
+    return false;
+}
+
 /* If a load that only a dot reads stays a load, all loads of its block stay loads, because one pipeline serves a
- * loop. */
+ * loop; except beside a tile that threads copy, which has a ring of its own. */
 static void keep_together(struct raising *r)
 {
     for (int i = 0; i < r->loads.n; i++)
         for (int k = 0; k < r->loads.n; k++) {
             struct candidate *c = r->loads.at[i];
             const struct candidate *other = r->loads.at[k];
-            if (!c->why && other->why && other->load->block == c->load->block && is_only_operand(other->load))
+            if (!c->why && other->why && other->load->block == c->load->block &&
+                is_only_operand(other->load) && !threads_copy(r, other->load))
                 c->why = "another load for the loop's dots stays a load";
         }
 }

@@ -17,15 +17,16 @@
  *                                                                yield ..., %q.2, (%stage + 1) mod 3
  *                                                              async_wait
  *
- * A load of a `for` with dots and a constant step becomes an asynchronous copy if all of these hold: only dots use its
- * tile, directly or through `convert`, `to_shared` and elementwise ops of one operand, or shared memory has space for
- * the ring of a tile with other uses; the load is not volatile, and its elements are not pointers; masked elements are
- * 0; the loop writes no memory, or invariant_loads.c has marked the load; one copy has at least 4 bytes; no producer
- * warp serves the loop if wgmma reads the tile from shared memory; and pure ops, or loads that rotate_loads.c has
- * moved, compute the load's addresses and mask from the loop's counter and carried values. The pass clones these pure
- * ops, to compute addresses and masks stages - 1 iterations ahead. If a transposition stands between the load and the
- * dot, the pass transposes the load's addresses instead of the tile. Masks disable copies past the last iteration. Let
- * n be the distance from the counter to the loop's end, which is positive inside the loop: the i-th iteration after the
+ * A load of a `for` with dots and a constant step becomes an asynchronous copy if all of these hold: only dots use
+ * its tile, directly or through `convert`, `to_shared` and elementwise ops of one operand, or shared memory has space
+ * for the ring of a tile with other uses; the load is not volatile, and its elements are no pointers; masked elements
+ * are 0; the loop writes no memory, or invariant_loads.c has marked the load; one copy has at least 4 bytes; if a
+ * producer warp serves the loop and wgmma reads the tile from shared memory, nothing else reads it; and pure ops, or
+ * loads that rotate_loads.c has moved, compute the load's addresses and mask from the loop's counter and carried values.
+ * The pass clones these pure ops,
+ * to compute addresses and masks stages - 1 iterations ahead. If a transposition stands between the load and the dot,
+ * the pass transposes the load's addresses instead of the tile. Masks disable copies past the last iteration. Let n
+ * be the distance from the counter to the loop's end, which is positive inside the loop: the i-th iteration after the
  * current one exists if n > i * |step|, compared as unsigned numbers.
  *
  * The pass splits a dot into steps if it copies nothing but the two operands of this dot, if only conversions load them
@@ -57,7 +58,11 @@
  *       async_copy %ring[%stage - 1], ...
  *       yield ..., %done, ...
  *
- * Otherwise one barrier per iteration is enough; insert_barriers.c puts it after the wait. This barrier makes the
+ * The same holds where a producer warp copies the other operand of the dot, because only this tile's addresses come
+ * from memory (rows that a table names). The producer's mbarrier then is a second condition for the dot, and the release
+ * of the previous dot's stage of the producer's ring stands behind the wait too.
+ *
+ * Otherwise one barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the
  * copies of all threads visible to all threads. It also ensures that all threads have read the previous iteration's
  * stage before the next copies overwrite it. The loop carries the number of the stage; a comparison and a select wrap
  * it to 0. The pass dce later removes the carried values that only the load used. */
@@ -195,6 +200,16 @@ static bool is_known(const struct pipeline *p, const struct op *load)
     return false;
 }
 
+/* Do only dots of warpgroups read the tile, from shared memory? Threads copy it beside a producer, which copies the
+ * other operand of the dot. */
+static bool is_beside_producers(const struct op *load)
+{
+    for (const struct use *u = op_result(load)->uses; u; u = u->next)
+        if (u->user->code != OP_to_shared)
+            return false;
+    return true;
+}
+
 /* Can the load become an asynchronous copy? If so, fills x. */
 static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct staged *x)
 {
@@ -203,7 +218,8 @@ static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct st
     struct value *r = op_result(load);
     if (load->code != OP_load || op_int(load, ATTR_volatile) || !type_is_tile(r->type) ||
         type_is_ptr(r->type) || !is_zero(op_opnd(load, 2)) || !goes_to_dots(load, way, &target) ||
-        is_known(p, load) || (p->has_producer && target->type->kind == TY_shared) ||
+        is_known(p, load) ||
+        (p->has_producer && target->type->kind == TY_shared && !is_beside_producers(load)) ||
         (p->writes && !op_int(load, ATTR_invariant)))
         return false;
     const struct layout *ring = target->type->layout;
@@ -739,32 +755,67 @@ static void read_ring(struct staged *x, struct value *stage)
     }
 }
 
+/* Does wgmma read both operands from rings or from buffers outside the loop? */
+static bool reads_rings(const struct pipeline *p, const struct op *dot)
+{
+    for (int i = DOT_a; i <= DOT_b; i++) {
+        const struct value *x = op_opnd(dot, i);
+        if (x->type->kind != TY_shared ||
+            !(value_is_outside(x, p->loop) || is_stage(dot, i) || becomes_view(p, x)))
+            return false;
+    }
+    return true;
+}
+
 /* The wait for the loop's dot, if the dot can stay in flight while the next one starts, and gains by it: the loop only
  * carries its accumulator, which is large, and wgmma reads both operands from rings or from buffers outside the loop.
  * Otherwise NULL. */
 static struct op *wait_in_flight(const struct pipeline *p)
 {
     struct op *wait = wait_of_carried_dot(p->body);
-    if (!wait || op_int(wait, ATTR_pending) ||
+    if (!wait || p->has_producer || op_int(wait, ATTR_pending) ||
         tile_nregs(op_result(wait)->type) < p->s->module->params->pipeline_loops_in_flight_regs)
         return NULL;
-    const struct op *dot = op_opnd(wait, 0)->def;
-    for (int i = 0; i < 2; i++) {
-        const struct value *x = op_opnd(dot, i);
-        if (x->type->kind != TY_shared || !(value_is_outside(x, p->loop) || becomes_view(p, x)))
-            return NULL;
+    return reads_rings(p, op_opnd(wait, 0)->def) ? wait : NULL;
+}
+
+/* warp_specialize.c lets a dot start only behind the wait for the previous one, if the loop stores one of its operands
+ * to a buffer. If this buffer becomes a view of a ring, moves the wait, and the release of the previous dot's stage
+ * behind it, behind the dot. Returns the last op moved, or NULL. */
+static struct op *wait_behind(const struct pipeline *p, struct op **wait)
+{
+    struct op *dot = NULL, *end = p->body->last, *last;
+    for (struct op *o = p->body->first; o; o = o->next)
+        dot = o->code == OP_wgmma ? o : dot;
+    *wait = dot ? op_opnd(dot, DOT_acc)->def : NULL;
+    if (!*wait || (*wait)->code != OP_dot_wait || (*wait)->block != p->body || op_opnd(*wait, 0)->def ||
+        !reads_rings(p, dot))
+        return NULL;
+    for (last = *wait; last->code != OP_mbar_arrive;)
+        last = last->next;
+    struct value *sum = op_opnd(*wait, 0);
+    struct op *place = dot->next, *stop = last->next;
+    op_set_opnd(dot, DOT_acc, sum);
+    for (struct op *o = *wait, *next; o != stop; o = next) {
+        next = o->next;
+        op_move_before(o, place);
     }
-    return wait;
+    op_set_opnd(*wait, 0, op_result(dot));
+    op_set_opnd(end, sum->index - 1, op_result(*wait));
+    return last;
 }
 
 /* Leaves the loop's dot in flight while the next one starts. The copies ahead fill the stage of the previous dot, so
- * they stand after the wait for that dot, and after a barrier, because all warpgroups read the stage. */
-static void leave_one_in_flight(struct pipeline *p, struct op *wait, struct value *stage, struct value **now)
+ * they stand behind the wait for that dot, and behind a barrier, because all warpgroups read the stage. */
+static void leave_one_in_flight(struct pipeline *p, struct op *wait, struct op *behind, struct value *stage,
+                                struct value **now)
 {
     op_set_int(wait, ATTR_pending, 1);
-    struct builder b = build_after(wait);
+    struct builder b = build_after(behind);
     build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
     copy_ahead(p, &b, stage, now);
+    if (p->has_producer) /* warp_specialize.c has built the wait behind the loop */
+        return;
     b = build_after(p->loop);
     const struct op *end = p->body->last;
     for (int i = 0; i < end->nopnds; i++) {
@@ -786,12 +837,12 @@ static void read_rings(struct pipeline *p, struct value *stage)
 static void rewrite_whole(struct pipeline *p, struct value *stage, struct value **now)
 {
     struct builder b = build_before(p->body->first);
-    struct op *wait = wait_in_flight(p);
+    struct op *wait = wait_in_flight(p), *behind = p->has_producer ? wait_behind(p, &wait) : wait;
     b.loc = p->loop->loc;
     build_wait(p, &b, p->nstages - 2);
-    if (wait) {
+    if (behind) {
         read_rings(p, stage);
-        leave_one_in_flight(p, wait, stage, now);
+        leave_one_in_flight(p, wait, behind, stage, now);
     } else {
         copy_ahead(p, &b, stage, now);
         read_rings(p, stage);
