@@ -495,7 +495,9 @@ static struct axis result_of(const struct axis_table *t, const struct op *o)
     switch (o->code) {
     case OP_const: return constant(o);
     case OP_program_id:
-    case OP_num_programs: return uniform(op_result(o)->type, 0, true);
+    case OP_num_programs:
+    case OP_cta_id:
+    case OP_cta_count: return uniform(op_result(o)->type, 0, true);
     case OP_range: return range(o);
     case OP_splat: return uniform(op_result(o)->type, x.a->log_divisible[0], x.a->nonnegative);
     case OP_broadcast: return broadcast(o, &x);

@@ -104,7 +104,9 @@ static bool known(const struct value *v, int *budget, struct bounds *r)
     switch (o->code) {
     case OP_range: *r = (struct bounds){op_int(o, ATTR_start), op_int(o, ATTR_end) - 1}; return true;
     case OP_program_id:
-    case OP_num_programs: *r = (struct bounds){0, INT32_MAX}; return true;
+    case OP_num_programs:
+    case OP_cta_id:
+    case OP_cta_count: *r = (struct bounds){0, INT32_MAX}; return true;
     case OP_splat:
     case OP_broadcast:
     case OP_expand_dims:
@@ -145,6 +147,8 @@ bool op_is_nonnegative(const struct op *o, const bool *x, bool in_address)
     switch (o->code) {
     case OP_program_id:
     case OP_num_programs:
+    case OP_cta_id:
+    case OP_cta_count:
     case OP_zext: return true;
     case OP_sext:
     case OP_rems:
