@@ -124,7 +124,13 @@ PARAM(keep_maximum_slack, 8, 1, 15, "log2 of a sum",
       "a row keeps its maximum while the sum of its exponentials does not exceed so much; f16 ends at 2^16",
       "a sum of 128 exponentials, each 1 at most, is 2^7")
 
-/* -- overlap_dots, overlap_epilogue -- */
+/* -- overlap_dots, alternate_dots, overlap_epilogue -- */
+PARAM(alternate_dots_stages_least, 4, 2, 32, "stages",
+      "a ring with fewer stages is too short for two dots in flight",
+      "fp8 with scales of blocks, H100 and H200: with 3 stages 0 to 20 percent slower, with 4 to 6 stages 4 to 14 faster")
+PARAM(alternate_dots_arithmetic_regs, 32, 0, 255, "registers",
+      "registers that a thread needs beyond two accumulators in flight and the tiles that the loop carries",
+      "128 x 128 in 8 warps: 192 and 32, of 232, no spills; 128 x 128 in 4 warps, which spills anyway, needs 384")
 PARAM(overlap_dots_arithmetic_regs, 56, 0, 255, "registers",
       "registers that a thread needs between two chained dots, beyond both accumulators and the operand",
       "attention D=128, 128 x 128, 8 warps, with the overlap: 240 us became 216")

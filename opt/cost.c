@@ -83,10 +83,12 @@ static void take(struct op *o, void *ctx)
 
 /* What a loop with dots takes beside the rings of its copies by tensor maps. */
 struct needs {
-    int64_t sums; /* the registers of a thread that dots' results take */
+    /* the registers of a thread that dots' results take, and the carried tiles to which a loop adds its only one */
+    int64_t sums;
     int64_t
         regs; /* a thread's registers for accumulators, other carried tiles, and operands that the loop computes */
     int64_t bytes; /* operands that stay in shared memory, and the rings of tiles that threads copy */
+    bool anew;     /* the accumulator of a dot starts as a constant in each iteration */
     bool idles;    /* tensor cores wait for arithmetic: between dots, on an operand or on a dot's result */
 };
 
@@ -143,7 +145,7 @@ static void need_dot(struct needs *n, const struct op *loop, const struct op *do
     need_operand(n, loop, op_opnd(dot, 0));
     need_operand(n, loop, op_opnd(dot, 1));
     if (acc->def && (acc->def->code == OP_const || acc->def->code == OP_splat)) {
-        n->idles = true;
+        n->idles = n->anew = true;
         n->regs += regs_of(acc);
     }
 }
@@ -167,6 +169,8 @@ static struct needs needs_of_loop(const struct op *loop)
         const struct type *t = b->args.at[i]->type;
         n.regs += type_is_tile(t) && type_is_float(type_elem(t)) ? regs_of(b->args.at[i]) : 0;
     }
+    if (ndots == 1 && n.anew)
+        n.sums = n.regs > n.sums ? n.regs : n.sums;
     n.idles |= ndots > 1;
     return ndots ? n : (struct needs){0};
 }

@@ -60,6 +60,7 @@ DECISION(cluster_multicast, pairs, 0, "pairs of programs %d apart share %d of %d
 DECISION(overlap_dots, dot_ahead, 0, "%v is computed an iteration ahead, overlapped with %v")
 DECISION(overlap_dots, dot_ahead_staggered, 0,
          "%v is computed an iteration ahead, overlapped with %v; warpgroups start staggered")
+DECISION(alternate_dots, alternates, 0, "%v is awaited while the next iteration's dot runs")
 DECISION(pipeline_loops, pipelined, 2, "%v in %d stages, %d bytes at once")
 DECISION(pipeline_loops, too_few_bytes, 1,
          "%v is loaded by threads: %d bytes at once are too few to copy")

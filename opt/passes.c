@@ -50,6 +50,7 @@ static const char *const order[] = {
     "cluster_multicast",
     "overlap_dots",
     "pipeline_loops",
+    "alternate_dots",
     "cse",
     "overlap_epilogue",
     "dce",

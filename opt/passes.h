@@ -65,6 +65,8 @@ PASS(overlap_dots, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barrier
      "overlap iteration i+1's first dot with iteration i's second")
 PASS(pipeline_loops, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(unique) | P(offsets) | P(barriers),
      "pipeline loops: copy to shared memory iterations ahead of the dots")
+PASS(alternate_dots, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(unique) | P(barriers),
+     "start a loop's only dot one iteration early, where arithmetic on its result follows")
 PASS(overlap_epilogue, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barriers),
      "overlap the store of a program's tile with the dots of the next program")
 PASS(schedule_dots, P(laid_out) | P(tensor_loads_lowered) | P(unique), 0, P(barriers),

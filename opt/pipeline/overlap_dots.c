@@ -281,12 +281,12 @@ static bool are_dots(const struct rotation *r)
            is_packed_tile(op_opnd(second, DOT_a)) && is_in(r, op_opnd(second, DOT_a));
 }
 
-static void hoist_constants(struct rotation *r)
+void hoist_constants(struct op *loop)
 {
-    for (struct op *next, *o = r->body->first; o; o = next) {
+    for (struct op *next, *o = loop->regions[0]->first; o; o = next) {
         next = o->next;
         if (o->code == OP_const)
-            op_move_before(o, r->loop);
+            op_move_before(o, loop);
     }
 }
 
@@ -343,7 +343,7 @@ static bool plan(struct rotation *r)
 {
     if (!find_effects(r) || !are_dots(r))
         return false;
-    hoist_constants(r);
+    hoist_constants(r->loop);
     r->operand = op_opnd(r->effects[SECOND], DOT_a)->def;
     for (int i = WAIT_B; i < NEFFECTS; i++)
         mark(r, r->effects[i]);
@@ -540,20 +540,23 @@ static void delay_wait(const struct op *loop)
     op_set_int(wait, ATTR_pending, 1);
 }
 
-static struct op *build_either(struct rotation *r, int n)
+struct op *build_if_like(struct builder *b, const struct op *loop, struct value *when)
 {
-    struct op *loop = r->loop;
-    const struct type **types = NEW_ARRAY(r->arena, n + 1, const struct type *);
-    struct value **x = NEW_ARRAY(r->arena, n + 1, struct value *);
-    struct builder b = build_before(loop);
-    struct value *runs = loop_runs(&b, loop);
-    for (int i = 0; i < n; i++) {
+    const struct type **types = NEW_ARRAY(b->func->module->scratch, loop->nresults + 1, const struct type *);
+    for (int i = 0; i < loop->nresults; i++)
         types[i] = loop->results[i].type;
+    return build_if(b, when, loop->nresults, types);
+}
+
+struct op *build_either(struct op *loop)
+{
+    struct builder b = build_before(loop);
+    struct op *either = build_if_like(&b, loop, loop_runs(&b, loop));
+    struct value **x = NEW_ARRAY(b.func->module->scratch, loop->nresults + 1, struct value *);
+    for (int i = 0; i < loop->nresults; i++)
         x[i] = op_opnd(loop, 3 + i);
-    }
-    struct op *either = build_if(&b, runs, n, types);
     b = build_at_end(either->regions[1], loop->loc);
-    build_yield(&b, n, x);
+    build_yield(&b, loop->nresults, x);
     return either;
 }
 
@@ -587,7 +590,7 @@ static void rotate(struct rotation *r)
     int n = r->loop->nresults;
     visit_late(r, note_crossing);
     struct value **x = NEW_ARRAY(r->arena, n + r->crossing.n + 1, struct value *);
-    struct op *either = build_either(r, n);
+    struct op *either = build_either(r->loop);
     struct builder b = build_at_end(either->regions[0], r->loop->loc);
     build_first(r, &b, x);
     op_move_to_end(r->loop, either->regions[0]);

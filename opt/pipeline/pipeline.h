@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pipeline.h: the passes of this folder overlap copies, dots and stores of different iterations and programs. In
- * reading order: pipeline_loops.c with rotate_loads.c (copies by cp.async), warp_specialize.c with plan_rings.c and
- * producer_slice.c (copies by a producer warp), overlap_dots.c, overlap_epilogue.c, schedule_dots.c; then
+ * reading order: pipeline_loops.c with rotate_loads.c (copies by cp.async), warp_specialize.c with producer_slice.c
+ * (copies by a producer warp), overlap_dots.c, alternate_dots.c, overlap_epilogue.c, schedule_dots.c; then
  * loop_schedule.c, which describes the loops that these passes leave, and explain_schedule.c, which prints the
  * description. Below are the functions that several of these files, or passes of other folders, call. */
 #ifndef NESO_OPT_PIPELINE_PIPELINE_H
@@ -33,5 +33,13 @@ void ring_advance(struct builder *b, int stages, struct value **stage, struct va
  * accumulator but carry it, so that the dot could stay in flight while the next iteration's dot starts. Otherwise
  * NULL. */
 struct op *wait_of_carried_dot(const struct block *body);
+
+/* -- overlap_dots.c -- */
+void hoist_constants(struct op *loop); /* moves the constants of the loop's body in front of the loop */
+/* Builds an `if` with results like those of the loop. */
+struct op *build_if_like(struct builder *b, const struct op *loop, struct value *when);
+/* Builds, in front of the loop, an `if` whose else-region yields the loop's initial values; its condition is that the
+ * loop runs. */
+struct op *build_either(struct op *loop);
 
 #endif

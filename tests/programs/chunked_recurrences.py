@@ -380,7 +380,9 @@ else:
     check_delta(200, 1, 64, 64, 4, 3, 64)
     check_retention(192, 2, 64, 64, 4, 3, 32)
     check_ssd(2, 128, 2, 64, 64, 4, 3)
-    check_scaled(128, 128, 384, 64, 64, 128, 4, 3)
+    for K in (128, 256, 384, 512):  # iterations in pairs, and one or two more
+        check_scaled(128, 128, K, 64, 64, 128, 4, 4)
     if len(sys.argv) > 1:  # `all`
         check_delta(256, 2, 128, 64, 4, 2, 64)
         check_retention(256, 1, 128, 64, 8, 2, 128)
+        check_scaled(256, 256, 640, 128, 128, 128, 8, 4)

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* alternate_dots.c: starts the only dot of a loop one iteration early, so that it runs during the arithmetic on the
+ * dot of the iteration before. Dots of consecutive iterations alternate between two sets of registers.
+ *
+ *     for %k = %lo to %hi step %s carry(%sum) {       %r = if %lo < %hi {
+ *       mbar_wait %full[%k]                             mbar_wait %full[%lo]; %d = wgmma %a[%lo], %b[%lo], 0
+ *       %d = wgmma %a[%k], %b[%k], 0                    for %k = %lo to %hi - 2 %s step 2 %s carry(%sum, %d) {
+ *       %w = dot_wait %d                                  mbar_wait %full[%k + %s]; %e = wgmma %a[%k + %s], ...
+ *       mbar_arrive %empty[%k]                            %w = dot_wait %d pending=1; mbar_arrive %empty[%k]
+ *       %next = %sum + %w * %scale         =>             %next = %sum + %w * %scale
+ *       yield %next                                       mbar_wait %full[%k + 2 %s]; %d.1 = wgmma ...
+ *     }                                                   %w.1 = dot_wait %e pending=1; mbar_arrive %empty[%k + %s]
+ *                                                         %next.1 = %next + %w.1 * %scale.1
+ *                                                         yield %next.1, %d.1
+ *                                                       }
+ *                                                       the last iteration or the last two, without a further dot
+ *                                                     } else { yield %sum }
+ *
+ * The early part of an iteration is the dot, the waits for the mbarriers in front of it, and what these compute their
+ * operands from; the late part is the rest. The loop carries the values of the early part that the late part uses,
+ * the dot in flight among them. Two iterations of the old loop make one of the new one: a single copy of the body would
+ * have to move the dot in flight to other registers, and ptxas would wait for it there.
+ *
+ * The pass rewrites a loop if
+ * - the early part uses nothing of the late part, and the dot's accumulator starts as a constant;
+ * - producers or code outside of the loop fill the buffers that the dot reads, and the ring has enough stages;
+ * - the late part has no other side effects than the dot's wait, arrivals and loads;
+ * - a thread has registers for both dots and the values that the loop carries (alternate_dots_arithmetic_regs);
+ * - the loop counts up from a constant that is not negative, so that %hi - 2 %s does not overflow.
+ * Needs: layouts. Leaves: dead ops. */
+#include "ir/support/map.h"
+#include "ir/target/target.h"
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+#include "opt/pipeline/pipeline.h"
+#include "opt/pipeline/rotate_loads.h"
+#include "opt/simplify/simplify.h"
+
+enum { DOTS = 2 /* in flight at once */, ACC = 2 /* the dot's operand */ };
+
+struct alternation {
+    struct arena *arena;
+    struct op *loop;
+    struct block *body;
+    int64_t step;
+    struct op *dot, *wait;        /* the dot, and the wait for it */
+    struct map early;             /* the ops and the carried arguments of the early part */
+    VEC(struct value *) crossing; /* the values of the early part that the late part uses */
+    struct value **carried;       /* while a part is built: the values of the carried arguments */
+};
+
+static bool is_early(const struct alternation *a, const void *x)
+{
+    return map_get_ptr(&a->early, x) != NULL;
+}
+
+/* -- is the loop one that the pass rewrites? -- */
+
+/* Is o pure, or a side effect that its place allows? Notes the dot and its wait. */
+static bool fits_here(struct alternation *a, struct op *o)
+{
+    switch (o->code) {
+    case OP_mbar_wait:
+        return !a->dot && op_result(buffer_alloc(op_opnd(o, 0), NULL))->type->nstages >=
+                              a->body->func->module->params->alternate_dots_stages_least;
+    case OP_mbar_arrive: return a->wait;
+    case OP_load: return !op_int(o, ATTR_volatile);
+    case OP_wgmma:
+        if (a->dot)
+            return false;
+        a->dot = o;
+        return true;
+    case OP_dot_wait:
+        if (a->wait || !a->dot || o->nopnds != 1 || op_opnd(o, 0) != op_result(a->dot))
+            return false;
+        a->wait = o;
+        return true;
+    default: return is_pure(o);
+    }
+}
+
+static bool has_one_dot(struct alternation *a)
+{
+    for (struct op *o = a->body->first; o != a->body->last; o = o->next)
+        if (!fits_here(a, o))
+            return false;
+    return a->wait && value_nuses(op_result(a->dot)) == 1;
+}
+
+/* Does no thread write the buffer in the loop? */
+static bool is_filled(const struct alternation *a, const struct value *v)
+{
+    return v->type->kind == TY_shared && (value_is_outside(v, a->loop) || v->def->code == OP_shared_stage);
+}
+
+static bool starts_anew(const struct alternation *a)
+{
+    const struct value *acc = op_opnd(a->dot, ACC);
+    return acc->def && acc->def->code == OP_const && is_filled(a, op_opnd(a->dot, 0)) &&
+           is_filled(a, op_opnd(a->dot, 1));
+}
+
+static bool counts_up(struct alternation *a)
+{
+    int64_t lo;
+    return value_const_int(op_opnd(a->loop, 0), &lo) && lo >= 0 &&
+           value_const_int(op_opnd(a->loop, 2), &a->step) && a->step > 0;
+}
+
+static bool has_registers(const struct alternation *a)
+{
+    const struct func *f = a->loop->block->func;
+    const struct op *roles = func_roles(f);
+    const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
+    int needed = f->module->params->alternate_dots_arithmetic_regs +
+                 DOTS * tile_regs(op_result(a->dot)->type, f->num_warps, 0);
+    for (int i = 0; i < a->loop->nresults; i++)
+        if (type_is_tile(a->loop->results[i].type))
+            needed += tile_regs(a->loop->results[i].type, f->num_warps, 0);
+    return needed <=
+           (given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps)));
+}
+
+/* Marks v, and what the loop computes it from, as early. */
+static void mark(struct alternation *a, struct value *v)
+{
+    void *x = v && v->def ? (void *)v->def : v;
+    const bool is_here = v && (v->def ? v->def->block : v->block) == a->body;
+    if (!is_here || is_early(a, x) || v == a->body->args.at[0])
+        return;
+    *map_at_ptr(&a->early, x) = x;
+    if (!v->def)
+        mark(a, op_opnd(a->body->last, v->index - 1));
+    for (int i = 0; v->def && i < v->def->nopnds; i++)
+        mark(a, op_opnd(v->def, i));
+}
+
+static bool is_split(struct alternation *a)
+{
+    for (struct op *o = a->body->first; o != a->wait; o = o->next)
+        if (o->code == OP_mbar_wait || o == a->dot) {
+            *map_at_ptr(&a->early, o) = o;
+            for (int i = 0; i < o->nopnds; i++)
+                mark(a, op_opnd(o, i));
+        }
+    for (struct op *o = a->body->first; o != a->body->last; o = o->next)
+        if ((o->code == OP_load || o == a->wait) && is_early(a, o))
+            return false;
+    return true;
+}
+
+/* -- the rewrite -- */
+
+static void note_crossing(struct alternation *a, struct value *v, struct map *seen)
+{
+    if (!v || map_get_ptr(seen, v) || !is_early(a, v->def ? (void *)v->def : v))
+        return;
+    *map_at_ptr(seen, v) = v;
+    VEC_PUSH(a->arena, &a->crossing, v);
+}
+
+static void find_crossing(struct alternation *a)
+{
+    struct map seen;
+    map_init(&seen, a->arena);
+    for (struct op *o = a->body->first; o; o = o->next)
+        for (int i = 0; !is_early(a, o) && i < o->nopnds; i++)
+            if (o != a->body->last || !is_early(a, a->body->args.at[1 + i]))
+                note_crossing(a, op_opnd(o, i), &seen);
+}
+
+/* Builds one part of iteration k. a->carried are the values of the loop's carried arguments; the part replaces those of
+ * its own arguments by what the iteration yields. The early part sets the crossing values to `dot`, the late part reads
+ * them there. `pending`: how many dots may be in flight behind the late part's wait. */
+static void build_part(struct alternation *a, struct builder *b, bool early, struct value *k,
+                       struct value **dot, int pending)
+{
+    struct map map;
+    map_init(&map, a->arena);
+    *map_at_ptr(&map, a->body->args.at[0]) = k;
+    for (int i = 0; i < a->loop->nresults; i++)
+        *map_at_ptr(&map, a->body->args.at[1 + i]) = a->carried[i];
+    for (int i = 0; !early && i < a->crossing.n; i++)
+        *map_at_ptr(&map, a->crossing.at[i]) = dot[i];
+    for (struct op *o = a->body->first; o != a->body->last; o = o->next) {
+        if (is_early(a, o) != early)
+            continue;
+        struct op *copy = op_clone(b, o, &map);
+        if (o == a->wait)
+            op_set_int(copy, ATTR_pending, pending);
+    }
+    for (int i = 0; early && i < a->crossing.n; i++)
+        dot[i] = value_mapped(&map, a->crossing.at[i]);
+    for (int i = 0; i < a->loop->nresults; i++)
+        if (is_early(a, a->body->args.at[1 + i]) == early)
+            a->carried[i] = value_mapped(&map, op_opnd(a->body->last, i));
+}
+
+/* Builds, behind the start of iteration k, the start of the next iteration and the end of this one. `dot` and `next` are
+ * the crossing values of both. Returns the next iteration's number. */
+static struct value *build_step(struct alternation *a, struct builder *b, struct value *k, struct value **dot,
+                                struct value **next)
+{
+    struct value *then = build_binary(b, OP_add, k, op_opnd(a->loop, 2));
+    build_part(a, b, true, then, next, 0);
+    build_part(a, b, false, k, dot, DOTS - 1);
+    return then;
+}
+
+/* Builds the loop over pairs of iterations. x are the carried values, the crossing values and the number of the next
+ * iteration to finish, in front of the loop and then behind it. */
+static void build_pairs(struct alternation *a, struct builder *b, struct value **x, struct value **other)
+{
+    const int n = a->loop->nresults, all = n + a->crossing.n + 1;
+    struct value *step = op_opnd(a->loop, 2), *two = build_binary(b, OP_add, step, step);
+    struct value *end = build_binary(b, OP_sub, op_opnd(a->loop, 1), two);
+    struct op *pairs = build_for(b, op_opnd(a->loop, 0), end, two, all, x);
+    struct block *body = pairs->regions[0];
+    struct builder in = build_at_end(body, a->loop->loc);
+    for (int i = 0; i < all; i++)
+        x[i] = body->args.at[1 + i];
+    x[all - 1] = build_step(a, &in, body->args.at[0], x + n, other);
+    x[all - 1] = build_step(a, &in, x[all - 1], other, x + n);
+    build_yield(&in, all, x);
+    for (int i = 0; i < all; i++)
+        x[i] = &pairs->results[i];
+}
+
+/* Builds the one or two iterations that remain behind the pairs; returns the `if` that chooses. */
+static struct op *build_rest(struct alternation *a, struct builder *b, struct value **x, struct value **other)
+{
+    const int n = a->loop->nresults;
+    struct value *k = x[n + a->crossing.n];
+    struct value *left = build_binary(b, OP_sub, op_opnd(a->loop, 1), k);
+    struct op *rest = build_if_like(b, a->loop, build_cmp(b, PRED_sgt, left, op_opnd(a->loop, 2)));
+    a->carried = NEW_ARRAY(a->arena, n + 1, struct value *);
+    for (int arm = 0; arm < 2; arm++) {
+        struct builder in = build_at_end(rest->regions[arm], a->loop->loc);
+        for (int i = 0; i < n; i++)
+            a->carried[i] = x[i];
+        struct value *last = arm ? k : build_step(a, &in, k, x + n, other);
+        build_part(a, &in, false, last, arm ? x + n : other, 0);
+        build_yield(&in, n, a->carried);
+    }
+    return rest;
+}
+
+static void rewrite(struct alternation *a)
+{
+    struct op *loop = a->loop;
+    const int n = loop->nresults, all = n + a->crossing.n + 1;
+    struct value **x = NEW_ARRAY(a->arena, all, struct value *);
+    struct value **other = NEW_ARRAY(a->arena, all, struct value *);
+    struct op *either = build_either(loop);
+    struct builder b = build_at_end(either->regions[0], loop->loc);
+    for (int i = 0; i < n; i++)
+        x[i] = op_opnd(loop, 3 + i);
+    x[all - 1] = op_opnd(loop, 0);
+    a->carried = x;
+    build_part(a, &b, true, x[all - 1], x + n, 0);
+    build_pairs(a, &b, x, other);
+    struct op *rest = build_rest(a, &b, x, other);
+    for (int i = 0; i < n; i++) {
+        x[i] = &rest->results[i];
+        value_replace(&loop->results[i], &either->results[i]);
+        value_take_name(&either->results[i], &loop->results[i]);
+    }
+    build_yield(&b, n, x);
+    op_erase(loop);
+}
+
+/* Finds the dot and the early part, if the pass can rewrite the loop. */
+static bool plan(struct alternation *a, struct op *loop)
+{
+    *a = (struct alternation){
+        .arena = loop->block->func->module->scratch, .loop = loop, .body = loop->regions[0]};
+    map_init(&a->early, a->arena);
+    if (!counts_up(a) || !has_one_dot(a) || !starts_anew(a) || !has_registers(a))
+        return false;
+    hoist_constants(loop);
+    return is_split(a);
+}
+
+/* pipeline_loops.c has moved loads of vectors to the iteration before. Two dots in flight make iterations shorter than
+ * such loads take, so they move once more. */
+static void visit(struct op *o, void *ctx)
+{
+    struct alternation a;
+    (void)ctx;
+    if (o->code != OP_for || !plan(&a, o) || !plan(&a, rotate_loads(o, a.step, false, ROTATES_vectors)))
+        return;
+    opt_explain(a.loop->block->func,
+                (struct explanation){DECISION_alternates, .at = a.dot, .values = {op_result(a.wait)}});
+    find_crossing(&a);
+    rewrite(&a);
+}
+
+void opt_alternate_dots(struct func *f)
+{
+    func_walk(f, visit, NULL);
+}
