@@ -67,6 +67,16 @@ static int wavefronts(const struct layout *shared, const struct layout *from, co
            layout_wavefronts(shared, to, elem_bytes, widest(shared, to, elem_bytes));
 }
 
+/* Does a hold its elements in pairs of neighbours, as accumulators do, and b neighbours along another dimension? */
+static bool splits_pairs(const struct layout *a, const struct layout *b)
+{
+    const int n = a->nbits[IN_reg];
+    return n > 0 && b->nbits[IN_reg] > 0 && layout_basis(a, IN_reg, 0) != layout_basis(b, IN_reg, 0) &&
+           (n == 1 || layout_basis(a, IN_reg, 1) != layout_basis(a, IN_reg, 0) << 1);
+}
+
+/* Chooses the layout of the buffer through which x is converted to y. If `stmatrix` can store x with the words that
+ * hold it, it is preferred where other stores would first bring other halves together. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes)
 {
     const struct layout *from = x->type->layout, *to = y->type->layout;
@@ -87,8 +97,8 @@ void buffer_layout(struct layout *out, const struct value *x, const struct value
         least = n;
         *out = shared;
     }
-    bool narrow =
-        elem_bytes == 2 && widest(out, from, elem_bytes) * elem_bytes < VECTOR_BYTES && !is_dot_operand(y);
+    bool narrow = elem_bytes == 2 && !is_dot_operand(y) &&
+                  (widest(out, from, elem_bytes) * elem_bytes < VECTOR_BYTES || splits_pairs(from, to));
     for (int trans = 0; trans < 2 && narrow && target_has(target, HAS_stmatrix); trans++) {
         struct layout rows, shared;
         struct matrix_load m;
