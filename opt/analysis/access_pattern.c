@@ -18,6 +18,7 @@
 struct conditions {
     int n;
     struct poly f[CONDITIONS_MOST]; /* each condition is f < 0 */
+    bool some;                      /* the mask may have further conditions, of any kind */
 };
 
 /* -- signs -- */
@@ -136,6 +137,22 @@ static bool compare(struct affine_table *t, const struct op *o, const int *to, s
     }
 }
 
+static bool collect(struct affine_table *t, const struct value *v, const int *to, struct conditions *c);
+
+/* Collects the conditions of both sides of an `and`; with c->some, those of a side that is understood. */
+static bool collect_both(struct affine_table *t, const struct op *o, const int *to, struct conditions *c)
+{
+    int known = 0;
+    for (int i = 0; i < 2 && (known == i || c->some); i++) {
+        const int n = c->n;
+        if (collect(t, op_opnd(o, i), to, c))
+            known++;
+        else
+            c->n = n;
+    }
+    return c->some ? known > 0 : known == 2;
+}
+
 /* Collects the conditions under which v is true; dimension d of v is dimension to[d] of the access. */
 static bool collect(struct affine_table *t, const struct value *v, const int *to, struct conditions *c)
 {
@@ -148,7 +165,7 @@ static bool collect(struct affine_table *t, const struct value *v, const int *to
     int inner[RANK_MAX];
     memcpy(inner, to, sizeof inner);
     switch (o->code) {
-    case OP_and: return collect(t, op_opnd(o, 0), to, c) && collect(t, op_opnd(o, 1), to, c);
+    case OP_and: return collect_both(t, o, to, c);
     case OP_cmp: return compare(t, o, to, c);
     case OP_trans:
         for (int d = 0; d < v->type->rank; d++)
@@ -165,12 +182,13 @@ static bool collect(struct affine_table *t, const struct value *v, const int *to
     return collect(t, op_opnd(o, 0), inner, c);
 }
 
-static bool conditions_of(struct affine_table *t, const struct value *mask, struct conditions *c)
+static bool conditions_of(struct affine_table *t, const struct value *mask, bool some, struct conditions *c)
 {
     int same[RANK_MAX];
     for (int d = 0; d < RANK_MAX; d++)
         same[d] = d;
     c->n = 0;
+    c->some = some;
     return !mask || collect(t, mask, same, c);
 }
 
@@ -179,7 +197,7 @@ bool mask_implies(struct affine_table *t, const struct value *mask, int dim, con
     struct conditions c;
     struct poly wanted;
     int to[RANK_MAX] = {dim};
-    if (!mask || !conditions_of(t, mask, &c) || !poly_rename(t, &wanted, f, to))
+    if (!mask || !conditions_of(t, mask, true, &c) || !poly_rename(t, &wanted, f, to))
         return false;
     for (int i = 0; i < c.n; i++)
         if (poly_equal(&c.f[i], &wanted))
@@ -485,7 +503,7 @@ static bool conditions_of_access(struct affine_table *t, const struct op *o, str
     const struct value *mask = o->code == OP_load         ? op_opnd(o, 1)
                                : o->code == OP_atomic_cas ? NULL
                                                           : op_opnd(o, 2);
-    return conditions_of(t, type_is_tile(op_opnd(o, 0)->type) ? mask : NULL, c);
+    return conditions_of(t, type_is_tile(op_opnd(o, 0)->type) ? mask : NULL, false, c);
 }
 
 const char *access_of(struct affine_table *t, const struct op *o, struct access *out)
