@@ -287,16 +287,18 @@ static bool is_last_access(const struct op *o)
     return true;
 }
 
-/* The atomic of a loop that accesses no other memory and has no other effect; else NULL. */
+/* The atomic of a loop that always accesses the same word, and has no other effect; else NULL. A fence in front of the
+ * loop would not release what other threads write before a barrier inside the loop. If the word changed, an iteration
+ * would have to release what the previous one has acquired. */
 static const struct op *polled_by(const struct op *loop)
 {
     const struct op *found = NULL;
     for (int i = 0; i < loop->nregions && loop->code == OP_while; i++)
         for (const struct op *o = loop->regions[i]->first; o; o = o->next) {
             if ((o->code == OP_atomic_cas || o->code == OP_atomic_rmw) && !found &&
-                !type_is_tile(op_result(o)->type))
+                !type_is_tile(op_result(o)->type) && value_is_outside(op_opnd(o, 0), loop))
                 found = o;
-            else if (!is_pure(o) && !op_has(o, TERMINATOR) && o->code != OP_barrier)
+            else if (!is_pure(o) && !op_has(o, TERMINATOR))
                 return NULL;
         }
     return found;
