@@ -2,6 +2,8 @@
 /* walk.c: answers questions about uses, order, dominance and effects of ops, and walks over ops in order. */
 #include "ir/ir.h"
 
+#include <string.h>
+
 /* -- uses -- */
 
 bool has_uses(const struct value *v)
@@ -53,6 +55,21 @@ static bool is_removable_itself(const struct op *o)
 {
     return is_pure_itself(o) || has_no_waiter(o) || (o->code == OP_load && !op_int(o, ATTR_volatile)) ||
            o->code == OP_tensor_load || o->code == OP_shared_load || o->code == OP_shared_gather;
+}
+
+/* Is o inline assembly whose text contains one of the words? */
+static bool asm_contains(const struct op *o, int n, const char *const *words)
+{
+    bool found = false;
+    for (int i = 0; i < n && (o->code == OP_asm || o->code == OP_asm_effect); i++)
+        found = found || strstr(op_attr(o, ATTR_text)->s, words[i]);
+    return found;
+}
+
+bool op_asks_for_cta(const struct op *o)
+{
+    static const char *const numbers[] = {"ctaid", "tid."};
+    return asm_contains(o, sizeof numbers / sizeof *numbers, numbers);
 }
 
 static bool leaves_memory(const struct op *o)

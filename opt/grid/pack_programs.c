@@ -13,12 +13,13 @@
  * barriers and shared memory. So the pass runs after the passes that place barriers and shared buffers. */
 #include "opt/passes.h"
 
-/* Prints and assertions would report the CTA's number as the program's (codegen/select/print.c). */
+/* Prints and assertions would report the CTA's number as the program's (codegen/select/print.c), and inline assembly may
+ * read it. */
 static void look_at(struct op *o, void *ctx)
 {
     bool *forbidden = ctx;
-    *forbidden |=
-        o->code == OP_barrier || o->code == OP_shared_alloc || o->code == OP_print || o->code == OP_assert;
+    *forbidden |= o->code == OP_barrier || o->code == OP_shared_alloc || o->code == OP_print ||
+                  o->code == OP_assert || op_asks_for_cta(o);
 }
 
 void opt_pack_programs(struct func *f)

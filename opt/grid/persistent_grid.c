@@ -14,8 +14,8 @@
  * grid as a parameter.
  *
  * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels with
- * atomics, volatile loads, prints, assertions, inline assembly with effects, or loops that may wait for another
- * program, and kernels that may return early. It applies only to loops that load their tiles through tensor maps. It
+ * atomics, volatile loads, prints, assertions, inline assembly that has effects or reads %ctaid, loops that may wait
+ * for another program, and kernels that may return early. It applies only to loops that load their tiles through tensor maps. It
  * does not apply if two CTAs fit on an SM, because then one CTA stores while the other runs dots. Nor does it apply
  * if the number of iterations depends on the program, because the GPU's scheduling of CTAs then balances the load
  * better. In that case, if programs with higher numbers along axis 0 run longer, the pass reverses the numbers, so
@@ -76,6 +76,7 @@ static void look_at_loop(struct look *l, const struct op *loop)
 static void look_at(struct op *o, void *ctx)
 {
     struct look *l = ctx;
+    l->forbidden |= op_asks_for_cta(o);
     switch (o->code) {
     case OP_tensor_load:
         if (o->block->parent && o->block->parent->code == OP_for)

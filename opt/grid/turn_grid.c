@@ -15,7 +15,7 @@
  * most the size of the accessed tile. The pass turns the grid if some accesses have a short step only along axis 1, and
  * none only along axis 0. Programs may run in any order, unless one waits for another; so the pass excludes kernels
  * with `while` loops. It also excludes kernels with dots, which choose their own order of programs, with prefetches for
- * later programs, and with ops that report the CTA's number as the program's. If the grid has 2^32 programs or more,
+ * later programs, and with ops that report the CTA's number as the program's (as inline assembly may). If the grid has 2^32 programs or more,
  * programs keep their numbers. Needs: scheduled ops. */
 #include "opt/passes.h"
 
@@ -90,6 +90,7 @@ static bool is_near(const struct op *access, int axis)
 static void look_at(struct op *o, void *ctx)
 {
     struct look *l = ctx;
+    l->forbidden |= op_asks_for_cta(o);
     switch (o->code) {
     case OP_while:
     case OP_dot:
