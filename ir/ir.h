@@ -461,9 +461,12 @@ bool is_pure(const struct op *o);     /* is the op pure, with all ops in its reg
  * shared memory, and for arrivals at a barrier for which no thread waits; for a `for` or an `if`, only if it is true
  * for all ops in the regions. */
 bool is_removable(const struct op *o);
+/* May the program see what other programs have written before, once the op has ended? True for atomics, volatile loads,
+ * which may poll a flag, and inline assembly that accesses memory. Loads behind such an op stay behind it. */
+bool op_may_acquire(const struct op *o);
 /* Does inline assembly read the number of the CTA or of the thread? Then a CTA must run one program, its own. */
 bool op_asks_for_cta(const struct op *o);
-/* does the op, or an op in its regions, write memory or have another effect (atomic, barrier, ...)? */
+/* does the op, or an op in its regions, write memory, acquire, or have another effect (barrier, ...)? */
 bool op_may_write(const struct op *o);
 /* Does the definition of v dominate `at`, so that `at` may use it? */
 bool value_dominates(const struct value *v, const struct op *at);

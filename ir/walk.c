@@ -66,6 +66,14 @@ static bool asm_contains(const struct op *o, int n, const char *const *words)
     return found;
 }
 
+bool op_may_acquire(const struct op *o)
+{
+    static const char *const memory[] = {"ld.", "st.", "red.", "atom.", "fence", "membar", "cp.", "call"};
+    return o->code == OP_atomic_rmw || o->code == OP_atomic_cas || o->code == OP_host_call ||
+           (o->code == OP_load && op_int(o, ATTR_volatile)) ||
+           (o->code == OP_asm_effect && asm_contains(o, sizeof memory / sizeof *memory, memory));
+}
+
 bool op_asks_for_cta(const struct op *o)
 {
     static const char *const numbers[] = {"ctaid", "tid."};
@@ -74,7 +82,7 @@ bool op_asks_for_cta(const struct op *o)
 
 static bool leaves_memory(const struct op *o)
 {
-    return !op_has(o, WRITES) && (!op_has(o, EFFECT) || o->nregions > 0);
+    return !op_has(o, WRITES) && !op_may_acquire(o) && (!op_has(o, EFFECT) || o->nregions > 0);
 }
 
 bool is_pure(const struct op *o)

@@ -334,12 +334,18 @@ bool is_on_way_out(const struct op *o, const struct op *load)
     return false;
 }
 
+/* Does the op write memory, or show what other programs have written? */
+static bool changes_memory(const struct op *o)
+{
+    return op_has(o, WRITES) || op_may_acquire(o);
+}
+
 static void visit_write(struct op *o, void *ctx)
 {
     struct writes *w = ctx;
     w->begun = w->begun || !w->from || o == w->from;
     w->passed = w->passed || o == w->load;
-    if (!op_has(o, WRITES) || is_on_way_out(o, w->load) ||
+    if (!changes_memory(o) || is_on_way_out(o, w->load) ||
         ((!w->begun || w->passed) && !share_a_loop(w->t, o, w->load)))
         return;
     if (o->code == OP_store && w->n < GUARDS_MOST)
@@ -363,7 +369,7 @@ bool may_be_written(struct affine_table *t, const struct op *from, const struct 
 static void note_store(struct op *o, void *ctx)
 {
     struct writes *w = ctx;
-    if (!op_has(o, WRITES))
+    if (!changes_memory(o))
         return;
     if (o->code == OP_store && w->n < GUARDS_MOST)
         w->stores[w->n++] = o;

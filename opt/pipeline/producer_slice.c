@@ -59,7 +59,7 @@ static void look_at(struct op *o, void *ctx)
     if (l->passed && !is_around_both(o, l->load))
         return;
     l->dot |= op_has(o, MULTIPLIES);
-    l->written |= op_has(o, WRITES) && !is_on_way_out(o, l->load);
+    l->written |= (op_has(o, WRITES) || op_may_acquire(o)) && !is_on_way_out(o, l->load);
 }
 
 static bool has_dot_behind(const struct op *o)

@@ -381,8 +381,7 @@ static void look_at(struct op *o, void *ctx)
     const char **why = ctx;
     if (o->code == OP_dot)
         *why = "the kernel has dots";
-    if (o->code == OP_atomic_rmw || o->code == OP_atomic_cas || o->code == OP_asm_effect ||
-        o->code == OP_host_call || (o->code == OP_load && op_int(o, ATTR_volatile)))
+    if (op_may_acquire(o))
         *why = "other programs may change memory while the kernel runs";
 }
 

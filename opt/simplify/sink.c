@@ -135,8 +135,7 @@ static bool is_loop(const struct op *o)
 
 static void find_wait(struct op *o, void *ctx)
 {
-    *(bool *)ctx |= o->code == OP_atomic_cas || o->code == OP_atomic_rmw || o->code == OP_asm_effect ||
-                    (o->code == OP_load && op_int(o, ATTR_volatile));
+    *(bool *)ctx |= op_may_acquire(o);
 }
 
 /* May the loop wait for other programs? */
