@@ -102,8 +102,19 @@ static void note_buffers(struct loop_schedule *s, int n)
     }
 }
 
-/* Does the estimate run this region of o? Of the two regions of an `if`, it runs the longer one. It skips an `if`
- * without an `else`, for example a store in some iterations, unless the `if` contains asynchronous work. */
+/* Is v the vote of a warp, or a carried value that is one from the second iteration on? */
+static bool is_vote(const struct value *v)
+{
+    const struct block *b = v->block;
+    for (int i = 0; !v->def && b->parent && b->parent->code == OP_for && i < b->parent->nresults; i++)
+        if (b->args.at[1 + i] == v && op_opnd(b->last, i) && op_opnd(b->last, i)->def)
+            return op_opnd(b->last, i)->def->code == OP_warp_all;
+    return v->def && v->def->code == OP_warp_all;
+}
+
+/* Does the estimate run this region of o? Of the two regions of an `if`, it runs the longer one, or the first one
+ * if a vote decides. It skips an `if` without an `else`, for example a store in some iterations, unless the `if`
+ * contains asynchronous work. */
 static bool runs_region(const struct op *o, int region)
 {
     int n[2] = {0, 0};
@@ -112,6 +123,8 @@ static bool runs_region(const struct op *o, int region)
             n[i]++;
     if (o->code == OP_if && !n[1] && !has_async(o->regions[0], false))
         return false;
+    if (o->code == OP_if && is_vote(op_opnd(o, 0)))
+        return region == 0;
     return o->code != OP_if || (region ? n[1] > n[0] : n[0] >= n[1]);
 }
 
