@@ -13,8 +13,8 @@
  * barriers and shared memory. So the pass runs after the passes that place barriers and shared buffers. */
 #include "opt/passes.h"
 
-/* Prints and assertions would report the CTA's number as the program's (codegen/select/print.c), and inline assembly may
- * read it. */
+/* Prints and assertions would report the CTA's number as the program's (codegen/select/print.c), and inline assembly
+ * may read it. */
 static void look_at(struct op *o, void *ctx)
 {
     bool *forbidden = ctx;

@@ -15,9 +15,9 @@
  *
  * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels with
  * atomics, volatile loads, prints, assertions, inline assembly that has effects or reads %ctaid, loops that may wait
- * for another program, and kernels that may return early. It applies only to loops that load their tiles through tensor maps. It
- * does not apply if two CTAs fit on an SM, because then one CTA stores while the other runs dots. Nor does it apply
- * if the number of iterations depends on the program, because the GPU's scheduling of CTAs then balances the load
+ * for another program, and kernels that may return early. It applies only to loops that load their tiles through tensor
+ * maps. It does not apply if two CTAs fit on an SM, because then one CTA stores while the other runs dots. Nor does it
+ * apply if the number of iterations depends on the program, because the GPU's scheduling of CTAs then balances the load
  * better. In that case, if programs with higher numbers along axis 0 run longer, the pass reverses the numbers, so
  * that the longest programs start first:
  *

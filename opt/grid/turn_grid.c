@@ -15,8 +15,8 @@
  * most the size of the accessed tile. The pass turns the grid if some accesses have a short step only along axis 1, and
  * none only along axis 0. Programs may run in any order, unless one waits for another; so the pass excludes kernels
  * with `while` loops. It also excludes kernels with dots, which choose their own order of programs, with prefetches for
- * later programs, and with ops that report the CTA's number as the program's (as inline assembly may). If the grid has 2^32 programs or more,
- * programs keep their numbers. Needs: scheduled ops. */
+ * later programs, and with ops that report the CTA's number as the program's (as inline assembly may). If the grid has
+ * 2^32 programs or more, programs keep their numbers. Needs: scheduled ops. */
 #include "opt/passes.h"
 
 /* Stands for a step that is longer than this, or unknown. */
