@@ -21,13 +21,13 @@ struct session {
     char *loaded;    /* the file loaded last */
     char line[4096]; /* the user's last line */
     struct progress progress;
-    pthread_t thread;      /* the one that runs the program: it alone writes progress */
-    int nkernels;          /* compiled so far */
-    char kernel[80];       /* compiled last; "" before the first */
-    struct buffer record;  /* the file of --record */
-    struct keeper *keeper; /* NULL: launches leave no capsules */
+    pthread_t thread;         /* the one that runs the program: it alone writes progress */
+    int nkernels;             /* compiled so far */
+    char kernel[80];          /* compiled last; "" before the first */
+    struct buffer record;     /* the file of --record */
+    struct keeper *keeper;    /* NULL: launches leave no capsules */
     struct buffer difference; /* a capsule of the first difference that --check finds */
-    FILE *digests;         /* the file of --digests; NULL: standard error */
+    FILE *digests;            /* the file of --digests; NULL: standard error */
 };
 
 static int wants_capsule(void *user, const char *kernel)
