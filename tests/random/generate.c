@@ -274,15 +274,21 @@ static void add_exchange(struct gen *g, struct stmt ***at, int depth)
     append(at, store_statement(g, node_var(g, after), NULL));
 }
 
-/* Returns a condition that depends on a reduction of a whole tile, for which warps exchange data through shared
- * memory. */
-static struct node *condition_of_tile(struct gen *g)
+/* Returns a reduction of a whole tile, for which warps exchange data through shared memory. */
+static struct node *number_of_tile(struct gen *g)
 {
     static const enum node_kind kinds[] = {NODE_max, NODE_min, NODE_sum};
     struct vtype tile = vtype_of(elem_any(g, INTS), shape_any(g)),
                  one = vtype_of(tile.elem, (struct shape){0});
     struct node *n = node_unary(g, kinds[below(g, 3)], one, value(g, tile, 2));
     n->axis = -9;
+    return n;
+}
+
+static struct node *condition_of_tile(struct gen *g)
+{
+    struct node *n = number_of_tile(g);
+    struct vtype one = n->type;
     n = node_binary(g, NODE_compare, vtype_of(EL_i1, one.shape), n, leaf(g, one));
     n->word = chance(g, 50) ? "<" : "!=";
     return n;
@@ -443,6 +449,8 @@ static void add_while(struct gen *g, struct stmt ***at, int depth)
     step->e[0] = node_binary(g, NODE_add, t, node_var(g, s->var), node_int(g, t, 1));
     append(&end, step);
     append(at, s);
+    if (chance(g, 40)) /* the condition's last exchange is followed by another one */
+        append(at, store_statement(g, number_of_tile(g), NULL));
 }
 
 void statements(struct gen *g, struct stmt ***at, int n, int depth)
