@@ -45,6 +45,18 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
+/* Does a thread divide several elements? Elements that share a divisor share its inverse and its scale, which take
+ * registers (select/arith.c). */
+static bool divides_many(const struct mir *m)
+{
+    for (int i = 0; i < m->blocks.at[0]->insns.n; i++) {
+        const struct op *o = m->blocks.at[0]->insns.at[i]->op;
+        if (o && o->code == OP_fdiv && type_elems(op_result(o)->type) > m->nthreads)
+            return true;
+    }
+    return false;
+}
+
 /* Estimates the registers of a kernel that reduces rows. ptxas needs more registers than are counted if the kernel has
  * loops or branches, or unpacks no 16-bit halves; otherwise it needs fewer. If a kernel with one reduction has unguarded
  * loads, the estimate is higher again, because ptxas moves such loads down to their uses when registers are short. */
@@ -57,7 +69,7 @@ static int regs_of_rows(const struct mir *m, const struct liveness *live)
     if (!live->unpacks)
         return regs + regs / p->ptxas_straight_part;
     return reduces_once(m) && loads_unguarded(m) ? regs + p->ptxas_load_regs
-           : mir_has(m, OP_fdiv)                 ? regs + 1
+           : divides_many(m)                     ? regs + 1
                                                  : regs - p->ptxas_saved_regs;
 }
 
