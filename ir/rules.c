@@ -360,7 +360,7 @@ const char *rule_expand_dims(struct module *m, const struct op *o, const struct 
     int axis = (int)op_int(o, ATTR_axis), shape[RANK_MAX];
     for (int i = 0; i <= x->rank; i++)
         shape[i] = i == axis ? 1 : x->shape[i - (i > axis)];
-    struct layout l;
+    struct layout l = {0};
     if (x->layout)
         layout_expand(&l, x->layout, axis);
     types[0] = reshaped(m, x, x->rank + 1, shape, &l);
@@ -378,7 +378,7 @@ const char *rule_reshape(struct module *m, const struct op *o, const struct type
         return wrong(m, "%s does not reshape to %s", ir(m, x), ir(m, t));
     if (!type_is_tile(x) || !type_is_tile(t))
         return NULL;
-    struct layout l;
+    struct layout l = {0};
     if (x->layout)
         layout_reshape(&l, x->layout, t->rank, t->shape);
     types[0] = reshaped(m, x, t->rank, t->shape, &l);
@@ -406,7 +406,7 @@ const char *rule_trans(struct module *m, const struct op *o, const struct type *
     int shape[RANK_MAX];
     for (int i = 0; i < x->rank; i++)
         shape[i] = x->shape[order->list[i]];
-    struct layout l;
+    struct layout l = {0};
     if (x->layout)
         layout_trans(&l, x->layout, order->list);
     types[0] = reshaped(m, x, x->rank, shape, &l);
@@ -591,7 +591,7 @@ static const char *slice_type(struct module *m, const struct type *x, int axis, 
     int shape[RANK_MAX];
     for (int i = 0; i + 1 < x->rank; i++)
         shape[i] = x->shape[i + (i >= axis)];
-    struct layout l;
+    struct layout l = {0};
     if (x->layout && x->rank > 1)
         layout_slice(&l, x->layout, axis, true, NULL);
     *type = reshaped(m, x, x->rank - 1, shape, &l);
