@@ -46,7 +46,7 @@ struct codegen_options {
     bool verbose;           /* print each tile op as a comment above its instructions */
     bool debug_loc;         /* print .loc lines (default: on) */
     bool emit_mir;          /* print machine IR instead of PTX */
-    const char *skip;       /* names of stages to leave out: peephole, schedule, branch_over_masked, coalesce; NULL: none */
+    const char *skip;       /* stages to leave out: peephole, schedule, branch_over_masked, coalesce; NULL: none */
     struct text *registers; /* receives a report of the live registers at each place; NULL: no report */
     /* Is called for each source line with the maximum number of registers live at the line's instructions; NULL: no
      * report. */

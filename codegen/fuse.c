@@ -134,8 +134,8 @@ static bool fuse_setp(struct peep *p, const struct mblock *b, struct insn *in, s
     return true;
 }
 
-/* setp q, x >= 0; setp s, x < c; and r, q, s  =>  setp r, x < c, unsigned; c is a constant over 0. Only for 64 bits, where
- * each comparison is two instructions. */
+/* setp q, x >= 0; setp s, x < c; and r, q, s  =>  setp r, x < c, unsigned; c is a constant over 0. Only for 64 bits,
+ * where each comparison is two instructions. */
 static bool fuse_bounds(struct peep *p, const struct mblock *b, struct insn *in)
 {
     const struct insn *low = only_for(p, b, in->opnds[1], INSN_setp),

@@ -58,8 +58,9 @@ static bool divides_many(const struct mir *m)
 }
 
 /* Estimates the registers of a kernel that reduces rows. ptxas needs more registers than are counted if the kernel has
- * loops or branches, or unpacks no 16-bit halves; otherwise it needs fewer. If a kernel with one reduction has unguarded
- * loads, the estimate is higher again, because ptxas moves such loads down to their uses when registers are short. */
+ * loops or branches, or unpacks no 16-bit halves; otherwise it needs fewer. If a kernel with one reduction has
+ * unguarded loads, the estimate is higher again, because ptxas moves such loads down to their uses when registers are
+ * short. */
 static int regs_of_rows(const struct mir *m, const struct liveness *live)
 {
     const struct params *p = m->func->module->params;

@@ -300,8 +300,8 @@ static bool widen_upper_half(struct peep *p, struct insn *in)
 /* cvt.rn.f16.s32 h, (x + c)    =>    or.b32 y, x, 0x6400; cvt.u16.u32 z, y; sub.rn.f16 h, z, 1024 - c
  *
  * if x has at most 10 bits, and c is 0 or a constant of -1024 to 1024: the f16 of bits 0x6400 + x is 1024 + x, and both
- * differences are exact. A bf16, which is converted by way of an f32, takes 7 bits: 0x4300 + x is 128 + x. Conversions of
- * integers have a quarter of the rate, and no form for two of them. */
+ * differences are exact. A bf16, which is converted by way of an f32, takes 7 bits: 0x4300 + x is 128 + x. Conversions
+ * of integers have a quarter of the rate, and no form for two of them. */
 static bool convert_few_bits(struct peep *p, struct insn *in)
 {
     const bool is_bf16 = in->form.type == PT_bf16 && target_has(p->m->func->target, HAS_bf16_arith);
@@ -584,8 +584,8 @@ static bool are_used_once(const struct peep *p, struct opnd x, struct opnd y)
 }
 
 /* Are low and high the halves of one register, or computed by pairs of instructions from the halves of registers, or
- * of *packs pairs of other registers? One such pair is free, since the result needs no pack, unless the separate results
- * have other uses. */
+ * of *packs pairs of other registers? One such pair is free, since the result needs no pack, unless the separate
+ * results have other uses. */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth, int *packs)
 {
     int none = 0;

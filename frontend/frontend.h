@@ -236,7 +236,8 @@ enum flow trace_for(struct eval *e, struct scope *s, const struct ast *stmt, str
 enum flow trace_while(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
 /* Traces an assignment. If value is NULL, it is `x: tl.constexpr` without a value, which makes a later
  * assignment to x a constexpr. */
-void trace_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value, bool annotated_constexpr);
+void trace_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value,
+                  bool annotated_constexpr);
 struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name);
 struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, struct obj *cond);
@@ -244,7 +245,8 @@ struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x);
 /* region.c: traces the jit function `combine` of a reduction or scan into its region b, and yields the n results. The
  * region's 2n scalar arguments have types[0] to types[n - 1], and again these. Returns false after an error, which it
  * reports. */
-bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, const struct lang_type *const *types, struct loc at);
+bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, const struct lang_type *const *types,
+                  struct loc at);
 /* Returns a builder that appends ops with this location to the current block. */
 struct builder *trace_builder(struct eval *e, struct loc at);
 

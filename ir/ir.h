@@ -243,7 +243,8 @@ struct func {
     bool fp_fusion;   /* codegen may contract mul and add to fma */
     /* no sum may depend on the grid, the number of warps or the launch's promises (fix_order.c) */
     bool deterministic;
-    bool fp_reassoc;  /* floats may be rounded as if operations of other associations had been written (keep_maximum.c) */
+    /* floats may be rounded as if operations of other associations had been written (keep_maximum.c) */
+    bool fp_reassoc;
     const struct target *target;
     enum degree degree;
     int shared_bytes; /* bytes of dynamic shared memory; set by opt */
@@ -266,8 +267,8 @@ struct module {
 };
 
 enum trait {
-    PURE = 1, COMMUTES = 2, ELEMENTWISE = 4, READS = 8, WRITES = 16, EFFECT = 32, TERMINATOR = 64, FREE = 128, COSTLY = 256,
-    MULTIPLIES = 512
+    PURE = 1, COMMUTES = 2, ELEMENTWISE = 4, READS = 8, WRITES = 16, EFFECT = 32, TERMINATOR = 64, FREE = 128,
+    COSTLY = 256, MULTIPLIES = 512
 };
 
 enum family {
@@ -325,7 +326,8 @@ int func_regs(const struct func *f, int threads, bool is_named);
 void module_init(struct module *m, struct arena *arena, struct arena *scratch, struct diag *diag);
 const struct type *type_scalar(struct module *m, enum dtype dtype);
 const struct type *type_ptr(struct module *m, const struct type *elem, enum space space);
-const struct type *type_tile(struct module *m, const struct type *elem, int rank, const int *shape, const struct layout *l);
+const struct type *type_tile(struct module *m, const struct type *elem, int rank, const int *shape,
+                             const struct layout *l);
 const struct type *type_shared(struct module *m, const struct type *elem, int rank, const int *shape,
                                const struct layout *l, int nstages);
 const struct layout *layout_intern(struct module *m, const struct layout *l);
@@ -501,7 +503,8 @@ bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, 
 /* The parts of scalar_eval for floats (scalar_float.c) and for casts (scalar_cast.c). `option` is the op's
  * attribute: a predicate, a rounding mode, or whether NaNs propagate. */
 bool scalar_float(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result, const void *const *x);
-bool scalar_cast(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n, void *result, const void *x);
+bool scalar_cast(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n, void *result,
+                 const void *x);
 
 /* -- smallfloat.c: formats that C has no type for. Conversions round to nearest even, with `rz` toward zero -- */
 float f16_to_float(uint16_t h);

@@ -12,11 +12,14 @@
  *       ...
  *     }
  *
- *   kernel  "kernel @" name "(" [param {"," param}] ")" {key "=" value} [place] "{" NL {map} {guard} {layout} {op} "}" NL
+ *   kernel  "kernel @" name "(" [param {"," param}] ")" {key "=" value} [place]
+ *           "{" NL {map} {guard} {layout} {op} "}" NL
  *   param   "%" name ":" type ["{" ["divisible=" n] ["const"] ["unsigned"] "}"] [place]
- *   map     "map #m" n "=" dtype "base=" exprs "extents=" exprs "strides=" exprs "box=" list ["swizzle=" n] ["fill=nan"] NL
+ *   map     "map #m" n "=" dtype "base=" exprs "extents=" exprs "strides=" exprs "box=" list
+ *           ["swizzle=" n] ["fill=nan"] NL
  *   guard   "guard" exprs NL
- *   exprs   "[" expr {"," expr} "]";  expr  {"%" name | number | "grid" n | "+" | "-" | "*" | "/" | "rem" | "min" | "max"}
+ *   exprs   "[" expr {"," expr} "]"
+ *   expr    {"%" name | number | "grid" n | "+" | "-" | "*" | "/" | "rem" | "min" | "max"}
  *   layout  "layout #" name "=" (as layout_print) NL
  *   op      [values "="] name [operand {"," operand}] {key "=" value} [":" type {"," type}] [place] {region} NL
  *   region  "(" [value ":" type {...}] ")" "{" NL {op} "}"

@@ -4,9 +4,9 @@
  * function opt_NAME in FOLDER/NAME.c. A pass allocates temporary data in f->module->scratch; every value's `scratch`
  * pointer is NULL when the pass starts; and the verifier must accept the function when the pass ends. Reading order:
  * passes.c (the order of the passes), properties.h and contracts.c (the check of that order), explain.h and
- * decisions.h (--explain), cost.c (estimates of registers, CTAs and cycles), stepdown.c (kernels that need too much shared
- * memory), variants.h (kernels that serve only some launches), then the folders, each from its header: analysis/,
- * simplify/, layout/, memory/, pipeline/; grid/ has the passes that change which CTA runs which program.
+ * decisions.h (--explain), cost.c (estimates of registers, CTAs and cycles), stepdown.c (kernels that need too much
+ * shared memory), variants.h (kernels that serve only some launches), then the folders, each from its header:
+ * analysis/, simplify/, layout/, memory/, pipeline/; grid/ has the passes that change which CTA runs which program.
  *
  * The invariants of a scheduled function on which codegen relies:
  *   - No layout has replicated registers. Lanes and warps may hold replicas of an element; then one of them, the

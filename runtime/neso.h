@@ -3,7 +3,7 @@
  * and launches them.
  *
  *     neso_module_from_source(ctx, "add.py", text, length, &module);
- *     neso_kernel_compile(module, "add", &options, &kernel);       options.signature = "*fp32:16, *fp32:16, *fp32:16, i32, 1024"
+ *     neso_kernel_compile(module, "add", &options, &kernel);  signature "*fp32:16, *fp32:16, *fp32:16, i32, 1024"
  *     neso_launch(kernel, grid, stream, args, &error);
  *
  * Results. A function that can fail returns a status. The context keeps the messages of a failed call until the
@@ -123,12 +123,12 @@ typedef struct neso_context_options {
     /* Long calls call this function often, from any thread that works for them. If it does not return 0, the call ends
      * with NESO_CANCELLED, which a program cannot catch. A kernel that runs on a GPU continues. */
     int (*cancelled)(void *user);
-    /* Is asked before each launch of a kernel that was compiled since then. 0: no capsule; 1: a capsule if the launch fails or
-     * its check finds a difference; 2: in any case. The answer 1 or 2 copies the launch's memory first, and waits for a
-     * GPU afterwards. NULL: no capsules. */
+    /* Is asked before each launch of a kernel that was compiled since then. 0: no capsule; 1: a capsule if the launch
+     * fails or its check finds a difference; 2: in any case. The answer 1 or 2 copies the launch's memory first, and
+     * waits for a GPU afterwards. NULL: no capsules. */
     int (*wants_capsule)(void *user, const char *kernel);
-    /* Gets a capsule (see neso_capsule) as a file: `length` bytes. `data` is NULL if it could not be made, and seen->text
-     * says why. Launches call both functions, from their threads. */
+    /* Gets a capsule (see neso_capsule) as a file: `length` bytes. `data` is NULL if it could not be made, and
+     * seen->text says why. Launches call both functions, from their threads. */
     void (*capsule)(void *user, const neso_capsule *seen, const void *data, size_t length);
 } neso_context_options;
 
@@ -273,9 +273,9 @@ typedef struct neso_compile_options {
      * makes the parameter a constant. Or it is NAME=entry, for the parameter NAME or for a keyword of **META. A
      * tuple is its entries in parentheses, "(*fp32, (i32, None))"; a named tuple is written after its class,
      * "Matrix(*fp16:16, (i32, i32), stride=1)". "tensordesc<fp16[128, 64]>" is a tensor descriptor of the host,
-     * "tensordesc<fp16[128, 64], nan>" one that pads with NaN, and "tensordesc<fp16[128, 64], - 16 16>" promises which of
-     * its sizes, and of its strides but the last, are multiples of 16. A parameter without an entry is a constant with
-     * its default value. An IR file contains its own signature, so `signature` is NULL for it. */
+     * "tensordesc<fp16[128, 64], nan>" one that pads with NaN, and "tensordesc<fp16[128, 64], - 16 16>" promises which
+     * of its sizes, and of its strides but the last, are multiples of 16. A parameter without an entry is a constant
+     * with its default value. An IR file contains its own signature, so `signature` is NULL for it. */
     const char *signature;
     const char *target;  /* "sm_90a"; NULL: the device's target; without a device sm_90a */
     int num_warps;       /* 0 means 4 */
@@ -467,12 +467,13 @@ NESO_API neso_status neso_synchronize(neso_context *context, void *stream);
 typedef enum neso_seen {
     NESO_SEEN_RESULT,     /* it wrote the memory in `after` */
     NESO_SEEN_FAULT,      /* it failed, with the error `tag` */
-    NESO_SEEN_DIFFERENCE, /* the PTX in the emulator computes something else than the traced kernel in the interpreter */
+    NESO_SEEN_DIFFERENCE, /* the PTX in the emulator computes something else than the traced IR in the interpreter */
     NESO_SEEN_REFUSED     /* the kernel does not compile, or does not take these arguments */
 } neso_seen;
 
 typedef struct neso_capsule_file {
-    const char *name; /* of the first file its own name, "softmax.py" or "softmax.ir"; of others the imported module, "pkg.helpers" */
+    /* of the first file its own name, "softmax.py" or "softmax.ir"; of others the imported module, "pkg.helpers" */
+    const char *name;
     const char *text;
     size_t length;
 } neso_capsule_file;
@@ -491,8 +492,8 @@ typedef struct neso_capsule_argument {
     uint64_t value;   /* the low bytes are the argument's; of a pointer into a buffer, the distance from its begin */
 } neso_capsule_argument;
 
-/* A kernel with everything that one launch of it needs, and what was seen of that launch. A caller may change a copy and run it.
- * Strings are never NULL. */
+/* A kernel with everything that one launch of it needs, and what was seen of that launch. A caller may change a copy
+ * and run it. Strings are never NULL. */
 struct neso_capsule {
     size_t size;
     const char *kernel, *signature, *target, *params, *skip; /* as in neso_compile_options; "": NULL there */
@@ -512,10 +513,10 @@ struct neso_capsule {
     size_t buffer_count;
 };
 
-/* Launches the kernel as neso_launch does, waits, and returns the status of the launch. If the launch succeeds or ends by
- * a fault, calls `write` once, with the launch as a capsule in a file of `length` bytes. `data` is NULL if there is no
- * memory for the capsule, or if the device does not give the contents of the tensors; seen->text says which.
- * `write` is not called
+/* Launches the kernel as neso_launch does, waits, and returns the status of the launch. If the launch succeeds or ends
+ * by a fault, calls `write` once, with the launch as a capsule in a file of `length` bytes. `data` is NULL if there is
+ * no memory for the capsule, or if the device does not give the contents of the tensors; seen->text says which. `write`
+ * is not called
  * - if the grid is empty,
  * - if an argument breaks a promise of the signature (NESO_INVALID), or the kernel has more parameters than a launch
  *   can pass,
@@ -523,8 +524,10 @@ struct neso_capsule {
  * - if there is not even memory to list the arguments; the kernel is launched nevertheless.
  * A kernel that cannot be loaded may fail with or without a capsule. Fails with NESO_INVALID, without a launch, if the
  * context had no `wants_capsule` when the kernel was compiled. */
-NESO_API neso_status neso_capsule_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
-                                         void (*write)(void *user, const neso_capsule *seen, const void *data, size_t length),
+NESO_API neso_status neso_capsule_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream,
+                                         const void *const *args,
+                                         void (*write)(void *user, const neso_capsule *seen, const void *data,
+                                                       size_t length),
                                          void *user, neso_error *error);
 /* Passes the capsule as a file to `write`. Fails only with NESO_OUT_OF_MEMORY. */
 NESO_API neso_status neso_capsule_write(neso_context *context, const neso_capsule *capsule,
@@ -539,15 +542,17 @@ typedef struct neso_replay {
     size_t size;
     int same;             /* 1: the launch did what was seen */
     neso_seen seen;
-    const char *tag, *text, *pass, *without; /* as in neso_capsule; of a result that is not the same, `text` says where it is not */
+    /* as in neso_capsule; of a result that is not the same, `text` says where it is not */
+    const char *tag, *text, *pass, *without;
     uint32_t line;
     neso_verdict verdict; /* what the check found; NESO_CHECK_UNKNOWN also without a check */
     const char *why;      /* of NESO_CHECK_UNKNOWN: why nothing was compared */
 } neso_replay;
 
-/* Compiles the capsule's kernel and launches it on the context's device. If `check` is 1, or if a difference was seen, first compares
- * emulator and interpreter as neso_compile_options.check = 2 does, and finds the pass of a difference. Strings live
- * until the next call. Returns NESO_OK whatever the launch does, unless there is no device or no memory. */
+/* Compiles the capsule's kernel and launches it on the context's device. If `check` is 1, or if a difference was seen,
+ * first compares emulator and interpreter as neso_compile_options.check = 2 does, and finds the pass of a difference.
+ * Strings live until the next call. Returns NESO_OK whatever the launch does, unless there is no device or no
+ * memory. */
 NESO_API neso_status neso_capsule_run(neso_context *context, const neso_capsule *capsule, int check, neso_replay *out);
 
 /* -- costs of launches -- */
@@ -603,8 +608,8 @@ typedef struct neso_measurement {
 /* The result of `save` for a path to which programs may not write. */
 #define NESO_SAVE_OUTSIDE 2
 
-/* What is proven of a load, store or atomic of a kernel, for one launch. The struct and its texts live until the callback
- * returns. */
+/* What is proven of a load, store or atomic of a kernel, for one launch. The struct and its texts live until the
+ * callback returns. */
 typedef struct neso_access {
     size_t size;
     const char *kernel;
@@ -612,8 +617,8 @@ typedef struct neso_access {
     const char *tensor; /* the parameter that the address starts from; NULL: unknown */
     const char *file;   /* NULL: unknown */
     uint32_t line, column;
-    /* 1: every access is within the tensor, in every launch that fulfils the conditions in `bounds`, which also says which
-     * elements are accessed. 0: that is not proven; `bounds` says why. */
+    /* 1: every access is within the tensor, in every launch that fulfils the conditions in `bounds`, which also says
+     * which elements are accessed. 0: that is not proven; `bounds` says why. */
     int in_bounds;
     const char *bounds;
     /* 1: no two programs of the launch race: access one element, where at least one writes and not both are atomic. 0:
@@ -677,14 +682,16 @@ typedef struct neso_run_options {
      * than `trace_bits` bits (0: half of the bits of their type) in comparison with f64, there is a warning for each op
      * at which a loss began. */
     int trace, trace_bits;
-    /* neso calls this function after each launch, outside of benchmarks, with a line of text: the kernel's name, the grid, and
-     * for each tensor NAME=DIGEST: 16 hexadecimal digits of the SHA-256 of the bytes from its first element to its last one. Equal
-     * lines mean equal bits. It waits for each launch, and copies its tensors to the host. May be NULL. */
+    /* neso calls this function after each launch, outside of benchmarks, with a line of text: the kernel's name, the
+     * grid, and for each tensor NAME=DIGEST: 16 hexadecimal digits of the SHA-256 of the bytes from its first element
+     * to its last one. Equal lines mean equal bits. It waits for each launch, and copies its tensors to the host. May
+     * be NULL. */
     void (*launched)(void *user, const char *line);
-    /* On the interpreter, neso calls this function after each launch, for each load, store and atomic of the kernel. Index
-     * arithmetic counts as free of overflow, divisors as positive. May be NULL. */
+    /* On the interpreter, neso calls this function after each launch, for each load, store and atomic of the kernel.
+     * Index arithmetic counts as free of overflow, divisors as positive. May be NULL. */
     void (*accessed)(void *user, const neso_access *access);
-    /* 1: on the interpreter, the debugger also stops where a value first becomes a NaN: once for each operation of a kernel. */
+    /* 1: on the interpreter, the debugger also stops where a value first becomes a NaN: once for each operation of a
+     * kernel. */
     int break_nan;
 } neso_run_options;
 

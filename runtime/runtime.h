@@ -10,10 +10,10 @@
  *
  * The files of runtime/ in reading order: neso.h (the API), api.c (contexts and modules), signature.c
  * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels
- * compiled earlier), launch.c, launch_plan.c, padded_maps.c and row_alignment.c (launches), specialize.c and compiled_kernel.c
- * (launches of host programs), budget.h (limits), help.c. Folders: devices/ (cuda, interpreter, emulator), check/ (comparison of a
- * kernel's PTX with its traced IR; what is proven of accesses), capsule/ (a launch in a file), host/ (torch, tuning and
- * testing for programs), command/ (the command `neso`), python/ (the binding). */
+ * compiled earlier), launch.c, launch_plan.c, padded_maps.c and row_alignment.c (launches), specialize.c and
+ * compiled_kernel.c (launches of host programs), budget.h (limits), help.c. Folders: devices/ (cuda, interpreter,
+ * emulator), check/ (comparison of a kernel's PTX with its traced IR; what is proven of accesses), capsule/ (a launch
+ * in a file), host/ (torch, tuning and testing for programs), command/ (the command `neso`), python/ (the binding). */
 #ifndef NESO_RUNTIME_RUNTIME_H
 #define NESO_RUNTIME_RUNTIME_H
 
@@ -271,8 +271,8 @@ struct rebuild {
     jmp_buf unwind;
 };
 /* Compiles without the given passes and those of the kernel's options, for launches whose argument i is a multiple of
- * divisible[i] (NULL: of what the signature promises). Returns false after errors, which are in r->diag. The caller must
- * call rebuild_free in either case. */
+ * divisible[i] (NULL: of what the signature promises). Returns false after errors, which are in r->diag. The caller
+ * must call rebuild_free in either case. */
 bool rebuild_make(struct neso_kernel *k, struct rebuild *r, const char *without, const int *divisible,
                   struct budget *budget);
 /* Reads a variant from the kernel's bundle instead; false: the bundle lacks it, or r->is_full. */
@@ -287,10 +287,11 @@ struct func *rebuild_parse(struct neso_kernel *k, struct rebuild *r, const struc
 
 /* -- row_alignment.c -- */
 
-/* Sets divisible[i] so that the rows of the arrays that maps describe begin and end at multiples of `rows` if each argument
- * i is a multiple of divisible[i]. */
+/* Sets divisible[i] so that the rows of the arrays that maps describe begin and end at multiples of `rows` if each
+ * argument i is a multiple of divisible[i]. */
 void rows_promise(const struct ptx_info *info, enum rows rows, int *divisible);
-/* The best alignment that the arguments of a launch fulfil. ROWS_any: none, or none that k's signature does not promise. */
+/* The best alignment that the arguments of a launch fulfil. ROWS_any: none, or none that k's signature does not
+ * promise. */
 enum rows rows_of_launch(const struct neso_kernel *k, const struct launch *l);
 
 /* -- padded_maps.c -- */
@@ -313,8 +314,8 @@ void proofs_free(struct program *p);
 
 /* -- cross_check.c -- */
 
-/* Compares a kernel's PTX in the emulator with its traced IR in the interpreter, on inputs made from its first launch, and
- * replaces the code if a pass made a difference. Calls options.checked. To be called with k->lock held, once. */
+/* Compares a kernel's PTX in the emulator with its traced IR in the interpreter, on inputs made from its first launch,
+ * and replaces the code if a pass made a difference. Calls options.checked. To be called with k->lock held, once. */
 void cross_check(struct neso_kernel *k, const struct launch *l);
 
 /* -- capsule_source.c -- */

@@ -33,7 +33,8 @@ struct leaf {
     size_t end;        /* end of the leaf's entry in the signature; 0 for a default */
     struct obj *block; /* block_shape of a tensor descriptor; else NULL */
     bool pads_nan;     /* the tensor descriptor pads with NaN */
-    int nsizes; /* if not 0: the number of promises in `divisible`, which has a bit for each size, then each stride but the last */
+    /* if not 0: the number of promises in `divisible`, which has a bit for each size, then each stride but the last */
+    int nsizes;
     uint32_t divisible;
 };
 
@@ -228,7 +229,8 @@ static bool read_sizes(const struct entry *words, struct leaf *leaf)
     return leaf->nsizes > 0;
 }
 
-/* Reads what stands behind the block shape: `, nan` is the value of elements outside the array, `, - 16 16` promises. */
+/* Reads what stands behind the block shape: `, nan` is the value of elements outside the array, `, - 16 16`
+ * promises. */
 static bool read_options(const char *s, const char *end, struct leaf *leaf)
 {
     while (s < end && *s == ' ')
@@ -246,7 +248,8 @@ static bool read_options(const char *s, const char *end, struct leaf *leaf)
            read_options(stop, end, leaf);
 }
 
-/* Reads tensordesc<fp16[128, 64]>, with optional promises: for all its sizes and strides behind it, or for each of them within. */
+/* Reads tensordesc<fp16[128, 64]>, with optional promises: for all its sizes and strides behind it, or for each of them
+ * within. */
 static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf *leaf)
 {
     struct eval *e = &r->module->eval;

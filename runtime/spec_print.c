@@ -116,7 +116,8 @@ static bool is_one(const struct spec_arg *a)
     return a->equals_one || (a->is_const && a->value && obj_as_int(a->value, &n) && n == 1);
 }
 
-/* Prints the arguments from *at on of a descriptor: an address, sizes, strides (the last is 1), the block's shape, the padding. */
+/* Prints the arguments from *at on of a descriptor: an address, sizes, strides (the last is 1), the block's shape, the
+ * padding. */
 static bool put_descriptor(struct neso_kernel *k, int rank, int *at, struct text *out)
 {
     const struct spec_arg *base = &k->spec.args[*at], *sizes = base + 1, *block = sizes + 2 * rank,

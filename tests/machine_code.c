@@ -3,10 +3,10 @@
  *
  *     machine_code KERNEL.ptx KERNEL.cubin
  *
- * Counts shuffles, matrix loads and stores, tensor core instructions, barriers, stores, atomics and copies in both. ptxas
- * unrolls loops and copies the ends of blocks, so the machine code may have more of each. ptxas may merge none of them,
- * so fewer than in the PTX is an error (a message, exit status 1). Two kinds of PTX do not count, because ptxas may
- * remove them: code after a jump that is always taken, because it compares a register with itself, and a store that
+ * Counts shuffles, matrix loads and stores, tensor core instructions, barriers, stores, atomics and copies in both.
+ * ptxas unrolls loops and copies the ends of blocks, so the machine code may have more of each. ptxas may merge none of
+ * them, so fewer than in the PTX is an error (a message, exit status 1). Two kinds of PTX do not count, because ptxas
+ * may remove them: code after a jump that is always taken, because it compares a register with itself, and a store that
  * the next instruction overwrites. No disassembler is needed: the lowest 9 bits of the 16 bytes of an instruction are
  * its opcode (from sm_80 on; `nvdisasm -hex` prints the bytes).
  */
@@ -92,8 +92,8 @@ static bool is_overwritten(const char *p, const char *next)
     return end && next && begins(p, "st.") && strncmp(p, next + strspn(next, " \t"), (size_t)(end - p)) == 0;
 }
 
-/* ptxas folds shuffles of constants and joins stores, so their counts are compared only in kernels with wgmma: these have
- * none that ptxas may fold or join, and there ptxas has wrongly merged distinct ones. */
+/* ptxas folds shuffles of constants and joins stores, so their counts are compared only in kernels with wgmma: these
+ * have none that ptxas may fold or join, and there ptxas has wrongly merged distinct ones. */
 static bool is_judged(const struct kind *k, const char *ptx)
 {
     bool may_go = strcmp(k->name, "shuffles") == 0 || strcmp(k->name, "stores") == 0;

@@ -369,9 +369,9 @@ static struct opnd f32_unless(struct select *s, enum mod mod, struct opnd size, 
                  is_so);
 }
 
-/* x / y in the instructions that ptxas makes of div.full, except that ptxas scales each x by conditional multiplications.
- * The instructions on y alone are equal for all x, so that CSE leaves one copy. The last multiplication has no .rn, so
- * that nothing contracts it with an addition. */
+/* x / y in the instructions that ptxas makes of div.full, except that ptxas scales each x by conditional
+ * multiplications. The instructions on y alone are equal for all x, so that CSE leaves one copy. The last
+ * multiplication has no .rn, so that nothing contracts it with an addition. */
 static struct opnd divide_scaled(struct select *s, struct opnd x, struct opnd y)
 {
     struct opnd size = emit1(s, form0(INSN_abs, PT_f32), y),

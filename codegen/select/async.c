@@ -144,8 +144,8 @@ static void come_to_pair(struct select *s, enum insn_code code, int group, int p
     set_guard(emit_insn(s, form0(code, PT_none), 0, 2, x), mine);
 }
 
-/* The first of two warpgroups arrives at GO, the second at GONE: by one instruction, since ptxas moves two guarded ones behind the
- * arithmetic that follows. */
+/* The first of two warpgroups arrives at GO, the second at GONE: by one instruction, since ptxas moves two guarded ones
+ * behind the arithmetic that follows. */
 static void pass_turn(struct select *s)
 {
     int threads = 32 * WGMMA_WARPS, behind = s->role + 1 + s->f->num_warps / WGMMA_WARPS;

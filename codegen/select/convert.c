@@ -318,7 +318,8 @@ static void select_matrix_load(struct select *s, const struct op *o, const struc
     struct word_shape a = word_shape(elem_dtype(r->type), 1 << x->word_bits);
     struct form f = matrix_form(INSN_ldmatrix, x);
     struct opnd *tile = tile_new(s, r);
-    /* in a register's number, the bits that number an instruction's matrices are above those of an element in its word */
+    /* in a register's number, the bits that number an instruction's matrices are above those of an element in its
+     * word */
     int step = x->nmatrices << x->word_bits;
     for (int k = 0; k < tile_nregs(r->type); k += step) {
         struct opnd words[MATRICES_MOST + 1];

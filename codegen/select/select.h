@@ -97,7 +97,8 @@ const struct layout *tile_layout(const struct select *s, const struct type *t, s
 enum dtype elem_dtype(const struct type *t); /* i64 for pointers */
 double const_f32(const struct value *v);     /* v's value if it is an f32 constant, else NaN */
 #define FAR_FROM_TINY 0x1p-100 /* adding a subnormal to a number of at least this size does not change it */
-bool is_lost_where_tiny(const struct value *v); /* may a subnormal v be flushed to 0, because no use of v depends on it? */
+/* May a subnormal v be flushed to 0, because no use of v depends on it? */
+bool is_lost_where_tiny(const struct value *v);
 
 enum ptype dtype_ptype(enum dtype dt, enum reading r); /* for floats: the float type, or untyped bits */
 enum reg_class dtype_class(enum dtype dt);

@@ -92,7 +92,8 @@ struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at); /* retur
 /* Returns an iterator object over the items of x, as iter(x) does. */
 struct obj *obj_iterator(struct eval *e, struct obj *x, struct loc at);
 /* Returns an iterator whose items the function `next` computes; `next` returns NULL at the end. */
-struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e, void *state, struct loc at), void *state);
+struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e, void *state, struct loc at),
+                              void *state);
 
 /* -- instance.c: classes, their instances, exceptions -- */
 /* Searches the class and its bases for an interned name; NULL if no class has it. */
@@ -104,7 +105,8 @@ bool class_is_a(const struct obj *class, const struct obj *base);
 struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, struct obj *class, struct loc at);
 struct obj *class_call(struct eval *e, struct obj *class, const struct args *args); /* creates an instance */
 /* Calls x.name(args) if x's class has that method, else returns NULL. */
-struct obj *instance_special(struct eval *e, struct obj *x, const char *name, int n, struct obj *const *args, struct loc at);
+struct obj *instance_special(struct eval *e, struct obj *x, const char *name, int n, struct obj *const *args,
+                             struct loc at);
 bool instance_equal(struct eval *e, struct obj *a, struct obj *b);
 int64_t instance_len(struct eval *e, struct obj *x, struct loc at);
 void instance_show(struct eval *e, struct obj *x, struct text *out, bool repr);
@@ -131,7 +133,8 @@ struct note {
     enum error error; /* an error whose argument is `name` */
     const char *name; /* NULL if there is no note */
 };
-_Noreturn void eval_raise_noted(struct eval *e, struct loc at, const char *class_name, struct note note, enum error error, ...);
+_Noreturn void eval_raise_noted(struct eval *e, struct loc at, const char *class_name, struct note note,
+                                enum error error, ...);
 void eval_deeper(struct eval *e, int by, struct loc at); /* adds to e->depth; raises an error at the limit */
 /* Parses and executes a source, and returns its module. Raises exceptions. */
 struct obj *eval_module(struct eval *e, const struct source *src, const char *name);
@@ -147,7 +150,8 @@ struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struc
  * note; NULL if none is similar. */
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name);
 const char *nearest_attribute(const struct scope *s, const char *name); /* without the names that every program has */
-/* The hint for a name that a module lacks: the name that is near it, or, if the module is a library of which neso has a part, that. */
+/* The hint for a name that a module lacks: the name that is near it, or, if the module is a library of which neso has a
+ * part, that. */
 struct note note_missing(struct eval *e, struct obj *module, const char *near);
 
 /* -- kernel.c -- */

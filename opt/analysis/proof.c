@@ -128,8 +128,8 @@ static bool follows(struct affine_table *t, const struct known *k, const struct 
     return true;
 }
 
-/* Learns the only scalar of v that is not known yet, if v is known and a sum of it, with a constant factor, and of known
- * values. */
+/* Learns the only scalar of v that is not known yet, if v is known and a sum of it, with a constant factor, and of
+ * known values. */
 static void learn_summand(struct affine_table *t, struct known *k, const struct value *v)
 {
     const struct affine *x = affine_of(t, v);

@@ -190,8 +190,8 @@ static void unite_results(struct op *o)
         unite_values(&o->results[0], &o->results[i]);
 }
 
-/* Estimates the step between neighbours along d, which only the choice of a layout needs: a division makes it smaller, a
- * remainder leaves it. Values from memory have the largest step. */
+/* Estimates the step between neighbours along d, which only the choice of a layout needs: a division makes it smaller,
+ * a remainder leaves it. Values from memory have the largest step. */
 static int64_t step_along(const struct value *v, int d, int *budget)
 {
     const int64_t most = INT32_MAX;
@@ -232,8 +232,8 @@ static int64_t step_along(const struct value *v, int d, int *budget)
 }
 
 /* Sorts dimensions by the length of runs of consecutive addresses, longest first; among equals, the last dimension
- * first. If no dimension has such runs, the lanes of a warp access the fewest lines along the dimension with the smallest
- * step. */
+ * first. If no dimension has such runs, the lanes of a warp access the fewest lines along the dimension with the
+ * smallest step. */
 static void order_dims(const struct assign *a, const struct value *ptr, int *order)
 {
     const struct axis *x = axis_of(a->axes, ptr);

@@ -15,7 +15,7 @@
  * that otherwise would hold replicas. The layout of the other dimensions does not change. If the layout does not allow
  * this split (can_split), the pass first converts the operands to a plain blocked layout.
  *
- *     %v, %k = reduce %x, %i axis=0 {                   %v1, %k1 = reduce .. axis=1 {      elements of one thread, in order
+ *     %v, %k = reduce %x, %i axis=0 {                   %v1, %k1 = reduce .. axis=1 {  elements of one thread, in order
  *       %first = (%a > %b) | (%a == %b) & (%i < %j)       %first = %a >= %b
  *       yield %first ? %a : %b, %first ? %i : %j   =>     yield %first ? %a : %b, %first ? %i : %j
  *     }                                                 }

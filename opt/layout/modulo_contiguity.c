@@ -73,7 +73,8 @@ static bool is_nonnegative(const struct modulo_runs *w, const struct value *v, i
     }
 }
 
-/* The sum of a nonnegative index and a negative constant from which only divisions and broadcasts compute v; else NULL. */
+/* The sum of a nonnegative index and a negative constant from which only divisions and broadcasts compute v; else
+ * NULL. */
 static const struct op *difference_below(const struct modulo_runs *w, const struct value *v, int *budget)
 {
     const struct op *o = v->def;
@@ -88,7 +89,8 @@ static const struct op *difference_below(const struct modulo_runs *w, const stru
     return found ? o : NULL;
 }
 
-/* Is `difference` not negative wherever the mask is true, because the mask compares its first operand with a constant? */
+/* Is `difference` not negative wherever the mask is true, because the mask compares its first operand with a
+ * constant? */
 static bool implies_nonnegative(const struct value *mask, const struct op *difference, int *budget)
 {
     const struct op *o = mask->def;

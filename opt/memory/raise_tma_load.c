@@ -316,8 +316,8 @@ static bool is_only_operand(const struct op *load)
     return value_nuses(v) == 1 && may_pay(load);
 }
 
-/* Will threads copy the tile to shared memory, 16 bytes at once, iterations ahead of the dot that only adds to a carried
- * sum (pipeline_loops.c)? */
+/* Will threads copy the tile to shared memory, 16 bytes at once, iterations ahead of the dot that only adds to a
+ * carried sum (pipeline_loops.c)? */
 static bool threads_copy(struct raising *r, const struct op *load)
 {
     const struct op *dot = op_result(load)->uses->user;

@@ -196,8 +196,8 @@ static void build_part(struct alternation *a, struct builder *b, bool early, str
             a->carried[i] = value_mapped(&map, op_opnd(a->body->last, i));
 }
 
-/* Builds, behind the start of iteration k, the start of the next iteration and the end of this one. `dot` and `next` are
- * the crossing values of both. Returns the next iteration's number. */
+/* Builds, behind the start of iteration k, the start of the next iteration and the end of this one. `dot` and `next`
+ * are the crossing values of both. Returns the next iteration's number. */
 static struct value *build_step(struct alternation *a, struct builder *b, struct value *k, struct value **dot,
                                 struct value **next)
 {

@@ -23,10 +23,12 @@
  * early part that the late part uses, here %p and %a. The registers of the second dot's operand must not change until
  * that dot has ended, so the pass makes the operand an operand and a result of the dot's wait.
  *
- * If a branch computes the operand (keep_maximum.c), it stays in front of the wait for the second dot, which ptxas does not
- * move across the branch. That dot still reads the operand of the iteration before. So the loop is then unrolled by two:
- * the operands of two iterations have registers of their own, and the first of the two iterations waits for its second dot
- * behind the start of the next first dot. In the first iteration of all, the branch's second arm replaces the branch.
+ * If a branch computes the operand (keep_maximum.c), it stays in front of the wait for the second dot, which ptxas does
+ * not move across the branch. That dot still reads the operand of the iteration before. So the loop is then unrolled by
+ * two:
+ * the operands of two iterations have registers of their own, and the first of the two iterations waits for its second
+ * dot behind the start of the next first dot. In the first iteration of all, the branch's second arm replaces the
+ * branch.
  *
  * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
  * the first dot of the previous warpgroup has ended:
@@ -47,9 +49,10 @@
  *     128 x 128, D = 64, causal    343             346                  334
  *     128 x 64                     473             473                  474
  *
- * If a branch computes the operand, the arithmetic is short, and two warpgroups that meet stay together: in each iteration both
- * then wait for the special functions and for the tensor cores at the same time. So two warpgroups take turns in each
- * iteration. Cycles of attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an H200):
+ * If a branch computes the operand, the arithmetic is short, and two warpgroups that meet stay together: in each
+ * iteration both then wait for the special functions and for the tensor cores at the same time. So two warpgroups take
+ * turns in each iteration. Cycles of attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an
+ * H200):
  *
  *                                once per tile   turns
  *     D = 128, from pointers         2,353,711   2,351,696
@@ -58,9 +61,9 @@
  *     D = 128, causal                1,388,739   1,368,726
  *     D = 64, causal                 1,124,932   1,089,527
  *
- * Only the first loop of a tile staggers otherwise, since the warpgroups stay apart in the loops after it. The bounds of the
- * loop are scalars, so either all warpgroups execute all three stagger ops, or none does. The pass does not stagger
- * warpgroups that share rows, because a barrier aligns these in each iteration.
+ * Only the first loop of a tile staggers otherwise, since the warpgroups stay apart in the loops after it. The bounds
+ * of the loop are scalars, so either all warpgroups execute all three stagger ops, or none does. The pass does not
+ * stagger warpgroups that share rows, because a barrier aligns these in each iteration.
  *
  * The pass rewrites a loop only if, in addition,
  * - the first dot's accumulator starts as a value from outside the loop, and the second dot's operand is a tile of
@@ -385,8 +388,8 @@ static void build_stagger(const struct rotation *r, struct builder *b, enum opco
         op_set_int(o, ATTR_turns, 1);
 }
 
-/* Copies an op of the first iteration to b. A vote counts as lost there, because the maximum before it is usually -inf, and
- * the second arm of the branch that a vote decides is right in any case. */
+/* Copies an op of the first iteration to b. A vote counts as lost there, because the maximum before it is usually -inf,
+ * and the second arm of the branch that a vote decides is right in any case. */
 static void copy_first(struct builder *b, const struct op *o, struct map *first)
 {
     if (o->code == OP_warp_all) {

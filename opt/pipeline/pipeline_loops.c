@@ -22,12 +22,12 @@
  * for the ring of a tile with other uses; the load is not volatile, and its elements are no pointers; masked elements
  * are 0; the loop writes no memory, or invariant_loads.c has marked the load; one copy has at least 4 bytes; if a
  * producer warp serves the loop and wgmma reads the tile from shared memory, nothing else reads it; and pure ops, or
- * loads that rotate_loads.c has moved, compute the load's addresses and mask from the loop's counter and carried values.
- * The pass clones these pure ops,
- * to compute addresses and masks stages - 1 iterations ahead. If a transposition stands between the load and the dot,
- * the pass transposes the load's addresses instead of the tile. Masks disable copies past the last iteration. Let n
- * be the distance from the counter to the loop's end, which is positive inside the loop: the i-th iteration after the
- * current one exists if n > i * |step|, compared as unsigned numbers.
+ * loads that rotate_loads.c has moved, compute the load's addresses and mask from the loop's counter and carried
+ * values. The pass clones these pure ops, to compute addresses and masks stages - 1 iterations ahead. If a
+ * transposition stands between the load and the dot, the pass transposes the load's addresses instead of the tile.
+ * Masks disable copies past the last iteration. Let n be the distance from the counter to the loop's end, which is
+ * positive inside the loop: the i-th iteration after the current one exists if n > i * |step|, compared as unsigned
+ * numbers.
  *
  * The pass splits a dot into steps if it copies nothing but the two operands of this dot, if only conversions load them
  * into registers, as MMA fragments of elements with 16 bits or more, and if the dot takes several MMA instructions
@@ -59,8 +59,8 @@
  *       yield ..., %done, ...
  *
  * The same holds where a producer warp copies the other operand of the dot, because only this tile's addresses come
- * from memory (rows that a table names). The producer's mbarrier then is a second condition for the dot, and the release
- * of the previous dot's stage of the producer's ring stands behind the wait too.
+ * from memory (rows that a table names). The producer's mbarrier then is a second condition for the dot, and the
+ * release of the previous dot's stage of the producer's ring stands behind the wait too.
  *
  * Otherwise one barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the
  * copies of all threads visible to all threads. It also ensures that all threads have read the previous iteration's

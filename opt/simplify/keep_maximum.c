@@ -23,8 +23,8 @@
  * 2^slack, and takes the maximum otherwise. Sums that are inf or NaN do not compare as smaller, so the first iteration,
  * where %m is -inf, takes the maximum, and so do rows of which all elements so far are masked, and rows with a NaN.
  *
- * The vote needs no sum over lanes: each lane compares its part. If the sums of a row are only carried, as %l above, the
- * loop carries a part for each lane, and the lanes are added behind the loop.
+ * The vote needs no sum over lanes: each lane compares its part. If the sums of a row are only carried, as %l above,
+ * the loop carries a part for each lane, and the lanes are added behind the loop.
  *
  * Each warp decides for its own rows, so no row may span warps. Needs: layouts. Leaves: unused ops. */
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rebuild.c: compiles a kernel again from the text of its traced IR, without some passes, in memory of its own. Any thread
- * may do so, since the kernel and its module are only read: source locations keep the numbers of their files. */
+/* rebuild.c: compiles a kernel again from the text of its traced IR, without some passes, in memory of its own. Any
+ * thread may do so, since the kernel and its module are only read: source locations keep the numbers of their files. */
 #include "runtime/runtime.h"
 
 #include "opt/passes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* accesses.c: `neso check --accesses FILE`: of each load, store and atomic that the program executes, says whether it is
- * proven to stay within its tensor, and apart from other programs of the grid.
+/* accesses.c: `neso check --accesses FILE`: of each load, store and atomic that the program executes, says whether it
+ * is proven to stay within its tensor, and apart from other programs of the grid.
  *
  *     scale.py:9:35: load X of scale
  *         bounds    proven: elements 0 to n - 1

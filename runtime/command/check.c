@@ -320,9 +320,9 @@ static void put_common(struct checking *c, const struct trial *t, neso_context *
     buffer_free(&out);
 }
 
-/* Finds the errors of shapes that no guess changes. Types that fit better than others, but not without errors, leave errors
- * of shapes only: they are certain if no value of the constants changes their messages. (keep_common forgets them, since
- * a worse guess ends the computation before the error.) */
+/* Finds the errors of shapes that no guess changes. Types that fit better than others, but not without errors, leave
+ * errors of shapes only: they are certain if no value of the constants changes their messages. (keep_common forgets
+ * them, since a worse guess ends the computation before the error.) */
 static void find_shape_errors(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel,
                               const char *const constants[], size_t nconstants)
 {

@@ -588,8 +588,8 @@ static const char *item_end(const char *s)
     return s;
 }
 
-/* Appends the value of a constant parameter: `BLOCK = 256`. The signature has its entries in the order of the parameters, or
- * with their names. Returns false if the kernel has no such parameter. */
+/* Appends the value of a constant parameter: `BLOCK = 256`. The signature has its entries in the order of the
+ * parameters, or with their names. Returns false if the kernel has no such parameter. */
 static bool put_constant(struct buffer *out, const struct document *d, const struct shown *x,
                          const char *name)
 {

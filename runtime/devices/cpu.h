@@ -61,7 +61,8 @@ bool cpu_event_seconds(struct device *d, void *from, void *to, double *seconds, 
 
 /* Returns a sorted list of the device's *n current buffers, which the caller frees with cpu_buffers_free. NULL: out
  * of memory. The buffer into which pointers[k] points gets the name names[k], unless that is NULL. */
-struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *names, const uint64_t *pointers, int *n);
+struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *names, const uint64_t *pointers,
+                               int *n);
 void cpu_buffers_free(struct device *d, struct cpu_buffer *list, int n);
 /* The last buffer that begins at or below `at`; NULL: there is none. */
 const struct cpu_buffer *cpu_buffer_at(const struct cpu_buffer *list, int n, uint64_t at);

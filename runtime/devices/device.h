@@ -74,8 +74,8 @@ struct host_call {
     int pid[3];
     const char *const *values; /* the values of the operands, row-major */
     char *result;              /* memory for the result; NULL: the call has no result */
-    /* The op at which a value became a NaN, and where it came from; `op` and `site` are then the last host_call before it.
-     * NULL: the op host_call itself is executed. */
+    /* The op at which a value became a NaN, and where it came from; `op` and `site` are then the last host_call before
+     * it. NULL: the op host_call itself is executed. */
     const struct op *nan_at;
     const char *nan_text;
 };
@@ -168,8 +168,8 @@ struct device_class {
     bool (*fill)(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
     bool (*sync)(struct device *d, void *stream, struct fault *f);
     /* Memory for one launch, which exists in stream order until workspace_end; its address is a multiple of 256. Any
-     * thread may call these functions. copy_rows makes n copies at once, up to MAPS_MOST. NULL, all three: the device has no
-     * tensor maps. */
+     * thread may call these functions. copy_rows makes n copies at once, up to MAPS_MOST. NULL, all three: the device
+     * has no tensor maps. */
     bool (*workspace)(struct device *d, size_t bytes, void *stream, uint64_t *address, struct fault *f);
     void (*workspace_end)(struct device *d, uint64_t address, void *stream);
     bool (*copy_rows)(struct device *d, const struct row_copy *c, int n, void *stream, struct fault *f);

@@ -99,8 +99,8 @@ void race_shadow_free(struct race_shadow *s, const struct memory *m)
     give_back(m, s, sizeof *s);
 }
 
-/* Doubles an array of elements of `size` bytes, which has 64 at first, until it has `count` of them. Returns false if there is no
- * memory. */
+/* Doubles an array of elements of `size` bytes, which has 64 at first, until it has `count` of them. Returns false if
+ * there is no memory. */
 static bool reserve(const struct memory *m, void **p, size_t *cap, size_t count, size_t size)
 {
     if (count <= *cap)

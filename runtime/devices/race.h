@@ -42,7 +42,8 @@ void race_acquire(struct race *r, struct race_party *p);
 bool race_release(struct race *r, struct race_party *p);
 /* Check and record an access, before it happens. Return the offset from a->at of the first bytes that race with *other;
  * -1: none do. `value`: the bytes that the access writes over the bytes `there`; NULL: the access is an atomic. */
-int64_t race_read(const struct race *r, const struct race_party *p, const struct race_access *a, struct race_other *other);
+int64_t race_read(const struct race *r, const struct race_party *p, const struct race_access *a,
+                  struct race_other *other);
 int64_t race_write(const struct race *r, const struct race_party *p, const struct race_access *a, const void *value,
                    const void *there, struct race_other *other);
 

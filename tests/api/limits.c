@@ -384,7 +384,8 @@ static void ask(void)
     neso_context_release(ctx);
 }
 
-/* Options of a size that no version of the structure has are refused; of half a pointer, too. An older version is shorter. */
+/* Options of a size that no version of the structure has are refused; of half a pointer, too. An older version is
+ * shorter. */
 static void sizes(void)
 {
     neso_context *ctx;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* insns_sums.c: tests that mma.sync and wgmma add and round by the rule of runtime/devices/emulator/sums.c, on tiles
  * of random floats: with all exponents, with equal exponents, with few nonzero products, with products that cancel,
- * subnormal, infinite, near the largest number; and that integers are exact and wrap, on random ones and ends of ranges.
+ * subnormal, infinite, near the largest number; and that integers are exact and wrap, on random ones and ends of
+ * ranges.
  *
  *     few tiles (the default)    the test computes expected results by the rule, in integers
  *     build/gpu_insns cuda sums TILES [SEED [WORD]]      TILES tiles of each type: compares the GPU with the emulator

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* plain.c: generates kernels with a single purpose, like most kernels of users: a product of two matrices, one tile
  * for each program; kernels over rows, which read each row in blocks, once for each number that is computed from the
- * row and once more to write results; and kernels that take the coordinates of elements from their numbers. Passes that transform whole kernels apply to these kernels, but rarely to
- * the mixed kernels of generate.c. */
+ * row and once more to write results; and kernels that take the coordinates of elements from their numbers. Passes that
+ * transform whole kernels apply to these kernels, but rarely to the mixed kernels of generate.c. */
 #include "tests/random/generate.h"
 
 /* -- tiles of a matrix -- */
@@ -144,8 +144,8 @@ struct stmt *tile_statement(struct gen *g, struct node *v)
     return s;
 }
 
-/* Makes the tile's column and row the program's ids along the first two axes, and its layer that along the third: as many
- * kernels do, and so that the number of programs is not the size of an axis. */
+/* Makes the tile's column and row the program's ids along the first two axes, and its layer that along the third: as
+ * many kernels do, and so that the number of programs is not the size of an axis. */
 static void tile_the_grid(struct gen *g)
 {
     struct program *p = g->p;

@@ -366,7 +366,8 @@ void judge_close(struct judge *j);
 void judge_one(struct judge *j, struct program *p, const struct config *c, struct verdict *v, struct expectation *x);
 /* Judges a program in all configurations that the seed chooses, until one fails. Calls `refused` with the reason of
  * each expected refusal. */
-void judge_all(struct judge *j, struct program *p, struct verdict *v, void (*refused)(void *, const char *), void *user);
+void judge_all(struct judge *j, struct program *p, struct verdict *v, void (*refused)(void *, const char *),
+               void *user);
 /* Is ptxas installed? */
 bool judge_has_ptxas(void);
 /* Prints a configuration: "sm_90a, 4 warps, 3 stages, without cse". */

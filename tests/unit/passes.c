@@ -126,7 +126,8 @@ static int verbs(const char *text, char verb)
     return n;
 }
 
-/* Each decision names a pass, or "stepdown" or "schedule", and its text has no more conversion specifiers than a record has operands. */
+/* Each decision names a pass, or "stepdown" or "schedule", and its text has no more conversion specifiers than a record
+ * has operands. */
 TEST(decisions_fit_their_records)
 {
     const struct explanation *x = NULL;

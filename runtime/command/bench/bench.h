@@ -146,7 +146,8 @@ struct rules {
 
 /* Reads a text with one bound in each line. Returns GOOD, or BAD after a message about a line that is wrong. */
 int bounds_read(struct judgement *j, const char *path, const char *text);
-void judge(struct judgement *j, const struct bench_set *candidate, const struct bench_set *base, const struct rules *rules);
+void judge(struct judgement *j, const struct bench_set *candidate, const struct bench_set *base,
+           const struct rules *rules);
 /* Returns the exit status of `neso bench`: 0 (GOOD), 1 (something is slower, or a bound is broken), 3 (undecided) or
  * 4 (incomplete). */
 int judgement_status(const struct judgement *j);

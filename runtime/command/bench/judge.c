@@ -130,8 +130,8 @@ static void judge_rows(struct judgement *j, const struct bench_set *base, const 
     free(of_base);
 }
 
-/* Returns the first cost that can decide a verdict and that the base has, but the candidate's *row lacks; NULL: there is
- * none. */
+/* Returns the first cost that can decide a verdict and that the base has, but the candidate's *row lacks; NULL: there
+ * is none. */
 static const char *find_lacking(const struct judgement *j, const struct bench_row **row)
 {
     for (size_t i = 0; i < j->n; i++) {

@@ -204,8 +204,8 @@ static double size_of_change(const struct judged *x)
     return fabs(x->times.change) + x->change;
 }
 
-/* Returns the row with the largest change, of its time or of a cost that decided, among the slower rows; if there are none, among the undecided,
- * else among the faster ones; NULL: there is no such row. */
+/* Returns the row with the largest change, of its time or of a cost that decided, among the slower rows; if there are
+ * none, among the undecided, else among the faster ones; NULL: there is no such row. */
 static const struct judged *find_largest(const struct judgement *j)
 {
     static const enum verdict order[] = {VERDICT_slower, VERDICT_undecided, VERDICT_faster};

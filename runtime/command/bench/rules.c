@@ -4,7 +4,7 @@
  * A rule compares one cost of the base with the candidate's:
  *
  *     any growth of a cost that always takes time      spilled bytes, barriers, counts of the emulator
- *     growth beyond a bound                            registers, instructions, shared accesses, accesses to global memory
+ *     growth beyond a bound                            registers, instructions, accesses to shared and global memory
  *     loss of a feature that hides or saves time       bytes an access, tensor maps, wgmma, pipelines, threads
  *
  * Growth within a rule's bound leaves the kernel UNDECIDED. If the emulator counted both kernels, these counts

@@ -163,8 +163,8 @@ static void join_variant(struct bench_row *kernel, const struct bench_row *varia
         kernel->variant = copy_text(without);
 }
 
-/* Returns the kernel of a variant's row, and sets *without to the passes that the variant lacks; NULL: it is none, or the
- * set does not have its kernel. */
+/* Returns the kernel of a variant's row, and sets *without to the passes that the variant lacks; NULL: it is none, or
+ * the set does not have its kernel. */
 static struct bench_row *kernel_of_variant(const struct bench_set *s, const struct bench_row *r,
                                            const char **without)
 {

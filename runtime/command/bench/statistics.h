@@ -44,6 +44,7 @@ void statistics_keep(const double *times, size_t n, double *scratch, double *str
 double statistics_mann_whitney(const double *a, size_t na, const double *b, size_t nb, double *scratch);
 /* Compares two sets of times. `floor` is the least difference of the medians that counts, in the unit of the times.
  * `scratch` has room for twice all values of both sets, and for the stretches of each. */
-struct comparison statistics_compare(const struct times *base, const struct times *candidate, double floor, double *scratch);
+struct comparison statistics_compare(const struct times *base, const struct times *candidate, double floor,
+                                     double *scratch);
 
 #endif

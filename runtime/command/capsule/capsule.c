@@ -244,8 +244,8 @@ static int replay(const struct given *g, neso_context *ctx, const neso_capsule *
     return status != NESO_OK ? report(g, ctx, status) : same ? GOOD : FAILED;
 }
 
-/* A GPU must not be opened before the processes of the tries fork. Without --device, what was seen on a GPU is reduced on
- * the emulator if it fails there, which takes a hundredth of the time. */
+/* A GPU must not be opened before the processes of the tries fork. Without --device, what was seen on a GPU is reduced
+ * on the emulator if it fails there, which takes a hundredth of the time. */
 static int reduce_on_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
     const char *name = named_device(g), *gpu = strstr(c->device, "(cuda") ? "cuda" : NULL;

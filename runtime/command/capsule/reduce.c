@@ -6,8 +6,9 @@
  *     40 lines        8 lines
  *
  * The same way: the same kind of error on the same argument (of a GPU, the same message), or, of a difference between
- * PTX and traced kernel, the same pass. A variant that does not compile fails in another way, so changes of the source need not know the
- * language. Each variant runs in a process of its own, since after a fault on a GPU all launches of the process fail. */
+ * PTX and traced kernel, the same pass. A variant that does not compile fails in another way, so changes of the source
+ * need not know the language. Each variant runs in a process of its own, since after a fault on a GPU all launches of
+ * the process fail. */
 #include "runtime/command/capsule/reduce.h"
 
 #include <stdlib.h>

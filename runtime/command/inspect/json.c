@@ -108,7 +108,8 @@ static void put_span(struct buffer *out, const struct note *x, const char *comma
     put_string(out, "}");
 }
 
-/* Appends the loops of the schedule. The notes of a loop's buffers follow that of its iteration, then those of its spans. */
+/* Appends the loops of the schedule. The notes of a loop's buffers follow that of its iteration, then those of its
+ * spans. */
 static void put_schedules(const struct build *b, struct buffer *out)
 {
     const char *loop = "", *comma = "", *open = "";

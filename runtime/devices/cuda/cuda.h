@@ -136,6 +136,7 @@ struct cuda_code {
     cu_function function;
     int num_threads, shared_bytes;
 };
-bool jit_load(struct gpu *g, const struct memory *mem, const struct image *image, struct cuda_code *code, struct fault *f);
+bool jit_load(struct gpu *g, const struct memory *mem, const struct image *image, struct cuda_code *code,
+              struct fault *f);
 
 #endif

@@ -9,8 +9,8 @@
  *
  *     from   |....ABCDEFGHIJKL|MNOP............|        to   |ABCDEFGHIJKLMNOP|
  *
- * The second vector is loaded only if the row has bytes in it. Where a vector would reach beyond the array, at its first or
- * last bytes, the thread copies single bytes instead. */
+ * The second vector is loaded only if the row has bytes in it. Where a vector would reach beyond the array, at its
+ * first or last bytes, the thread copies single bytes instead. */
 #include "runtime/devices/cuda/cuda.h"
 
 enum { CHUNK = 16, THREADS = 256, CTAS_PER_SM = 8 };

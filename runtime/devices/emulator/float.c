@@ -82,7 +82,7 @@ static void set_rounding(const struct emu_insn *in)
         const float *a = pa, *b = pb, *c = pc;                                                               \
         set_rounding(in);                                                                                    \
         for (int i = 0; i < LANES; i++) {                                                                    \
-            volatile float x = emu_flush(a[i]), y = emu_flush(b[i]), z = emu_flush(c[i]), r;                             \
+            volatile float x = emu_flush(a[i]), y = emu_flush(b[i]), z = emu_flush(c[i]), r;                 \
             (void)y, (void)z;                                                                                \
             r = EXPR;                                                                                        \
             if (fabsf(r) == 0x1p-126f) {                                                                     \
@@ -159,7 +159,7 @@ SIGN_BIT(abs_f64, uint64_t, 1, UINT64_MAX, UINT64_MAX >> 1, x & 0x7fffffffffffff
 HALF_SIGN_BIT(f16, 0x7c00)
 HALF_SIGN_BIT(bf16, 0x7f80)
 
-/* -- approximate functions; .ftz flushes subnormal operands and results to zero. Those of special.c have the bits of an H200 -- */
+/* -- approximate functions; .ftz flushes subnormal operands and results to zero. special.c has the bits of an H200 -- */
 
 LANEWISE(ex2, float, f32, special_ex2(x))
 LANEWISE(lg2, float, f32, special_lg2(x))
@@ -299,7 +299,8 @@ emu_compute *emu_float(const struct emu_insn *in)
     case MOD_prop_nan: return EMU_FIND(seeing_nan, in->code, in->type);
     case MOD_approx: return EMU_FIND(approximate, in->code, in->type);
     case MOD_full:
-        return in->type == PT_f32 && in->opnds[2].reg < 0 ? div_full_const_f32 : EMU_FIND(full_range, in->code, in->type);
+        return in->type == PT_f32 && in->opnds[2].reg < 0 ? div_full_const_f32
+                                                           : EMU_FIND(full_range, in->code, in->type);
     default: return NULL;
     }
 }

@@ -240,7 +240,8 @@ int emulator_cluster_ctas(const struct emu_code *code, bool pairs);
 bool emulator_run(const struct emu_code *code, struct emu_launch *l);
 
 /* The event for which lanes wait: CTA barrier 0 to 15, or one of these. */
-enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_warpgroup, WAIT_cluster, WAIT_mbarrier, WAIT_registers };
+enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_warpgroup, WAIT_cluster, WAIT_mbarrier,
+       WAIT_registers };
 
 /* A group of lanes with the same pc, which run or wait. */
 struct emu_group {
@@ -501,12 +502,12 @@ uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint3
  * initialization is not visible to the warp, or if the mbarrier is in another CTA and that CTA has ended. If the
  * mbarrier is in another CTA, or if a copy uses it (`remote`), a fence.mbarrier_init or fence.proxy.async must also
  * have followed the initialization. */
-struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, bool remote,
-                                     struct emu_cta **cta);
+struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address,
+                                     bool remote, struct emu_cta **cta);
 void emu_mbarrier_land(const struct emu_op *copy);
 /* Performs n arrivals that publish the accesses of `actor` up to `time`, but not the warp's own accesses. */
-void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n, int actor,
-                             uint32_t time);
+void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n,
+                             int actor, uint32_t time);
 /* The mbarrier at the instruction's address operand. */
 struct emu_mbarrier *emu_mbarrier_of(struct emu_warp *w, const struct emu_insn *in, int lane);
 /* Describes the mbarrier for which a group waits. Fails with a report if all arrivals are complete but
@@ -560,7 +561,8 @@ uint64_t emu_lane(const struct emu_warp *w, const struct emu_opnd *o, int lane);
 void emu_set_lane(struct emu_warp *w, const struct emu_opnd *o, int lane, uint64_t bits, uint64_t undefined);
 /* Stores lanes `on` of `values`, which have the register class of o, to o. */
 void emu_commit(struct emu_warp *w, const struct emu_opnd *o, uint32_t on, const void *values);
-emu_run emu_run_compute, emu_run_pack, emu_run_unpack, emu_run_param, emu_run_shfl, emu_run_redux, emu_run_policy, emu_run_vote, emu_run_activemask, emu_run_elect, emu_run_timer;
+emu_run emu_run_compute, emu_run_pack, emu_run_unpack, emu_run_param, emu_run_shfl, emu_run_redux, emu_run_policy,
+    emu_run_vote, emu_run_activemask, emu_run_elect, emu_run_timer;
 emu_compute *emu_address_compute(const struct emu_insn *in);
 
 /* -- undefined.c -- */
@@ -586,10 +588,11 @@ void emu_begin_party(struct emu_warp *w);
 void emu_acquire(struct emu_warp *w);
 void emu_release_accesses(struct emu_warp *w);
 int emu_granule(const struct emu_code *code); /* for race_begin */
-/* Check and record an access to global memory, inside one buffer, before it happens. `value`: what is written; NULL: the
- * access is an atomic. */
+/* Check and record an access to global memory, inside one buffer, before it happens. `value`: what is written; NULL:
+ * the access is an atomic. */
 void emu_global_read(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, uint64_t bytes);
-void emu_global_write(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, uint64_t bytes, const void *value);
+void emu_global_write(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, uint64_t bytes,
+                      const void *value);
 /* The undefined bits of bytes of global memory; NULL: there are none. */
 const unsigned char *emu_global_undefined(struct emu_warp *w, uint64_t at, uint64_t bytes);
 /* Those of the lanes `on` that read undefined bits. */
@@ -604,9 +607,10 @@ emu_run emu_run_mma, emu_run_ldmatrix, emu_run_stmatrix;
 /* -- shared.c -- */
 /* Checks one access to shared memory; returns the memory. */
 unsigned char *emu_shared_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
-void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p, int bytes, uint64_t *undefined);
-void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes, uint64_t value,
-                      uint64_t undefined);
+void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p, int bytes,
+                     uint64_t *undefined);
+void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes,
+                      uint64_t value, uint64_t undefined);
 /* Checks a range of shared memory in the CTA that the address selects. Returns the range's offset and sets *c to the
  * CTA. */
 int emu_shared_range(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes, int align,
@@ -654,7 +658,8 @@ struct emu_counts *emu_counts_new(const struct memory *mem, int64_t programs);
 void emu_counts_free(struct emu_counts *c); /* c may be NULL */
 /* Runs a launch like emulator_run, and counts. The counts of all launches of kernels with the same `id` are
  * summed. */
-bool emu_counts_run(struct emu_counts *c, const struct emu_code *code, const char *name, const char *id, struct emu_launch *l);
+bool emu_counts_run(struct emu_counts *c, const struct emu_code *code, const char *name, const char *id,
+                    struct emu_launch *l);
 void emu_counts_each(struct emu_counts *c, neso_counts_fn *each, void *user);
 void emu_counts_help(struct text *out);
 /* Counts an access of `bytes` bytes by each of the lanes `on`, at aligned addresses. */

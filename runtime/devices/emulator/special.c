@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* special.c: computes ex2, lg2, rcp, rsqrt and sqrt as the special function unit of an H200 does, bit for bit.
  *
- * The unit interpolates (Oberman and Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005). The upper
- * bits of the argument's fraction select a segment with three coefficients, the lower bits are the distance t from the segment's
- * start, 0 <= t < 1:
+ * The unit interpolates (Oberman and Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005).
+ * The upper bits of the argument's fraction select a segment with three coefficients, the lower bits are the distance t
+ * from the segment's start, 0 <= t < 1:
  *
  *     y = floor(c0 + c1 t + c2 square(t))        in units of the last place of a float from 1/2 to 1 (ex2: from 1 to 2)
  *
@@ -178,8 +178,8 @@ static int64_t square(uint32_t t, int bits)
     return sum;
 }
 
-/* A function of the unit: the number of bits of t, the factors of c1 (units) and of c2 (halves), and what is added, in units of
- * 2^-bits. */
+/* A function of the unit: the number of bits of t, the factors of c1 (units) and of c2 (halves), and what is added, in
+ * units of 2^-bits. */
 struct unit_function {
     const struct special_segment *segments;
     int bits, c1_factor, c2_factor, rounding;

@@ -174,7 +174,8 @@ static inline enum dtype step_dtype(const struct value *v)
 /* Stops the launch with a report at the step's source position. */
 _Noreturn void interpreter_fail(struct frame *f, const struct step *s, enum error e, const char *format, ...)
     PRINTF_LIKE(4, 5);
-_Noreturn void interpreter_fail_at(struct frame *f, struct loc loc, enum error e, const char *format, ...) PRINTF_LIKE(4, 5);
+_Noreturn void interpreter_fail_at(struct frame *f, struct loc loc, enum error e, const char *format,
+                                   ...) PRINTF_LIKE(4, 5);
 void interpreter_write(struct frame *f, const char *s, size_t n);
 /* Checks the budget when frame_spend has used up its allowance; returns false if the budget is exhausted. */
 bool interpreter_ask(struct frame *f);
@@ -221,8 +222,8 @@ int interpreter_origin(struct arena *a, const struct value *pointer);
 void interpreter_element(char *out, size_t room, const struct type *t, int64_t i);
 /* Formats an address that step s accesses for a report, as an index from the beginning of buffer b: "index 12, [3,
  * 0], of 'x_ptr', which is float32[3, 4]". */
-void interpreter_place(const struct frame *f, const struct step *s, const struct cpu_buffer *b, uint64_t at, uint64_t bytes,
-                       char *out, size_t room);
+void interpreter_place(const struct frame *f, const struct step *s, const struct cpu_buffer *b, uint64_t at,
+                       uint64_t bytes, char *out, size_t room);
 
 /* -- shadow.c and shadow_ops.c -- */
 
@@ -246,7 +247,8 @@ void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int6
 
 /* Has a value lost more bits against its shadow than the trace allows? `scale` is the largest magnitude among the
  * exact numbers of its tile. */
-bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shadow *x, double scale, double *lost);
+bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shadow *x, double scale,
+                     double *lost);
 double shadow_scale(const struct shadow *x, int64_t n); /* the largest magnitude of n exact numbers */
 
 /* -- origin.c -- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* run.c: distributes the programs of a grid over threads, and lets programs wait for each other.
  *
- *     programs 0, 1, 2, ...   one at a time, in order, checked for races, until CHECKED_WORK is done  ┐ a worker: a thread
- *     the others              on all cores, unchecked                                                  ┘ with a frame
+ *     programs 0, 1, 2, ...   one at a time, in order, checked for races, until CHECKED_WORK ┐ a worker: a thread
+ *     the others              on all cores, unchecked                                          ┘ with a frame
  *
  * Programs that print, or call the host, run one after the other, in the order of Triton's interpreter: the
  * last axis of the grid varies fastest. For other kernels, and for samples, the first axis does.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shadow.c: keeps the shadows of a frame's floats (trace.h): where they are, how they move between values and memory, and
- * what is reported when one is stored. shadow_ops.c computes the shadows of results. */
+/* shadow.c: keeps the shadows of a frame's floats (trace.h): where they are, how they move between values and memory,
+ * and what is reported when one is stored. shadow_ops.c computes the shadows of results. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
  *     %z = mul %x, %y      exact = exact(x) exact(y)
  *                          err   = |x| err(y) + |y| err(x) + half a unit in z's last place, if the product is not exact
  *
- * An error is a bound of what another order of sums, a fused multiply-add or another approximation may change. It is 0 where
- * every way gives the same bits: sums of small integers are exact in any order, conversions round in one way. */
+ * An error is a bound of what another order of sums, a fused multiply-add or another approximation may change. It is 0
+ * where every way gives the same bits: sums of small integers are exact in any order, conversions round in one way. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>

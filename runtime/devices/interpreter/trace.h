@@ -2,7 +2,7 @@
 /* trace.h: shadows of floats: what the interpreter knows of a float besides its value.
  *
  *     value 0.0625    exact 0.06249987       the result in f64, without the roundings on the way
- *                     err   3e-8             how far a result in another order, or of another rounding, may be from the value
+ *                     err   3e-8             how far a result of another order or rounding may be from the value
  *                     birth 2                the op at which a NaN, an inf or a loss of precision began
  *
  * A launch with a struct float_trace runs on one thread. What its kinds look for:

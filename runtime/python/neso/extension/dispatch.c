@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* dispatch.c: launches kernel[grid](arguments) without executing Python code if an equal call was made before.
  *
- *     arguments ─► a slot for each parameter ─► a key (key.h): what Triton specializes on ─► table ─► values ─► neso_launch
+ *     arguments ─► a slot for each parameter ─► a key (key.h): what Triton specializes on
+ *               ─► table ─► values ─► neso_launch
  *
  * Unusual calls (hooks, a first call, a wrong argument) go to `slow`, which is JITFunction.run;
  * `remember` then adds the compiled kernel to the table. Calls with different keys in Triton also have different keys
