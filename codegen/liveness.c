@@ -89,7 +89,7 @@ struct walk {
     int regs; /* number of live 32-bit registers */
     /* halves_of[r]: the number of 16-bit halves that r occupies in ptxas; parameters occupy none */
     uint8_t *halves_of;
-    int halves, preds;
+    int halves, unpacked, preds;
 };
 
 static void begin(struct walk *w, int reg, int at)
@@ -100,6 +100,7 @@ static void begin(struct walk *w, int reg, int at)
     w->until[reg] = at;
     w->regs += class_info[w->m->regs.at[reg]].regs;
     w->halves += w->halves_of[reg];
+    w->unpacked += w->halves_of[reg] == 1;
     w->preds += w->m->regs.at[reg] == CLASS_pred;
 }
 
@@ -110,16 +111,21 @@ static void end(struct walk *w, int reg, int at)
         drop(w->live, reg);
         w->regs -= class_info[w->m->regs.at[reg]].regs;
         w->halves -= w->halves_of[reg];
+        w->unpacked -= w->halves_of[reg] == 1;
         w->preds -= w->m->regs.at[reg] == CLASS_pred;
     } else {
         close_segment(w->m->arena, w->l, reg, at, at + 1); /* an unused result also occupies a register */
     }
 }
 
-/* The number of register halves that ptxas needs as temporaries to expand one PTX instruction into several. */
+/* The number of register halves that ptxas needs as temporaries to expand one PTX instruction into several. A division
+ * of f64 calls a function; values that are live beyond the call cannot be in the function's registers. */
 static int temps_of(const struct mir *m, const struct insn *in)
 {
-    return in->form.code == INSN_div ? m->func->module->params->ptxas_division_halves : 0;
+    const struct params *p = m->func->module->params;
+    if (in->form.code != INSN_div)
+        return 0;
+    return in->form.type == PT_f64 ? p->ptxas_division_f64_halves : p->ptxas_division_halves;
 }
 
 static void walk_insn(struct walk *w, const struct insn *in, int at)
@@ -141,7 +147,10 @@ static void walk_insn(struct walk *w, const struct insn *in, int at)
     }
     int halves = w->halves + temps_of(w->m, in);
     w->l->peak_preds = w->preds > w->l->peak_preds ? w->preds : w->l->peak_preds;
-    w->l->peak_halves = halves > w->l->peak_halves ? halves : w->l->peak_halves;
+    if (halves > w->l->peak_halves) {
+        w->l->peak_halves = halves;
+        w->l->peak_unpacked = w->unpacked > 0;
+    }
 }
 
 /* Calls a function for each register of a set. */
@@ -161,7 +170,7 @@ static void enter(struct walk *w, int reg, int at)
 static void walk_block(struct walk *w, const struct sets *s, const struct mblock *b, int first)
 {
     memset(w->live, 0, (size_t)s->nwords * sizeof *w->live);
-    w->regs = w->halves = w->preds = 0;
+    w->regs = w->halves = w->unpacked = w->preds = 0;
     each_reg(w, s->out + (ptrdiff_t)b->index * s->nwords, s->nwords, begin, first + b->insns.n);
     for (int i = b->insns.n - 1; i >= 0; i--)
         walk_insn(w, b->insns.at[i], first + i);
@@ -184,6 +193,8 @@ static uint8_t *halves_of(const struct mir *m, struct liveness *l)
                     halves[in->opnds[k].n] = 1;
                     l->unpacks = true;
                 }
+            if (in->form.code == INSN_ld && insn_keeps_old(in) && m->regs.at[in->opnds[0].n] == CLASS_b16)
+                l->loads_halves = true;
         }
     return halves;
 }

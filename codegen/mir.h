@@ -294,7 +294,9 @@ struct liveness {
     struct loc peak;
     int peak_halves; /* the maximum number of live 16-bit halves of registers, as ptxas counts them */
     int peak_preds;
-    bool unpacks; /* does the kernel unpack registers into two 16-bit halves? */
+    bool unpacks;       /* does the kernel unpack registers into two 16-bit halves? */
+    bool loads_halves;  /* does it load 16-bit halves one by one, under masks? */
+    bool peak_unpacked; /* are unpacked halves live where peak_halves are? */
 };
 struct liveness *liveness_of(const struct mir *m);
 

@@ -57,17 +57,24 @@ static bool divides_many(const struct mir *m)
     return false;
 }
 
+/* Do 16-bit halves share the registers from which they were unpacked? Where loads under masks overwrite them, only
+ * halves that are live at the peak do: a load of a half writes a whole register. */
+static bool shares_registers(const struct liveness *live)
+{
+    return live->unpacks && (live->peak_unpacked || !live->loads_halves);
+}
+
 /* Estimates the registers of a kernel that reduces rows. ptxas needs more registers than are counted if the kernel has
- * loops or branches, or unpacks no 16-bit halves; otherwise it needs fewer. If a kernel with one reduction has
- * unguarded loads, the estimate is higher again, because ptxas moves such loads down to their uses when registers are
- * short. */
+ * loops or branches, or if no 16-bit halves share registers; otherwise it needs fewer. If a kernel with one reduction
+ * has unguarded loads, the estimate is higher again, because ptxas moves such loads down to their uses when registers
+ * are short. */
 static int regs_of_rows(const struct mir *m, const struct liveness *live)
 {
     const struct params *p = m->func->module->params;
     int regs = ptxas_regs(m, live, PTXAS_counted);
     if (m->blocks.n > 1)
         return regs + p->ptxas_loop_regs;
-    if (!live->unpacks)
+    if (!shares_registers(live))
         return regs + regs / p->ptxas_straight_part;
     return reduces_once(m) && loads_unguarded(m) ? regs + p->ptxas_load_regs
            : divides_many(m)                     ? regs + 1
