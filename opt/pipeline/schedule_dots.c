@@ -484,25 +484,23 @@ static int next_dot(struct segment *s)
     return first;
 }
 
-/* Does node i compute the accumulator of the dot, or transpose it? */
-static bool makes_accumulator(const struct segment *s, int dot, int i)
+/* The node that computes the accumulator of the dot; -1: none in this segment. */
+static int accumulator_of(const struct segment *s, const struct node *dot)
 {
-    const struct op *o = op_opnd(s->nodes.at[dot].op, DOT_acc)->def;
-    while (o && o != s->nodes.at[i].op)
-        o = o->code == OP_trans ? op_opnd(o, 0)->def : NULL;
-    return o;
+    const struct op *o = dot->effect == STARTS_DOT ? op_opnd(dot->op, DOT_acc)->def : NULL;
+    return o ? number_of(s, o) : -1;
 }
 
 /* Places the ops that the dot needs, and then the dot: first the ops that are not blocked, then the blocked ones, and
  * last the op that computes the accumulator. A wait is placed directly in front of the first op that depends on it. */
 static void start_dot(struct segment *s, int dot)
 {
+    const int acc = accumulator_of(s, &s->nodes.at[dot]);
     mark_wanted(s, dot);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < dot; i++) {
             const struct node *n = &s->nodes.at[i];
-            if (n->wanted && n->effect != AWAITS_DOT && (pass > 0 || !n->blocked) &&
-                !makes_accumulator(s, dot, i))
+            if (n->wanted && i != acc && n->effect != AWAITS_DOT && (pass > 0 || !n->blocked))
                 place(s, i);
         }
     place(s, dot);
