@@ -610,7 +610,8 @@ static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int
  *
  *      =>    xor.b32 x, w, 0x80808080; prmt y, x, 0x64646464, 0x4140; sub.rn.f16x2 z, y, {1152, 1152}
  *
- * A byte below 0x64 is the f16 of 1024 plus the byte (convert_few_bits); the xor adds 128 to signed bytes. */
+ * A 16-bit word with high byte 0x64 and low byte b is the f16 1024 + b (convert_few_bits). If the bytes are signed, the
+ * xor first adds 128 to each, so 1152 is subtracted; else 1024. */
 static bool convert_bytes(struct peep *p, struct insn *in)
 {
     enum {

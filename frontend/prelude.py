@@ -333,7 +333,7 @@ def polynomial(x, c):
     return y
 
 
-# Returns w with other first n items: where i has the bit `by`, these are the n items from item `by` on.
+# Returns the tuple w with its first n items replaced: in each element whose i has the bit `by`, item k becomes w[k + by].
 @triton.jit
 def shift_items(w, i, by, n):
     chosen = ()

@@ -25,9 +25,8 @@
  *
  * If a branch computes the operand (keep_maximum.c), it stays in front of the wait for the second dot, which ptxas does
  * not move across the branch. That dot still reads the operand of the iteration before. So the loop is then unrolled by
- * two:
- * the operands of two iterations have registers of their own, and the first of the two iterations waits for its second
- * dot behind the start of the next first dot. In the first iteration of all, the branch's second arm replaces the
+ * two: the operands of two iterations have registers of their own, and the first of the two iterations waits for its
+ * second dot after the start of the next first dot. In the first iteration of all, the branch's second arm replaces the
  * branch.
  *
  * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
@@ -49,9 +48,9 @@
  *     128 x 128, D = 64, causal    343             346                  334
  *     128 x 64                     473             473                  474
  *
- * If a branch computes the operand, the arithmetic is short, and two warpgroups that meet stay together: in each
- * iteration both then wait for the special functions and for the tensor cores at the same time. So two warpgroups take
- * turns in each iteration. Cycles of attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an
+ * If a branch computes the operand, staggering once per tile is not enough. The arithmetic is then short, and two
+ * warpgroups that have come into step stay in step: in each iteration, both wait for the special functions at the same
+ * time, and then both wait for the tensor cores. So two warpgroups take turns in each iteration. Cycles of attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an
  * H200):
  *
  *                                once per tile   turns

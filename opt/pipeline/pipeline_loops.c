@@ -504,9 +504,9 @@ static int64_t bytes_of(const struct op *o, void *ctx)
     return reads_ring(ctx, o) ? 0 : shared_bytes_of(o);
 }
 
-/* Does the ring of x fit into shared memory, together with all other buffers? They may take so much that two CTAs fit
- * on an SM; nearly all of it if two CTAs do not fit even without this ring, if a producer warp copies operands of dots,
- * or if this ring is small. */
+/* Does the ring of x fit into shared memory, together with all other buffers? The limit is normally a CTA's share when
+ * two CTAs run on an SM. If the other buffers alone exceed this share, or if a producer warp copies operands of dots,
+ * the limit is most of the shared memory. If the ring is small, the limit is all but what barriers need. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {
     const struct func *f = p->s->func;
