@@ -59,7 +59,8 @@ bool driver_check(const struct driver *d, cu_result r, const char *call, struct 
 
 bool driver_open(struct driver *d, struct fault *f)
 {
-    *d = (struct driver){.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)};
+    /* The driver stays in memory: after a GPU's fault, its threads may still run when the library is closed. */
+    *d = (struct driver){.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)};
     if (!d->library)
         return fault_set(f, NESO_NO_DEVICE, ERR_driver_missing, "%s", dlerror());
     if (!find_entries(d, f)) {
