@@ -357,8 +357,8 @@ static const char *number_of_program(const struct program *p)
 {
     static const char *const forms[] = {"tl.program_id(0)", "tl.program_id(1)",
                                         "(tl.program_id(1) * tl.num_programs(0) + tl.program_id(0))",
-                                        "((tl.program_id(2) * tl.num_programs(1) + tl.program_id(1)) * "
-                                        "tl.num_programs(0) + tl.program_id(0))"};
+                                        ("((tl.program_id(2) * tl.num_programs(1) + tl.program_id(1)) * "
+                                         "tl.num_programs(0) + tl.program_id(0))")};
     return forms[p->grid_form];
 }
 
