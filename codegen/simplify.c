@@ -330,7 +330,9 @@ static bool convert_few_bits(struct peep *p, struct insn *in)
     opnds[0] = in->opnds[0];
     in->opnds = opnds;
     in->form = sub;
-    rewrite(in, INSN_sub, 3, peep_make(p, narrow, 1, &y), peep_make(p, narrow, 1, &less));
+    less = peep_make(p, narrow, 1, &less); /* in an order of its own: that of arguments is the C compiler's */
+    y = peep_make(p, narrow, 1, &y);
+    rewrite(in, INSN_sub, 3, y, less);
     return true;
 }
 
@@ -647,8 +649,9 @@ static bool convert_bytes(struct peep *p, struct insn *in)
     in->opnds = opnds;
     in->form = sub;
     in->nvec = 0;
-    rewrite(in, INSN_sub, 3, peep_make(p, form_of(INSN_prmt, PT_b32), 3, x),
-            peep_make(p, form_of(INSN_pack, PT_b32), 2, less));
+    less[0] = peep_make(p, form_of(INSN_pack, PT_b32), 2, less);
+    x[0] = peep_make(p, form_of(INSN_prmt, PT_b32), 3, x);
+    rewrite(in, INSN_sub, 3, x[0], less[0]);
     return true;
 }
 

@@ -330,8 +330,10 @@ void select_release_before(struct select *s, const struct op *loop)
 {
     struct layout scalar;
     const struct op *o = polled_by(loop);
-    if (o && releases((enum sem)op_int(o, ATTR_sem)))
-        set_guard(emit_fence(s, o), emit_is_owner(s, tile_layout(s, op_result(o)->type, &scalar)));
+    if (!o || !releases((enum sem)op_int(o, ATTR_sem)))
+        return;
+    struct opnd owner = emit_is_owner(s, tile_layout(s, op_result(o)->type, &scalar));
+    set_guard(emit_fence(s, o), owner);
 }
 
 void select_atomic(struct select *s, const struct op *o)

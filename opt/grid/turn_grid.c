@@ -137,8 +137,8 @@ void opt_turn_grid(struct func *f)
     struct value *k = build_binary(&b, OP_add, build_binary(&b, OP_mul, n.old[1], width), n.old[0]);
     struct value *row = build_binary(&b, OP_divu, k, height);
     struct value *column = build_binary(&b, OP_sub, k, build_binary(&b, OP_mul, row, height));
-    struct value *fits =
-        build_cmp(&b, PRED_eq, build_binary(&b, OP_mulhu, width, height), build_const_i32(&b, 0));
+    struct value *zero = build_const_i32(&b, 0);
+    struct value *fits = build_cmp(&b, PRED_eq, build_binary(&b, OP_mulhu, width, height), zero);
     n.of[0] = build_select(&b, fits, row, n.old[0]);
     n.of[1] = build_select(&b, fits, column, n.old[1]);
     func_walk(f, renumber, &n);
