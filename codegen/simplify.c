@@ -330,7 +330,7 @@ static bool convert_few_bits(struct peep *p, struct insn *in)
     opnds[0] = in->opnds[0];
     in->opnds = opnds;
     in->form = sub;
-    less = peep_make(p, narrow, 1, &less); /* in an order of its own: that of arguments is the C compiler's */
+    less = peep_make(p, narrow, 1, &less); /* not an argument below: C leaves the order of arguments open */
     y = peep_make(p, narrow, 1, &y);
     rewrite(in, INSN_sub, 3, y, less);
     return true;

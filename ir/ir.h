@@ -478,6 +478,8 @@ bool op_is_inside(const struct op *o, const struct op *ancestor);
 bool block_is_inside(const struct block *b, const struct block *outer);
 /* Is v defined outside every region of `loop`? */
 bool value_is_outside(const struct value *v, const struct op *loop);
+/* The op that computes v, if it has this code; else NULL, also where v is NULL. */
+struct op *value_def_as(const struct value *v, enum opcode code);
 /* Does the region of a reduce or scan yield the same for (a, b) as for (b, a)? */
 bool combines_either_way(const struct op *o);
 /* Does the result of a reduce or scan not depend on the order in which it combines elements? */

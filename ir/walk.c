@@ -141,6 +141,11 @@ bool block_is_inside(const struct block *b, const struct block *outer)
     return true;
 }
 
+struct op *value_def_as(const struct value *v, enum opcode code)
+{
+    return v && v->def && v->def->code == code ? v->def : NULL;
+}
+
 bool value_is_outside(const struct value *v, const struct op *loop)
 {
     const struct op *parent = v->block->parent;

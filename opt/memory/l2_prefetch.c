@@ -45,25 +45,20 @@ struct prefetcher {
     bool may_return;     /* some program may return early, perhaps because its row does not exist */
 };
 
-static struct op *def_as(const struct value *v, enum opcode code)
-{
-    return v && v->def && v->def->code == code ? v->def : NULL;
-}
-
 /* Does the load read a row: address start + cols, mask cols < bound? If so, fills r. */
 static bool row_of(const struct op *load, struct row *r)
 {
     if (load->code != OP_load || op_int(load, ATTR_volatile))
         return false;
-    const struct op *ptr = def_as(op_opnd(load, 0), OP_addptr);
-    const struct op *start = ptr ? def_as(op_opnd(ptr, 0), OP_splat) : NULL;
+    const struct op *ptr = value_def_as(op_opnd(load, 0), OP_addptr);
+    const struct op *start = ptr ? value_def_as(op_opnd(ptr, 0), OP_splat) : NULL;
     if (!start)
         return false;
     *r = (struct row){.start = op_opnd(start, 0), .cols = op_opnd(ptr, 1)};
     r->elems = type_elems(op_result(load)->type);
     r->elem_bytes = type_elem_bytes(op_result(load)->type);
-    const struct op *mask = def_as(op_opnd(load, 1), OP_cmp);
-    const struct op *bound = mask ? def_as(op_opnd(mask, 1), OP_splat) : NULL;
+    const struct op *mask = value_def_as(op_opnd(load, 1), OP_cmp);
+    const struct op *bound = mask ? value_def_as(op_opnd(mask, 1), OP_splat) : NULL;
     int64_t most = r->elems;
     bool fixed = mask && value_const_int(op_opnd(mask, 1), &most) && most > 0;
     if (op_opnd(load, 1) &&
@@ -77,7 +72,7 @@ static bool row_of(const struct op *load, struct row *r)
 
 static bool counts_from_0(const struct value *v)
 {
-    const struct op *o = def_as(v, OP_range);
+    const struct op *o = value_def_as(v, OP_range);
     return o && op_int(o, ATTR_start) == 0;
 }
 
@@ -87,7 +82,7 @@ static bool counts_from_0(const struct value *v)
  * program. */
 static struct value *later(struct prefetcher *a, struct builder *b, struct value *v)
 {
-    if (def_as(v, OP_program_id))
+    if (value_def_as(v, OP_program_id))
         return a->later;
     if (!v->def)
         return v;
@@ -186,9 +181,9 @@ static void row_of_later(struct prefetcher *a, struct op *load, const struct row
 static bool follows(const struct op *loop, const struct row *r)
 {
     int64_t lo, step;
-    const struct op *o = def_as(r->cols, OP_add);
+    const struct op *o = value_def_as(r->cols, OP_add);
     for (int i = 0; o && i < 2; i++) {
-        const struct op *counter = def_as(op_opnd(o, i), OP_splat);
+        const struct op *counter = value_def_as(op_opnd(o, i), OP_splat);
         if (counter && op_opnd(counter, 0) == loop->regions[0]->args.at[0] &&
             counts_from_0(op_opnd(o, 1 - i)))
             return r->bound == op_opnd(loop, 1) && value_const_int(op_opnd(loop, 0), &lo) && lo == 0 &&

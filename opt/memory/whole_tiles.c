@@ -23,18 +23,13 @@ struct masked {
     int n, vectors;
 };
 
-static struct op *def_as(const struct value *v, enum opcode code)
-{
-    return v && v->def && v->def->code == code ? v->def : NULL;
-}
-
 /* Is v the tile counter + 0, counter + 1, ... of a loop? */
 static bool counts_with(const struct value *v, const struct value *counter)
 {
-    const struct op *o = def_as(v, OP_add);
+    const struct op *o = value_def_as(v, OP_add);
     for (int i = 0; o && i < 2; i++) {
-        const struct op *splat = def_as(op_opnd(o, i), OP_splat),
-                        *range = def_as(op_opnd(o, 1 - i), OP_range);
+        const struct op *splat = value_def_as(op_opnd(o, i), OP_splat),
+                        *range = value_def_as(op_opnd(o, 1 - i), OP_range);
         if (splat && range && op_opnd(splat, 0) == counter && op_int(range, ATTR_start) == 0)
             return true;
     }
@@ -65,7 +60,7 @@ static void load_in(struct block *arm, const struct masked *m, bool whole)
     map_init(&map, arm->func->module->scratch);
     if (!whole) {
         for (int i = 0; i < 2; i++)
-            if (def_as(op_opnd(m->add, i), OP_splat))
+            if (value_def_as(op_opnd(m->add, i), OP_splat))
                 op_clone(&b, op_opnd(m->add, i)->def, &map);
         op_clone(&b, m->add, &map);
         op_clone(&b, m->mask, &map);
@@ -113,8 +108,9 @@ static void visit(struct op *loop, void *ctx)
         return;
     for (struct op *o = loop->regions[0]->first, *next; o; o = next) {
         next = o->next;
-        const struct op *bound =
-            o->code == OP_cmp && op_int(o, ATTR_pred) == PRED_slt ? def_as(op_opnd(o, 1), OP_splat) : NULL;
+        const struct op *bound = o->code == OP_cmp && op_int(o, ATTR_pred) == PRED_slt
+                                     ? value_def_as(op_opnd(o, 1), OP_splat)
+                                     : NULL;
         struct masked m = {.mask = o};
         if (!bound || op_opnd(bound, 0) != op_opnd(loop, 1) ||
             !counts_with(op_opnd(o, 0), loop->regions[0]->args.at[0]))
