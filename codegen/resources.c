@@ -139,7 +139,7 @@ static int ctas_by_registers(const struct mir *m, const struct liveness *live, b
  * fit: a single CTA with small tiles would leave the tensor cores idle between two iterations. */
 static int choose_ctas(const struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
-    const bool has_wgmma = mir_has(m, OP_wgmma);
+    const bool has_wgmma = mir_has(m, OP_mma_start);
     if (!has_wgmma && !mir_has(m, OP_dot))
         return 0;
     const int most = m->func->module->params->resources_ctas_most;

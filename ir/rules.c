@@ -849,7 +849,7 @@ const char *rule_async_copy(struct module *m, const struct op *o, const struct t
     return want_optional(m, o, 2, "the mask", bool_like(m, ptr));
 }
 
-const char *rule_wgmma(struct module *m, const struct op *o, const struct type **types)
+const char *rule_mma_start(struct module *m, const struct op *o, const struct type **types)
 {
     const struct type *a = opnd(o, 0), *b = opnd(o, 1), *acc = opnd(o, 2);
     types[0] = acc;
@@ -859,7 +859,7 @@ const char *rule_wgmma(struct module *m, const struct op *o, const struct type *
     return fits ? NULL : wrong(m, "no dot of %s and %s into %s", ir(m, a), ir(m, b), ir(m, acc));
 }
 
-const char *rule_dot_wait(struct module *m, const struct op *o, const struct type **types)
+const char *rule_mma_wait(struct module *m, const struct op *o, const struct type **types)
 {
     if (o->nresults != o->nopnds)
         return wrong(m, "%d values, %d results", o->nopnds, o->nresults);

@@ -278,7 +278,7 @@ static bool check_roles(struct verifier *v, const struct op *o)
  * overlap_dots delays such an arrival only if the ring has a stage to spare. */
 static bool synchronizes_nothing(const struct op *o)
 {
-    return is_pure(o) || o->code == OP_wgmma || o->code == OP_dot_wait || o->code == OP_mbar_arrive ||
+    return is_pure(o) || o->code == OP_mma_start || o->code == OP_mma_wait || o->code == OP_mbar_arrive ||
            o->code == OP_mbar_wait;
 }
 

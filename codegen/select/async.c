@@ -373,8 +373,8 @@ void select_async(struct select *s, const struct op *o)
     case ASYNC_OP_async_copy: select_copy(s, o); break;
     case ASYNC_OP_async_commit: emit_insn(s, form0(INSN_cp_async_commit, PT_none), 0, 0, NULL); break;
     case ASYNC_OP_async_wait: select_copy_wait(s, o); break;
-    case ASYNC_OP_wgmma: select_wgmma(s, o); break;
-    case ASYNC_OP_dot_wait: select_wgmma_wait(s, o); break;
+    case ASYNC_OP_mma_start: select_wgmma(s, o); break;
+    case ASYNC_OP_mma_wait: select_wgmma_wait(s, o); break;
     case ASYNC_OP_fence_async:
         emit_insn(s, form1(INSN_fence_async, PT_none, MOD_shared_cta), 0, 0, NULL);
         break;

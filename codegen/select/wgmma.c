@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* wgmma.c: selects asynchronous dots of warpgroups (wgmma) and the waits for them.
  *
- *     %d = wgmma %a, %b, %c     =>     wgmma.fence.sync.aligned;
+ *     %d = mma_start %a, %b, %c   =>   wgmma.fence.sync.aligned;
  *                                      wgmma.mma_async.sync.aligned.m64n256k16... {%f1..%f128}, %rd1, %rd2, 1, 1, 1, 0, 1;
  *                                      for each 64 rows of the warpgroup and each 256 columns, for each 16 of K
  *                                      wgmma.commit_group.sync.aligned;
- *     %e = dot_wait %d          =>     wgmma.wait_group.sync.aligned 0;
+ *     %e = mma_wait %d            =>   wgmma.wait_group.sync.aligned 0;
  *
  * The accumulator stays in its registers: register allocation drops the copy in front of the fence unless the old
  * value is used later. An accumulator that is known to be zero is not read. A 64-bit descriptor gives the address
@@ -252,7 +252,7 @@ void select_wgmma(struct select *s, const struct op *o)
 static const struct op *reader_of(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)
-        if (u->user->code == OP_wgmma && op_opnd(u->user, DOT_a) == v)
+        if (u->user->code == OP_mma_start && op_opnd(u->user, DOT_a) == v)
             return u->user;
     return NULL;
 }

@@ -6,7 +6,7 @@
 enum completion op_completion(const struct op *o)
 {
     switch (o->code) {
-    case OP_wgmma: return COMPLETION_dots;
+    case OP_mma_start: return COMPLETION_dots;
     case OP_async_copy: return COMPLETION_copies;
     case OP_tensor_copy: return COMPLETION_phase;
     case OP_tensor_put: return COMPLETION_bulk;
@@ -17,7 +17,7 @@ enum completion op_completion(const struct op *o)
 enum completion op_awaits(const struct op *o)
 {
     switch (o->code) {
-    case OP_dot_wait: return COMPLETION_dots;
+    case OP_mma_wait: return COMPLETION_dots;
     case OP_async_wait: return COMPLETION_copies;
     case OP_mbar_wait: return COMPLETION_phase;
     case OP_bulk_wait: return COMPLETION_bulk;

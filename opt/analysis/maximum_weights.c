@@ -282,8 +282,8 @@ static const struct weight *weigh(struct weights *w, const struct op *o, int res
     case OP_reduce:
         return a[0]->kind <= FIXED ? a[0] : keeps_weights(o, a[0]) ? move_rows(w, o, a[0]) : &broken;
     case OP_dot:
-    case OP_wgmma: return weigh_dot(o);
-    case OP_dot_wait: return weight_of(op_opnd(o, result));
+    case OP_mma_start: return weigh_dot(o);
+    case OP_mma_wait: return weight_of(op_opnd(o, result));
     default: return &broken;
     }
 }

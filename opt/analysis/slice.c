@@ -43,7 +43,7 @@ static const struct op *find(struct slice *s, const struct value *v)
         return find(s, op_opnd(block_terminator(o->regions[0]), v->index));
     if (o->nregions)
         return NULL;
-    if (o->code == OP_dot || o->code == OP_dot_wait)
+    if (o->code == OP_dot || o->code == OP_mma_wait)
         return !s->accepts || s->accepts(o) ? o : NULL;
     for (int i = 0; i < o->nopnds && !found && op_has(o, PURE); i++)
         found = op_opnd(o, i) ? find(s, op_opnd(o, i)) : NULL;

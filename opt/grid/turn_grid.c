@@ -94,7 +94,7 @@ static void look_at(struct op *o, void *ctx)
     switch (o->code) {
     case OP_while:
     case OP_dot:
-    case OP_wgmma:
+    case OP_mma_start:
     case OP_prefetch:
     case OP_print:
     case OP_assert:

@@ -839,8 +839,8 @@ static struct op *start_and_wait(struct op *o)
     for (int i = 0; i < 3; i++)
         x[i] = op_opnd(o, i);
     struct builder b = build_before(o);
-    struct value *under_way = op_result(build_op(&b, OP_wgmma, 3, x, 1, &x[2]->type, 0));
-    struct op *wait = build_op(&b, OP_dot_wait, 1, &under_way, 1, &x[2]->type, 0);
+    struct value *under_way = op_result(build_op(&b, OP_mma_start, 3, x, 1, &x[2]->type, 0));
+    struct op *wait = build_op(&b, OP_mma_wait, 1, &under_way, 1, &x[2]->type, 0);
     op_result(wait)->scratch = r->scratch;
     value_replace(r, op_result(wait));
     op_erase(o);

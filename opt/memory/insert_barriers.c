@@ -16,15 +16,15 @@
  *
  *     shared_store %a, %x                    shared_store %a, %x
  *     for ... {                     =>       barrier
- *       %d = wgmma %a, ...                   for ... {
- *                                              %d = wgmma %a, ...        warpgroups need not synchronize
+ *       %d = mma_start %a, ...               for ... {
+ *                                              %d = mma_start %a, ...    warpgroups need not synchronize
  *
  * An async_copy does not write at its place in the program, but at some time before the copy ends. An async_wait
  * makes the bytes of a copy visible to the waiting thread, and the barrier after the async_wait makes them visible
  * to the other threads. Until then the copy is in flight, and barriers do not order it. The pass that built the
  * async_copy ensures that no other op accesses these bytes meanwhile. So no barrier is needed between a dot that
  * reads one stage of a ring and a copy that fills another stage. The same holds for the bytes that a wgmma reads,
- * until its dot_wait.
+ * until its mma_wait.
  *
  * A scalar atomic that releases is executed by one thread, and its memory order covers only what this thread has done.
  * A barrier in front of it makes the global accesses of all threads come first, as in a program of one thread:
@@ -479,7 +479,7 @@ static void walk(struct walker *w, struct block *b, accesses *since)
     for (struct op *o = b->first; o; o = o->next) {
         if (o->code == OP_barrier || o->code == OP_ready)
             forget(since, o->code == OP_barrier && op_int(o, ATTR_group) > 1 ? GROUP : ALL);
-        else if (o->code == OP_async_wait || o->code == OP_dot_wait || o->code == OP_bulk_wait)
+        else if (o->code == OP_async_wait || o->code == OP_mma_wait || o->code == OP_bulk_wait)
             land(since, o);
         else if (o->code == OP_for || o->code == OP_while)
             walk_loop(w, o, since);

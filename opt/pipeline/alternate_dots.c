@@ -3,13 +3,13 @@
  * dot of the iteration before. Dots of consecutive iterations alternate between two sets of registers.
  *
  *     for %k = %lo to %hi step %s carry(%sum) {       %r = if %lo < %hi {
- *       mbar_wait %full[%k]                             mbar_wait %full[%lo]; %d = wgmma %a[%lo], %b[%lo], 0
- *       %d = wgmma %a[%k], %b[%k], 0                    for %k = %lo to %hi - 2 %s step 2 %s carry(%sum, %d) {
- *       %w = dot_wait %d                                  mbar_wait %full[%k + %s]; %e = wgmma %a[%k + %s], ...
- *       mbar_arrive %empty[%k]                            %w = dot_wait %d pending=1; mbar_arrive %empty[%k]
+ *       mbar_wait %full[%k]                             mbar_wait %full[%lo]; %d = mma_start %a[%lo], %b[%lo], 0
+ *       %d = mma_start %a[%k], %b[%k], 0                for %k = %lo to %hi - 2 %s step 2 %s carry(%sum, %d) {
+ *       %w = mma_wait %d                                  mbar_wait %full[%k + %s]; %e = mma_start %a[%k + %s], ...
+ *       mbar_arrive %empty[%k]                            %w = mma_wait %d pending=1; mbar_arrive %empty[%k]
  *       %next = %sum + %w * %scale         =>             %next = %sum + %w * %scale
- *       yield %next                                       mbar_wait %full[%k + 2 %s]; %d.1 = wgmma ...
- *     }                                                   %w.1 = dot_wait %e pending=1; mbar_arrive %empty[%k + %s]
+ *       yield %next                                       mbar_wait %full[%k + 2 %s]; %d.1 = mma_start ...
+ *     }                                                   %w.1 = mma_wait %e pending=1; mbar_arrive %empty[%k + %s]
  *                                                         %next.1 = %next + %w.1 * %scale.1
  *                                                         yield %next.1, %d.1
  *                                                       }
@@ -65,12 +65,12 @@ static bool fits_here(struct alternation *a, struct op *o)
                               a->body->func->module->params->alternate_dots_stages_least;
     case OP_mbar_arrive: return a->wait;
     case OP_load: return !op_int(o, ATTR_volatile);
-    case OP_wgmma:
+    case OP_mma_start:
         if (a->dot)
             return false;
         a->dot = o;
         return true;
-    case OP_dot_wait:
+    case OP_mma_wait:
         if (a->wait || !a->dot || o->nopnds != 1 || op_opnd(o, 0) != op_result(a->dot))
             return false;
         a->wait = o;

@@ -4,7 +4,7 @@
  *
  *     schedule: 25:5: an iteration takes 1024 cycles; busy: global memory 512, tensor cores 1024, issue slots 40
  *       2 groups of 4 warps; a producer warp
- *       %a: 4 stages of 16384 bytes, filled by tensor_copy, ..., 3.1 iterations ahead of wgmma
+ *       %a: 4 stages of 16384 bytes, filled by tensor_copy, ..., 3.1 iterations ahead of mma_start
  *                                0         256       512       768       1024
  *       global memory  producer  |aaaaaaaaaabbbbbbbbbb....................|
  *       tensor cores   group 1   |cccccccccccccccccccc....................|

@@ -4,9 +4,9 @@
  *
  *     warps {                                       ops         role      unit, cycles           ends
  *       for ... {                                   mbar_wait   consumer
- *         mbar_wait %full[%stage], %phase           wgmma       consumer  tensor cores, 512      by a group of dots
- *         %d = wgmma %a[%stage], %b[%stage]    =>   dot_wait    consumer
- *         %w = dot_wait %d                          mbar_arrive consumer
+ *         mbar_wait %full[%stage], %phase           mma_start   consumer  tensor cores, 512      by a group of dots
+ *         %d = mma_start %a[%stage], ...       =>   mma_wait    consumer
+ *         %w = mma_wait %d                          mbar_arrive consumer
  *         mbar_arrive %empty[%stage]                mbar_wait   producer
  *     } } {                                         tensor_copy producer  global memory, 256     by a phase
  *       for ... { mbar_wait; tensor_copy %a; ... }  buffers: %a, 4 stages of 16384 bytes; ...
@@ -168,7 +168,7 @@ static void add_loop(struct loop_schedule *s, const struct op *loop, enum role r
     add_ops(s, loop->regions[0], role, &numbers);
     for (int n = first; n < s->ops.n; n++) {
         const struct op *o = s->ops.at[n].op;
-        for (int i = 0; i < o->nopnds && o->code != OP_dot_wait && !op_has(o, TERMINATOR); i++)
+        for (int i = 0; i < o->nopnds && o->code != OP_mma_wait && !op_has(o, TERMINATOR); i++)
             add_need(s, &s->ops.at[n], &numbers, loop->regions[0], op_opnd(o, i));
         for (int i = 0; o->code == OP_if && i < o->nregions; i++) {
             const struct op *end = block_terminator(o->regions[i]);
@@ -310,7 +310,7 @@ static const struct op *awaited_op(const struct actor *a, const struct scheduled
 {
     const struct op *o = x->op, *found = o;
     int64_t last = a->time;
-    if (o->code == OP_dot_wait && op_opnd(o, 0)->def)
+    if (o->code == OP_mma_wait && op_opnd(o, 0)->def)
         return op_opnd(o, 0)->def;
     for (int i = 0; i < x->needs.n; i++) {
         const struct dependence d = x->needs.at[i];

@@ -2,18 +2,18 @@
 /* overlap_dots.c: overlaps, for two chained dots in a loop, iteration i+1's first dot with iteration i's second dot.
  *
  *     for %k = %lo to %hi carry(%sum, %m) {       %e = if %lo < %hi {
- *       mbar_wait %K                                 mbar_wait %K; %s = wgmma %q, %K, 0; dot_wait; %p, %a = f(%s, %m)
- *       %s = wgmma %q, %K, 0                         for %k = %lo + step to %hi carry(%sum, %m.1, %p, %a) {
- *       %t = dot_wait %s                               mbar_wait %K.1
- *       %p, %a, %m.1 = f(%t, %m)                       %s.1 = wgmma %q, %K.1, 0
+ *       mbar_wait %K                                 mbar_wait %K; %s = mma_start %q, %K, 0; mma_wait; %p, %a = f(%s, %m)
+ *       %s = mma_start %q, %K, 0                     for %k = %lo + step to %hi carry(%sum, %m.1, %p, %a) {
+ *       %t = mma_wait %s                               mbar_wait %K.1
+ *       %p, %a, %m.1 = f(%t, %m)                       %s.1 = mma_start %q, %K.1, 0
  *       mbar_wait %V                          =>       mbar_wait %V
- *       %d = wgmma %p, %V, %sum * %a                   %d = wgmma %p, %V, %sum * %a
- *       %w = dot_wait %d                               %t.1 = dot_wait %s.1 pending=1
+ *       %d = mma_start %p, %V, %sum * %a               %d = mma_start %p, %V, %sum * %a
+ *       %w = mma_wait %d                               %t.1 = mma_wait %s.1 pending=1
  *       yield %w, %m.1                                 %p.1, %a.1, %m.2 = f(%t.1, %m.1)
- *     }                                                %w = dot_wait %d, %p
+ *     }                                                %w = mma_wait %d, %p
  *                                                      yield %w, %m.2, %p.1, %a.1
  *                                                    }
- *                                                    mbar_wait %V; %d.1 = wgmma %p, %V, %sum * %a; dot_wait
+ *                                                    mbar_wait %V; %d.1 = mma_start %p, %V, %sum * %a; mma_wait
  *                                                  } else { yield %sum, %m }
  *
  * Tensor cores then run the second dot during the arithmetic of the next iteration. The pass splits the body into
@@ -32,9 +32,9 @@
  * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
  * the first dot of the previous warpgroup has ended:
  *
- *     mbar_wait %K; stagger_wait; %s = wgmma %q, %K, 0; dot_wait; stagger_arrive   of the first iteration
+ *     mbar_wait %K; stagger_wait; %s = mma_start %q, %K, 0; mma_wait; stagger_arrive   of the first iteration
  *     ...
- *     mbar_wait %V; %d = wgmma %p, %V, %sum * %a; dot_wait; stagger_end            of the last
+ *     mbar_wait %V; %d = mma_start %p, %V, %sum * %a; mma_wait; stagger_end        of the last
  *
  * Without staggering, all warpgroups would reach their arithmetic at the same time, and the tensor cores would idle
  * meanwhile. Warpgroups that start at the same time stay close together: in an attention kernel on an H200, whose
@@ -83,8 +83,8 @@
 
 /* The ops of an iteration that have side effects, in order. */
 enum { WAIT_A, FIRST, FIRST_DONE, FREE_A, WAIT_B, SECOND, SECOND_DONE, FREE_B, NEFFECTS };
-static const enum opcode expected[NEFFECTS] = {OP_mbar_wait, OP_wgmma, OP_dot_wait, OP_mbar_arrive,
-                                               OP_mbar_wait, OP_wgmma, OP_dot_wait, OP_mbar_arrive};
+static const enum opcode expected[NEFFECTS] = {OP_mbar_wait, OP_mma_start, OP_mma_wait, OP_mbar_arrive,
+                                               OP_mbar_wait, OP_mma_start, OP_mma_wait, OP_mbar_arrive};
 
 struct rotation {
     struct arena *arena;
@@ -493,7 +493,7 @@ static void keep_operand(struct rotation *r)
     struct op *old = r->effects[SECOND_DONE];
     struct builder b = build_before(old);
     struct value *x[] = {op_opnd(old, 0), op_opnd(r->effects[SECOND], DOT_a)};
-    struct op *wait = build_op(&b, OP_dot_wait, 2, x, 2, (const struct type *[]){x[0]->type, x[1]->type}, 0);
+    struct op *wait = build_op(&b, OP_mma_wait, 2, x, 2, (const struct type *[]){x[0]->type, x[1]->type}, 0);
     value_replace(op_result(old), op_result(wait));
     value_take_name(op_result(wait), op_result(old));
     op_erase(old);
@@ -530,8 +530,8 @@ static struct op *next_of(struct op *o, enum opcode code)
  * second dot, which then leaves one dot pending, and releases its buffer later. */
 static void delay_wait(const struct op *loop)
 {
-    struct op *second = next_of(next_of(loop->regions[0]->first, OP_wgmma)->next, OP_wgmma),
-              *first = next_of(second->next, OP_wgmma), *wait = op_result(second)->uses->user,
+    struct op *second = next_of(next_of(loop->regions[0]->first, OP_mma_start)->next, OP_mma_start),
+              *first = next_of(second->next, OP_mma_start), *wait = op_result(second)->uses->user,
               *release = next_of(wait, OP_mbar_arrive);
     for (const struct op *o = wait->next; o != first->next; o = o->next)
         for (int i = 0; i < o->nopnds; i++)

@@ -3,12 +3,12 @@
  *
  *     for %t = cta_id to %n step cta_count {       for %t = ... carry(%x0 = 0, %x1 = 0, %i = 0, %due = 2) {
  *       %r = for %k = ... {                          %r, %next = for %k = ... carry(..., %p = %due) {
- *         %d = wgmma ...                               %d = wgmma ...
+ *         %d = mma_start ...                           %d = mma_start ...
  *                                                      if %k != %lo { if %p < 2 { piece %p } }
- *         %w = dot_wait %d pending=1                   %w = dot_wait %d pending=1
+ *         %w = mma_wait %d pending=1                   %w = mma_wait %d pending=1
  *         ...                                          ..., %p + 1
  *       }                                            }
- *       %e = dot_wait %r                      =>     %e = dot_wait %r
+ *       %e = mma_wait %r                      =>     %e = mma_wait %r
  *                                                    for %p = %next to 2 { piece %p }   the loop over K was too short
  *       %a, %b = ... %e ...                          %a, %b = ... %e ...
  *       bulk_wait pending=1 read=1                   yield %a, %b, %j, -1
@@ -55,7 +55,7 @@ static void look_at(struct op *o, void *ctx)
 {
     struct epilogue *d = ctx;
     d->ndots += starts_dot(o);
-    if (o->code == OP_dot_wait && op_int(o, ATTR_pending) == 1)
+    if (o->code == OP_mma_wait && op_int(o, ATTR_pending) == 1)
         d->loop = o->block->parent;
 }
 
@@ -88,7 +88,7 @@ static bool find_pieces(struct epilogue *d)
             p = (struct piece){0};
         } else if (!is_pure(o) &&
                    (p.wait || d->pieces.n ||
-                    (o->code != OP_dot_wait && o->code != OP_mbar_arrive && o->code != OP_load))) {
+                    (o->code != OP_mma_wait && o->code != OP_mbar_arrive && o->code != OP_load))) {
             return false;
         }
     }
@@ -245,7 +245,7 @@ static struct value *store_in_iterations(struct epilogue *d, struct value *const
     struct block *body = loop->regions[0];
     struct value *which = body->args.at[body->args.n - 1];
     struct op *wait = body->first;
-    while (wait->code != OP_dot_wait)
+    while (wait->code != OP_mma_wait)
         wait = wait->next;
     struct builder b = build_before(wait);
     b.loc = d->pieces.at[0].put->loc;
@@ -266,7 +266,7 @@ static struct op *place_of_rest(const struct epilogue *d)
 {
     struct op *o = d->loop->next, *at = o;
     for (; o != d->pieces.at[0].wait; o = o->next)
-        if (o->code == OP_dot_wait || o->code == OP_mbar_arrive)
+        if (o->code == OP_mma_wait || o->code == OP_mbar_arrive)
             at = o->next;
     return at;
 }

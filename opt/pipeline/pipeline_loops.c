@@ -52,8 +52,8 @@
  *
  *     for ...
  *       async_wait pending=1
- *       %d = wgmma %ring[%stage], ..., %acc
- *       %done = dot_wait %d pending=1                the previous iteration's dot has read its stage
+ *       %d = mma_start %ring[%stage], ..., %acc
+ *       %done = mma_wait %d pending=1                the previous iteration's dot has read its stage
  *       barrier                                      for all warpgroups
  *       async_copy %ring[%stage - 1], ...
  *       yield ..., %done, ...
@@ -387,7 +387,7 @@ static void find_slice(struct pipeline *p)
  * loads read. */
 static bool is_in_order(const struct op *o)
 {
-    return starts_dot(o) || o->code == OP_dot_wait || o->code == OP_mbar_wait || o->code == OP_mbar_arrive;
+    return starts_dot(o) || o->code == OP_mma_wait || o->code == OP_mbar_wait || o->code == OP_mbar_arrive;
 }
 
 static void look_at_copies(struct op *o, void *ctx)
@@ -786,9 +786,9 @@ static struct op *wait_behind(const struct pipeline *p, struct op **wait)
 {
     struct op *dot = NULL, *end = p->body->last, *last;
     for (struct op *o = p->body->first; o; o = o->next)
-        dot = o->code == OP_wgmma ? o : dot;
+        dot = o->code == OP_mma_start ? o : dot;
     *wait = dot ? op_opnd(dot, DOT_acc)->def : NULL;
-    if (!*wait || (*wait)->code != OP_dot_wait || (*wait)->block != p->body || op_opnd(*wait, 0)->def ||
+    if (!*wait || (*wait)->code != OP_mma_wait || (*wait)->block != p->body || op_opnd(*wait, 0)->def ||
         !reads_rings(p, dot))
         return NULL;
     for (last = *wait; last->code != OP_mbar_arrive;)
@@ -822,7 +822,7 @@ static void leave_one_in_flight(struct pipeline *p, struct op *wait, struct op *
         if (op_opnd(end, i) != op_result(wait))
             continue;
         struct value *sum = &p->loop->results[i];
-        struct op *done = build_op(&b, OP_dot_wait, 1, &sum, 1, &sum->type, 0);
+        struct op *done = build_op(&b, OP_mma_wait, 1, &sum, 1, &sum->type, 0);
         value_replace(sum, op_result(done));
         op_set_opnd(done, 0, sum);
     }

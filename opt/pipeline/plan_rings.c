@@ -4,7 +4,7 @@
  *     for ... {                                       batch: %a, %b, for the dot %d
  *       %a = tensor_load; %s = to_shared %a           ring: 49152 bytes a stage
  *       %b = tensor_load; %t = to_shared %b      =>         as many stages as the loop asks for, or as fit
- *       %d = wgmma %s, %t, ...
+ *       %d = mma_start %s, %t, ...
  *     }
  *
  * A batch is the set of tiles that one block loads for one dot. The ring of a batch has as many stages as the

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* schedule_dots.c: starts each dot as soon as its operands exist, and waits for it where its result is first used.
  *
- *     %s = wgmma %k, %q, 0                        %s = wgmma %k, %q, 0
- *     %s.1 = dot_wait %s                          mbar_wait %do
- *     %p = exp2 %s.1                              %dp = wgmma %v, %do, 0
- *     mbar_wait %do                               %s.1 = dot_wait %s pending=1
- *     %dv = wgmma %p, %do, %sum                   %p = exp2 %s.1
- *     %dv.1 = dot_wait %dv                   =>   %dv = wgmma %p, %do, %sum
+ *     %s = mma_start %k, %q, 0                    %s = mma_start %k, %q, 0
+ *     %s.1 = mma_wait %s                          mbar_wait %do
+ *     %p = exp2 %s.1                              %dp = mma_start %v, %do, 0
+ *     mbar_wait %do                               %s.1 = mma_wait %s pending=1
+ *     %dv = mma_start %p, %do, %sum               %p = exp2 %s.1
+ *     %dv.1 = mma_wait %dv                   =>   %dv = mma_start %p, %do, %sum
  *     store %at, %p                               store %at, %p
- *     %dp = wgmma %v, %do, 0                      %dp.1 = dot_wait %dp pending=1
- *     %dp.1 = dot_wait %dp                        %ds = mul %p, %dp.1
- *     %ds = mul %p, %dp.1                         %dv.1, %p.1 = dot_wait %dv, %p
+ *     %dp = mma_start %v, %do, 0                  %dp.1 = mma_wait %dp pending=1
+ *     %dp.1 = mma_wait %dp                        %ds = mul %p, %dp.1
+ *     %ds = mul %p, %dp.1                         %dv.1, %p.1 = mma_wait %dv, %p
  *
  * This is list scheduling of whole ops. A segment is a run of ops of one block; loops and branches with effects,
  * volatile loads, atomics and some other ops end it (WALL). The pass places the dots of a segment one by one: next
@@ -100,7 +100,7 @@ static enum effect effect_of_access(const struct op *o)
     case OP_load: return op_int(o, ATTR_volatile) ? WALL : READS_GLOBAL;
     case OP_store: return WRITES_GLOBAL;
     case OP_shared_alloc: return NOTHING;
-    case OP_dot_wait: return AWAITS_DOT;
+    case OP_mma_wait: return AWAITS_DOT;
     case OP_async_copy:
     case OP_async_commit:
     case OP_async_wait:
@@ -246,7 +246,7 @@ static struct op *wait_of(const struct op *dot)
 {
     const struct value *v = op_result(dot);
     struct op *wait = value_nuses(v) == 1 ? v->uses->user : NULL;
-    return wait && wait->code == OP_dot_wait && wait->nopnds == 1 && op_int(wait, ATTR_pending) == 0 ? wait
+    return wait && wait->code == OP_mma_wait && wait->nopnds == 1 && op_int(wait, ATTR_pending) == 0 ? wait
                                                                                                      : NULL;
 }
 
@@ -528,7 +528,7 @@ static bool reads_carried_sum(const struct op *o)
         const struct op *by = is_carried ? op_opnd(end, v->index - 1)->def : NULL;
         while (by && by->code == OP_trans)
             by = op_opnd(by, 0)->def;
-        if (by && by->code == OP_dot_wait)
+        if (by && by->code == OP_mma_wait)
             return true;
     }
     return false;
@@ -598,7 +598,7 @@ static bool is_read_longer(const struct value *a, const struct op *wait)
 {
     for (const struct use *u = a->uses; u; u = u->next)
         for (const struct op *o = wait->next; starts_dot(u->user) && o; o = o->next)
-            if (o->code == OP_dot_wait && op_opnd(o, 0)->def == u->user)
+            if (o->code == OP_mma_wait && op_opnd(o, 0)->def == u->user)
                 return true;
     return false;
 }
@@ -613,7 +613,7 @@ static void keep_operand(struct op *dot)
     if (a->type->kind != TY_tile || old->prev == dot || is_read_longer(a, old))
         return;
     struct builder b = build_before(old);
-    struct op *wait = build_op(&b, OP_dot_wait, 2, (struct value *[]){sum, a}, 2,
+    struct op *wait = build_op(&b, OP_mma_wait, 2, (struct value *[]){sum, a}, 2,
                                (const struct type *[]){sum->type, a->type}, 0);
     if (op_int(old, ATTR_pending))
         op_set_int(wait, ATTR_pending, op_int(old, ATTR_pending));

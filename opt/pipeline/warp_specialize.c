@@ -5,9 +5,9 @@
  *     for ... {                                  %bar, %buf = ...
  *       %a = tensor_load %x, %k map=0            warps { ready
  *       %s = to_shared %a                =>        for ... carry(%stage = 0, %phase = 0) {   the consumers
- *       %d = wgmma %s, ...                           mbar_wait %full[%stage], %phase
- *       %w = dot_wait %d                             %d = wgmma %buf[%stage], ...
- *       yield %w                                     %w = dot_wait %d
+ *       %d = mma_start %s, ...                       mbar_wait %full[%stage], %phase
+ *       %w = mma_wait %d                             %d = mma_start %buf[%stage], ...
+ *       yield %w                                     %w = mma_wait %d
  *     }                                              mbar_arrive %empty[%stage]
  *                                                    yield %w, next stage, its phase
  *                                                  }
@@ -259,7 +259,7 @@ static struct op *last_user(struct specialize *w, const struct batch *g)
                 if (!is_dot && u->user == o)
                     last = o;
                 for (const struct use *d = is_dot ? op_result(u->user)->uses : NULL; d; d = d->next)
-                    if (d->user->code == OP_dot_wait && d->user == o)
+                    if (d->user->code == OP_mma_wait && d->user == o)
                         last = o;
             }
     if (!last)
@@ -294,7 +294,7 @@ struct op *wait_of_carried_dot(const struct block *body)
         return NULL;
     const struct value *acc = op_opnd(dot, 2), *sum = op_result(dot);
     struct op *wait = value_nuses(sum) == 1 ? sum->uses->user : NULL;
-    if (!wait || wait->code != OP_dot_wait || wait->nopnds != 1 || wait->block != body)
+    if (!wait || wait->code != OP_mma_wait || wait->nopnds != 1 || wait->block != body)
         return NULL;
     const struct value *done = op_result(wait);
     bool around = !acc->def && acc->block == body && acc->index > 0 && value_nuses(acc) == 1 &&
@@ -356,7 +356,7 @@ static void end_last_dot(const struct specialize *w, const struct batch *g, stru
     const struct op *dot = op_opnd(wait, 0)->def;
     struct value *sum = &loop->results[(dot ? op_opnd(dot, 2) : op_opnd(wait, 0))->index - 1];
     struct builder b = build_after(loop);
-    struct op *done = build_op(&b, OP_dot_wait, 1, &sum, 1, &sum->type, 0);
+    struct op *done = build_op(&b, OP_mma_wait, 1, &sum, 1, &sum->type, 0);
     value_replace(sum, op_result(done));
     op_set_opnd(done, 0, sum);
     int64_t step;

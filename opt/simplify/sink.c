@@ -162,7 +162,7 @@ static struct op *place_of(const struct op *o, struct op *user)
     if (type_is_tile(op_result(o)->type))
         return at;
     for (struct op *p = user->prev; p && !is_loop(p); p = p->prev)
-        at = p->code == OP_dot_wait && keeps_operand(p) ? p : at;
+        at = p->code == OP_mma_wait && keeps_operand(p) ? p : at;
     return at;
 }
 
@@ -242,7 +242,7 @@ static bool ends_with_wait(const struct block *b)
     const struct op *loop = NULL;
     for (const struct op *o = b->first; o; o = o->next) {
         loop = is_loop(o) ? o : loop;
-        if (loop && o->code == OP_dot_wait)
+        if (loop && o->code == OP_mma_wait)
             return true;
     }
     return false;
