@@ -87,7 +87,7 @@ struct name {
     uintptr_t number;
 };
 
-/* Splits a name into base and number. A suffix counts as a number only in the form in which neso prints numbers. */
+/* Splits a name into base and number. A suffix that neso itself would not print (.007, .0) belongs to the base. */
 static struct name split_name(const char *s, size_t n)
 {
     size_t dot = n;
@@ -123,8 +123,8 @@ const char *func_name_value(struct func *f, const char *hint)
     return name.s;
 }
 
-/* Releases a name if its number is the highest of its base, so that renaming a new value leaves no gap in the
- * numbers. */
+/* If s has the highest number of its base, makes this number free again, so that renaming a new value leaves no
+ * gap. */
 static void release_name(struct func *f, const char *s)
 {
     struct name x = split_name(s, strlen(s));
@@ -308,7 +308,7 @@ struct op *build_op(struct builder *b, enum opcode code, int nopnds, struct valu
     return o;
 }
 
-/* Sets the types of the results that the op's rule infers. */
+/* Sets the result types that the op's rule can infer. */
 static void infer_types(struct op *o)
 {
     struct module *m = module_of(o->block);
@@ -370,8 +370,8 @@ static void set_attr(struct op *o, struct attr x)
     o->nattrs++;
 }
 
-/* Removes an attribute that is set to its default (unless its kind is bits or index), so that the op equals one on
- * which the attribute was never set. */
+/* Does not store a default value (unless the kind is bits or index), but removes the attribute: ops compare equal
+ * whether or not the default was set. */
 void op_set_int(struct op *o, enum attr_key key, int64_t i)
 {
     enum attr_kind kind = attr_info[key].kind;
@@ -468,7 +468,7 @@ void func_copy(struct func *to, const struct func *from)
     clone_block(to->body, from->body, &map);
 }
 
-/* Attributes' lists and strings never change, so the copy shares them. */
+/* The copy shares the lists and strings of o's attributes, because these never change. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map)
 {
     struct arena *a = module_of(b->block)->arena;
@@ -489,7 +489,7 @@ struct op *op_clone(struct builder *b, const struct op *o, struct map *map)
     return copy;
 }
 
-/* -- ops with one result, whose type the op's rule infers -- */
+/* -- ops with one result, of the type that the op's rule infers -- */
 
 static struct op *plain(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds)
 {
@@ -540,8 +540,8 @@ struct value *build_cast(struct builder *b, enum opcode code, struct value *x, c
     return build_given(b, code, x, type_with_elem(module_of(b->block), x->type, elem));
 }
 
-/* Returns the bits in the form of the attribute `value`: integers sign-extended from their width (i1: 0 or 1),
- * floats zero-extended. */
+/* Converts bits of type t to the form of the attribute `value`: integers are sign-extended from their width (an i1
+ * is 0 or 1), floats are zero-extended. */
 static int64_t canonical_bits(const struct type *t, uint64_t bits)
 {
     int width = type_elem_bits(t);

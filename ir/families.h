@@ -5,8 +5,8 @@
  *     switch ((enum cast_op)o->code) {
  *     case CAST_OP_sext: ...
  *
- * Each enumeration is made from the rows of ops.h. For the enumeration of a family, the family's macro
- * KIND_family expands to its arguments, and the KIND_ macros of all other families expand to nothing. */
+ * The rows of ops.h generate each enumeration. While the enumeration of family F is generated, the macro KIND_F
+ * expands to its arguments, and the KIND_ macros of all other families expand to nothing. */
 #ifndef NESO_IR_FAMILIES_H
 #define NESO_IR_FAMILIES_H
 

@@ -3,7 +3,7 @@
  * structure, and then declares every function under the name of the file that defines the function.
  *
  * SSA with structured control flow: an op has operands, results, attributes, a source location, and regions; a
- * region is one block, and blocks have arguments. There is no phi and no jump. A function has one of three
+ * region is one block, and blocks have arguments. There is no phi and no jump. A function is at one of three
  * degrees of detail:
  *
  *     traced      tiles have no layout
@@ -120,8 +120,8 @@ enum attr_key {
 };
 
 /* Kinds of attribute values. The text form of a `bits` value depends on the result's type. `bits` and `index`
- * values are printed even if they equal the default. The value of a kind in the second row is one word of the
- * kind's WORDS_ list. */
+ * values are printed even if they equal the default. The kinds in the second row have words as values, which the
+ * WORDS_ list of the kind names. */
 enum attr_kind {
     ATTRK_int, ATTRK_index, ATTRK_bits, ATTRK_list, ATTRK_str,
     ATTRK_pred, ATTRK_cache, ATTRK_evict, ATTRK_round, ATTRK_sem, ATTRK_scope, ATTRK_rmw, ATTRK_prec
@@ -170,8 +170,8 @@ enum prec {
     WORDS_prec(X) PREC_count };
 #undef X
 
-/* Rounding modes x_ftz are for f32 only. They round as x does, but read subnormal operands as zero and flush
- * subnormal results to zero. */
+/* A rounding mode with suffix _ftz (f32 only) rounds as the mode without the suffix, but reads subnormal operands
+ * as zero and flushes subnormal results to zero. */
 static inline bool round_flushes(enum rounding r) { return r >= ROUND_rn_ftz; }
 static inline enum rounding round_mode(enum rounding r)
 {
@@ -234,16 +234,16 @@ struct func {
     int num_warps, num_stages, num_ctas;
     int extra_warps;  /* warps of the producer role, in addition to num_warps; 0: no roles; set by opt */
     bool persistent;  /* each CTA loops over several programs; set by opt */
-    int turned; /* 1: CTAs next to each other run programs next to each other along axis 1; set by opt */
+    int turned; /* 1: consecutive CTAs run programs that are consecutive along axis 1, not axis 0; set by opt */
     int packs; /* the most programs, of one warp each, that share a CTA; 0: one program per CTA; set by opt */
-    /* CTAs may be launched in pairs (clusters of two) if num_programs(0), or in a persistent kernel the number
-     * of all programs, is a multiple of this; 0: never in pairs. Set by opt. */
+    /* CTAs may be launched in pairs (clusters of two) if the number of programs along axis 0 (in a persistent
+     * kernel: of all programs) is a multiple of pair_multiple; 0: never in pairs. Set by opt. */
     int pair_multiple;
     int maxnreg;      /* 0: no limit */
     bool fp_fusion;   /* codegen may contract mul and add to fma */
-    /* no sum may depend on the grid, the number of warps or the launch's promises (fix_order.c) */
+    /* no sum may depend on the grid, the number of warps or promises about the arguments (fix_order.c) */
     bool deterministic;
-    /* floats may be rounded as if operations of other associations had been written (keep_maximum.c) */
+    /* float operations may be reassociated, which changes rounding (keep_maximum.c) */
     bool fp_reassoc;
     const struct target *target;
     enum degree degree;
@@ -312,14 +312,14 @@ static inline const struct params *op_params(const struct op *o)
 
 /* -- registers.c -- */
 /* Returns how many 32-bit registers of each thread hold the tile. A tile without a layout is divided
- * equally among the threads of the program's warps. Elements narrower than 32 bits are packed, but an element
- * takes at least bits_least bits: callers pass 32 for values that arithmetic reads or accumulates, since each
- * element then takes a register of its own. */
+ * equally among the threads of the program's warps. Elements narrower than 32 bits are packed into registers, but
+ * an element takes at least bits_least bits. Callers pass 32 for values that arithmetic reads or accumulates, since
+ * each such element takes a whole register. */
 int tile_regs(const struct type *t, int num_warps, int bits_least);
 /* Returns the most registers that a thread can have if `threads` threads share an SM; the kernel's maxnreg limits
- * the result. With is_named, the result limits the live values of a thread, and is at most 255, because an
- * instruction can name only 255 registers. Without is_named, the result is a thread's share of the SM's
- * registers, at most 256. */
+ * the result. If is_named, the result limits the live values of a thread, and is at most 255, because an
+ * instruction can name only 255 registers. Otherwise the result is a thread's share of the SM's registers, at most
+ * 256. */
 int func_regs(const struct func *f, int threads, bool is_named);
 
 /* -- type.c: types and tables -- */
@@ -333,8 +333,9 @@ const struct type *type_shared(struct module *m, const struct type *elem, int ra
 const struct layout *layout_intern(struct module *m, const struct layout *l);
 /* Returns the element type of a tile, and any other type itself. */
 const struct type *type_elem(const struct type *t);
-/* These functions return `t` with one change: another element type, in the same shape and layout; another
- * layout; or another shape, without a layout (a scalar if the rank is 0). */
+/* Each of these functions returns `t` with one change: type_with_elem replaces the element type (shape and layout
+ * stay), type_with_layout the layout, type_with_shape the shape (the result has no layout; rank 0 gives a
+ * scalar). */
 const struct type *type_with_elem(struct module *m, const struct type *t, const struct type *elem);
 const struct type *type_with_layout(struct module *m, const struct type *t, const struct layout *l);
 const struct type *type_with_shape(struct module *m, const struct type *t, int rank, const int *shape);
@@ -367,7 +368,7 @@ void func_copy(struct func *to, const struct func *from);
 struct value *func_add_param(struct func *f, const struct type *t, struct param p);
 struct block *block_new(struct func *f, struct op *parent);
 struct value *block_add_arg(struct block *b, const struct type *t, const char *hint);
-/* Returns a name that no value has: the hint, without its number, and the next free number (hint, hint.1, ...). */
+/* Returns an unused name: the hint without its number, followed by the next free number (hint, hint.1, ...). */
 const char *func_name_value(struct func *f, const char *hint);
 void value_rename(struct value *v, const char *hint);
 /* Gives v the name of `old`. The op that defined `old` must already be erased. */
@@ -447,8 +448,8 @@ void op_set_region(struct op *o, int i, struct block *b);
 void block_drop_arg(struct block *b, int i); /* the argument must have no uses */
 void op_move_before(struct op *o, struct op *before);
 void op_move_to_end(struct op *o, struct block *b);
-/* Inserts a copy of o, with its regions, where the builder b inserts ops. `map` maps values to values: an operand
- * that is a key of `map` is replaced by the map's value. Then enters o's results, and the copy's, in `map`. */
+/* Inserts a copy of o, with its regions, where the builder b inserts ops. `map` maps values to values: the copy
+ * uses map[x] instead of operand x if x is a key of `map`. Then maps each result of o to the copy's result. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map);
 /* the map's value for v, or v itself if there is none */
 struct value *value_mapped(const struct map *map, struct value *v);
@@ -460,13 +461,15 @@ bool has_uses(const struct value *v);
 int value_nuses(const struct value *v);
 bool is_pure(const struct op *o);     /* is the op pure, with all ops in its regions? */
 /* May the op be erased if its results are unused? True for pure ops, for loads that are not volatile, for reads of
- * shared memory, and for arrivals at a barrier for which no thread waits; for a `for` or an `if`, only if it is true
- * for all ops in the regions. */
+ * shared memory, and for arrivals at a barrier at which no thread waits. A `for` or an `if` may be erased if all
+ * ops in its regions may. */
 bool is_removable(const struct op *o);
-/* May the program see what other programs have written before, once the op has ended? True for atomics, volatile loads,
- * which may poll a flag, and inline assembly that accesses memory. Loads behind such an op stay behind it. */
+/* Can the op be an acquire, after which the program may read what other programs have written? True for atomics,
+ * for volatile loads, which may poll a flag, and for inline assembly that accesses memory. Later loads must not
+ * move before such an op. */
 bool op_may_acquire(const struct op *o);
-/* Does inline assembly read the number of the CTA or of the thread? Then a CTA must run one program, its own. */
+/* Is o inline assembly that reads the number of the CTA or of the thread? If so, CTA i must run program i and no
+ * other. */
 bool op_asks_for_cta(const struct op *o);
 /* does the op, or an op in its regions, write memory, acquire, or have another effect (barrier, ...)? */
 bool op_may_write(const struct op *o);
@@ -478,11 +481,11 @@ bool op_is_inside(const struct op *o, const struct op *ancestor);
 bool block_is_inside(const struct block *b, const struct block *outer);
 /* Is v defined outside every region of `loop`? */
 bool value_is_outside(const struct value *v, const struct op *loop);
-/* The op that computes v, if it has this code; else NULL, also where v is NULL. */
+/* Returns the op that defines v if it has this opcode; NULL if it has another one, or if v is NULL. */
 struct op *value_def_as(const struct value *v, enum opcode code);
-/* Does the region of a reduce or scan yield the same for (a, b) as for (b, a)? */
+/* Is the region of a reduce or scan commutative: does it yield the same for (a, b) as for (b, a)? */
 bool combines_either_way(const struct op *o);
-/* Does the result of a reduce or scan not depend on the order in which it combines elements? */
+/* Is the result of a reduce or scan the same, bit for bit, in whatever order the elements are combined? */
 bool combines_in_any_order(const struct op *o);
 /* Calls `visit` for every op in order, an op before those in its regions. The callback may erase that op. */
 void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx);

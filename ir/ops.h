@@ -10,11 +10,11 @@
  *   regions             number of regions
  *   attributes          A(a)|A(b): the attributes that the op may have; any other is an error. The text omits an
  *                       attribute that has its default value, unless its kind is bits or index (ir.h).
- *   family              the group of related ops to which the op belongs (families.h)
+ *   family the group of ops to which the op belongs (families.h)
  *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
  *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (must keep its
- *                       order, for another reason than memory), TERMINATOR, FREE (moves no data: shape changes),
- *                       COSTLY (not worth recomputing), MULTIPLIES (matrices)
+ *                       order for a reason besides memory), TERMINATOR, FREE (moves no data: shape changes), COSTLY
+ *                       (not worth recomputing), MULTIPLIES (matrices)
  *   rule                rules.c's function rule_NAME: checks operand types and, where it can, infers the result's type.
  *                       "given": the builder or the text sets the result type, and the rule checks it.
  *   meaning             one line, for `neso help ops`
@@ -32,7 +32,7 @@ ATTR(order,     list,  0,  "permutation of dimensions: result dimension i is ope
 ATTR(pred,      pred,  0,  "comparison")
 ATTR(cache,     cache, 0,  "cache operator")
 ATTR(evict,     evict, 0,  "L2 eviction priority")
-ATTR(volatile,  int,   0,  "1: not cached, merged or moved")
+ATTR(volatile,  int,   0,  "1: the load is not cached, merged or moved")
 ATTR(invariant, int,   0,  "1: no store of the loop around a load writes what the load reads; set by opt")
 ATTR(nan,       int,   0,  "1: min and max give NaN if either is NaN")
 ATTR(round,     round, 0,  "rounding")
@@ -40,13 +40,13 @@ ATTR(sem,       sem,   0,  "memory order of an atomic")
 ATTR(scope,     scope, 0,  "threads among which an atomic is atomic")
 ATTR(rmw,       rmw,   0,  "what an atomic computes")
 ATTR(vec,       int,   1,  "elements accessed at once; set by opt")
-ATTR(tail,      int,   0,  "1: a vector may contain enabled and masked elements: it is accessed whole where all are enabled, else element by element")
+ATTR(tail,      int,   0,  "1: a vector may have both enabled and disabled elements: it is accessed whole if all are enabled, else element by element")
 ATTR(same,      int,   1,  "consecutive registers, from a multiple of this number, that hold equal values; set by opt")
-ATTR(divisible, list,  0,  "promised: each value (pointer: address in bytes) is a multiple, per dimension")
-ATTR(contiguous,list,  0,  "promised: runs of consecutive values, per dimension")
-ATTR(constant,  list,  0,  "promised: runs of equal values, per dimension")
+ATTR(divisible, list,  0,  "promised: each value (pointer: address in bytes) is a multiple of this, per dimension")
+ATTR(contiguous,list,  0,  "promised: length of runs of consecutive values, per dimension")
+ATTR(constant,  list,  0,  "promised: length of runs of equal values, per dimension")
 ATTR(text,      str,   0,  "text of a print or assertion")
-ATTR(constraints,str,0, "of inline assembly: the registers of its results, then of its operands")
+ATTR(constraints,str,0, "registers of inline assembly: first of its results, then of its operands")
 ATTR(pack,      int,   1,  "elements that each call of inline assembly takes")
 ATTR(hex,       int,   0,  "1: print in hexadecimal")
 ATTR(unsigned,  int,   0,  "bit k: operand k of a print is unsigned")
@@ -61,8 +61,8 @@ ATTR(map,       index, 0,  "which of the function's tensor maps")
 ATTR(parts,     index, 1,  "least number of boxes that a copy is split into")
 ATTR(group,     index, 1,  "warps that make one arrival together")
 ATTR(last,      int,   0,  "1: only the partner CTA waits for this arrival, before it exits")
-ATTR(turns,     int,   0,  "1: warpgroups take turns: stagger_arrive, not stagger_wait, ends the stagger_end of the warpgroup before")
-ATTR(multicast, int,   0,  "1: each CTA of a pair copies half, and the copy goes to both")
+ATTR(turns,     int,   0,  "1: warpgroups take turns: stagger_arrive, not stagger_wait, ends the previous warpgroup's stagger_end")
+ATTR(multicast, int,   0,  "1: each CTA of a pair copies half of the box into the shared memory of both")
 ATTR(read,      int,   0,  "1: wait only until the source has been read")
 ATTR(warps,     list,  0,  "warps of each role")
 ATTR(regs,      list,  0,  "registers per thread of each role; 0: the number at launch")
@@ -145,8 +145,8 @@ OP(ftos,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, ftoi,    "float to si
 OP(ftou,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, ftoi,    "float to unsigned integer toward zero, saturating")
 OP(bitcast, "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, bitcast, "the same bits as another type of equal width; pointers too")
 
-/* -- shape: result's elements are the operand's, in row-major order unless the meaning differs; only gather moves
- *    data -- */
+/* -- shape: the result has the operand's elements, in row-major order unless the meaning says otherwise; only
+ * gather moves data between threads -- */
 OP(broadcast,   "x",   "r",   0, 0,        shape, PURE|FREE, broadcast,   "repeats the elements along dimensions of size 1 (given type)")
 OP(expand_dims, "x",   "r",   0, A(axis),  shape, PURE|FREE, expand_dims, "inserts a dimension of size 1 at axis")
 OP(reshape,     "x",   "r",   0, 0,        shape, PURE|FREE, reshape,     "another shape (given type), same order; to and from scalars")
@@ -157,17 +157,17 @@ OP(hint,        "x",   "r",   0, A(divisible)|A(contiguous)|A(constant), shape, 
 OP(gather,      "x i", "r",   0, A(axis),  shape, PURE,      gather,      "x at index i along axis")
 
 /* -- memory -- */
-OP(load,  "ptr mask? other?",  "r", 0, A(cache)|A(evict)|A(volatile)|A(invariant)|A(vec)|A(tail), memory, READS, load, "loads; where mask is 0: other, or 0 without other")
+OP(load,  "ptr mask? other?",  "r", 0, A(cache)|A(evict)|A(volatile)|A(invariant)|A(vec)|A(tail), memory, READS, load, "loads; where mask is 0, the result is other, or 0 without other")
 OP(store, "ptr value mask?",   "",  0, A(cache)|A(evict)|A(vec)|A(tail), memory, WRITES, store, "stores; nothing where mask is 0")
 OP(prefetch, "ptr n", "",          0, 0, memory, EFFECT, prefetch, "fetches n bytes from ptr into L2; n is a multiple of 16")
-OP(atomic_rmw, "ptr value mask?", "r", 0, A(rmw)|A(sem)|A(scope)|A(vec), memory, READS|WRITES, atomic_rmw, "the old value; where mask is 0: 0")
-OP(atomic_cas, "ptr cmp value",   "r", 0, A(sem)|A(scope),        memory, READS|WRITES, atomic_cas, "the old value; bits are compared")
+OP(atomic_rmw, "ptr value mask?", "r", 0, A(rmw)|A(sem)|A(scope)|A(vec), memory, READS|WRITES, atomic_rmw, "gives the old value, or 0 where mask is 0")
+OP(atomic_cas, "ptr cmp value",   "r", 0, A(sem)|A(scope),        memory, READS|WRITES, atomic_cas, "gives the old value; compares bits")
 
 /* -- reduce: regions take scalars (a1..an, b1..bn) and yield n -- */
 OP(reduce, "x*", "r*", 1, A(axis),            reduce, PURE|COSTLY, reduce, "combines the elements along axis, in any order, and removes the axis")
 OP(scan,   "x*", "r*", 1, A(axis)|A(reverse), reduce, PURE|COSTLY, scan,   "inclusive scan along axis")
 OP(map,    "x*", "r*", 1, 0,                  reduce, PURE|COSTLY, map,    "runs the region for each element of tiles of one shape; the region yields an element of each result")
-OP(histogram, "x mask?", "r", 0, A(bins),     reduce, PURE|COSTLY, histogram, "counts of 0 .. bins-1 as i32")
+OP(histogram, "x mask?", "r", 0, A(bins),     reduce, PURE|COSTLY, histogram, "counts, as i32, how often each of 0 .. bins-1 occurs in x")
 
 /* -- dot -- */
 OP(dot, "a b acc", "r", 0, A(precision)|A(limit), dot, PURE|COSTLY|MULTIPLIES, dot, "acc + a b; rank 2, or 3 batched over the first")
@@ -185,26 +185,26 @@ OP(print,   "x*",      "", 0, A(text)|A(hex)|A(unsigned), debug, EFFECT, none,  
 OP(assert,  "c mask?", "", 0, A(text),        debug, EFFECT, assert, "stops the launch where c is 0 and mask is not")
 OP(barrier, "",        "", 0, A(group),       debug, EFFECT, none,   "all threads of the program, or of each group of warps, wait for each other; earlier writes are visible afterwards")
 OP(asm, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, PURE|COSTLY, none, "PTX on the elements of tiles of one shape and layout")
-OP(asm_effect, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, EFFECT, none, "as asm, with effects besides its results")
-OP(host_call, "x*",    "r*", 0, A(site),      debug, EFFECT, none,   "calls plain Python on the host with these values; on the interpreter only")
+OP(asm_effect, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, EFFECT, none, "as asm, but with effects in addition to its results")
+OP(host_call, "x*",    "r*", 0, A(site),      debug, EFFECT, none,   "calls plain Python on the host with these values (interpreter only)")
 
 /* -- layout and shared memory: after assignment of layouts -- */
 OP(convert,      "x",       "r", 0, 0,         layout, PURE,           convert,      "the same tile in another layout")
-OP(shared_alloc, "",        "r", 0, A(offset)|A(group), layout, EFFECT, shared_alloc, "a buffer in shared memory (given type); with group=n, each n warps access only their own part")
+OP(shared_alloc, "",        "r", 0, A(offset)|A(group), layout, EFFECT, shared_alloc, "a buffer in shared memory (given type); with group=n, each group of n warps accesses only its own part")
 OP(shared_store, "buf x",   "",  0, A(vec),    layout, WRITES,         shared_store, "stores a whole tile into a buffer; only the owner of an element stores it")
 OP(shared_load,  "buf",     "r", 0, A(vec)|A(at), layout, READS,       shared_load,  "a whole tile, or a part, from a buffer (given type)")
 OP(shared_gather,"buf i",   "r", 0, A(axis),   layout, READS,          shared_gather,"the elements at index i along axis of a buffer that is laid out in order (given type)")
 OP(shared_count, "buf x mask?", "", 0, 0,      layout, WRITES,         shared_count, "adds 1 to element x of the buffer, where x is in range and mask is not 0")
-OP(shared_stage,  "buf i",   "r", 0, A(order),  layout, PURE|FREE,      shared_stage,  "stage i of a buffer with several, as a buffer of one; its dimension d is the buffer's order[d]")
-OP(opaque,       "x",       "r", 0, 0,         layout, PURE,           same,         "x, opaque to the assembler: ptxas does not know that the result equals x")
-OP(warp_all,     "x",       "r", 0, 0,         layout, PURE,           warp_all,     "1 if every element of x, a tile of i1, that the threads of the warp hold is 1: warps may disagree. Decides an `if` whose second arm is right in any case")
+OP(shared_stage,  "buf i",   "r", 0, A(order),  layout, PURE|FREE,      shared_stage,  "stage i of a buffer, as a buffer of one stage; dimension d of the result is dimension order[d] of buf")
+OP(opaque,       "x",       "r", 0, 0,         layout, PURE,           same,         "copies x so that ptxas does not know that the result equals x")
+OP(warp_all,     "x",       "r", 0, 0,         layout, PURE,           warp_all,     "1 if all elements of x (i1) in the threads of this warp are 1; differs between warps. Decides an `if` whose second arm is correct for any x")
 OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "puts the tile into shared memory (given type), from which an asynchronous unit reads it; into buf if given")
 
 /* -- async: ops of units that run asynchronously to the threads. `buf` and `bar` are buffers of one stage. A barrier
  *    is a shared<1xi64>; there is one for each stage. All threads of the role reach each op; the op's meaning says
  *    which of them execute it -- */
 OP(async_copy,   "buf ptr mask?",   "",  0, A(vec),          async, READS|WRITES, async_copy, "copies a tile from global into shared memory; the owner of an element copies it; where mask is 0: 0")
-OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "makes the copies since the last commit a group")
+OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "makes the copies since the last commit one group")
 OP(async_wait,   "",                "",  0, A(pending),      async, EFFECT, none,      "each thread waits for its groups of copies")
 OP(fence_async,  "",                "",  0, 0,               async, EFFECT, none,      "the threads' writes to shared memory are visible to asynchronous units after the next barrier")
 OP(mma_start,    "a b acc",         "r", 0, 0,               async, READS|EFFECT|MULTIPLIES, mma_start, "starts acc + a b as one group; b is a buffer, a a buffer or a tile")
@@ -218,11 +218,11 @@ OP(cluster_wait, "",                "",  0, 0,               async, EFFECT, none
 OP(tensor_copy,  "buf bar x*",      "",  0, A(map)|A(order)|A(parts)|A(multicast),        async, READS|WRITES|EFFECT, tensor_copy, "copies the map's box at x into a buffer whose dimension order[i] is the map's i-th; bar counts the bytes; by one thread")
 OP(tensor_put,   "buf x*",          "",  0, A(map)|A(order)|A(group), async, READS|WRITES|EFFECT, tensor_put, "copies a buffer into the map's box at x as one bulk group; by one thread, or by one thread of each group of warps for the group's rows")
 OP(bulk_wait,    "",                "",  0, A(pending)|A(read)|A(group), async, EFFECT, none, "the thread that executes tensor_put waits for its bulk groups")
-OP(mbar_init,    "bar times?",      "",  0, A(arrivals),     async, EFFECT, mbar_init, "initializes all stages of a barrier for `arrivals` x `times` arrivals, by one thread; `ready`, or the pair's barrier, must follow")
-OP(mbar_expect,  "bar",             "",  0, A(bytes),        async, EFFECT, mbar,      "one arrival that expects `bytes` more bytes from copies; by one thread")
-OP(mbar_arrive,  "bar on? pair?",   "",  0, A(group)|A(last),        async, EFFECT, mbar,      "each warp of the role (each `group` warps) arrives once, if on (an i1); if pair (an i1), at the barriers of both CTAs")
-OP(ready,        "",                "",  0, 0,               async, EFFECT, none,      "the producer has initialized the barriers and goes on; the consumer warps wait for that")
-OP(stagger_wait, "",             "",  0, A(turns),               async, EFFECT, none,      "each warpgroup but the first waits for the stagger_arrive of the one before it")
+OP(mbar_init,    "bar times?",      "",  0, A(arrivals),     async, EFFECT, mbar_init, "one thread initializes all stages of a barrier for `arrivals` x `times` arrivals; `ready`, or the pair's barrier, must follow")
+OP(mbar_expect,  "bar",             "",  0, A(bytes),        async, EFFECT, mbar,      "one thread arrives, and adds `bytes` to the bytes that the phase expects from copies")
+OP(mbar_arrive,  "bar on? pair?",   "",  0, A(group)|A(last),        async, EFFECT, mbar,      "each group of `group` warps of the role arrives once if on (an i1) is 1; if pair (an i1) is 1, at the barriers of both CTAs")
+OP(ready,        "",                "",  0, 0,               async, EFFECT, none,      "the producer has initialized the barriers and continues; consumer warps wait until it has")
+OP(stagger_wait, "",             "",  0, A(turns),               async, EFFECT, none,      "each warpgroup but the first waits for the previous one's stagger_arrive")
 OP(stagger_arrive, "",           "",  0, A(turns),               async, EFFECT, none,      "each warpgroup but the last ends the stagger_wait of the next one; follows its own stagger_wait")
 OP(stagger_end,  "",             "",  0, 0,               async, EFFECT, none,      "each warpgroup but the last waits until the next one has passed stagger_wait; follows stagger_arrive, so that the barriers can be reused")
 OP(mbar_wait,    "bar parity",      "",  0, 0,               async, EFFECT, mbar_wait, "waits until the phase of this parity (bit 0 of an i32) completes")

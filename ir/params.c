@@ -52,8 +52,8 @@ static bool shares_word(const char *name, const char *word, size_t n)
     return false;
 }
 
-/* Is the threshold `name` a likely correction of `written`: spelled nearly alike, or with all the words of
- * `written`? */
+/* May the user have meant the threshold `name` by `written`? True if the spellings nearly agree, or if `name` has
+ * all words of `written`. */
 static bool is_near(const char *name, const char *written)
 {
     enum { LETTERS = 2 };

@@ -2,8 +2,8 @@
 /* parse.c: reads the text form of the IR (the head of print.c has the grammar).
  *
  * The parser has no lexer: each function reads its production from the characters at p->at, and moves p->at
- * past the production. The first error is reported and ends the parsing: `failed` then makes every later step
- * return at once. The parser checks the form of ops; the verifier checks everything else. */
+ * past the production. The parser reports only the first error. It then sets `failed`, which makes every later
+ * function return at once. The parser checks the form of ops; the verifier checks everything else. */
 #include "ir/ir.h"
 
 #include <limits.h>
@@ -293,7 +293,7 @@ static int read_shape(struct parser *p, int *shape)
     return rank;
 }
 
-/* Reads what follows "tile<" or "shared<". */
+/* Reads the rest of a type after "tile<" or "shared<". */
 static const struct type *read_shaped(struct parser *p, bool is_shared)
 {
     int shape[RANK_MAX] = {1};
@@ -496,7 +496,7 @@ static uint64_t read_hex(struct parser *p)
     return bits;
 }
 
-/* Converts the constant's text, now that its type is known. */
+/* Converts the text of a constant to bits. The type t follows the text, so the text is converted only now. */
 static int64_t parse_bits(struct parser *p, const struct pending *x, const struct type *t)
 {
     struct parser at = *p;
@@ -637,7 +637,7 @@ static void read_block(struct parser *p, struct block *b)
     p->depth--;
 }
 
-/* Reads (%a: f32, %b: f32). With typed_by, reads (%a, %b): the arguments have the types of typed_by's results. */
+/* Reads (%a: f32, %b: f32). If typed_by is given, reads (%a, %b), and takes the types from typed_by's results. */
 static void read_args(struct parser *p, struct block *b, const struct op *typed_by)
 {
     expect(p, '(');
@@ -799,7 +799,7 @@ static void read_degree(struct parser *p)
     fail_expected(p, "traced, laid_out or scheduled");
 }
 
-/* Returns where the number of a setting is stored; NULL if the setting is not a number. */
+/* Returns the address of the field that stores a setting; NULL if the setting is not a number. */
 static int *setting(struct func *f, const char *word, size_t n)
 {
     const struct {

@@ -136,7 +136,7 @@ struct infix {
     const void *ctx;
 };
 
-/* The first step of the operand that ends with step `last`. */
+/* Returns the number of the first step of the operand whose last step is `last`. */
 static int operand_start(const struct expr *e, int last)
 {
     int wanted = 1;
@@ -153,7 +153,8 @@ static bool is_number(const struct expr *e, int from, int last, int64_t i)
     return from == last && e->at[from].code == EXPR_const && e->at[from].i == i;
 }
 
-/* Prints steps `from` to `last`; in parentheses if their operator binds less than `bind` (1: sums, 2: products). */
+/* Prints steps `from` to `last`, in parentheses if their operator has a lower precedence than `bind` (1: sums, 2:
+ * products). */
 static void put_infix(const struct infix *x, int from, int last, int bind)
 {
     const struct expr_step *s = &x->e->at[last];
@@ -192,7 +193,8 @@ static bool adds(const struct expr_step *s)
     return s->code == EXPR_add || s->code == EXPR_sub;
 }
 
-/* Appends the steps of e, with sums of constants computed: x - 1 + 1 becomes x. Returns the number of steps. */
+/* Appends the steps of e, but first adds constants that follow each other: x - 1 + 1 becomes x. Returns the number
+ * of steps. */
 static int simplify(const struct expr *e, struct expr_step *out)
 {
     int n = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.h: the launch plan: what a kernel needs from its launcher besides its arguments. The numbers of a tensor
- * map are expressions over the arguments and the grid. A guard is a condition that must hold for the kernel to
- * be correct.
+/* plan.h: the launch plan: the tensor maps and guards that a kernel needs from its launcher in addition to its
+ * arguments. The numbers in a tensor map are expressions over the arguments and the grid. A guard is a condition
+ * that must hold for the kernel to be correct.
  *
  *     map #m0 = f16 base=[%A] extents=[%M, %K] strides=[%stride_am 2 *, 2] box=[128 64] swizzle=128
  *     guard [%n0 1 -]
  *
  * Expressions are in postfix: `%stride_am 2 *` is twice the argument. Dimensions are listed outermost first, as in
  * tiles; the last stride is the element's size. A guard holds if its value is at least 0. Each map also implies a
- * guard that the text omits: the GPU can encode the map (extents from 1 to 2^32; strides from 0 to less than 2^40
- * bytes; a base, and strides except the last, that are multiples of 16 bytes). */
+ * guard that the text omits: the map must be one that the GPU can encode. (Extents are from 1 to 2^32; strides are
+ * from 0 to less than 2^40 bytes; the base, and all strides except the last, are multiples of 16 bytes.) */
 #ifndef NESO_IR_PLAN_H
 #define NESO_IR_PLAN_H
 
@@ -19,8 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* MAPS_MOST limits the tensor maps of one kernel. PARAMS_MOST_BYTES limits the kernel's parameters, its tensor maps
- * included. (From PTX 8.1 on, ptxas allows 32764 bytes.) */
+/* MAPS_MOST limits the tensor maps of one kernel. PARAMS_MOST_BYTES limits the bytes of a kernel's parameters,
+ * including its tensor maps. (From PTX 8.1 on, ptxas allows 32764 bytes.) */
 enum {
     MAP_RANK_MAX = 5,
     MAP_BOX_MOST = 256,
@@ -86,7 +86,7 @@ bool expr_equal(const struct expr *a, const struct expr *b);
 void expr_print(const struct expr *e, struct text *out, const char *(*name)(const void *ctx, int64_t i),
                 const void *ctx);
 
-/* Prints as in Python, in simple form: (M - 1) * sa + K - 1. */
+/* Prints e as a Python expression, simplified: (M - 1) * sa + K - 1. */
 void expr_print_infix(const struct expr *e, struct text *out, const char *(*name)(const void *ctx, int64_t i),
                       const void *ctx);
 /* Prints the condition that e is at least 0, as a comparison if e is a difference: sc >= N. */

@@ -31,7 +31,7 @@
  *   operand value, or "_" for one that is absent;  value "%" name
  *   types   as type_print; layouts are named in order of first use
  *   values of attributes: 12   word   [1 2]   "text"   and for constants 1.5, 1e-06, -inf, or a float's bits 0x7fc00001
- *   comments run from // to the end of the line; one op stands on one line */
+ *   comments run from // to the end of the line; each op begins on a new line */
 #include "ir/ir.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* registers.c: counts the registers that a tile takes, and those that a thread can have. */
+/* registers.c: counts the registers that a tile occupies, and the registers that a thread can have. */
 #include "ir/ir.h"
 
 enum { REGISTER_BITS = 32, THREADS_PER_WARP = 32 };

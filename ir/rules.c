@@ -3,10 +3,11 @@
  * column of ops.h names one function. The builder calls this function to infer types, and the verifier calls it to
  * check them (struct op_info in ir.h says what the function must do).
  *
- * Layouts follow the shape: operands and result of an elementwise op have one layout; the result of a shape op
- * has the layout that layout.h computes from the operand's layout. If the op changes the number of elements
- * (reduce, split, broadcast, join), the operand's and the result's layout may differ in replicated registers.
- * verify.c checks regions, since ops are built before their regions are filled. */
+ * Rules also check layouts. All operands and the result of an elementwise op have the same layout. The result of a
+ * shape op has the layout that layout.h computes from the operand's layout. If the op changes the number of
+ * elements (reduce, split, broadcast, join), the result's layout may differ from the computed one in replicated
+ * registers. Rules do not check regions, since they run when an op is built, before its regions are filled;
+ * verify.c checks regions. */
 #include "ir/ir.h"
 #include "ir/support/span.h"
 
@@ -76,7 +77,7 @@ static const char *want_type(struct module *m, const char *what, const struct ty
     return wrong(m, "%s is %s, expected %s", what, ir(m, t), ir(m, expected));
 }
 
-/* Checks that optional operand i, if present, has this type. */
+/* Checks that the optional operand i is absent or has this type. */
 static const char *want_optional(struct module *m, const struct op *o, int i, const char *what,
                                  const struct type *t)
 {
@@ -413,7 +414,7 @@ const char *rule_trans(struct module *m, const struct op *o, const struct type *
     return NULL;
 }
 
-/* Does `part` assign to every thread the elements that `whole` assigns to it, with dimension dim removed? */
+/* Is `part` equal to `whole` without dimension dim: does every thread hold the same elements in both layouts? */
 static bool is_slice(const struct layout *part, const struct layout *whole, int dim)
 {
     struct layout l;
@@ -478,7 +479,7 @@ const char *rule_hint(struct module *m, const struct op *o, const struct type **
     return NULL;
 }
 
-/* The rule of gather ops, which read elements of x, a tile or a buffer, at indices along the axis. */
+/* Checks a gather op, which reads elements of x (a tile or a buffer) at indices along the op's axis. */
 static const char *gathered(struct module *m, const struct op *o, const struct type *x,
                             const struct type **types)
 {
@@ -572,7 +573,7 @@ const char *rule_atomic_cas(struct module *m, const struct op *o, const struct t
 
 /* -- reductions, dot -- */
 
-/* Checks that all operands have one shape and layout, and that there are as many operands as results. */
+/* Checks that all operands have the same shape and layout, and that the op has as many results as operands. */
 static const char *reduced_opnds(struct module *m, const struct op *o)
 {
     if (o->nopnds == 0 || o->nresults != o->nopnds)
@@ -583,8 +584,8 @@ static const char *reduced_opnds(struct module *m, const struct op *o)
     return error ? error : want_axis(m, o, opnd(o, 0)->rank);
 }
 
-/* Sets *type to x's type without the dimension `axis`. If `shown`, the type that the result already has, has a
- * layout, sets *type to `shown`, whose layout may differ in replicated registers. */
+/* Sets *type to x's type without the dimension `axis`. `shown` is the type that the result already has. If `shown`
+ * has a layout, sets *type to `shown`, because its layout may differ in replicated registers. */
 static const char *slice_type(struct module *m, const struct type *x, int axis, const struct type *shown,
                               const struct type **type)
 {
@@ -650,8 +651,8 @@ const char *rule_histogram(struct module *m, const struct op *o, const struct ty
     return want_optional(m, o, 1, "the mask", bool_like(m, x));
 }
 
-/* Do the element types of a dot fit? Both inputs have one type, or are both fp8. The only integer type is i8, which
- * accumulates in i32; floats accumulate in a float type that is at least as wide. */
+/* May a dot have these element types? Both inputs have the same type, or are both fp8. The only integer type is i8,
+ * which accumulates in i32; floats accumulate in a float type that is at least as wide. */
 static bool dot_elems_fit(const struct type *a, const struct type *b, const struct type *acc)
 {
     if (type_elem_bits(a) != type_elem_bits(b))
@@ -758,8 +759,8 @@ const char *rule_shared_store(struct module *m, const struct op *o, const struct
     return buffer_and_tile(m, o, opnd(o, 1));
 }
 
-/* Returns the type of the tile that fills the whole buffer, if an op reads the part t of that tile from index `at`
- * on. Returns t if `at` is NULL, and NULL if t at this index is not a part of the buffer. */
+/* Tile t is the part of a buffer that begins at index `at`. Returns the type of a tile as large as the buffer.
+ * Returns t if `at` is NULL (the whole buffer is read), and NULL if the buffer has no such part. */
 static const struct type *whole_of(struct module *m, const struct type *buf, const struct type *t,
                                    const struct attr *at)
 {
@@ -784,8 +785,8 @@ const char *rule_shared_load(struct module *m, const struct op *o, const struct 
                  : wrong(m, "%s is no part of %s", ir(m, given(o)), ir(m, opnd(o, 0)));
 }
 
-/* Returns the type of one stage of the buffer, with its dimensions permuted by `order` (if that is not NULL).
- * Returns NULL if `order` is not a permutation of the buffer's dimensions. */
+/* Returns the type of one stage of the buffer. If `order` is not NULL, permutes the dimensions by it. Returns NULL
+ * if `order` is not a permutation of the buffer's dimensions. */
 static const struct type *type_shared_stage(struct module *m, const struct type *buf,
                                             const struct attr *order)
 {

@@ -2,15 +2,15 @@
 /* scalar_cast.c: computes casts, element by element (see scalar.c).
  *
  * A cast converts a block of elements to an intermediate type that represents source and result (int64_t for
- * integers, double for floats), and then to the result's type. So there is one loop for each type instead of
- * one for each pair of types.
+ * integers, double for floats), and then to the result's type. Hence there is one loop for each type instead of one
+ * for each pair of types.
  *
- * An integer is rounded once to f32 or f64. To f16, bf16 and fp8 it is rounded by way of an f32, as the GPU
- * does it (for f16 this makes no difference: an integer that an f32 does not represent exactly becomes
- * infinite). In a cast to 32 or 64 bits, a float outside the range of the integer type becomes the nearest number in
- * the range. A cast to 8 or 16 bits does this with the range of 16 bits, and keeps the low bits of the number; a cast
- * to i1 keeps the lowest bit of an i32. NaN becomes 0, or the smallest signed number if source or result has 64
- * bits. */
+ * An integer is rounded once to f32 or f64. For f16, bf16 and fp8 it is rounded to f32 first and then to the
+ * result, as on the GPU. (For f16 one rounding would give the same: an integer that f32 does not represent exactly
+ * overflows f16.) In a cast to 32 or 64 bits, a float outside the range of the integer type becomes the nearest
+ * number in the range. A cast to 8 or 16 bits saturates to the range of 16 bits, and then keeps the low bits. A
+ * cast to i1 converts to i32, and keeps the lowest bit. NaN becomes 0, or the smallest signed number if source or
+ * result has 64 bits. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -84,8 +84,9 @@ static void read_floats(enum dtype type, int64_t n, double *restrict r, const vo
     }
 }
 
-/* Let f be x rounded to nearest; f is above x if order > 0, and below x if order < 0. If the rounding mode requires
- * x's neighbour on the other side, returns the infinity on that side; if f is correct, returns NaN. */
+/* x was rounded to the nearest float f. `order` is positive if f > x, and negative if f < x. If the rounding mode
+ * asks for the neighbour on the other side of x, returns the infinity of that side (for nextafter); if f is right,
+ * returns NaN. */
 static double wrong_side(enum rounding round, double x, int order)
 {
     bool down = round == ROUND_rd || (round == ROUND_rz && x > 0),

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* scalar_float.c: computes pure ops on floats, element by element (see scalar.c).
  *
- * f32 and f64 use C's arithmetic. f16 and bf16 are computed as f32, a block of elements at a time, and rounded
- * after each op. f16 and bf16 have p bits of mantissa and f32 has at least 2p + 2, so for + - * / and square
- * root rounding twice equals rounding once. For fma it does not: there the sum is computed in f64 and rounded
- * to odd, so that its last bit shows whether the sum is exact.
+ * f32 and f64 use C's arithmetic. Ops on f16 and bf16 are computed in f32, a block of elements at a time, and each
+ * op's result is rounded to f16 or bf16. f16 and bf16 have p bits of mantissa and f32 has at least 2p + 2, so for +
+ * - * / and square root rounding twice equals rounding once. For fma this does not hold. Its sum is computed in f64
+ * and rounded to odd: the last bit then shows whether the sum is exact, so the second rounding is right.
  *
- * Ops with another rounding mode (f32 and f64 only) run under that mode of the CPU. Ops that flush subnormal
- * numbers (f32 only) flush operands and result in C.
+ * Ops that round toward zero, down or up (f32 and f64 only) run while the CPU is set to that rounding mode. Ops
+ * that flush subnormal numbers (f32 only) flush operands and result in C.
  *
  * Where the GPU's instruction is approximate (division, exp2, sine, ...), the result here is that of the C
  * library, which is correctly rounded or nearly so. */
@@ -19,7 +19,7 @@
 
 enum { CHUNK = 256 };
 
-/* Flushes a subnormal f32 to zero, as .ftz does on the GPU. */
+/* Replaces a subnormal f32 by zero, as .ftz does on the GPU. */
 static float flushf(float x)
 {
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
@@ -54,8 +54,8 @@ static double flush(double x)
     X(neg, -x)                                                                                               \
     X(abs, F(fabs)(x))
 
-/* The minimum (or maximum) of two numbers, with -0 < +0. If one of them is NaN, the result is the other, unless
- * the op propagates NaNs. */
+/* The minimum (or maximum) of two numbers, with -0 < +0. If one number is NaN, the result is the other number,
+ * unless the op propagates NaNs. */
 #define EXTREMES(X)                                                                                          \
     X(min, x < y || (x == y && signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan))                       \
     X(max, x > y || (x == y && !signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan))
@@ -161,8 +161,8 @@ static int count_operands(enum opcode code)
 
 /* -- rounding toward zero, down, up; subnormal numbers flushed -- */
 
-/* Computes one op under the CPU's current rounding mode; `volatile` prevents the C compiler from moving it to
- * another mode. */
+/* Computes one op under the CPU's current rounding mode; `volatile` prevents the C compiler from moving the op to
+ * where another mode is set. */
 #define TOWARD(dtype, type, fma_of, sqrt_of)                                                                 \
     static type toward_##dtype(enum opcode code, volatile type x, volatile type y, volatile type z)          \
     {                                                                                                        \
@@ -290,7 +290,8 @@ static void narrow(enum dtype type, int64_t n, uint16_t *restrict r, const float
             r[i] = float_to_bf16(x[i], false);
 }
 
-/* Returns p + z rounded to odd: if the sum is not exact, the one of its two f64 neighbours whose last bit is 1. */
+/* Returns p + z rounded to odd: if f64 cannot represent the sum, returns the neighbour of the sum whose last bit is
+ * 1. */
 static double add_to_odd(double p, double z)
 {
     double sum = p + z, back = sum - p;
@@ -313,7 +314,7 @@ static void fma_small(enum dtype type, int64_t n, uint16_t *restrict r, const fl
     }
 }
 
-/* Computes neg or abs, which change only the sign bit, also that of a NaN. */
+/* Computes neg or abs, which change only the sign bit, even if x is NaN. */
 static bool flip_signs(enum opcode code, int64_t n, uint16_t *restrict r, const uint16_t *x)
 {
     for (int64_t i = 0; i < n; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* verify.c: checks that a function is valid IR of its degree. The driver calls it between passes.
+/* verify.c: checks that a function is valid IR for its degree of detail. The driver calls it between passes.
  *
- * The function checks, in order: the header and the launch plan; the links between ops, blocks and regions; and each
- * op: its operands (their definitions must dominate the op), results, attributes, types (by the op's rule) and
- * regions with their terminators, and the requirements of the degree of detail:
+ * The verifier checks first the header and the launch plan, then the links between ops, blocks and regions, and
+ * then each op. Of an op, it checks the operands (their definitions must dominate the op), results, attributes,
+ * types (by the op's rule), regions with their terminators, and what the degree of detail requires:
  *
  *     traced      no tile has a layout; no op of the families layout and async, except tensor_load and tensor_store
  *     laid_out    every tile has a layout of its shape for the function's lanes and warps
@@ -127,7 +127,7 @@ static uintptr_t order_of(const struct verifier *v, const struct op *o)
     return place ? (uintptr_t)*place : 0;
 }
 
-/* Answers the same question as value_dominates, but by comparing the ops' numbers. */
+/* Gives the same answer as value_dominates, but compares the numbers of ops, which is faster. */
 static bool is_defined_before(const struct verifier *v, const struct value *x, const struct op *o)
 {
     while (o && o->block != x->block)
@@ -248,8 +248,8 @@ static bool check_map(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Does the role execute its op `ready` exactly once? It does if `ready` is in the role's outermost block, or in a
- * branch of an `if` that ends in return. */
+/* Is o, an op `ready`, where its role executes it exactly once? It may be in the role's outermost block, or in a
+ * branch of an `if` if the branch ends in return. */
 static bool is_in_role(const struct op *o)
 {
     const struct op *p = o->block->parent;
@@ -274,8 +274,9 @@ static bool check_roles(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Does o not wait for another warpgroup? A wait for copies needs no arrival behind the other's stagger_wait:
- * overlap_dots delays such an arrival only if the ring has a stage to spare. */
+/* May o follow stagger_wait, because it never waits for another warpgroup? An mbar_wait is allowed: it waits for
+ * copies, and the stage to copy into does not depend on an arrival that the other warpgroup makes after its
+ * stagger_wait. (overlap_dots delays an arrival only if the ring has a stage to spare.) */
 static bool synchronizes_nothing(const struct op *o)
 {
     return is_pure(o) || o->code == OP_mma_start || o->code == OP_mma_wait || o->code == OP_mbar_arrive ||
@@ -290,8 +291,9 @@ static bool is_fed_here(const struct op *o)
     return !p || block_is_inside(o->block, p->regions[0]);
 }
 
-/* Checks that no other synchronization lies between stagger_wait and stagger_arrive. There a warpgroup must not wait
- * for the next one, which waits at its stagger_wait for this warpgroup's stagger_arrive: that would be a deadlock. */
+/* Checks that no other synchronization lies between stagger_wait and stagger_arrive. There a warpgroup must not
+ * wait for the next warpgroup, which itself waits at its stagger_wait for this warpgroup's stagger_arrive: both
+ * would wait forever. */
 static bool check_stagger(struct verifier *v, const struct op *o)
 {
     if (o->code != OP_stagger_wait && o->code != OP_stagger_arrive && o->code != OP_stagger_end)
@@ -331,15 +333,15 @@ static const struct type *type_at(const struct type_list *list, int i)
         return list->o->results[i].type;
     if (list->what == OF_result_elements)
         return type_elem(list->o->results[i].type);
-    /* For each operand, the region of a reduction has two arguments of the operand's element type, and the region
-     * of a map has one; the index i therefore wraps around. */
+    /* The region of a reduction has two lists of arguments, a1..an and b1..bn, of the operands' element types (the
+     * region of a map has one list), so argument i has the type of operand i mod n. */
     if (list->what == OF_elements)
         return type_elem(op_opnd(list->o, i % list->o->nopnds)->type);
     return op_opnd(list->o, list->first + i)->type;
 }
 
-/* Gives the types of the arguments of region i of o (without a loop's counter), and of the values that the
- * region's terminator yields. */
+/* Gives the types of region i of o: those of its arguments (except a loop's counter), and those of the values that
+ * its terminator yields. */
 static void region_form(const struct op *o, int i, struct type_list *args, struct type_list *yields)
 {
     struct type_list results = {o, OF_results, 0, o->nresults};

@@ -176,7 +176,7 @@ struct op *block_terminator(const struct block *b)
 
 /* -- regions of reduce and scan -- */
 
-/* The op that combines two elements, if the region does nothing else; else NULL. */
+/* Returns the op that combines two elements if the region contains no other op besides yield; else NULL. */
 static const struct op *only_combiner(const struct op *o)
 {
     const struct block *region = o->regions[0];

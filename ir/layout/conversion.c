@@ -10,22 +10,23 @@
  *     reg 0      0        2           reg 0      0        1
  *     reg 1      1        3           reg 1      2        3
  *
- * In a shuffle every lane offers one register and reads the register that one lane offers. A round that fills
- * the same register of B in every lane is impossible: for register 0, lane 0 would have to offer both of its
- * elements, 0 and 1. Instead, in round k lane l fills its register l ^ k:
+ * In a shuffle, every lane offers one of its registers, and reads the register that a lane of its choice offers. A
+ * round cannot fill the same register of B in every lane: to fill register 0 of both lanes, lane 0 would have to
+ * offer both of its elements, 0 and 1. Instead, in round k lane l fills its register l ^ k:
  *
  *     round 0: lane 0 fills reg 0 with its own element 0, lane 1 fills reg 1 with its own element 3  (no shuffle)
  *     round 1: lane 0 fills reg 1 with element 2 of lane 1, lane 1 fills reg 0 with element 1 of lane 0
  *
- * In general the places (register, lane) of B that a round fills are a subspace C, or C XORed with a constant.
- * C must satisfy two conditions:
+ * In general, the places (register, lane) of B that round 0 fills form a subspace C; each other round fills C XORed
+ * with a constant. C must satisfy two conditions:
  *   - each lane fills one register: C is a complement of U, the places in lane 0;
- *   - each source lane offers one register: let M map B's places to A's. If M maps a place in C to lane 0, it maps
- *     the place to register 0 too. Let W be all places whose source is lane 0, and K the kernel of M: C intersects W
- *     only in K.
- * So C is the sum of K and a common complement of U + K and W. C exists unless W is larger than U + K, that is,
- * unless one lane holds more different elements of the result than there are rounds: it offers one in each. If
- * A replicates an element, M picks the source lane that differs from the destination lane in the fewest bits.
+ *   - each source lane offers one register: let M map each place of B to the place of A with the same element. If M
+ *     maps a place in C to lane 0, M must map it to register 0 too. Let W be all places that M maps to lane 0, and
+ *     K the kernel of M: then the intersection of C and W must be K.
+ * So C is the sum of K and a common complement of U + K and W. C exists unless W is larger than U + K. In that case
+ * one lane holds more different elements of the result than there are rounds, but it can offer only one element in
+ * each round. If several lanes of A hold an element, M picks the source lane that differs from the destination lane
+ * in the fewest bits.
  *
  * The cost estimate counts issue slots of a warp. Shuffles cost one slot a round, plus selects if the register
  * that a lane offers or fills depends on the lane. Shared memory costs a store and a load for each register,
@@ -87,7 +88,7 @@ static bool find_moves(struct moves *m, const struct layout *from, const struct 
     return true;
 }
 
-/* Gives the subspace of places whose images under M have no bit of `mask` set. */
+/* Computes the subspace of the places that M maps to places without a bit of `mask`. */
 static void kernel(struct basis *out, const struct moves *m, uint32_t mask)
 {
     struct span images = {0};
@@ -104,8 +105,8 @@ static void kernel(struct basis *out, const struct moves *m, uint32_t mask)
     }
 }
 
-/* Finds C: put[i] is the register that bit i of the lane's number adds to the register that the lane
- * fills. Returns false if there is no C. */
+/* Finds the subspace C of the head comment. Bit i of a lane's number adds put[i] (by XOR) to the number of the
+ * register that the lane fills. Returns false if there is no C. */
 static bool find_round(uint32_t *put, const struct moves *m)
 {
     uint32_t regs = ((UINT32_C(1) << m->to.reg_bits) - 1) & ~m->free_regs;
@@ -133,8 +134,8 @@ static bool find_round(uint32_t *put, const struct moves *m)
     return true;
 }
 
-/* Finds which register each source lane offers when lane l fills its register put(l). Returns false if a lane
- * would have to offer two registers in one round. */
+/* Finds the register that each source lane offers, given the register put(l) that each lane l fills. Returns false
+ * if a lane would have to offer two registers in one round. */
 static bool find_offers(struct span *offer, const struct moves *m, const uint32_t *put)
 {
     *offer = (struct span){0};
@@ -153,7 +154,8 @@ static bool find_offers(struct span *offer, const struct moves *m, const uint32_
     return true;
 }
 
-/* Returns the step that adds `place` to the source and `put` to the filled register. */
+/* Returns the step that adds (by XOR) `place` to the source place and `put` to the number of the filled
+ * register. */
 static struct shuffle_step step_for(const struct moves *m, const struct span *offer, uint32_t place,
                                     uint32_t put)
 {

@@ -33,17 +33,17 @@
  *                                 invertible, but surjective, and its inverse may pick the place where all replicated
  *                                 bits are zero: the *owner*, which stores, counts and prints the element.
  *
- * Every question about layouts is then linear algebra on about twenty bit vectors:
+ * With layouts as linear maps, every question about layouts is linear algebra on about twenty bit vectors:
  *
- *   - transpose, reshape and expand_dims permute bits of the coordinate. A reduction drops the bits of a dimension:
- *     vectors that had only these bits become zero, so their lanes then hold the same element. Broadcasting is the
- *     reverse. No data moves.
+ *   - transpose, reshape and expand_dims permute bits of the coordinate. A reduction drops the bits of a dimension.
+ *     Vectors that had only these bits become zero: lanes that differ only in such an input bit then hold the same
+ *     element. Broadcasting is the inverse. No data moves.
  *   - a conversion from A to B is a division: A's element at place x is at B's place B^-1(A(x)), and B^-1 A is a
  *     matrix too. If this matrix keeps lane and warp, the conversion renames registers; if it keeps the warp, the
  *     conversion shuffles; else the conversion goes through shared memory.
  *   - a vector access of 4 elements needs four neighbours in one thread: two register vectors that are 1 and 2.
  *   - lanes that access shared memory together hit different banks if the bank bits of their address vectors are
- *     linearly independent: the question is the rank of a matrix (shared.c). */
+ *     linearly independent: the rank of a matrix counts the bank conflicts (shared.c). */
 #include "ir/layout/layout.h"
 
 #include "ir/support/span.h"
@@ -83,8 +83,8 @@ static int dim_first_bit(const struct layout *l, int d)
     return first;
 }
 
-/* Assigns the coordinate bits of the dimensions, in `order`, to input bits. used[d] counts the bits of
- * dimension d that are already assigned. */
+/* Assigns coordinate bits to input bits, dimension by dimension in `order`. used[d] counts the bits of dimension d
+ * that are already assigned. */
 struct dealer {
     struct layout *l;
     const int *order;
@@ -178,8 +178,9 @@ bool layout_equal(const struct layout *a, const struct layout *b)
            memcmp(a->basis, b->basis, (size_t)count_bits(a) * sizeof a->basis[0]) == 0;
 }
 
-/* Adds all vectors to the span, each with its input bit as combo. A vector that depends on earlier ones is not
- * added, so no combo contains its bit, and every place that span_reduce finds is an owner. */
+/* Adds all vectors to the span, each with its input bit as combo (span.h). A vector that depends linearly on
+ * earlier vectors is not added. So no combo contains its bit, and every place that span_reduce finds is an
+ * owner. */
 static void span_of_layout(const struct layout *l, struct span *s)
 {
     *s = (struct span){0};
@@ -310,7 +311,7 @@ void layout_expand(struct layout *out, const struct layout *l, int dim)
     *out = r;
 }
 
-/* Distributes the low bits of x over the positions that are zero in `mask`. */
+/* Moves the low bits of x, in order, to the positions that are zero in `mask`. */
 static int spread_around(uint32_t x, uint32_t mask)
 {
     uint32_t r = 0;
@@ -378,7 +379,8 @@ static void print_vector(const struct layout *l, uint32_t v, struct text *t)
     text_char(t, ')');
 }
 
-/* Prints the flip only if it is not zero, or if the layout has no vectors: the flip then shows the rank. */
+/* Prints the flip only if it is not zero, or if the layout has no vectors, since the parser then learns the rank
+ * from the flip. */
 void layout_print(const struct layout *l, struct text *t)
 {
     const char *space = "";

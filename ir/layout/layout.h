@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.h: declares layouts as linear maps over GF(2): a layout maps each register of each thread, or each
- * offset in shared memory, to the element of a tile that it holds. The head of layout.c introduces the idea by
- * an example. The files of this folder in reading order: layout.c (making layouts and the algebra), shared.c
- * (shared memory without bank conflicts), matrix.c (ldmatrix), tensor.c (boxes of TMA copies), conversion.c
- * (conversions between layouts).
+ * offset in shared memory, to the element of a tile that it holds. The head of layout.c explains this with an
+ * example. The files of this folder in reading order: layout.c (making layouts and the algebra), shared.c (shared
+ * memory without bank conflicts), matrix.c (ldmatrix), tensor.c (boxes of TMA copies), conversion.c (conversions
+ * between layouts).
  *
  * A coordinate is the row-major index of an element in its tile, as a bit string (the last dimension's bits are
  * lowest). All sizes are powers of two, so the XOR of two coordinates is the XOR of their indices in each
@@ -13,8 +13,9 @@
  *     coordinate = flip ^ XOR of basis[i] over the input bits i that are set
  *
  * The map is surjective: every element is in at least one place. A place is a register of a thread, or an
- * offset. An input bit whose basis vector is zero, or depends linearly on earlier vectors, replicates elements:
- * it is a replicated bit. The owner of an element is its place whose replicated bits are all zero. */
+ * offset. An input bit is called replicated if its basis vector is zero or depends linearly on earlier vectors: two
+ * places that differ in it hold the same element. The owner of an element is its place whose replicated bits are
+ * all zero. */
 #ifndef NESO_IR_LAYOUT_H
 #define NESO_IR_LAYOUT_H
 
@@ -50,12 +51,12 @@ struct layout {
 
 /* -- construction -- */
 /* Makes an empty layout for a shape (rank sizes, powers of two). The caller then adds the vectors of the input
- * bits in the order of enum in, within a kind the lowest bit first. */
+ * bits: the kinds in the order of enum in, and within a kind the lowest bit first. */
 void layout_init(struct layout *l, int rank, const int *shape);
 void layout_add(struct layout *l, enum in kind, uint32_t vector);
 /* Spreads a tile over lanes and warps so that accesses coalesce, with dimensions in `order` (fastest first). A
- * thread holds elems_per_thread[d] neighbouring elements of dimension d in registers; lanes, and then warps,
- * divide the dimensions in that order. If the tile has more elements, they take further registers; if it has
+ * thread holds elems_per_thread[d] neighbouring elements of dimension d in registers; lanes, and then warps, divide
+ * the dimensions in that order. If the tile has more elements, each thread holds more registers. If the tile has
  * fewer, the excess lanes or warps replicate elements. */
 void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread,
                     const int *order, int num_warps);
@@ -79,8 +80,9 @@ uint32_t layout_free_bits(const struct layout *l, enum in kind);
 /* -- shape ops: these functions compute the result's layout; each register keeps its element -- */
 void layout_reshape(struct layout *out, const struct layout *l, int rank, const int *shape);
 void layout_trans(struct layout *out, const struct layout *l, const int *order);
-/* Gives l without dimension `dim`: the layout of a reduction's result. With `drop`, registers that become equal
- * are dropped; reg_of (may be NULL) then maps the result's registers to l's: reg_of[new] = old. */
+/* Gives l without dimension `dim`: the layout of a reduction's result. If `drop`, keeps only one of several
+ * registers that hold the same element; reg_of (may be NULL) then maps the result's registers to l's: reg_of[new] =
+ * old. */
 void layout_slice(struct layout *out, const struct layout *l, int dim, bool drop, int *reg_of);
 /* Gives l with a new dimension of size 1 at `dim`. */
 void layout_expand(struct layout *out, const struct layout *l, int dim);
@@ -94,14 +96,14 @@ void layout_squash(struct layout *out, const struct layout *l, int dim);
 void layout_drop_free_regs(struct layout *out, const struct layout *l, int *reg_of);
 
 /* Gives l as the layout of a part of a larger tile of `shape`: the part starts at index at[d] of each dimension
- * d. The result covers only the part, so it is not surjective, and must not be the divisor `to` of layout_divide. */
+ * d. The result covers only the part and is not surjective, so it must not be the divisor `to` of layout_divide. */
 void layout_part(struct layout *out, const struct layout *l, const int *shape, const int *at);
 
 /* -- algebra -- */
 /* The linear map that layout_divide computes. It maps a place of `from` (all input bits, in the order of basis) to
  * the place of `to` that owns the same element. basis[i] is a word of to's input bits, in the order of to's basis.
- * If `to` is a layout of shared memory, place_apply of a register alone gives the offset that the register adds
- * (by XOR) to the offset of its thread. */
+ * If `to` is a layout of shared memory, the offset of an element is the XOR of place_apply for the thread and
+ * place_apply for the register. */
 struct place_map {
     int nin, nout;
     uint64_t basis[LAYOUT_BITS_MAX];
@@ -123,10 +125,10 @@ enum conversion layout_conversion(const struct layout *from, const struct layout
                                   const struct params *params);
 /* A conversion within threads or warps, in 2^nround rounds. In each round every lane offers one register of
  * `from`, reads the register that the lane `source` of its warp offers, and puts the value into one register of
- * `to`. These three numbers (offer, source, put) are the XOR of `first` and of the steps of all bits that are set in
- * the round's number and in the thread's number (lane, warp, CTA). A round whose source is the lane itself needs no
- * shuffle. No round fills a replicated register of `to`, since it equals the register whose replicated bits are
- * zero. */
+ * `to`. These three numbers (offer, source, put) are the XOR of `first`, of round[i] for each bit i that is set in
+ * the round's number, and of thread[i] for each bit i that is set in the thread's number (lane, warp, CTA). A round
+ * whose source is the lane itself needs no shuffle. No round fills a replicated register of `to`: the register
+ * whose replicated bits are zero has the same value. */
 struct shuffle_step {
     uint32_t offer, source, put;
 };
@@ -139,31 +141,32 @@ bool layout_shuffle(struct shuffle *s, const struct layout *from, const struct l
 struct shuffle_step shuffle_at(const struct shuffle *s, uint32_t round, uint32_t thread);
 
 /* -- vectors and shared memory -- */
-/* Returns how many elements that are consecutive along `dim`, the fastest dimension, each thread holds in
- * consecutive registers, at most `most`: the widest vector access that the layout itself allows. */
+/* Returns the widest vector access that the layout allows: the number of elements, at most `most`, that are
+ * consecutive along `dim`, the fastest dimension, and that each thread holds in consecutive registers. */
 int layout_vector(const struct layout *l, int dim, int most);
 /* Returns the widest vector, in elements and at most `most` (16 or less), with which threads of layout `l` can
- * access shared memory of layout `shared`: the register bits of a vector map to the lowest bits of the offset. The
- * vector that starts with register r has element i in register r ^ reg_of[i] (reg_of may be NULL); those
- * register bits are zero in r. */
+ * access shared memory of layout `shared`. The register bits that number the elements of a vector map to the lowest
+ * bits of the offset, and are zero in r, the vector's first register. Element i of the vector is in register r ^
+ * reg_of[i] (reg_of may be NULL). */
 int layout_shared_vector(const struct layout *shared, const struct layout *l, int most, int *reg_of);
 /* layout_wavefronts counts the wavefronts (of 32 banks of 4 bytes) in which one warp accesses all its registers
  * except replicated ones, with `vector` elements per access. layout_wavefronts_least gives the number without bank
  * conflicts. */
 int layout_wavefronts(const struct layout *shared, const struct layout *l, int elem_bytes, int vector);
 int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector);
-/* Finds an XOR-swizzled layout of shared memory for the conversion of `from` to `to`: of the layouts that it tries,
- * the one with the fewest wavefronts, and of several such the one with the fewest accesses. */
+/* Finds an XOR-swizzled layout of shared memory for the conversion of `from` to `to`. Tries several layouts, and
+ * takes the one with the fewest wavefronts; of equal ones, the one with the fewest accesses. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to,
                        int elem_bytes);
 
 /* -- matrix loads (matrix.c) -- */
-/* How a warp loads a tile of layout l with ldmatrix, as matrices of 8 rows of 16 bytes. */
+/* Describes how a warp loads a tile of layout l with ldmatrix, as matrices of 8 rows of 16 bytes. */
 struct matrix_load {
     bool trans;                    /* ldmatrix.trans: a thread's word holds elements of a column */
     int nmatrices;                 /* matrices that an instruction loads: 1, 2 or 4 */
     int word_bits;                 /* the lowest register bits number the elements of a 32-bit word */
-    /* The threads that give row addresses are numbered by nrows bits: the lane's, then those of warp and CTA. */
+    /* nrows bits number the threads that give row addresses: first the bits of the lane, then of the warp and the
+     * CTA. */
     int nrows;
     /* Bit i of a thread's number adds the place row[i] of l (by XOR) to the place where the thread's row begins. */
     uint64_t row[LAYOUT_BITS_MAX];
@@ -192,9 +195,10 @@ struct boxes {
 /* Dimension i of the tensor map, counted from the outermost, is the tile's dimension order[i]. Returns false if
  * TMA copies cannot fill the buffer. */
 bool layout_boxes(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order);
-/* Halves boxes, each time along the outermost dimension that is larger than 1 and not the innermost one, until there
- * are at least `parts` boxes (a power of two). The entries of `more` stay in ascending order of `offset`, so the last
- * one is the largest step. Returns false if the boxes become too small, or have no such dimension. */
+/* Halves boxes until there are at least `parts` boxes (a power of two). Each time, halves the outermost dimension
+ * whose size exceeds 1, but never the innermost dimension. The entries of `more` stay in ascending order of
+ * `offset`, so the last entry has the largest offset. Returns false if the boxes become too small, or have no
+ * dimension to halve. */
 bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int parts);
 /* Halves boxes in the same way until their outermost dimension is at most `rows`. */
 bool boxes_cut_rows(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int rows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* matrix.c: decides whether ldmatrix can load a tile of a given layout from shared memory, and with which row
- * addresses.
+/* matrix.c: decides whether ldmatrix can load a tile of a given layout from shared memory, and computes the row
+ * addresses for it.
  *
  * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8 (16 bytes) of matrix
  * l / 8; register i of lane l then holds the 32-bit word l mod 4 of row l / 4 of matrix i. The bits of a place
@@ -10,11 +10,10 @@
  *     which row:               lane bits 2, 3, 4                              (trans: row and column change places, so
  *     which matrix:            two bits of the registers                       that a word has elements of two rows)
  *
- * Divide the tile's layout by that of shared memory: ldmatrix can load the tile if each bit of the first line
- * above maps to one of the lowest bits of the offset, and no other bit contributes to these. In the layout of
- * the threads that supply the row addresses, the bits of the first line are register bits, and those of the
- * other lines are lane bits: if accesses of 16 bytes in this layout have no bank conflicts, ldmatrix has none
- * either. */
+ * Divide the tile's layout by that of shared memory: ldmatrix can load the tile if each bit of the first line above
+ * maps to one of the lowest bits of the offset, and no other bit maps to these. The threads that supply the row
+ * addresses have a layout too: the bits of the first line are its register bits, and the bits of the other lines
+ * are its lane bits. If accesses of 16 bytes in this layout have no bank conflicts, ldmatrix has none either. */
 #include "ir/layout/layout.h"
 
 enum { ROW_BYTES = 16, WORD_BYTES = 4, COLUMN_LANES = 2, ROW_LANES = 3 };
@@ -76,7 +75,7 @@ bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct 
     return true;
 }
 
-/* Do the column bits map to the lowest bits of the offset, in order, and does no other bit contribute to these? */
+/* Do the column bits map to the lowest bits of the offset, in order, and does no other bit map to these? */
 static bool rows_line_up(const struct layout *shared, const struct layout *rows, int elem_bytes)
 {
     int n = ROW_BYTES / elem_bytes, reg_of[ROW_BYTES];

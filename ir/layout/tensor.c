@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor.c: decides whether TMA copies (by tensor maps) can fill a buffer of a given layout, and with which boxes.
+/* tensor.c: decides whether TMA copies (by tensor maps) can fill a buffer of a given layout, and computes the
+ * boxes.
  *
- * A TMA copy writes a box with its innermost dimension contiguous: element (r, c) goes to byte r W + c e, where
- * W is the bytes of a row and e those of an element. A swizzle of S bytes then adds bits of the address to
- * others by XOR: the m bits from bit 7 up are XORed into the m bits from bit 4 up, where S = 16 << m; a swizzled row
- * has S bytes. This map of the offset's bits is linear and its own inverse, so layout_boxes undoes it:
+ * A TMA copy writes a box with its innermost dimension contiguous: element (r, c) goes to byte r W + c e, where a
+ * row has W bytes and an element e bytes. A swizzle of S = 16 << m bytes then XORs the m address bits from bit 7 up
+ * into the m address bits from bit 4 up; a swizzled row has S bytes. This map of the offset's bits is linear and
+ * its own inverse. So layout_boxes applies it again to undo the swizzle:
  *
  *     natural[b] = basis[b] ^ (7 <= b < 7 + m ? basis[b - 3] : 0)
  *
@@ -15,7 +16,7 @@
 
 enum { BOX_MOST = 256, CHUNK_BIT = 4, ROW_BIT = 7, SPAN_BITS_MOST = 3 };
 
-/* Returns the coordinate bit that is bit number `bit` of dimension d's index. */
+/* Returns the bit of the coordinate that is bit number `bit` of the index in dimension d. */
 static uint32_t unit_of(const struct layout *l, int d, int bit)
 {
     for (int i = l->rank - 1; i > d; i--)

@@ -2,9 +2,9 @@
 /* diag.c: records diagnostics, and renders them as text and JSON (see diag.h).
  *
  * diag_error formats the message at once, in the user's language, and stores it. diag_render copies the source
- * line and places the caret below it. Columns count bytes, but the caret is placed by characters. Characters that a
- * terminal might interpret (control characters, marks that change the writing direction, bytes that are not
- * UTF-8) are shown as '?'. */
+ * line and places the caret below it. Column numbers count bytes, but the caret is placed by counting characters.
+ * Characters that a terminal might interpret (control characters, marks that change the writing direction, bytes
+ * that are not UTF-8) are shown as '?'. */
 #include "ir/support/diag.h"
 #include "ir/ir.h"
 
@@ -131,7 +131,7 @@ void diag_forget(struct diag *d, int n, int nerrors)
     d->nerrors = nerrors;
 }
 
-/* Have more errors been reported than the list may contain? Notes are then dropped, as the errors are. */
+/* Have more errors been reported than the list may contain? If so, further errors and their notes are dropped. */
 static bool is_full(const struct diag *d)
 {
     return d->nerrors > DIAG_ERRORS_MOST;
@@ -164,8 +164,8 @@ void diag_warn(struct diag *d, struct loc at, enum error e, ...)
     va_end(args);
 }
 
-/* Are the two locations equal, except for their calls? A kernel that is traced a second time has new calls for
- * the same locations. */
+/* Are the two locations equal except for their `call`? If a kernel is traced a second time, its locations get new
+ * numbers of calls. */
 static bool same_place(const struct diag *d, struct loc a, struct loc b)
 {
     while (a.call && b.call && a.file == b.file && a.line == b.line && a.col == b.col) {
@@ -354,10 +354,10 @@ static const char *find_line(const struct source *source, uint32_t line, size_t 
     return s;
 }
 
-/* Of a longer line, only the part around the caret is shown. */
+/* If a line is longer, only the part around the caret is shown. */
 enum { LINE_CHARS_MOST = 120 };
 
-/* Returns the number of the first character to show, for a line of nchars characters with the caret at character
+/* Returns the number of the first character to show of a line of nchars characters, if the caret is at character
  * number `caret`. */
 static size_t cut_at(size_t nchars, size_t caret)
 {

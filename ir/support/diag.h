@@ -32,9 +32,9 @@ struct source {
     bool is_own; /* the source is part of neso: errors in it are reported at the user's call */
 };
 
-/* A source location: file, line, column, and the number of bytes of the line that the location spans (0:
- * unknown; a single caret marks it). Line 0 means "no location". Inlined code keeps its location in the callee;
- * `call` leads to the chain of calls. */
+/* A source location: file, line, column, and the number of bytes that the location spans (0: unknown; a message
+ * then shows a single caret). Line 0 means "no location". Inlined code keeps its location in the callee; `call`
+ * leads to the chain of calls. */
 struct loc {
     uint16_t file;
     uint16_t len;
@@ -77,7 +77,7 @@ struct diag {
     jmp_buf *fatal; /* where fatal errors unwind to; set by the API function that entered the compiler */
     bool internal;  /* an internal error was reported; the API then returns NESO_INTERNAL */
     bool exhausted; /* memory or a limit was exhausted */
-    /* Loops that may take long call `hurry` with the source location that they work on; it unwinds if the
+    /* Loops that may take long call `hurry` with the source location on which they work. `hurry` unwinds if the
      * caller's time limit is exceeded. NULL: there is no time limit. */
     void (*hurry)(void *ctx, struct loc at);
     void *hurry_ctx;
@@ -89,7 +89,7 @@ void diag_hurry(const struct diag *d, struct loc at);
 void diag_init(struct diag *d, struct arena *a);
 struct source *diag_add_source(struct diag *d, const char *name, const char *text, size_t len);
 /* Records a call that is inlined. The caller stores the result in loc.call of every location of the inlined code.
- * Beyond the largest number of calls that it can record, returns at.call, the call around this one. */
+ * If no more calls can be recorded, returns at.call, the call around this one. */
 uint16_t diag_push_call(struct diag *d, struct loc at, const char *callee);
 
 /* The format verbs of the messages in errors.h: %s string, %d int, %l int64_t, %c char, %g double, %T const
@@ -121,7 +121,8 @@ void diag_render_json(const struct diag *d, struct text *out);
 void text_json_string(struct text *out, const char *s);
 const char *error_tag(enum error e); /* the tag in errors.h: "shape_broadcast"; messages show "shape-broadcast" */
 const char *error_text(enum error e);
-/* Does the error mean that memory or a limit set by the caller was exhausted, instead of that the input is wrong? */
+/* Does the error mean that memory ran out or that a limit of the caller was exceeded? (All other errors mean that
+ * the input is wrong.) */
 bool error_is_exhaustion(enum error e);
 
 #endif

@@ -7,11 +7,12 @@
  *     f8e5        1        5        2    15   7c        7d..7f         57344
  *     f8e4        1        4        3     7   none      7f             448
  *
- * Widening is exact. Narrowing treats a double's exponent and mantissa as one integer and cuts it to fewer
- * bits: a carry from rounding up then correctly increments the exponent. When rounding to nearest, numbers above the
- * largest finite one become infinity in f16 and bf16, and the largest finite number in fp8. Every NaN becomes the NaN
- * whose bits are all ones except the sign, as on the GPU. Only integers and exact products are used, so the caller's
- * rounding mode and flushing of subnormals do not matter. */
+ * Widening is exact. Narrowing treats a double's exponent and mantissa as one integer, and rounds this integer to
+ * fewer bits: if rounding up carries out of the mantissa, the carry increments the exponent, as it must. When
+ * rounding to nearest, numbers above the largest finite one become infinity in f16 and bf16, and the largest finite
+ * number in fp8. Every NaN becomes the NaN whose bits are all ones except the sign, as on the GPU. The code uses
+ * only integers and exact products, so the CPU's rounding mode and flushing of subnormals do not affect the
+ * results. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -101,7 +102,7 @@ uint16_t double_to_bf16(double x, bool rz)
     return (uint16_t)narrow(&bf16_format, x, rz);
 }
 
-/* Converts on a fast path the numbers that are normal in both formats, as most numbers are. */
+/* Has a fast path for numbers that are normal in both formats, as most numbers are. */
 uint16_t float_to_f16(float x, bool rz)
 {
     enum { SHIFT = FLOAT_MANTISSA - 10, REBIAS = FLOAT_BIAS - 15 };

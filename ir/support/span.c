@@ -4,7 +4,8 @@
  * Let a1..ap and b1..bp extend a basis of the intersection of A and B to bases of A and of B, and u1..uk extend
  * a basis of A + B to a basis of the whole space. Then a1^b1 .. ap^bp, u1..uk span a subspace that intersects A
  * only in zero: if a sum of these vectors is in A, its b's and u's must cancel, so the sum is empty. The same
- * holds for B. If A is spanned by the rows and B by the columns of a tile, the complement is the diagonal. */
+ * holds for B. For example, if the unit vectors of a tile's rows span A, and those of its columns span B, the
+ * complement is the diagonal. */
 #include "ir/support/span.h"
 
 bool basis_add(struct basis *b, uint32_t v)
@@ -27,8 +28,8 @@ void basis_complement(struct basis *out, struct basis *a, struct basis *b, uint3
     for (int i = 0; i < SPAN_BITS; i++)
         if (space >> i & 1)
             basis_add(&units, UINT32_C(1) << i);
-    /* Each basis is first extended by vectors of the other: the larger their intersection, the fewer XORs are
-     * in the complement. */
+    /* Each basis is first extended by vectors of the other basis: the larger the intersection, the fewer vectors of
+     * the complement are XORs of two vectors. */
     basis_extend(a, b->vector, b->n, n);
     basis_extend(b, a->vector, a->n, n);
     basis_extend(a, units.vector, units.n, n);

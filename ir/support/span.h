@@ -2,9 +2,9 @@
 /* span.h: represents subspaces of bit vectors under XOR (over GF(2)) in echelon form, and solves linear
  * equations in them.
  *
- * Each added vector has a word, its `combo`. Whenever two vectors are XORed, their combos are XORed too. If
- * vector i is added with the combo 1 << i, the combo of any vector in the span shows which added vectors XOR to
- * it. */
+ * Each added vector has a word, its `combo`. Whenever two vectors are XORed, their combos are XORed too. If vector
+ * i is added with the combo 1 << i, the combo of a vector in the span has bit i set if added vector i is a term of
+ * the XOR that gives the vector. */
 #ifndef NESO_IR_SPAN_H
 #define NESO_IR_SPAN_H
 
@@ -69,11 +69,11 @@ struct basis {
 
 /* Adds v. Returns false if v depends linearly on the other vectors. */
 bool basis_add(struct basis *b, uint32_t v);
-/* Adds each of the vectors that is independent of the basis, until the basis has n vectors. */
+/* Adds each vector that is linearly independent of the basis, until the basis has n vectors. */
 void basis_extend(struct basis *b, const uint32_t *vectors, int nvectors, int n);
-/* Let the space be spanned by the unit vectors of the bits of `space`. Finds a common complement of a and b: a
- * subspace that intersects a and b only in zero, and whose dimension is that of the space minus n. a and b have
- * at most n vectors, and are extended to n. */
+/* The unit vectors of the bits of `space` span the space. a and b have at most n vectors, and are first extended to
+ * n. Then finds a common complement of a and b: a subspace that intersects a and b only in zero, and whose
+ * dimension is that of the space minus n. */
 void basis_complement(struct basis *out, struct basis *a, struct basis *b, uint32_t space, int n);
 
 #endif

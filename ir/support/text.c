@@ -2,8 +2,8 @@
 /* text.c: implements string buffers, conversion of floats to text and back in any locale, and interned strings
  * (see text.h).
  *
- * The C library prints and reads the decimal point of the locale. These functions therefore pass it only
- * numbers without a decimal point: digits and an exponent, such as 1234e-3. */
+ * The C library prints and reads the decimal point of the locale. So these functions pass only numbers without a
+ * decimal point to the C library: digits and an exponent, such as 1234e-3. */
 #include "ir/support/text.h"
 
 #include <math.h>
@@ -185,8 +185,8 @@ void text_double(struct text *t, double x, int single)
         print_scientific(t, &d);
 }
 
-/* More significant digits than this cannot change how a number rounds to a double, provided that the last digit
- * is set to nonzero if digits were cut off. */
+/* Digits after the first SIGNIFICANT_MOST cannot change how a number rounds to a double, except by whether all of
+ * them are zero. So if one of them is not zero, the last digit that is kept is set to a nonzero digit. */
 enum { SIGNIFICANT_MOST = 780, EXPONENT_MOST = 100000000 };
 
 static int digit_of(char c, int base)

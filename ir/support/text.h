@@ -38,8 +38,8 @@ void text_double(struct text *t, double x, int single);
  * the end of the number, or s if there is none. */
 const char *text_read_double(const char *s, double *out);
 
-/* Returns the edit distance of `a` and `b` (letters to change, drop or add). If the distance is more than `most`, or a
- * string has more than 64 bytes, the result is only some number above `most`. */
+/* Returns the edit distance of `a` and `b` (letters to change, drop or add). If the distance is more than `most`,
+ * or if a string has more than 64 bytes, returns any number above `most`. */
 int text_distance(const char *a, const char *b, int most);
 
 /* Maps equal strings to equal pointers, for the lifetime of the arena. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fragments.c: tables that give, for each element of an mma instruction's operands, its lane and register.
+/* fragments.c: tables of the lane and register of each element of an mma instruction's operands.
  *
  * mma.sync multiplies a 16 x K by a K x 8 matrix. Linear maps, as in any layout, assign the elements of these
  * matrices to lanes. For f16 (K = 16), the map of A to (row, column) is the following, where e0, e1, .. are the bits
@@ -7,10 +7,10 @@
  *
  *     e0 (0,1)  e1 (8,0)  e2 (0,8)        lane bits (0,2) (0,4) (1,0) (2,0) (4,0)
  *
- * A lane packs its elements into 32-bit registers in order of their numbers, the lowest bits first. In the
- * layout of a whole tile, the vectors of one instruction come first, then those of the other instructions of
- * the same warp, then those of the warps. An operand that several warps need is replicated: the vectors of the
- * bits that number these warps are zero.
+ * A lane packs its elements into 32-bit registers in order of their numbers, the lowest bits first. In the layout
+ * of a whole tile, the vectors of one instruction come first, then those that number the other instructions of the
+ * same warp, then those of the warps. If several warps read the same part of an operand, the part is replicated:
+ * the vectors of the bits that number these warps are zero.
  *
  *     64x32 A, 4 warps as 2 x 2     reg[(0,1) (8,0) (0,8) (0,16) (16,0)] lane[..] warp[(32,0) (0,0)] */
 #include "ir/target/fragments.h"
@@ -69,7 +69,8 @@ struct warp_split warp_split_for(const struct fragment *g, const struct type *ac
     int warps = log2_floor(num_warps);
     struct warp_split s = {.batch = batch < warps ? batch : warps};
     for (warps -= s.batch; warps > 0; warps--) {
-        /* an instruction has 16 rows and 8 columns, so a square part takes one more bit of columns than of rows */
+        /* an instruction has 16 rows and 8 columns, so a square part has one more bit that numbers column blocks
+         * than row blocks */
         bool tall = m - s.m >= n - s.n - 1 || rows_first;
         if (s.m < m && (tall || s.n == n))
             s.m++;
@@ -112,7 +113,7 @@ static void add_regs(struct layout *l, const struct dim_share *x)
     add_bits(l, IN_reg, x->low, x->regs);
 }
 
-/* Warps divide a dimension by its highest bits. The vectors of the other warp bits are zero. */
+/* The highest bits of a dimension number the warps that divide it. The vectors of the other warp bits are zero. */
 static void add_warps(struct layout *l, const struct dim_share *x, int warps)
 {
     add_bits(l, IN_warp, x->low + x->regs, x->warps);
