@@ -10,7 +10,7 @@
  *   regions             number of regions
  *   attributes          A(a)|A(b): the attributes that the op may have; any other is an error. The text omits an
  *                       attribute that has its default value, unless its kind is bits or index (ir.h).
- *   family the group of ops to which the op belongs (families.h)
+ *   family              the group of ops to which the op belongs (families.h)
  *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
  *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (must keep its
  *                       order for a reason besides memory), TERMINATOR, FREE (moves no data: shape changes), COSTLY

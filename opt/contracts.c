@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* contracts.c: may the passes run in the given order, and does the function have the properties that the passes
- * claim?
+/* contracts.c: checks that the passes may run in the given order, and that the function has the properties that the
+ * passes claim.
  *
  *     allocate_shared   provides offsets, breaks barriers          allocate_shared, insert_barriers    right
  *     insert_barriers   needs offsets, provides barriers     =>    insert_barriers, allocate_shared    refused
  *     code generation   needs offsets, barriers                    allocate_shared                     refused
  *
- * The driver checks the order before the first pass runs, by the table of passes alone. Initially it assumes that a
- * function has every property that no pass of the list provides, unless the function's ops contradict the property.
- * So a pass that provides a property must precede the passes that need the property, if it is in the list; and if
- * the pass has already run (the IR was printed and read back), the list need not contain it again.
+ * The driver checks the order before the first pass runs, and uses only the table of passes for this check. At the
+ * start it assumes that the function has every property that no pass of the list provides, unless the function's
+ * ops contradict the property. So if a pass that provides a property is in the list, it must precede the passes
+ * that need the property. If that pass has already run (the IR was printed and read back), the list need not
+ * contain it again.
  *
- * It is an error if a property of kind `must` is missing. If a property of kind `order` is missing, the passes that
- * need it only optimise less.
+ * It is an error if a property of kind `must` is missing. If a property of kind `order` is missing, the code is
+ * correct, but the passes that need the property optimise less.
  *
  * In debug builds, and under --verify-each, the verifier searches after each pass for ops that contradict a claimed
  * property. */
@@ -169,7 +170,7 @@ static const struct op *contradiction(struct func *f, enum property p)
 
 /* -- the properties that f claims -- */
 
-/* Does p affect only the quality of the code? */
+/* Is p of kind `order`: is the code correct, but slower, without p? */
 static bool is_order(enum property p)
 {
     return strcmp(property_info[p].kind, "order") == 0;
@@ -206,8 +207,8 @@ struct check {
     const pass_list *list;
     uint32_t provided; /* properties that some pass of the list provides */
     uint32_t now;      /* properties that hold before the pass that is being checked */
-    /* the properties of `now` that are only assumed, since the start; is_met searches f for ops that contradict them
-     * */
+    /* the properties of `now` that were assumed at the start, and that no pass has provided or broken since; is_met
+     * searches func for ops that contradict them */
     uint32_t assumed;
 };
 
@@ -228,7 +229,7 @@ static const struct pass_info *breaker_of(const struct check *c, enum property p
     return NULL;
 }
 
-/* May the list leave x out, because x provides no property of kind `must`? */
+/* May the list lack pass x? It may if x provides no property of kind `must`. */
 static bool is_optional(const struct pass_info *x)
 {
     for (enum property p = 0; p < PROPERTY_count; p++)
@@ -262,7 +263,7 @@ static void refuse(const struct check *c, int i, enum property p)
     diag_fatal(d, nowhere, ERR_pass_left_out, by->name, who.s, name, meaning);
 }
 
-/* Is the requirement of p met? A property of kind `order` that no pass of the list provides is not required. */
+/* Is the requirement of p met? If p is of kind `order`, and no pass of the list provides it, p is not required. */
 static bool is_met(const struct check *c, enum property p)
 {
     const uint32_t bit = UINT32_C(1) << p;

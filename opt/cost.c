@@ -2,9 +2,9 @@
 /* cost.c: the cost model that passes share (cost.h). The target row of the GPU gives the hardware's facts
  * (ir/target/target.h), and ir/params.h gives the thresholds.
  *
- * Passes ask whether two CTAs fit on an SM before layouts and buffers exist. So the answer is an estimate from the
- * rings, operands and accumulators that the kernel will have. Consecutive loops share a ring if they load tiles of
- * the same types, and they share the registers of accumulators. */
+ * Passes ask whether two CTAs fit on an SM before layouts and buffers exist. So the answer is an estimate: it
+ * counts the rings, operands and accumulators that the kernel will have. Consecutive loops share a ring if they
+ * load tiles of the same types, and they share the registers of accumulators. */
 #include "opt/cost.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -22,8 +22,8 @@ struct room {
     int64_t early_bytes; /* the part of ring_bytes for tiles that only ops outside of loops read */
 };
 
-/* Do both loads read tiles of the same elements and extents, in one order or the other? Such tiles may lie alike in
- * memory, and then their buffers have one type. */
+/* Do both loads read tiles of the same element type and shape, or is one shape the transpose of the other? The
+ * buffers of such tiles may have the same type. */
 static bool are_alike(const struct op *a, const struct op *b)
 {
     const struct type *x = op_result(a)->type, *y = op_result(b)->type;
@@ -32,7 +32,7 @@ static bool are_alike(const struct op *a, const struct op *b)
     return x == y || (x->rank == 2 && x->shape[0] == y->shape[1] && x->shape[1] == y->shape[0]);
 }
 
-/* The number of loads in o's block, up to and including o, whose tiles are like o's. */
+/* Counts the loads in o's block, up to and including o, whose tiles are like o's (are_alike). */
 static int place_among_alike(const struct op *o)
 {
     int n = 0;
@@ -53,7 +53,7 @@ static bool shares_ring(const struct room *r, const struct op *o)
     return false;
 }
 
-/* Do only ops of the block that defines the tile read it (not ops of loops in this block)? */
+/* Do only ops of v's own block read the tile v, and no ops of loops in this block? */
 static bool is_read_early(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -81,9 +81,11 @@ static void take(struct op *o, void *ctx)
     VEC_PUSH(r->func->module->scratch, &r->loads, o);
 }
 
-/* What a loop with dots takes beside the rings of its copies by tensor maps. */
+/* The registers and the shared memory that a loop with dots needs, in addition to the rings that tensor maps
+ * fill. */
 struct needs {
-    /* the registers of a thread that dots' results take, and the carried tiles to which a loop adds its only one */
+    /* registers of a thread that dots' results take; at least `regs` if the loop has only one dot, whose accumulator
+     * starts anew in each iteration */
     int64_t sums;
     int64_t
         regs; /* a thread's registers for accumulators, other carried tiles, and operands that the loop computes */
@@ -97,7 +99,7 @@ static bool is_dot(const struct op *o)
     return op_has(o, MULTIPLIES);
 }
 
-/* The op that defines v, looking through conversions and transpositions; NULL: v is an argument. */
+/* Returns the op that computes v, skipping conversions and transpositions; NULL if v is an argument. */
 static const struct op *source_of(const struct value *v)
 {
     const struct op *o = v->def;
@@ -112,8 +114,8 @@ static int64_t regs_of(const struct value *v)
     return tile_regs(v->type, v->block->func->num_warps, REGISTER_BITS);
 }
 
-/* Is v computed from a matrix of floats that the loop loads? A tile that is computed from a dot's result, or from a
- * tile that the loop carries, reuses the registers of that tile. */
+/* Is v computed from a matrix of floats that the loop loads? (If v is computed from a dot's result or from a
+ * carried tile instead, v reuses the registers of that tile.) */
 static bool comes_of_load(const struct value *v, int depth)
 {
     const struct op *o = v->def;
@@ -175,7 +177,7 @@ static struct needs needs_of_loop(const struct op *loop)
     return ndots ? n : (struct needs){0};
 }
 
-/* The maximum of what each loop of the block needs, together with the loops inside of it. */
+/* Returns the maximum over the loops of the block. The needs of a loop include those of its inner loops. */
 static struct needs needs_of(const struct block *b)
 {
     struct needs most = {0};
@@ -197,8 +199,8 @@ static struct needs needs_of(const struct block *b)
 
 enum { PRODUCER_WARPS = 1, PERMILLE = 1000, THREADS_WARPGROUP = 32 * WGMMA_WARPS };
 
-/* The registers of a thread that accumulators may take if two CTAs share an SM and all threads have the same number
- * of registers. */
+/* Returns how many registers of a thread accumulators may take if two CTAs share an SM and all threads have the
+ * same number of registers. */
 static int64_t equal_share(const struct func *f)
 {
     int regs = target_regs(f->target, 2 * 32 * (f->num_warps + PRODUCER_WARPS));
@@ -211,8 +213,8 @@ static bool fit_by_memory(const struct func *f, int64_t bytes)
 }
 
 /* Do two CTAs with one consumer warpgroup each fit on an SM only if setmaxnreg gives most registers to the consumers?
- * Two CTAs pay if tensor cores wait for arithmetic; otherwise one CTA with all registers is faster
- * (overlap_epilogue.c). The shared memory of tiles that are read before the loops later holds other buffers of the
+ * Two CTAs are faster if tensor cores wait for arithmetic; otherwise one CTA with all registers is faster
+ * (overlap_epilogue.c). Buffers of the loops reuse the shared memory of tiles that are read only before the
  * loops. */
 static bool divides(const struct func *f, const struct room *r)
 {
@@ -250,7 +252,8 @@ static void note_vote(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_warp_all;
 }
 
-/* Do threads keep scores in registers beside their exponentials, until a vote decides about these (keep_maximum.c)? */
+/* Does a thread keep both the scores and their exponentials in registers until a vote accepts the exponentials
+ * (keep_maximum.c)? */
 static bool keeps_scores(const struct func *f)
 {
     bool votes = false;
@@ -294,7 +297,7 @@ static int divide_up(int64_t n, int64_t by)
     return (int)((n + by - 1) / by);
 }
 
-/* The type of the buffer or tile that o reads or writes. NULL: o accesses no memory. */
+/* Returns the type of the buffer or tile that o reads or writes; NULL if o does not access memory. */
 static const struct type *moved_by(const struct op *o)
 {
     switch (o->code) {
@@ -354,7 +357,8 @@ static bool is_special(const struct op *o)
     return op_info[o->code].family == FAMILY_math && op_has(o, COSTLY);
 }
 
-/* The rounds of shuffles that a reduction or a scan takes: the bits of the lane that number elements along its axis. */
+/* Returns the number of shuffle rounds of a reduction or scan: one for each lane bit that numbers elements along
+ * the axis. */
 static int shuffle_rounds(const struct op *o)
 {
     const struct layout *l = op_opnd(o, 0)->type->layout;

@@ -5,18 +5,18 @@
  * `--explain` prints the text. Its conversion specifiers consume the operands of struct explanation (explain.h) in
  * order: %v a value, %d a number, %s a string; %% is a percent sign.
  *
- * The grade ranks the alternative decisions of one pass at one op: a higher grade means better code; 0 means that
- * the pass has no alternatives there; TIDIES marks a decision that only cleans up the IR. `neso inspect` compares
- * grades to find promises about parameters (such as divisibility by 16) that improve the code. */
+ * The grade ranks the alternative decisions of one pass about one op: a higher grade means better code; 0 means
+ * that the pass has no alternatives for this op; TIDIES marks a decision that only cleans up the IR. `neso inspect`
+ * compares grades to find promises about parameters (such as divisibility by 16) that improve the code. */
 #ifdef DECISION
 DECISION(cse, replaced, TIDIES, "%v is %v")
 DECISION(licm, hoisted, TIDIES, "%v is hoisted out of the loop")
 DECISION(turn_grid, turned, 0, "programs that are neighbours along axis 1 run at the same time: they access neighbouring memory")
 DECISION(whole_tiles, whole_tiles, 0, "%v is loaded without a mask, except at the end of the row")
-DECISION(hoist_loads, loaded_before_branch, 0, "%v is loaded in front of the branch: the code behind it writes there anyway")
-DECISION(sink, sunk, TIDIES, "%v is sunk behind the loop")
+DECISION(hoist_loads, loaded_before_branch, 0, "%v is loaded before the branch: code after the branch writes to its addresses in any case")
+DECISION(sink, sunk, TIDIES, "%v is sunk below the loop")
 DECISION(unroll, unrolled_whole, 0, "unrolled completely: %d iterations")
-DECISION(unroll, unrolled_with_rest, 0, "unrolled by %d; a loop of its own runs the remaining iterations")
+DECISION(unroll, unrolled_with_rest, 0, "unrolled by %d; a second loop runs the remaining iterations")
 DECISION(single_trip_loops, read_again, 0, "%v is loaded again: the kernel may write to it in between")
 DECISION(single_trip_loops, read_once, 0, "%v is the value of the earlier load %v")
 DECISION(single_trip_loops, read_early, 0, "%v is loaded before the loops")
@@ -25,7 +25,7 @@ DECISION(single_trip_loops, runs_once, 0, "runs once in launches that fulfil the
 DECISION(legalize_dot, more_warps, 0, "%v takes %d registers of a thread: %d warps instead of %d")
 DECISION(legalize_dot, transposed_dot, 0,
          "its operands are swapped: the dot has too few rows for a warpgroup, but enough columns")
-DECISION(legalize_dot, chained_dot, 0, "its operands are swapped: the computed one then stays in registers")
+DECISION(legalize_dot, chained_dot, 0, "its operands are swapped, so that the computed operand stays in registers")
 DECISION(legalize_dot, dot_by_wgmma, 2, "%v by %s, %d warpgroups a row")
 DECISION(legalize_dot, dot_not_by_wgmma, 1, "%v by %s, not wgmma: %s")
 DECISION(raise_tma_load, access, 0, "%s: %s")
@@ -34,7 +34,7 @@ DECISION(raise_tma_load, stays_a_load, 1, "stays a load: %s")
 DECISION(raise_tma_store, store_by_map, 2, "a copy by a tensor map")
 DECISION(raise_tma_store, stays_a_store, 1, "stays a store: %s")
 DECISION(dedup_loads, neighbours_share, 0, "%v: %d neighbours along dimension %d are loaded once")
-DECISION(modulo_contiguity, contiguous, 0, "%v is contiguous within groups in spite of the modulo")
+DECISION(modulo_contiguity, contiguous, 0, "%v is contiguous within groups despite the modulo")
 DECISION(modulo_contiguity, equal_quotients, 0, "%v is equal within groups")
 DECISION(invariant_loads, may_be_written, 0, "%v is not loaded ahead: the loop may write to its addresses")
 DECISION(invariant_loads, marked_invariant, 0,

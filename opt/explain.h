@@ -28,14 +28,14 @@ struct decision_info {
 };
 extern const struct decision_info decision_info[DECISION_count];
 
-/* The grade ranks the alternative decisions of a pass at one op: a higher grade means better code. 0: the pass has
- * no alternatives there. TIDIES: the decision only cleans up the IR. */
+/* The grade ranks the alternative decisions of a pass about one op: a higher grade means better code. 0: the pass
+ * has no alternatives for this op. TIDIES: the decision only cleans up the IR. */
 enum { TIDIES = -1 };
 int explanation_grade(const struct explanation *x);
 /* Prints the explanation without the name of the pass, the source position and a line end. */
 void explanation_print(const struct explanation *x, struct text *out);
 
-/* Passes x to the caller, if the caller requested explanations of the running pass (opt_options.explain). */
+/* Hands x to the caller if the caller requested explanations of the running pass (opt_options.explain). */
 void opt_explain(struct func *f, struct explanation x);
 /* Did the caller request explanations of the running pass? */
 bool opt_explains(const struct func *f);

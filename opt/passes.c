@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* passes.c: in which order do passes run, and what does the driver do around each? It checks the order
- * (contracts.c), writes dumps and times, and frees scratch memory; in debug builds, and under --verify-each, it also
- * verifies, prints and re-parses the function after each pass. */
+/* passes.c: defines the order in which passes run, and the driver that runs them. The driver checks the order
+ * (contracts.c), writes dumps and times, and frees scratch memory. In debug builds, and under --verify-each, the
+ * driver also verifies, prints and re-parses the function after each pass. */
 #include "opt/passes.h"
 #include "opt/pipeline/loop_schedule.h"
 
@@ -168,7 +168,7 @@ static struct text print_func(const struct func *f)
     return t;
 }
 
-/* The degree among the properties; if there is none, f's current degree. */
+/* Returns the degree of detail that the properties contain, or f's current degree if they contain none. */
 static enum degree degree_of(const struct func *f, uint32_t properties)
 {
     return properties & P(traced)      ? DEGREE_traced
@@ -177,7 +177,7 @@ static enum degree degree_of(const struct func *f, uint32_t properties)
                                        : f->degree;
 }
 
-/* Runs p on f. `claims` are the properties of f before p; the function updates them to those after p. */
+/* Runs p on f. *claims are the properties of f before p; run_pass replaces them by the properties after p. */
 static void run_pass(struct func *f, const struct opt_options *o, const struct pass_info *p, uint32_t *claims)
 {
     struct module *m = f->module;
@@ -225,7 +225,7 @@ static const struct pass_info *next_named(struct func *f, const char **names)
     return p;
 }
 
-/* Reports names in options that are neither passes nor among `also`, as an error of the user. */
+/* Reports a name in an option that is neither a pass nor listed in `also`, as an error of the user. */
 static void check_names(struct func *f, const char *names, const char *also)
 {
     while (names && *names && strcmp(names, "all") != 0) {
@@ -245,7 +245,7 @@ static bool add(struct func *f, const struct opt_options *o, pass_list *list, co
     return !(o->stop_after && strcmp(o->stop_after, p->name) == 0);
 }
 
-/* The passes that the options name, or else the default list. */
+/* Returns the passes that the options name, or the default list if they name none. */
 static pass_list list_of(struct func *f, const struct opt_options *o)
 {
     pass_list list = {0};
@@ -287,7 +287,7 @@ void opt_run(struct func *f, const struct opt_options *o)
     run_list(f, o);
     if (may_step_down)
         stepdown_run(f, &kept, o, run_list);
-    f->module->opt = o; /* stepdown_run has set its own */
+    f->module->opt = o; /* stepdown_run has set other options */
     f->module->diag->stage = "schedule";
     if (f->module->diag->nerrors == 0 && f->degree == DEGREE_scheduled)
         opt_explain_schedule(f);

@@ -5,26 +5,28 @@
  * pointer is NULL when the pass starts; and the verifier must accept the function when the pass ends. Reading order:
  * passes.c (the order of the passes), properties.h and contracts.c (the check of that order), explain.h and
  * decisions.h (--explain), cost.c (estimates of registers, CTAs and cycles), stepdown.c (kernels that need too much
- * shared memory), variants.h (kernels that serve only some launches), then the folders, each from its header:
- * analysis/, simplify/, layout/, memory/, pipeline/; grid/ has the passes that change which CTA runs which program.
+ * shared memory), variants.h (kernels that serve only some launches). Then come the folders; in each, read the
+ * header first: analysis/, simplify/, layout/, memory/, pipeline/. The passes of grid/ change which CTA runs which
+ * program.
  *
  * The invariants of a scheduled function on which codegen relies:
- *   - No layout has replicated registers. Lanes and warps may hold replicas of an element; then one of them, the
- *     owner, stores it.
+ *   - No layout has replicated registers. Several lanes or warps may hold the same element; only one of them, the
+ *     owner, stores the element.
  *   - A `convert` moves data within threads or within warps only (layout_conversion); every other conversion has
  *     become shared_alloc, shared_store, barrier, shared_load. Each shared_alloc has an `offset`, and
- *     func.shared_bytes is the size of all of them. Each shared_store and shared_load has `vec`: the number of
- *     elements that are consecutive both in registers and in the buffer.
- *   - Only register and lane bits hold the axis of a `reduce`. The result has the operand's layout without the axis
- *     (layout_slice with drop), so every participating lane has the result. Every thread has a scalar result.
+ *     func.shared_bytes is the total size of the buffers. Each shared_store and shared_load has `vec`: the number
+ *     of elements that are consecutive both in registers and in the buffer.
+ *   - The axis of a `reduce` is distributed over registers and lanes only. The result has the operand's layout
+ *     without the axis (layout_slice with drop), so every participating lane holds the result. If the result is a
+ *     scalar, every thread holds it.
  *   - The operand of a `broadcast` has the result's layout with the bits of the broadcast dimensions removed
  *     (layout_squash), without replicated registers. expand_dims, reshape and trans do not change registers.
  *   - A load or store has `vec`: each group of `vec` consecutive elements is in consecutive registers, the first of
  *     which is a multiple of `vec`; the group is contiguous in memory, and aligned to its size (16 bytes at most).
  *     Without `tail` the elements of a group share one mask value. With `tail` their mask values may differ: the
  *     code accesses the whole group if all its mask values are true, and otherwise one element at a time.
- *   - A cmp has `same`: its result registers i, ..., i + `same` - 1 hold equal values, for each i that is a multiple
- *     of `same`. */
+ *   - A cmp has `same`: for each i that is a multiple of `same`, the result registers i, ..., i + `same` - 1 hold
+ *     equal values. */
 #ifdef PASS
 PASS(fold, 0, P(canonical), P(tidy), "fold constants and exact identities")
 PASS(cse, P(canonical), P(unique), P(tidy), "compute equal pure ops once")
@@ -33,24 +35,24 @@ PASS(dce, 0, P(tidy), 0, "drop ops without use or effect")
 PASS(unroll, P(traced) | P(tidy), 0, P(canonical) | P(tidy),
      "unroll loops where the program asks for it")
 PASS(single_trip_loops, P(traced) | P(one_program), 0, P(canonical) | P(tidy),
-     "load a row once where the launch checks that the loops over it run one iteration each")
+     "load a row once if its loops run one iteration each, which the launch checks")
 PASS(fix_order, P(traced), P(ordered), P(canonical) | P(tidy), "give sums one order in deterministic kernels")
 PASS(legalize_dot, P(traced), P(legal_dots), P(canonical) | P(tidy),
-     "give each dot operand types, and the kernel a number of warps, that tensor cores can multiply")
+     "give each dot operand types, and the kernel a number of warps, that tensor cores support")
 PASS(raise_tma_load, P(traced) | P(one_program) | P(legal_dots), P(loads_raised),
      P(canonical) | P(tidy) | P(tensor_loads_lowered), "turn loads of tiles into copies by tensor maps")
 PASS(raise_tma_store, P(traced) | P(one_program) | P(legal_dots) | P(loads_raised), 0,
      P(canonical) | P(tidy) | P(tensor_stores_lowered), "turn stores of dots' results into copies by tensor maps")
-PASS(dedup_loads, P(traced), 0, P(canonical) | P(tidy), "load each address once where neighbouring elements of a tile share it")
+PASS(dedup_loads, P(traced), 0, P(canonical) | P(tidy), "load an address once if neighbouring elements of a tile share it")
 PASS(modulo_contiguity, P(traced), 0, 0, "mark quotients as equal and remainders as contiguous within aligned groups of indices")
 PASS(invariant_loads, P(traced) | P(one_program) | P(loads_raised), 0, 0,
-     "mark loads of loops with dots that no store of the loop overwrites")
+     "mark loads in loops with dots if no store of the loop writes to their addresses")
 PASS(hoist_loads, P(traced), 0, P(canonical) | P(tidy) | P(unique),
-     "load in front of a branch what the code behind it overwrites")
+     "load a tile before a branch if code after the branch overwrites it")
 PASS(load_ahead, P(traced) | P(one_program), 0, P(canonical) | P(tidy) | P(unique),
      "load the tiles of a loop without dots an iteration ahead, into registers")
 PASS(persistent_grid, P(traced) | P(loads_raised), 0, P(one_program) | P(canonical) | P(tidy),
-     "launch few CTAs, each of which loops over many programs")
+     "launch only as many CTAs as run at once; each loops over many programs")
 PASS(assign_layouts, P(traced) | P(legal_dots), P(laid_out), P(traced) | P(tidy) | P(unique),
      "give every tile a layout, starting from memory accesses and dots")
 PASS(keep_maximum, P(laid_out), 0, P(tidy) | P(unique),
@@ -66,12 +68,12 @@ PASS(overlap_dots, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barrier
 PASS(pipeline_loops, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(unique) | P(offsets) | P(barriers),
      "pipeline loops: copy to shared memory iterations ahead of the dots")
 PASS(alternate_dots, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(unique) | P(barriers),
-     "start a loop's only dot one iteration early, where arithmetic on its result follows")
+     "start a loop's only dot one iteration early if arithmetic on its result follows")
 PASS(overlap_epilogue, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barriers),
      "overlap the store of a program's tile with the dots of the next program")
 PASS(schedule_dots, P(laid_out) | P(tensor_loads_lowered) | P(unique), 0, P(barriers),
-     "start each dot as soon as its operands exist, and wait for it where its result is first used")
-PASS(sink, P(laid_out) | P(tidy), 0, 0, "sink values out of a loop that only the code behind the loop uses")
+     "start each dot as soon as its operands exist, and wait for its result before the first use")
+PASS(sink, P(laid_out) | P(tidy), 0, 0, "sink pure ops below a loop if only code after the loop uses their results")
 PASS(cluster_multicast, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barriers),
      "multicast tiles that both CTAs of a cluster load")
 PASS(lower_layout_conversion,
@@ -85,10 +87,10 @@ PASS(vectorize, P(scheduled), P(vectorized) | P(in_place), 0, "choose vector wid
 PASS(cheap_division, P(scheduled) | P(vectorized), 0, P(tidy) | P(unique),
      "divide indices that are not negative by constants, by multiplications and shifts")
 PASS(eviction_hints, P(scheduled) | P(vectorized), 0, 0,
-     "mark last reads, whose cache lines are evicted first")
+     "mark last reads of memory, so that their cache lines are evicted first")
 PASS(l2_prefetch, P(scheduled) | P(in_place), 0, P(tidy), "prefetch rows of later programs to L2")
 PASS(whole_tiles, P(scheduled) | P(vectorized), 0, P(unique) | P(tidy) | P(in_place),
-     "load without a mask the tiles that lie in their row as a whole")
+     "load tiles without a mask if they do not cross the end of their row")
 PASS(allocate_shared, P(scheduled), P(offsets), P(barriers), "give shared memory buffers offsets by liveness")
 PASS(insert_barriers, P(scheduled) | P(offsets), P(barriers), 0,
      "insert barriers between shared memory accesses of different threads")
@@ -113,7 +115,7 @@ struct opt_options {
     int stages_most;
     int64_t conversion_bytes_most;
     bool no_wgmma;
-    /* print only after passes that changed the text; without print_after: after each such pass */
+    /* print only after passes that changed the text; if print_after is NULL, after every pass that changed it */
     bool print_changed;
     bool makes_code;    /* codegen follows, so the passes that codegen needs must run */
     bool verify_each;   /* verify, print and re-parse after each pass; always on in debug builds (NESO_DEBUG) */
@@ -125,14 +127,14 @@ struct opt_options {
     void (*note)(void *ctx, const struct explanation *x);
 };
 
-/* Runs the passes of the options (NULL: the default list) on f. The default list yields a scheduled function. Errors
- * of the user are reported in diag, and the run ends after the pass that reports one; internal errors longjmp to
- * diag's fatal handler. */
+/* Runs the passes of the options (NULL: the default list) on f. The default list yields a scheduled function. A
+ * pass reports errors of the user in diag, and the run then ends after this pass. Internal errors longjmp to diag's
+ * fatal handler. */
 void opt_run(struct func *f, const struct opt_options *o);
 
 /* -- simplify/fix_order.c -- */
-/* Reports the ops of a traced function, if it is deterministic, to which no pass can give an order, and the option
- * fp_reassoc, which would free the order. */
+/* If f, a traced function, must be deterministic, reports the ops that no pass can make deterministic, and the
+ * option fp_reassoc, which allows reordering. */
 void opt_check_order(struct func *f);
 
 /* -- contracts.c: may the passes run in this order, and does f have the properties that the passes claim? -- */
@@ -166,7 +168,7 @@ extern const int npasses;
 
 typedef VEC(const struct pass_info *) pass_list;
 
-/* Checks that the passes may run on f in this order and that no pass is missing; `more` are the properties that f
+/* Checks that the passes may run on f in this order, and that no pass is missing. `more` are the properties that f
  * must have at the end. A violation is fatal: the message names the property, the pass that needs it, the pass that
  * breaks or provides it, and a remedy. */
 void contract_check(struct func *f, const pass_list *list, uint32_t more);
@@ -188,7 +190,7 @@ bool opt_is_listed(const char *names, const char *name);
 int opt_stages(const struct func *f, const struct op *loop);
 
 /* -- stepdown.c: reruns the passes with decreasing limits if shared memory is too small -- */
-/* Might the kernel need more shared memory than the target has? Then the caller keeps a copy of the kernel for
+/* Might the kernel need more shared memory than the target has? If so, the caller keeps a copy of the kernel for
  * stepdown_run. */
 bool stepdown_is_needed(const struct func *f);
 /* If the run on f ended because shared memory was too small, restores f from `kept` and calls `run` with lower limits,

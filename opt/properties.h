@@ -7,10 +7,10 @@
  *     order    without this property the code is only slower: a pass that needs it runs after the pass that provides
  *              it, if that pass runs at all
  *
- * `find` is the function of contracts.c that finds an op which contradicts the property; `nothing`: no op can
- * contradict it. The driver checks the order of the passes by this table before it runs them. In debug builds, and
- * under --verify-each, the verifier searches after each pass for ops that contradict the properties that the function
- * claims. */
+ * `find` is the function of contracts.c that finds an op which contradicts the property; `nothing` means that no op
+ * can contradict it. The driver uses this table to check the order of the passes before it runs them. In debug
+ * builds, and under --verify-each, the verifier searches after each pass for ops that contradict the properties
+ * that the function claims. */
 #ifdef PROPERTY
 PROPERTY(traced, degree, nothing, "no tile has a layout")
 PROPERTY(laid_out, degree, nothing, "every tile has a layout, and conversions between layouts are ops")
@@ -31,7 +31,7 @@ PROPERTY(tensor_loads_lowered, must, tensor_load,
          "no tensor_load is left: a producer warp copies the tiles to shared memory")
 PROPERTY(unique, order, nothing, "cse has merged the copies of an op that passes made per layout or per iteration")
 PROPERTY(vectorized, order, nothing, "loads and stores have their vector widths")
-PROPERTY(in_place, order, nothing, "loads stand in the loops where the program has them, under their masks")
+PROPERTY(in_place, order, nothing, "loads are in the loops where the program has them, under their masks")
 PROPERTY(offsets, must, unplaced_buffer,
          "every shared_alloc has an offset")
 PROPERTY(barriers, must, unordered_access,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* stepdown.c: which optimisations does a kernel give up if its shared memory exceeds the target's?
+/* stepdown.c: compiles a kernel again with fewer optimisations if it needs more shared memory than the target has.
  *
  * Passes choose buffers before the total size is known: allocate_shared computes it. If the total is too large,
- * stepdown runs all passes again, with less shared memory, on a copy that it made of the function before the first
- * pass. The first runs use fewer pipeline stages. Later runs also give up further optimisations, one after the
- * other, and use as many stages as then fit: layout conversions in one piece (they are split into smaller ones), TMA
- * stores through shared memory, TMA loads (whose buffers are live during the whole loop), and dots that read shared
- * memory. Without the last two a kernel may have no pipeline at all. */
+ * stepdown runs all passes again on a copy of the function that was made before the first pass. The first of these
+ * runs use fewer pipeline stages. Each later run gives up one more optimisation, and uses as many stages as then
+ * fit. The optimisations are, in this order: layout conversions in one piece (they are split into smaller ones),
+ * TMA stores through shared memory, TMA loads (whose buffers are live during the whole loop), and dots that read
+ * shared memory. Without the last two optimisations, a kernel may have no pipeline at all. */
 #include "opt/passes.h"
 
 #include <string.h>
 
-/* Into which pieces conversions are split: not at all, or into pieces below a large or a small size limit. */
+/* How conversions are split: not at all, or into pieces below a large or a small size limit. */
 enum rounds { ROUNDS_none, ROUNDS_large, ROUNDS_small };
 
 struct level {
@@ -100,7 +100,7 @@ static int64_t conversion_bytes(const struct stepdown *d, const struct level *l)
                                        : params->stepdown_conversion_bytes_least;
 }
 
-/* Runs the passes once; this writes explanations and dumps only if d->now has a callback for them. */
+/* Runs the passes once. The passes write explanations and dumps only if d->now has a callback for them. */
 static void run(struct stepdown *d, const struct level *l, int stages)
 {
     struct func *f = d->func;
@@ -148,7 +148,7 @@ static int stages_that_fit(struct stepdown *d, const struct level *l, int asked)
     return most;
 }
 
-/* Repeats the last run with explanations, so that they describe the function that is compiled. */
+/* Repeats the last run with explanations enabled, so that they describe the function that is compiled. */
 static void say(struct stepdown *d, const struct level *l, int stages, int asked, int64_t bytes)
 {
     struct func *f = d->func;

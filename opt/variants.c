@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* variants.c: which variants does a kernel have, and which passes does each variant skip? The table is in
- * variants.h. */
+/* variants.c: decides which variants a kernel has. The table in variants.h says which passes each variant skips. */
 #include "opt/variants.h"
 
 #include "ir/target/target.h"
@@ -37,8 +36,8 @@ static void find_cause(struct op *o, void *ctx)
     c->writes |= o->code == OP_store && o->block->parent;
 }
 
-/* A traced function can get tensor maps only if it has dots, and guards only if it has dots, several loops over
- * one row, or a loop with a store. */
+/* A traced function can get tensor maps only if it has dots. It can get guards only if it has dots, several loops
+ * over the same row, or a loop with a store. */
 bool variants_are_possible(const struct func *f, const struct target *target)
 {
     enum { LOOPS_OVER_A_ROW = 2 };

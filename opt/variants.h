@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* variants.h: the variants of a kernel, one row each: VARIANT(name, exists, without, where, meaning). A kernel may
- * be correct, or fast, only for some launches; a variant, which is compiled without some passes, is for the others.
- * A launch uses the first variant whose `where` condition is true; among variants with tensor maps and guards, the
- * first whose maps can be encoded and whose guards are true.
+ * be correct, or fast, only for some launches. For the other launches, a variant is compiled without some of the
+ * passes. A launch uses the first variant whose `where` condition is true. If variants have tensor maps or guards,
+ * it uses the first one whose maps can be encoded and whose guards hold.
  *
  *     exists    the traits of a kernel (t, a struct launch_traits) for which the variant differs from the kernel
  *     without   the passes without which the variant is compiled
- *     where     the launches that use the variant; "": those for which the kernel is not correct */
+ *     where     the launches that use the variant; "": the launches for which the kernel is not correct */
 #ifdef VARIANT
 VARIANT(one_program_each, t->is_persistent || t->goes_in_pairs, "persistent_grid,cluster_multicast",
         "programs <= multiprocessors",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* access_pattern.c: which box of an array does a load or store of a tile access? A box has strides, a start and
- * bounds.
+/* access_pattern.c: finds the box of an array that a load or store of a tile accesses. A box has strides, a start
+ * and bounds.
  *
  *     address   A + 256 sm pid + 2 sm i0 + 128 trips + 2 i1        mask   128 pid + i0 - M < 0
  *
@@ -8,8 +8,8 @@
  *
  * The stride of a dimension is the coefficient of the tile's index. If the mask bounds the index of a dimension, the
  * start of the dimension is the non-uniform part of that index, and the uniform part becomes part of the bound. The
- * starts of the other dimensions are the quotients of the address's remaining terms by their strides. A term that no
- * stride divides (for example pid times the stride of a batch) becomes an additional dimension. */
+ * starts of the other dimensions are the quotients of the address's remaining terms by their strides. If no stride
+ * divides a term (for example pid times the stride of a batch), the term becomes an additional dimension. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/value_range.h"
 
@@ -18,7 +18,7 @@
 struct conditions {
     int n;
     struct poly f[CONDITIONS_MOST]; /* each condition is f < 0 */
-    bool some;                      /* the mask may have further conditions, of any kind */
+    bool some;                      /* collect the conditions that are understood, and ignore the others */
 };
 
 /* -- signs -- */
@@ -29,7 +29,7 @@ static bool is_nonnegative_opnd(struct affine_table *t, const struct op *o, int 
     return x && poly_is_nonnegative(t, &x->p, a);
 }
 
-/* In a proof that o is at least 0, may a guard require that operand i is at least 0? */
+/* To prove that o's result is at least 0, may a guard require that operand i is at least 0? */
 static bool may_guard(const struct op *o, int i)
 {
     switch (o->code) {
@@ -42,7 +42,8 @@ static bool may_guard(const struct op *o, int i)
     }
 }
 
-/* Only a counter whose step is not constant is an atom (affine.c); this function assumes that it counts up. */
+/* v, an atom, may be the counter of a loop whose step is not constant (affine.c). Assumes that the step is
+ * positive. */
 static bool is_nonnegative_counter(struct affine_table *t, const struct value *v)
 {
     const struct op *loop = v->def || v->index ? NULL : v->block->parent;
@@ -73,7 +74,7 @@ static bool is_nonnegative_atom(struct affine_table *t, int atom, struct access 
     return a.kind != ATOM_carried;
 }
 
-/* Is the uniform polynomial p at least 0, for certain or under a guard that is added to a? */
+/* Is the uniform polynomial p at least 0, either always or under a guard that the function adds to a? */
 static bool is_nonnegative_factor(struct affine_table *t, const struct poly *p, struct access *a)
 {
     bool known = true;
@@ -139,7 +140,8 @@ static bool compare(struct affine_table *t, const struct op *o, const int *to, s
 
 static bool collect(struct affine_table *t, const struct value *v, const int *to, struct conditions *c);
 
-/* Collects the conditions of both sides of an `and`; with c->some, those of a side that is understood. */
+/* Collects the conditions of both operands of an `and`. If c->some, one operand whose conditions are not understood
+ * is ignored. */
 static bool collect_both(struct affine_table *t, const struct op *o, const int *to, struct conditions *c)
 {
     int known = 0;
@@ -295,7 +297,7 @@ static bool is_idle(struct finder *x, const struct poly *f)
     return false;
 }
 
-/* Adds the mask's conditions. Lower bounds come last, because they move the uniform part of the start. */
+/* Adds the mask's conditions. Adds lower bounds last, because they change the uniform part of the start. */
 static bool add_conditions(struct finder *x, const struct conditions *c)
 {
     for (int lower = 0; lower < 2; lower++)
@@ -434,9 +436,9 @@ static bool check_starts(struct finder *x)
     return true;
 }
 
-/* If the address decreases from iteration to iteration of a loop that counts by 1 between uniform bounds: replaces
- * `trips` in the address by n - 1 - `trips`, so that the atom now means the number of trips still to come. That
- * number has the same values, 0 to n - 1, but a positive coefficient. */
+/* Handles an address that decreases from iteration to iteration, in a loop that counts by 1 between uniform bounds.
+ * Replaces `trips` in the address by n - 1 - `trips`, so that the atom now means the number of iterations that
+ * remain. This number has the same values, 0 to n - 1, but a positive coefficient. */
 static bool count_from_last(struct finder *x)
 {
     for (int i = 0; i < x->rest.n; i++) {
@@ -465,7 +467,8 @@ static bool count_from_last(struct finder *x)
     return true;
 }
 
-/* Which boxes a caller takes: those of a tensor map, those that may start below 0, or those of any stride. */
+/* The boxes that a caller accepts: those that a tensor map can describe, also those that may start below 0, or also
+ * those with any stride. */
 enum taking { TAKES_maps, TAKES_any_start, TAKES_any_stride };
 
 /* Computes the box from the address and the mask's conditions c (NULL: the conditions are unknown). Returns NULL, or
@@ -606,7 +609,7 @@ static struct value *as_i32(struct builder *b, struct value *v)
 }
 
 /* Builds the number of the loop's finished iterations, which the caller multiplies by *factor. If the loop's step
- * divides *factor, returns the loop's counter (less its start) instead and divides *factor by the step. */
+ * divides *factor, returns the loop's counter minus its start instead, and divides *factor by the step. */
 static struct value *build_trips(struct builder *b, const struct op *loop, int64_t *factor)
 {
     struct value *lo = op_opnd(loop, 0), *step = op_opnd(loop, 2),

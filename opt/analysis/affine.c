@@ -11,11 +11,12 @@
  *
  * The form of a value is a polynomial in which each term has at most one non-uniform variable (atom). Polynomials
  * are over the integers, not modulo 2^32: index arithmetic that overflows is an error of the program, which the
- * interpreter reports. A scalar that is not a sum or product becomes an atom; a tile that is not a sum or product
- * has no form.
+ * interpreter reports. If a scalar is not a sum or product, it becomes an atom. If a tile is not a sum or product,
+ * it has no form.
  *
- * For a loop-carried value the analysis introduces an atom and computes the form of the yielded value. If that is
- * the atom plus a loop-invariant increment, the value is its initial value plus increment times trips. */
+ * For a loop-carried value the analysis introduces an atom and computes the form of the yielded value. If this form
+ * is the atom plus a loop-invariant increment, the carried value is its initial value plus increment times
+ * trips. */
 #include "opt/analysis/affine.h"
 
 #include "opt/passes.h"
@@ -23,8 +24,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The forms of values in a loop's body while the analysis represents the carried value by an atom. Outer scopes have
- * the forms of values defined outside of the loop. */
+/* The forms of the values in a loop's body, while the analysis represents a carried value by an atom. Outer scopes
+ * hold the forms of values that are defined outside of the loop. */
 struct affine_scope {
     struct map known; /* maps a value to its struct affine */
     const struct value *carried;
@@ -357,8 +358,8 @@ static bool sum(struct affine_table *t, const struct op *o, struct affine *r)
     return poly_add(t, &r->p, &x.p, &y.p, times) || refuse(t, op_result(o), "has too many terms");
 }
 
-/* Is o a wrapped index: x % n, or x < n ? x : 0? It becomes an atom, from whose value modulo_of later derives the
- * bound. */
+/* Is o a wrapped index: x % n, or x < n ? x : 0? Its result becomes an atom, and modulo_of later derives the bound
+ * from the atom's value. */
 static bool modulo_index(struct affine_table *t, const struct op *o, struct affine *r)
 {
     struct modulo w;
@@ -477,7 +478,8 @@ static struct poly trips(struct affine_table *t, const struct op *loop)
     return poly_atom(atom_add(t, (struct atom){.kind = ATOM_trips, .loop = loop}));
 }
 
-/* A counter whose step only the launch knows is an atom: its last value is known, the number of trips is not. */
+/* If the step is not a constant, the counter itself is an atom: its largest value is known, but the number of
+ * iterations is not. */
 static bool counter(struct affine_table *t, const struct op *loop, struct affine *r)
 {
     int64_t by;
@@ -490,7 +492,7 @@ static bool counter(struct affine_table *t, const struct op *loop, struct affine
     return poly_mul(t, &way, &step.p, &n) && poly_add(t, &r->p, &lo.p, &way, 1);
 }
 
-/* Is the increment the same in every iteration of the loop? */
+/* Is p, the increment of a carried value, the same in every iteration of the loop? */
 static bool is_invariant(const struct affine_table *t, const struct poly *p, const struct op *loop)
 {
     for (int i = 0; i < p->n; i++)

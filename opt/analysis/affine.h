@@ -52,7 +52,8 @@ struct affine_table {
     const struct axis_table *axes; /* results of axis_info.c; NULL until tma_alignment.c needs them */
     const struct op *const *single_trips;  /* the loops that the analysis treats as having a single iteration */
     int nsingle_trips;
-    /* for proof.c: more minima have maxima; other passes keep their guards, and so their code */
+    /* set by proof.c: finds the maximum of more values. Other passes do not set it: more known maxima would change
+     * their guards and hence their code. */
     bool is_proof;
 };
 bool is_single_trip(const struct affine_table *t, const struct op *loop);
@@ -61,20 +62,20 @@ struct affine_table *affine_new(struct func *f); /* allocated in scratch; the ta
 /* The form of a scalar, or of a tile's elements as a function of the tile's indices. */
 struct affine {
     bool is_known;
-    int base;      /* for a pointer: the number of the parameter to which p is added */
+    int base; /* for a pointer: the number of the parameter from which the address starts */
     struct poly p; /* the polynomial; for a pointer: its distance in bytes from the parameter */
 };
 /* Returns the form of v, or NULL if v has none; t->why then gives the reason. Scalar integers always have a form. */
 const struct affine *affine_of(struct affine_table *t, const struct value *v);
 
-/* These functions return false if the result has too many terms, or a product of two non-uniform atoms. */
+/* These functions return false if the result would have too many terms, or a product of two non-uniform atoms. */
 bool poly_add(const struct affine_table *t, struct poly *r, const struct poly *x, const struct poly *y,
               int64_t times);
 bool poly_mul(const struct affine_table *t, struct poly *r, const struct poly *x, const struct poly *y);
 /* x = q y + rest: the leading term of y divides no term of `rest`. */
 bool poly_divide(const struct affine_table *t, const struct poly *x, const struct poly *y, struct poly *q,
                  struct poly *rest);
-/* The index that an ATOM_modulo wraps: f < 0 means that the index is within its bound, where it equals the atom. */
+/* The index that an ATOM_modulo wraps. If f < 0, the index is below its bound, and then equals the atom. */
 struct modulo {
     int dim; /* the dimension of the atom's tile along which the index counts */
     struct poly index, f;
@@ -90,8 +91,8 @@ struct atom atom_of(const struct affine_table *t, int atom);
 /* The term's only non-uniform atom; -1: all are uniform. */
 int term_atom(const struct affine_table *t, const struct term *x);
 bool poly_is_uniform(const struct affine_table *t, const struct poly *p);
-/* Is p at least 0, for certain or under guards that the launch checks? Adds these guards to a->guards (a NULL:
- * guards are not allowed). Divisors in index arithmetic count as positive. */
+/* Is p at least 0, either always or under guards that the launch checks? Adds these guards to a->guards; if a is
+ * NULL, guards are not allowed. Assumes that divisors in index arithmetic are positive. */
 bool poly_is_nonnegative(struct affine_table *t, const struct poly *p, struct access *a);
 void poly_print(const struct affine_table *t, const struct poly *p, struct text *out);
 bool poly_equal(const struct poly *a, const struct poly *b);
@@ -123,9 +124,11 @@ struct access_dim {
     int nbounds;        /* 0: no bound is known */
     struct bound bounds[2];
     bool is_bounded_below; /* the mask is false below index 0 */
-    /* for tensor maps (tma_shift.c): what is added to the start, so that it cannot be negative; 0: nothing */
+    /* for tensor maps (tma_shift.c): the number that is added to the start, so that the start cannot be negative;
+     * 0: none */
     int64_t shift;
-    int ends_at; /* if shift: the additional dimension whose start is the bound, a value from memory; -1: none */
+    /* if shift is not 0: the additional dimension whose start is the bound, a value from memory; -1: none */
+    int ends_at;
 };
 
 /* Element i of the tile is at address: parameter `base` + offset + sum over the dimensions of stride * (start + i). */
@@ -143,13 +146,15 @@ struct access {
 const char *access_of(struct affine_table *t, const struct op *access, struct access *out);
 /* Like access_of, but starts may be negative. */
 const char *box_of(struct affine_table *t, const struct op *access, struct access *out);
-/* Can the start of dimension d not be negative, for certain, because of the mask, or under guards that are added? */
+/* Is the start of dimension d at least 0: always, because of the mask, or under guards that the function adds to
+ * a? */
 bool starts_inside(struct affine_table *t, struct access *a, int d);
-/* Like access_of, but for callers that need only the extent of the access: dimensions may be broadcast or have any
- * stride, and a mask that is not a conjunction of bounds counts as always true. */
+/* Like access_of, but for callers that need only the extent of the access. Dimensions may be broadcast or have any
+ * stride. If the mask is not a conjunction of bounds, it is treated as always true. */
 const char *extents_of(struct affine_table *t, const struct op *access, struct access *out);
 void access_print(const struct affine_table *t, const struct access *a, struct text *out);
-/* Does the mask imply f < 0? Index 0 in f is the index along dimension `dim` of the mask. */
+/* Does the mask imply f < 0? The tile index of dimension 0 in f stands for the index along dimension `dim` of the
+ * mask. */
 bool mask_implies(struct affine_table *t, const struct value *mask, int dim, const struct poly *f);
 
 /* -- tensor maps (raise_tma_load.c) -- */
@@ -176,24 +181,25 @@ struct guards {
     struct expr at[GUARDS_OF_ACCESS_MOST];
     int n;
 };
-/* The maximum of p over all programs and iterations; false: it is unknown. `depth` is 0. */
+/* Computes the maximum of p over all programs and iterations. Returns false if it is unknown. Callers pass 0 for
+ * `depth`. */
 bool largest_expr(struct affine_table *t, const struct poly *p, int depth, struct guards *g, struct expr *out);
-/* The largest index that the access has along a dimension; `tile` is the type of its address. */
+/* Computes the largest index of the access along a dimension. `tile` is the type of the address. */
 bool last_expr(struct affine_table *t, const struct access_dim *d, const struct type *tile, struct guards *g,
                struct expr *out);
 /* Adds an empty expression, which the caller fills; NULL: there are too many guards. */
 struct expr *guard_new(struct guards *g);
 void guards_add(struct func *f, const struct guards *g); /* adds guards that f does not have yet */
-/* Turns the conditions that access_of found into guards; false: the launcher cannot compute one of them. */
+/* Adds the conditions in a->guards to g. Returns false if the launcher cannot compute one of them. */
 bool guards_of(struct affine_table *t, const struct access *a, struct guards *g);
-/* Adds guards that the strides are not negative, so that the array begins at its base; false: the launcher cannot
- * compute a stride. */
+/* Adds guards which require that no stride is negative, so that the array begins at its base. Returns false if the
+ * launcher cannot compute a stride. */
 bool guard_forward(struct affine_table *t, const struct access *a, struct guards *g);
-/* Is there a loop that contains both a and b and may run more than one iteration? */
+/* Does a loop contain both a and b, and may it run more than one iteration? */
 bool share_a_loop(const struct affine_table *t, const struct op *a, const struct op *b);
 /* May the kernel write memory that the load reads, between `from` (NULL: the start of the kernel) and the load? Two
  * parameters may point to the same array: the function adds to `g` the guards under which the arrays do not overlap.
- * The load's strides count as not negative; `a` NULL: the addresses of the load are unknown. */
+ * Assumes that the load's strides are not negative. If `a` is NULL, the addresses of the load are unknown. */
 bool may_be_written(struct affine_table *t, const struct op *from, const struct op *load,
                     const struct access *a, struct guards *g);
 /* May an iteration of the loop that contains the load write memory that the load reads? The function adds to `g` the
@@ -205,15 +211,16 @@ bool may_be_written_in_loop(struct affine_table *t, const struct op *load, struc
 /* Shifts the starts that may be negative; adds guards. Returns NULL, or the reason why no tensor map describes the box. */
 const char *shift_starts(struct affine_table *t, struct access *a, struct guards *g);
 bool is_shifted(const struct access *a);
-/* The extent of a shifted dimension, and the stride of the dimension that undoes all shifts; false: unknown. */
+/* Compute the extent of a shifted dimension, and the stride of the dimension that undoes all shifts. Return false
+ * if the launcher cannot compute it. */
 bool shifted_extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out);
 bool undoing_stride_expr(struct affine_table *t, const struct access *a, struct expr *out);
 /* Builds the coordinates of the copy, with the dimensions in the map's order. Returns their number. */
 int build_coordinates(struct affine_table *t, struct builder *b, const struct access *a, const int *dims,
                       struct value **coords);
 
-/* -- tma_alignment.c: is p * bytes a multiple of 16? Adds a guard if only the launch can tell; false: neither is
- * known -- */
+/* -- tma_alignment.c: is p * bytes a multiple of 16? If this depends on arguments, adds a guard that the launch
+ * checks. Returns false if it is not a multiple, or if no guard can express the condition -- */
 bool guard_aligned(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* alias.c: may the kernel have written memory that a load reads? If only the launch can tell, alias.c adds a guard
- * that the launch checks.
+/* alias.c: decides whether the kernel may have written memory that a load reads. If this depends on arguments,
+ * alias.c adds a guard that the launch checks.
  *
  *     store %Mean + pid, %x                          guard: Mean - (X + 4 stride (grid - 1) + 4 N) >= 0 or
  *     %a = load %X + stride pid + %cols, %cols < N          X - (Mean + 4 grid) >= 0
  *
- * An array extends from its base to the bound in the masks of its accesses or, without a bound, to the last element
- * that the grid's last program accesses. Accesses through the same parameter count as overlapping. */
+ * An array extends from its base to the bound in the masks of its accesses. Without a bound, it extends to the last
+ * element that any program of the grid accesses. Two accesses through the same parameter are assumed to overlap. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -49,7 +49,7 @@ static bool largest_opnd(struct affine_table *t, const struct op *o, int i, int 
     return x && x->base < 0 && largest_expr(t, &x->p, depth + 1, g, out);
 }
 
-/* The maximum of x / y or x % y, if x is at least 0 and y is uniform; y counts as positive, like all divisors in
+/* The maximum of x / y or x % y, if x is at least 0 and y is uniform. Assumes that y is positive, as everywhere in
  * index arithmetic. */
 static bool largest_quotient(struct affine_table *t, const struct op *o, int depth, struct guards *g,
                              struct expr *out)
@@ -58,7 +58,7 @@ static bool largest_quotient(struct affine_table *t, const struct op *o, int dep
     const struct affine *x = affine_of(t, op_opnd(o, 0)), *y = affine_of(t, op_opnd(o, 1));
     if (!x || !y || !poly_is_nonnegative(t, &x->p, NULL))
         return false;
-    if (!poly_is_uniform(t, &y->p)) { /* at most x, and less than y */
+    if (!poly_is_uniform(t, &y->p)) { /* x / y is at most x, and x % y is less than y */
         bool known = t->is_proof && largest_opnd(t, o, o->code == OP_divs ? 0 : 1, depth, g, out);
         expr_push(arena, out, EXPR_const, o->code == OP_divs ? 0 : 1);
         expr_push(arena, out, EXPR_sub, 0);
@@ -72,7 +72,7 @@ static bool largest_quotient(struct affine_table *t, const struct op *o, int dep
     return good;
 }
 
-/* Adds the guard that the loop counts up, unless its step is a constant. */
+/* Does the loop count up? If its step is not a constant, adds a guard which requires that the step is positive. */
 static bool counts_up(struct affine_table *t, const struct op *loop, struct guards *g)
 {
     struct arena *arena = t->f->module->arena;
@@ -89,7 +89,7 @@ static bool counts_up(struct affine_table *t, const struct op *loop, struct guar
     return true;
 }
 
-/* The maximum of a minimum: that of either operand, if the other one's is unknown. */
+/* The maximum of min(x, y) is the smaller maximum of x and y, or the only one that is known. */
 static bool least_maximum(struct affine_table *t, const struct op *o, int depth, struct guards *g,
                           struct expr *out)
 {
@@ -142,8 +142,8 @@ static bool largest_value(struct affine_table *t, const struct value *v, int dep
     }
 }
 
-/* An upper bound of the number (from 0) of a loop's last iteration. The loop's step must be constant and positive,
- * and its counter must start at a uniform value or at a value of at least 0. */
+/* Computes an upper bound of the number (from 0) of a loop's last iteration. The loop's step must be constant and
+ * positive, and its counter must start at a uniform value or at a value of at least 0. */
 static bool last_trip(struct affine_table *t, const struct op *loop, int depth, struct guards *g,
                       struct expr *out)
 {
@@ -169,9 +169,9 @@ static bool last_trip(struct affine_table *t, const struct op *loop, int depth, 
     return true;
 }
 
-/* The maximum of one term: the maximum of its non-uniform atom, which is at least 0 (access_pattern.c checks that),
- * times its factor. The factor must be at least 0: this function checks a constant factor, and a guard checks any
- * other. */
+/* The maximum of one term is its factor times the maximum of its non-uniform atom, which is at least 0
+ * (access_pattern.c checks this). The factor must be at least 0: this function checks a constant factor, and a
+ * guard checks any other factor. */
 static bool largest_term(struct affine_table *t, const struct term *x, int depth, struct guards *g,
                          struct expr *out)
 {
@@ -228,7 +228,7 @@ bool last_expr(struct affine_table *t, const struct access_dim *d, const struct 
     return good;
 }
 
-/* The end of the array: the address after its last byte. False: the end is unknown. */
+/* Computes the end of the array: the address after its last byte. Returns false if the end is unknown. */
 static bool end_expr(struct affine_table *t, const struct access *a, const struct op *access,
                      struct guards *g, struct expr *out)
 {
@@ -288,7 +288,8 @@ bool guard_forward(struct affine_table *t, const struct access *a, struct guards
     return good;
 }
 
-/* Adds a guard that one array ends before the other begins; false: no guard can express that. */
+/* Adds a guard which requires that one array ends before the other begins. Returns false if no guard can express
+ * this. */
 static bool guard_apart(struct affine_table *t, const struct op *load, const struct access *a,
                         const struct op *store, struct guards *g)
 {
@@ -312,7 +313,7 @@ struct writes {
     const struct affine_table *t;
     const struct op *from, *load;
     bool begun, passed; /* whether the walk has reached `from`, and whether it has reached the load */
-    /* an op other than a store, or more stores than the table holds, may write to any address */
+    /* an op other than a store, or a store that the table has no place for, may write to any address */
     bool unknown;
     const struct op *stores[GUARDS_MOST];
     int n;
@@ -334,7 +335,7 @@ bool is_on_way_out(const struct op *o, const struct op *load)
     return false;
 }
 
-/* Does the op write memory, or show what other programs have written? */
+/* Does the op write memory, or may the program see writes of other programs after it (op_may_acquire)? */
 static bool changes_memory(const struct op *o)
 {
     return op_has(o, WRITES) || op_may_acquire(o);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* axis_info.c: which runs of consecutive values and of equal values does a value have along each dimension, and which
- * power of two divides the first element of each run?
+/* axis_info.c: finds, for each value and dimension, the lengths of the runs of consecutive values and of equal
+ * values, and the largest known power of two that divides the first element of each run.
  *
  *     %r = range start=0 end=512        contiguous 512  constant 1    divisible 2^62 (starts at 0)
  *     %s = splat %pid512                contiguous 1    constant 512  divisible 512
@@ -8,14 +8,15 @@
  *     %m = cmp %o, %n pred=slt          constant 16, if %n is a multiple of 16: no run of 16 straddles %n
  *
  * Runs are aligned: a run of 2^c elements starts at an index that is a multiple of 2^c. Divisors are powers of two,
- * stored as exponents, so divisibility survives overflow: a multiple of 16 modulo 2^32 is a multiple of 16. Overflow
- * can break the order of a run. A run of 2^m values whose first value is a multiple of 2^m stays in order, whether
- * its values are read as signed or unsigned (`ordered` below); only such runs survive widening, comparison and
- * division. `log_adjacent` is the length of runs under the assumption that no index overflows; only decisions that do
- * not affect correctness use it.
+ * stored as exponents. So overflow preserves divisibility: a multiple of 16 modulo 2^32 is a multiple of 16. But
+ * overflow can interrupt a run of consecutive values. If the first of 2^m values is a multiple of 2^m, no overflow
+ * occurs within the run, whether its values are read as signed or unsigned (`ordered` below). Only such runs remain
+ * runs after widening, comparison and division. `log_adjacent` is the length of runs under the assumption that no
+ * index overflows; only decisions that do not affect correctness use it.
  *
- * This is a forward dataflow analysis. A loop-carried value starts with the facts of its initial value; the analysis
- * repeats the loop's body and meets these facts with those of the yielded value until a fixpoint. */
+ * This is a forward dataflow analysis. A loop-carried value starts with the facts of its initial value. The
+ * analysis repeats the loop's body, and intersects (meets) these facts with those of the yielded value, until they
+ * no longer change. */
 #include "opt/analysis/value_range.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -107,8 +108,8 @@ static int divisible_any_dim(const struct view *x)
     return best;
 }
 
-/* The length of the runs of integers that start at a multiple of their length, so that neither signed nor unsigned
- * overflow occurs within a run. */
+/* Returns the length of runs that start at a multiple of their length, so that neither signed nor unsigned overflow
+ * occurs within a run. */
 static int ordered(const struct view *x, int d)
 {
     if (!type_is_int(x->type))
@@ -150,8 +151,8 @@ static bool same(const struct axis *x, const struct axis *y, const struct type *
     return x->nonnegative == y->nonnegative;
 }
 
-/* -- transfer functions (rules), one dimension at a time; x and y are operands; r initially knows only runs of equal
- * values; the functions return the lengths of runs as exponents of powers of two -- */
+/* -- transfer functions (rules) for one dimension. x and y are the operands; r is the result, whose runs of equal
+ * values are already set; lengths of runs are exponents of powers of two -- */
 
 /* The length of runs of x over which y is constant. */
 static int run_beside_constant(const struct view *x, const struct view *y, int d)
@@ -212,14 +213,14 @@ static void rule_and(struct axis *r, const struct view *x, const struct view *y,
     set_divisible(r, d, most(divisible_each(x, d), divisible_each(y, d)));
 }
 
-/* Does the division round down for every element of a run? Signed division rounds negative elements up, toward
- * zero. */
+/* Does the division round down for every element of x? (Signed division rounds negative elements up, toward
+ * zero.) */
 static bool rounds_down(const struct op *o, const struct view *x)
 {
     return o->code == OP_divu || o->code == OP_remu || x->a->nonnegative || bounds_of(x->value).lo >= 0;
 }
 
-/* The length of runs of x whose elements have the same quotient: 2^m, if y is a multiple of 2^m. */
+/* Returns the length of runs of x whose elements have the same quotient. If y is a multiple of 2^m, this is 2^m. */
 static int run_of_quotient(const struct op *o, const struct view *x, const struct view *y, int d)
 {
     if (!rounds_down(o, x))
@@ -472,7 +473,7 @@ static struct axis hint(const struct op *o, const struct view *x)
     return r;
 }
 
-/* Equal addresses under equal masks give equal values. */
+/* Loads from equal addresses under equal masks give equal values. */
 static struct axis load(const struct axis_table *t, const struct op *o)
 {
     struct axis r = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* completion.c: how do threads learn that an asynchronous op is complete, and which ops does a wait wait for? Passes
+/* completion.c: tells how threads learn that an asynchronous op is complete, and for which ops a wait waits. Passes
  * call these functions instead of comparing opcodes. */
 #include "opt/analysis/analysis.h"
 

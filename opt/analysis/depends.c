@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* depends.c: on what does a scalar depend in addition to the parameters and the size of the grid? The search walks
- * the backward slice of pure ops.
+/* depends.c: finds what a scalar depends on in addition to the parameters and the size of the grid. The search
+ * walks the backward slice of pure ops.
  *
  *     %p = program_id axis=0
  *     %n = load %x                     %p * 128: DEPENDS_ON_axis_0;  %p + %n: DEPENDS_ON_axis_0 | DEPENDS_ON_more */
@@ -8,17 +8,17 @@
 
 struct dependence {
     bool through_loops;
-    /* with through_loops: the visited values; none is visited twice, so the search terminates in loops */
+    /* if through_loops: the visited values; the search visits no value twice, so it terminates in loops */
     struct map seen;
-    /* without through_loops: the number of ops that may still be visited; after that the result is
+    /* if not through_loops: the number of ops that may still be visited; when it is used up, the result is
      * DEPENDS_ON_more */
     int budget;
 };
 
 static int depends_on(struct dependence *d, const struct value *v);
 
-/* A loop's counter depends on all that its bounds and step depend on; a carried value depends on all that its
- * initial and yielded values depend on. */
+/* A loop's counter depends on everything on which the loop's bounds and step depend. A carried value depends on
+ * everything on which its initial and yielded values depend. */
 static int loop_value_depends_on(struct dependence *d, const struct value *v)
 {
     const struct op *loop = v->block->parent;

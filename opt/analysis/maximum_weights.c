@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* maximum_weights.c: may a loop that carries the maximum of rows compute with another number instead?
+/* maximum_weights.c: decides whether a loop that carries the maximum of rows may use other numbers instead of the
+ * maximum.
  *
  *     for carry(%m, %l, %acc) {
  *       %n = max %m, (reduce %s axis=1 {max})
@@ -10,22 +11,24 @@
  *       yield %n, %u, %d
  *     }
  *
- * Let %n be the maximum plus d, and %m the maximum of the iteration before plus e, where d and e are any finite
- * numbers, one for each row. Then each value of the loop is
+ * Suppose %n were the maximum plus d, and %m the maximum of the previous iteration plus e, where d and e are any
+ * finite numbers, one for each row. Then each value of the loop would be
  *
- *     fixed     as it was
+ *     fixed     unchanged
  *     shifted   larger by a*e + b*d                             %m: a = 1, b = 0; %n: a = 0, b = 1
  *     scaled    multiplied by 2^(a*e + b*d), or e^(...)         %p: a = 0, b = -1; %a: a = 1, b = -1; %l: a = -1, b = 0
  *
- * or none of these. These *weights* (a, b) follow from the operands': differences subtract the weights of shifted
- * values, products add those of scaled ones, exp2 turns a shift into a scale and log2 the reverse, sums need equal
- * weights. A carried value must have, at the end of an iteration, the weight (0, b) if it has (b, 0) at the start; the
- * analysis finds b by iteration, from "unknown". If behind the loop all values that leave (stored, or used by an op
- * about which the analysis knows nothing) are fixed, the kernel computes the same for all d and e, in exact arithmetic.
- * A later loop may carry the maximum on; its own numbers then take the place of d and e (`phase`).
+ * or none of these. (a, b) is the *weight* of a value. The weight of a result follows from the weights of the
+ * operands: a difference subtracts the weights of shifted values, a product adds the weights of scaled values, exp2
+ * turns a shift into a scale and log2 a scale into a shift, and a sum of scaled values needs equal weights. If a
+ * carried value has weight (b, 0) at the start of an iteration, it must have weight (0, b) at the end. The analysis
+ * finds b by iteration; all weights start as "unknown". In exact arithmetic, the kernel computes the same for all d
+ * and e if every value that is used after the loop by a store, or by an op that the analysis does not know, is
+ * fixed. A later loop may continue to carry the maximum; the numbers of that loop then replace d and e (`phase`).
  *
- * Weights are interned: equal ones have one address. A weight knows which dimensions of the value hold rows, since
- * a sum over rows would add values of different weights. */
+ * Weights are interned: equal weights have the same address. A weight also says which dimensions of the value
+ * number the rows, since d and e differ between rows: a sum over rows would add values that are scaled
+ * differently. */
 #include "opt/analysis/analysis.h"
 
 #include <math.h>
@@ -38,8 +41,8 @@ enum { ROW_DIMS = 2 }; /* dimensions that rows may have: two in a batch of matri
 enum kind { UNKNOWN, FIXED, SHIFTED, SCALED, BROKEN };
 
 struct weight {
-    struct weight *next;    /* the next of all weights */
-    const struct value *by; /* a scalar with which old and new are multiplied; NULL: 1 */
+    struct weight *next;    /* links the list of all weights */
+    const struct value *by; /* a scalar by which a and b are multiplied; NULL: 1 */
     float old, new;         /* a and b */
     enum kind kind;
     bool natural;         /* the base of the scale is e; otherwise it is 2 */
@@ -70,7 +73,7 @@ static bool is_near(float a, float b)
     return fabsf(a - b) < 1e-5f;
 }
 
-/* Returns the one weight that equals x. */
+/* Returns the interned weight that equals x. */
 static const struct weight *the_weight(struct weights *w, const struct weight *x)
 {
     if (is_near(x->old, 0) && is_near(x->new, 0))
@@ -113,14 +116,15 @@ static bool is_const(const struct value *v, float *x)
     return true;
 }
 
-/* Does v stay the same when it is shifted (-inf, inf) or scaled (0)? */
+/* Is v a constant that a shift (-inf, inf) or a scale (0) does not change? */
 static bool has_any(const struct value *v, enum kind kind)
 {
     float x;
     return is_const(v, &x) && (kind == SHIFTED ? isinf(x) != 0 : kind == SCALED && x == 0);
 }
 
-/* The weight that x and y must share: that of a sum of scaled values, of a choice, of the larger of both. */
+/* Returns the weight of an op whose operands x and y must have equal weights: a sum of scaled values, a select, or
+ * a maximum. */
 static const struct weight *join(const struct value *x, const struct weight *a, const struct value *y,
                                  const struct weight *b)
 {
@@ -136,7 +140,7 @@ static const struct weight *weigh_sum(struct weights *w, const struct value *x, 
     return shifts ? combine(w, a, b, sign) : join(x, a, y, b);
 }
 
-/* The scalar that all elements of v equal, or NULL. */
+/* Returns the scalar to which all elements of v are equal, or NULL. */
 static const struct value *scalar_of(const struct value *v)
 {
     while (v->def && (v->def->code == OP_splat || v->def->code == OP_broadcast ||
@@ -145,7 +149,7 @@ static const struct value *scalar_of(const struct value *v)
     return type_is_tile(v->type) ? NULL : v;
 }
 
-/* The weight of a shifted value, whose weight is a, times y. */
+/* Returns the weight of a shifted value of weight a after multiplication by y. */
 static const struct weight *stretch(struct weights *w, const struct weight *a, const struct value *y)
 {
     float factor;
@@ -183,7 +187,7 @@ static const struct weight *weigh_power(struct weights *w, const struct weight *
     return the_weight(w, &x);
 }
 
-/* The dimension of a reshape's result that is dimension d of its operand, or -1. */
+/* Returns the dimension of a reshape's result that equals dimension d of the operand, or -1. */
 static int reshaped_dim(const struct type *from, int d, const struct type *to)
 {
     int64_t inner = 1, before = 1;
@@ -195,7 +199,7 @@ static int reshaped_dim(const struct type *from, int d, const struct type *to)
     return -1;
 }
 
-/* The dimension of o's result that is dimension d of its operand, or -1. */
+/* Returns the dimension of o's result that equals dimension d of the operand, or -1. */
 static int moved_dim(const struct op *o, int d)
 {
     const int axis = (int)op_int(o, ATTR_axis);
@@ -212,7 +216,7 @@ static int moved_dim(const struct op *o, int d)
     }
 }
 
-/* The weight of the result of a change of shape, or of a reduction. */
+/* Returns the weight of the result of a shape op or of a reduction. */
 static const struct weight *move_rows(struct weights *w, const struct op *o, const struct weight *a)
 {
     struct weight x = *a;
@@ -229,7 +233,7 @@ static bool keeps_weights(const struct op *o, const struct weight *a)
            (code == OP_max || code == OP_min || (code == OP_add && a->kind == SCALED));
 }
 
-/* acc + a b: rows of a are rows of the result. */
+/* The result is acc + a b, so the rows of a are the rows of the result. */
 static const struct weight *weigh_dot(const struct op *o)
 {
     const struct weight *a = weight_of(op_opnd(o, DOT_a)), *acc = weight_of(op_opnd(o, DOT_acc));
@@ -310,7 +314,7 @@ static const struct weight *weight_of_rows(struct weights *w, const struct type 
     return the_weight(w, &x);
 }
 
-/* The weight at the start of an iteration, from the weight at the end of one, or the reverse. */
+/* Converts the weight at the end of an iteration to the weight at the start of the next one, or the reverse. */
 static const struct weight *turned(struct weights *w, const struct weight *a)
 {
     struct weight x = *a;
@@ -322,8 +326,8 @@ static const struct weight *turned(struct weights *w, const struct weight *a)
 
 static bool weigh_ops(struct weights *w, struct op *o, const struct op *max);
 
-/* Weighs the body once. Sets *changed if a carried value gets a weight. Returns false if the carried values contradict
- * the weights. */
+/* Computes the weights in the body once. Sets *changed if a carried value gets a new weight. Returns false if the
+ * weight of a carried value at the end of an iteration does not fit its weight at the start. */
 static bool weigh_body(struct weights *w, const struct op *loop, const struct maximum *m, bool settled,
                        bool *changed)
 {
@@ -345,8 +349,8 @@ static bool weigh_body(struct weights *w, const struct op *loop, const struct ma
     return true;
 }
 
-/* Weighs a loop that carries a maximum, its value `at`. Returns false if the loop depends on which number is chosen for
- * the maximum. */
+/* Computes the weights in a loop whose carried value `at` is a maximum. Returns false if the loop's results depend
+ * on the number that replaces the maximum. */
 static bool weigh_loop(struct weights *w, struct op *loop, int at)
 {
     struct block *body = loop->regions[0];
@@ -366,7 +370,8 @@ static bool weigh_loop(struct weights *w, struct op *loop, int at)
     return true;
 }
 
-/* Weighs a later loop, some of whose initial values have weights: it must carry the maximum on. */
+/* Computes the weights in a later loop, if some of its initial values have weights. One of its carried values must
+ * continue the maximum; otherwise returns false. */
 static bool weigh_later_loop(struct weights *w, struct op *loop)
 {
     int at = -1;
@@ -382,8 +387,9 @@ static bool weigh_later_loop(struct weights *w, struct op *loop)
     return true;
 }
 
-/* Weighs the ops from o to the end of its block; `max` is the maximum if the block is a loop's body, else NULL. Returns
- * false if a value that leaves has a weight. */
+/* Computes the weights of the ops from o to the end of its block. `max` is the maximum if the block is a loop's
+ * body, else NULL. Returns false if an op that stores a value, or that the analysis does not know, uses a value
+ * with a weight. */
 static bool weigh_ops(struct weights *w, struct op *o, const struct op *max)
 {
     for (; o; o = o->next) {

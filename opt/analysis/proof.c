@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* proof.c: which elements of a tensor does an access reach, in every launch, and can two programs of the grid access
- * the same one?
+/* proof.c: computes which elements of a tensor an access can reach in any launch, and whether two programs of the
+ * grid can access the same element.
  *
  *     rows = 64 pm + i, columns = 64 pn + j          elements 0 to sc (M - 1) + N - 1 of C, if sc >= 0
  *     store C + sc rows + columns,             =>    distinct programs, distinct elements, if sc >= N: the address
  *         rows < M and columns < N                   determines the row and the column, these determine pm and pn,
  *                                                    and pm and pn determine the program
  *
- * The box of an access (access_pattern.c) has an index for each dimension. The address determines the indices if each
- * stride is at least the next one times the next dimension's extent, like the digits of a number. An index is a sum
- * too, of a tile's index and of scalars times the tile's size; the same rule says which scalars it determines. A
- * quotient and the remainder by the same divisor determine the dividend, and so on up to program ids. What only the
- * launch can tell (is a stride large enough?) becomes a guard. As everywhere in address analysis, index arithmetic
- * counts as free of overflow, and divisors count as positive. */
+ * The box of an access (access_pattern.c) has an index for each dimension. The address determines the indices, as a
+ * number determines its digits, if each stride is at least the next smaller stride times the extent of that
+ * dimension. An index is a sum too: of a tile's index and of scalars times constants. The same rule says which
+ * scalars the index determines. A quotient x / y and the remainder x % y determine x. In this way the analysis
+ * proceeds from the indices to the program ids. A condition that depends on arguments (is a stride large enough?)
+ * becomes a guard. As everywhere in address analysis, index arithmetic is assumed not to overflow, and divisors are
+ * assumed to be positive. */
 #include "opt/analysis/analysis.h"
 #include "opt/analysis/proof.h"
 
@@ -27,7 +28,7 @@ struct prover {
 
 /* -- elements -- */
 
-/* Sets q to p, a number of bytes, in elements. Returns false if a term is not a multiple of an element. */
+/* Converts p from bytes to elements. Returns false if a term is not a multiple of the element's size. */
 static bool in_elements(const struct poly *p, int bytes, struct poly *q)
 {
     *q = *p;
@@ -67,7 +68,7 @@ static bool reach(struct affine_table *t, const struct access *a, struct proof *
     return true;
 }
 
-/* Adds the guards that the strides are not negative. */
+/* Adds guards which require that no stride is negative. */
 static bool guard_strides(struct affine_table *t, const struct access *a, int bytes, struct guards *g)
 {
     for (int d = 0; d < a->ndims; d++) {
@@ -112,7 +113,7 @@ static void learn(struct known *k, const struct value *v)
         k->at[k->n++] = v;
 }
 
-/* Does v follow from the known values? A value of the launch is always known. */
+/* Do the known values determine v? Values that are uniform in the launch are always known. */
 static bool follows(struct affine_table *t, const struct known *k, const struct value *v, int depth)
 {
     enum { DEPTH_MOST = 12 };
@@ -128,8 +129,8 @@ static bool follows(struct affine_table *t, const struct known *k, const struct 
     return true;
 }
 
-/* Learns the only scalar of v that is not known yet, if v is known and a sum of it, with a constant factor, and of
- * known values. */
+/* v is known. If v is the sum of known values and of one unknown scalar times a constant, then this scalar is known
+ * too. */
 static void learn_summand(struct affine_table *t, struct known *k, const struct value *v)
 {
     const struct affine *x = affine_of(t, v);
@@ -152,7 +153,7 @@ struct pairs {
     struct known *known;
 };
 
-/* From x / y and x % y follows x, if y is known. */
+/* If x / y, x % y and y are known, then x is known. */
 static void visit_quotient(struct op *o, void *ctx)
 {
     struct pairs *p = ctx;
@@ -165,8 +166,9 @@ static void visit_quotient(struct op *o, void *ctx)
             learn(p->known, op_opnd(o, 0));
 }
 
-/* Does v determine the program's id along the axis? A counter that starts at the id does, if it counts by at least the
- * size of the grid, because the id is then its remainder; *step gets that step, or NULL. */
+/* Does v determine the program's id along the axis? v may be the id. It may also be a loop counter that starts at
+ * the id, if its step is at least the size of the grid: the id is then v modulo the step. Sets *step to that step,
+ * or to NULL. */
 static bool gives_program(struct affine_table *t, const struct value *v, int axis, const struct value **step)
 {
     const struct op *o = v->def, *loop = o || v->index ? NULL : v->block->parent;
@@ -182,7 +184,7 @@ static bool gives_program(struct affine_table *t, const struct value *v, int axi
            poly_is_uniform(t, &by->p);
 }
 
-/* Adds the guard that x (NULL: 1) is at least the size of the grid along the axis. */
+/* Adds a guard which requires that x (NULL: 1) is at least the size of the grid along the axis. */
 static bool guard_grid(struct affine_table *t, const struct value *x, int axis, struct guards *g)
 {
     struct arena *arena = t->f->module->arena;
@@ -197,8 +199,8 @@ static bool guard_grid(struct affine_table *t, const struct value *x, int axis, 
     return true;
 }
 
-/* Closes the set of known values, and adds the guard that the grid has one program along each axis that they do not
- * determine. */
+/* Adds to the known values all values that they determine. For each axis whose program id is then not known, adds a
+ * guard which requires that the grid has one program along this axis. */
 static bool guard_axes(struct affine_table *t, struct known *k, struct guards *g)
 {
     enum { AXES = 3 };
@@ -238,8 +240,9 @@ static bool sort_digits(const struct affine_table *t, struct poly *p)
     return true;
 }
 
-/* Learns the scalars that the index of dimension d determines, with a guard where that is not certain: each factor is
- * at least what the smaller terms and the tile's index can add up to, plus 1. */
+/* Adds to the known values the scalars that the index of dimension d determines. This requires that each scalar's
+ * factor exceeds the largest sum of the smaller terms and the tile's index; a guard checks it if it is not always
+ * true. */
 static const char *digits(struct affine_table *t, const struct access_dim *d, const struct type *tile,
                           struct guards *g, struct known *k)
 {
@@ -289,7 +292,8 @@ static bool wraps(const struct access_dim *d)
     return false;
 }
 
-/* Finds the conditions under which the address determines the program. Returns NULL, or the reason why it may not. */
+/* Finds the conditions under which the address determines the program. Returns NULL, or the reason why the address
+ * may not determine it. */
 static const char *separate(struct affine_table *t, const struct access *a, struct proof *p)
 {
     const struct type *tile = op_opnd(p->op, 0)->type;
@@ -316,7 +320,8 @@ static const char *separate(struct affine_table *t, const struct access *a, stru
 
 /* -- windows -- */
 
-/* Splits the start of a dimension in scalars that differ between programs and the rest. */
+/* Splits the start of a dimension into the terms with scalars that differ between programs (*place), and the other
+ * terms (*rest). */
 static bool split_start(struct affine_table *t, const struct poly *start, struct poly *place,
                         struct poly *rest)
 {
@@ -333,13 +338,14 @@ static bool split_start(struct affine_table *t, const struct poly *start, struct
     return true;
 }
 
-/* Sets `out` to the last index along d that a program accesses, relative to the program's place. */
+/* Computes the last index along d that a program accesses, relative to the program's place (struct
+ * proof_window). */
 static bool last_from_place(struct affine_table *t, const struct access_dim *d, const struct poly *place,
                             const struct poly *rest, const struct type *tile, struct guards *g,
                             struct expr *out)
 {
     struct access_dim own = *d;
-    if (place->n) /* the mask's bound is that of all programs */
+    if (place->n) /* the mask's bound limits start + place, not the index relative to the place */
         own.nbounds = 0;
     own.start = *rest;
     return last_expr(t, &own, tile, g, out);
@@ -397,10 +403,10 @@ static const char *find_window(struct affine_table *t, const struct access *a, s
     return guard_axes(t, &known, &p->window_apart) ? NULL : "it takes too many conditions";
 }
 
-/* -- the parameter behind an address -- */
+/* -- the parameter from which an address starts -- */
 
-/* Returns the number of the parameter to which the pointer v adds; -1: unknown. `inside` is a carried pointer whose
- * next value is being followed: it stands for itself. */
+/* Returns the number of the parameter from which the pointer v starts; -1 if it is unknown. If the search follows
+ * the value that a loop yields for a carried pointer, `inside` is this pointer; reaching it gives SELF. */
 static int base_behind(const struct value *v, const struct value *inside, int depth)
 {
     enum { DEPTH_MOST = 32, SELF = -2, INITS = 3 };
@@ -457,8 +463,8 @@ static void visit(struct op *o, void *ctx)
     VEC_PUSH(t->f->module->arena, v->out, p);
 }
 
-/* For each load, finds a store with an equal address: if the store writes elements that no other program accesses, the
- * load reads only such elements. */
+/* For each load, finds a store with an equal address. If no other program accesses the elements that the store
+ * writes, then no other program accesses the elements that the load reads. */
 static void pair_loads(struct prover *v)
 {
     for (int i = 0; i < v->out->n; i++) {

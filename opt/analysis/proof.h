@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* proof.h: what holds for every launch of a traced kernel: which part of a tensor each access reaches, and whether two
- * programs can meet there (proof.c). */
+/* proof.h: facts that hold for every launch of a traced kernel: which part of a tensor each access can reach, and
+ * whether two programs can access the same element (proof.c). */
 #ifndef NESO_OPT_PROOF_H
 #define NESO_OPT_PROOF_H
 
 #include "opt/analysis/affine.h"
 
-/* A dimension of an access: its index counts from 0 to `last`, `stride` elements apart. */
+/* A dimension of an access: the index runs from 0 to `last`, and neighbouring indices are `stride` elements
+ * apart. */
 struct proof_dim {
     struct expr stride, last;
 };
 
-/* Where a program's elements lie: at place + `first` to place + `last`, where place is the sum of the scalars that differ
- * between programs, each times its factor. */
+/* The range of elements that one program accesses: from place + `first` to place + `last`. The place is the sum of
+ * the scalars that differ between programs, each times its factor. */
 struct proof_window {
-    const char *unknown; /* why there is no such place; NULL: there is one */
+    const char *unknown; /* the reason why no such range is known; NULL: it is known */
     struct poly place;
     struct expr first, last;
     struct guards guards;
@@ -31,14 +32,15 @@ struct proof {
     const char *unbounded;
     struct expr first, last;
     struct guards guards;
-    /* NULL: two programs never access one element, if the dimensions nest (each stride is at least the next smaller one
-     * times the number of its indices) and all guards `apart` are at least 0. Otherwise the reason why that is not known. */
+    /* NULL: two programs never access the same element, if all guards `apart` are at least 0 and the dimensions
+     * nest: each stride is at least the next smaller stride times the size of that dimension. Otherwise the reason
+     * why this is not known. */
     const char *shared;
     struct proof_dim dims[ACCESS_DIMS_MOST];
     int ndims;
     struct guards apart;
     struct proof_window window;
-    struct guards window_apart; /* distinct places belong to distinct programs, if these guards are at least 0 */
+    struct guards window_apart; /* different programs have different places if these guards are at least 0 */
     int like; /* of a load: the number of a store with the same address; -1: none */
 };
 
@@ -48,8 +50,8 @@ struct proofs {
     bool has_other_writes; /* inline assembly or a function of the host may write memory */
 };
 
-/* Proves what it can of each load, store and atomic of f, which must be a traced function after fold, cse and licm;
- * allocates in f->module->arena. */
+/* Computes the facts of each load, store and atomic of f. f must be a traced function after fold, cse and licm.
+ * Allocates in f->module->arena. */
 void prove_accesses(struct func *f, struct proofs *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* slice.c: on which dot does a tile depend? A depth-first search of the tile's backward slice over pure ops, the
- * first operand first.
+/* slice.c: finds the dot from whose result a tile is computed. Searches the tile's backward slice of pure ops depth
+ * first, the first operand first.
  *
  *     %d = dot ...
  *     %x = trunc %d
@@ -12,12 +12,12 @@ struct slice {
     bool (*accepts)(const struct op *dot);
     int left; /* the number of ops that the search may still visit */
     int nargs;
-    const struct value *args[4]; /* the carried values behind which the search has looked */
+    const struct value *args[4]; /* carried values whose yielded values the search has visited */
 };
 
 static const struct op *find(struct slice *s, const struct value *v);
 
-/* Continues the search at the value that an iteration yields for the carried value `arg`; does so once for each
+/* Continues the search at the value that an iteration yields for the carried value `arg`, but only once for each
  * carried value. */
 static const struct op *find_carried(struct slice *s, const struct value *arg)
 {

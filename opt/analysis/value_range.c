@@ -27,8 +27,8 @@ static struct bounds of_type(const struct type *t)
     return (struct bounds){-top - 1, top};
 }
 
-/* Computes the bounds of a product from the four products of bounds. Returns false if one of them exceeds 64
- * bits. */
+/* Computes the bounds of a product from the four products of bounds. Returns false if one of these products exceeds
+ * 64 bits. */
 static bool product(struct bounds x, struct bounds y, struct bounds *r)
 {
     int64_t at[4];
@@ -40,7 +40,8 @@ static bool product(struct bounds x, struct bounds y, struct bounds *r)
     return true;
 }
 
-/* Computes the bounds of x op c for ops that need a constant c. Returns false if the bounds are unknown. */
+/* Computes the bounds of `x op c`, for ops whose bounds are known only if the second operand is a constant c.
+ * Returns false if the bounds are unknown. */
 static bool by_constant(enum opcode code, struct bounds x, int64_t c, struct bounds *r)
 {
     bool is_shift = code == OP_shl || code == OP_shrs || code == OP_shru;
@@ -76,8 +77,8 @@ static bool arithmetic(enum opcode code, struct bounds x, struct bounds y, struc
 
 static struct bounds look(const struct value *v, int *budget);
 
-/* The bounds of a loop's counter. The upper bound is the counter's last value if lo is a constant of at least 0;
- * otherwise it is hi - 1. */
+/* Computes the bounds of a loop's counter. If lo is a constant of at least 0, the upper bound is the counter's last
+ * value; otherwise it is hi - 1. */
 static bool counter(const struct op *loop, int *budget, struct bounds *r)
 {
     int64_t step;

@@ -9,13 +9,13 @@ struct bounds {
     int64_t lo, hi; /* both inclusive */
 };
 
-/* The bounds of an integer, or of the elements of a tile of integers, read as signed. An unknown value has the
- * bounds of its type. */
+/* The bounds of an integer, or of the elements of a tile of integers, read as signed. If nothing is known about the
+ * value, the bounds are those of its type. */
 struct bounds bounds_of(const struct value *v);
-/* Is the result of o at least 0, read as signed? x[i]: is operand i at least 0? in_address: the result is part of an
- * address; then the function assumes that a product does not overflow (the program would access memory outside of
- * its arrays) and that a divisor is positive (it is a size). Otherwise a product may overflow, and only a constant
- * divisor can be known to be positive. */
+/* Is the result of o at least 0, read as signed? x[i] says whether operand i is at least 0. in_address says that
+ * the result is part of an address. In an address, the function assumes that products do not overflow (the program
+ * would access memory outside of its arrays), and that divisors are positive (they are sizes). Otherwise a product
+ * may overflow, and only a constant divisor is known to be positive. */
 bool op_is_nonnegative(const struct op *o, const bool *x, bool in_address);
 
 #endif

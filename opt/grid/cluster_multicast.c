@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cluster_multicast.c: runs pairs of programs as clusters of two CTAs, and multicasts the tiles that both load.
+/* cluster_multicast.c: runs pairs of programs as clusters of two CTAs, and multicasts the tiles that both programs
+ * load.
  *
  *     %m = program_id axis=0                   %pid = the program's number, so that partners are `stride` apart
  *     warps {                                  warps {
@@ -13,25 +14,27 @@
  *                                              }
  *
  * Two CTAs that load the same tile at the same time read it from L2 twice. In a cluster, each CTA loads one half of
- * the tile, and the copy writes that half to the shared memory of both. The programs of the two CTAs (partners) are
- * `stride` apart along axis 0: the pass computes the coordinates of sample programs and takes the stride at which
- * partners share the most bytes. A wrong guess costs only speed, because partners compare their coordinates at run
- * time. The launcher makes clusters if func.pair_multiple divides the grid; otherwise the same code runs without a
- * partner. The hardware numbers the CTAs of a cluster consecutively, so the pass renumbers programs:
+ * the tile, and the multicast copy writes this half to the shared memory of both CTAs. The programs of the two CTAs
+ * (partners) are `stride` apart along axis 0: the pass computes the coordinates of sample programs and takes the
+ * stride at which partners share the most bytes. A badly chosen stride costs only speed, because partners compare
+ * their coordinates at run time. The launcher makes clusters if func.pair_multiple divides the grid; otherwise the
+ * same code runs without a partner. The hardware numbers the CTAs of a cluster consecutively, so the pass renumbers
+ * programs:
  *
  *     hardware    0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs: CTAs 0 and 1 are partners and run
  *     %pid        0  2  1  3 | 4  6  5  7 | 8  9      programs 0 and 2. The last, incomplete block keeps its numbers.
  *
- * The CTAs of a cluster start together and wait for each other, which takes time. If each CTA runs one program, this
- * cost occurs in each program, so the pass applies only if the dots would otherwise wait for L2, which delivers less
- * than 100 bytes a cycle to an SM. If a CTA loops over many programs, the cost occurs once, and the pass applies at
- * lower bandwidths too: on an H200 a tile of 128x256x64, which loads 48 bytes a cycle, gains 3 percent if the 32 KiB
- * operand is shared, and loses 1 to 3 percent if the 16 KiB operand is shared.
+ * The CTAs of a cluster start together and wait for each other, which takes time. If each CTA runs one program,
+ * each program pays this cost. So the pass then applies only if the dots would otherwise wait for L2, which
+ * delivers less than 100 bytes per cycle to an SM. If a CTA loops over many programs, it pays the cost once, and
+ * the pass also applies if the dots load fewer bytes per cycle. For example, a tile of 128x256x64 loads 48 bytes
+ * per cycle. On an H200, it gains 3 percent if partners share the 32 KiB operand, and loses 1 to 3 percent if they
+ * share the 16 KiB operand.
  *
- * A stage is free when the dots of both programs have read it, so its `empty` barrier counts the warps of both
- * programs. Partners must run the same number of iterations, so the bounds of loops must not depend on the program.
- * Each program arrives at barriers in the partner's shared memory, so no CTA exits before its partner has released
- * all stages. */
+ * A stage may be overwritten when the dots of both programs have read it, so its `empty` barrier counts the warps
+ * of both programs. Partners must run the same number of iterations, so the bounds of loops must not depend on the
+ * program. Each program arrives at barriers in the partner's shared memory, so a CTA must not exit before its
+ * partner has released all stages. */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
 #include "opt/memory/memory.h"
@@ -74,7 +77,7 @@ static int64_t wrap(const struct type *t, int64_t x)
     return type_elem_bits(t) == 32 ? (int32_t)x : x;
 }
 
-/* The value of v in a sample program; every argument is the same arbitrary number. */
+/* Computes v in a sample program; all arguments of the kernel have the same arbitrary value. */
 static int64_t value_in(const struct sample *s, const struct value *v)
 {
     const struct op *o = v->def;
@@ -123,8 +126,8 @@ static int64_t value_in(const struct sample *s, const struct value *v)
     }
 }
 
-/* Do nearly all sample programs load the same tile as the programs whose numbers are `stride` higher? Programs at
- * the end of a row of tiles may load different tiles. */
+/* Does nearly every sample program p load the same tile as program p + stride? (At the end of a row of tiles, the
+ * two may load different tiles.) */
 static bool agree(const struct op *copy, int stride)
 {
     static const int64_t args[] = {4096, 5000, 8192};
@@ -217,8 +220,8 @@ static void count_cycles(struct op *o, void *ctx)
 /* -- the rewrite -- */
 
 /* Makes the CTAs of a cluster partners: moves bit 0 of the hardware's number to bit log2(stride) of the program's
- * number. `count`: the number of programs; an incomplete last block keeps its numbers; NULL: all blocks are
- * complete. */
+ * number. `count` is the number of programs; the programs of an incomplete last block keep their numbers. If
+ * `count` is NULL, all blocks are complete. */
 static struct value *renumbered(struct pairing *p, struct builder *b, struct value *own, struct value *count)
 {
     p->has_peer = p->paired;
@@ -338,8 +341,8 @@ static void note_users(struct pairing *p, const struct value *v, enum opcode cod
     }
 }
 
-/* Changes the `empty` barriers, on which the producer waits before it fills a stage, so that they count the warps of
- * both programs. */
+/* Makes the `empty` barriers count the warps of both programs. (The producer waits at an `empty` barrier before it
+ * fills a stage.) */
 static void count_both(struct op *o, void *ctx)
 {
     struct pairing *p = ctx;
@@ -363,7 +366,7 @@ static void build_plain(struct builder *b, enum opcode code)
     build_op(b, code, 0, NULL, 0, NULL, 0);
 }
 
-/* Makes both CTAs wait until the mbarriers of both are initialized. */
+/* Makes each CTA wait until the mbarriers of both CTAs are initialized. */
 static void wait_for_both_inits(const struct pairing *p, struct block *role)
 {
     struct op *ready = role->first;
@@ -387,13 +390,13 @@ static void note_wait(struct op *o, void *ctx)
     const struct op *ring = buffer_alloc(op_opnd(o, 0), NULL);
     for (int i = 0; i < p->users.n; i++)
         if (buffer_alloc(op_opnd(p->users.at[i], 0), NULL) == ring) {
-            p->users.at[i] = o; /* the last wait for the barrier replaces earlier ones */
+            p->users.at[i] = o; /* the last wait for a barrier replaces earlier waits */
             return;
         }
     VEC_PUSH(p->arena, &p->users, o);
 }
 
-/* Returns the final value, after all loops, of v, a value carried by the loop that contains `wait`. */
+/* v is carried by the loop that contains `wait`. Returns its final value after all loops. */
 static struct value *after_loops(const struct pairing *p, const struct op *wait, struct value *v)
 {
     const struct block *role = p->roles->regions[1];
@@ -439,11 +442,11 @@ static void wait_for_all_stages(const struct pairing *p, struct builder *b, cons
 }
 
 /* Keeps a CTA from exiting before the partner's last arrival at the CTA's barriers, because the CTA's shared memory
- * must stay valid until then. For this, the CTA waits for the arrivals at its own mbarriers. A cluster barrier at the
- * kernel's end would not suffice: an arrival at the partner's mbarrier may be queued behind bulk stores. On an H200,
- * such an arrival took effect only after the same CTA's later, relaxed arrival at the cluster barrier. (An arrival
- * with release semantics would wait for all stores.) Copies to shared memory are complete at that time, because the
- * consumers have waited for them. */
+ * must stay valid until then. To this end, the CTA waits for these arrivals at its own mbarriers. A cluster barrier
+ * at the kernel's end would not suffice: an arrival at the partner's mbarrier may be queued behind bulk stores. On
+ * an H200, such an arrival took effect even later than a relaxed arrival at the cluster barrier that the same CTA
+ * executed after it. (An arrival with release semantics would wait for all stores.) All copies to shared memory are
+ * complete by then, because the consumers have waited for them. */
 static void stay_for_arrivals(struct pairing *p)
 {
     struct block *role = p->roles->regions[1];

@@ -13,13 +13,13 @@
  * result of the current one. The launcher starts as many CTAs as fit on the SMs at once, and passes the size of the
  * grid as a parameter.
  *
- * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels with
- * atomics, volatile loads, prints, assertions, inline assembly that has effects or reads %ctaid, loops that may wait
- * for another program, and kernels that may return early. It applies only to loops that load their tiles through tensor
- * maps. It does not apply if two CTAs fit on an SM, because then one CTA stores while the other runs dots. Nor does it
- * apply if the number of iterations depends on the program, because the GPU's scheduling of CTAs then balances the load
- * better. In that case, if programs with higher numbers along axis 0 run longer, the pass reverses the numbers, so
- * that the longest programs start first:
+ * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels that may
+ * return early, and kernels with atomics, volatile loads, prints, assertions, inline assembly that has effects or
+ * reads %ctaid, or loops that may wait for another program. It applies only to loops that load their tiles through
+ * tensor maps. It does not apply if two CTAs fit on an SM, because then one CTA stores while the other runs dots.
+ * Nor does it apply if the number of iterations depends on the program, because the GPU's CTA scheduler then
+ * balances the load better. In this case, if programs with higher numbers along axis 0 run longer, the pass only
+ * reverses the numbers, so that the longest programs start first:
  *
  *     %m = program_id axis=0                 %p = program_id axis=0; %m = num_programs axis=0 - 1 - %p
  *     for %i = 0 to (%m + 1) * 128    =>     for %i = 0 to (%m + 1) * 128 */
@@ -29,7 +29,7 @@
 
 struct look {
     bool has_tensor_loads, forbidden, uneven;
-    int grows; /* how the numbers of iterations of the loops change: bits of enum growth */
+    int grows; /* how the loops' numbers of iterations change from program to program: bits of enum growth */
 };
 
 /* How a value changes as the program's number along axis 0 increases; both bits: unknown. */

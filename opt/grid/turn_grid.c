@@ -6,20 +6,21 @@
  *       %n = program_id axis=1            =>        %m = %k divu num_programs axis=1
  *       %p = %X + %m * %stride + %n * 512           %n = %k - %m * num_programs axis=1
  *
- * The GPU starts CTAs in the order of axis 0. If axis 0 numbers rows, and axis 1 the parts of a row, each CTA that runs
- * accesses a short part of another row: DRAM must open a page for each of these rows, and if several programs read a
- * row, the row has left the caches before the next of them starts. So the pass renumbers the programs: consecutive CTAs
- * become neighbours along axis 1.
+ * The GPU starts CTAs in the order of axis 0. If axis 0 numbers rows, and axis 1 the parts of a row, each running
+ * CTA accesses a short part of a different row. DRAM must then open a page for each of these rows. And if several
+ * programs read the same row, the caches have evicted the row before the next of these programs starts. So the pass
+ * renumbers the programs: consecutive CTAs become neighbours along axis 1.
  *
  * An access has a short step along an axis if its address changes, from one program to the next along this axis, by at
- * most the size of the accessed tile. The pass turns the grid if some accesses have a short step only along axis 1, and
- * none only along axis 0. Programs may run in any order, unless one waits for another; so the pass excludes kernels
- * with `while` loops. It also excludes kernels with dots, which choose their own order of programs, with prefetches for
- * later programs, and with ops that report the CTA's number as the program's (as inline assembly may). If the grid has
- * 2^32 programs or more, programs keep their numbers. Needs: scheduled ops. */
+ * most the size of the accessed tile. The pass turns the grid if at least one access has a short step only along
+ * axis 1, and no access has a short step only along axis 0. Programs may run in any order, unless a program waits
+ * for another one; so the pass excludes kernels with `while` loops. It also excludes kernels with dots, whose
+ * authors usually choose the order of programs, with prefetches for later programs, and with ops that report the
+ * number of the CTA as the number of the program (as inline assembly may). If the grid has 2^32 programs or more,
+ * programs keep their numbers. Needs: scheduled ops. */
 #include "opt/passes.h"
 
-/* Stands for a step that is longer than this, or unknown. */
+/* FAR represents a step that is unknown, or at least so long. */
 enum { FAR = INT32_MAX };
 
 struct look {
@@ -35,7 +36,7 @@ static bool moves_only(enum opcode code)
 
 static int64_t step_of(const struct value *v, int64_t axis, int *budget);
 
-/* The step of a result, from the steps of the operands, of which at least one is not 0. */
+/* Computes the step of o's result from the steps x and y of the operands; at least one of the two is not 0. */
 static int64_t step_of_result(const struct op *o, int64_t x, int64_t y)
 {
     int64_t c = FAR;
@@ -61,7 +62,7 @@ static int64_t step_of(const struct value *v, int64_t axis, int *budget)
         return 0;
     if (--*budget < 0 || (!o && loop->code != OP_for))
         return FAR;
-    if (!o) /* a loop's counter, or a carried value, changes as its first value does */
+    if (!o) /* a loop's counter, or a carried value, has the step of its first value */
         return step_of(op_opnd(loop, v->index ? 2 + v->index : 0), axis, budget);
     if (o->code == OP_program_id)
         return op_int(o, ATTR_axis) == axis;
@@ -110,7 +111,7 @@ static void look_at(struct op *o, void *ctx)
     }
 }
 
-/* The new program ids along axes 0 and 1, and the old ones, from which they are computed. */
+/* The new program ids along axes 0 and 1, and the old ids from which they are computed. */
 struct numbers {
     struct value *of[2], *old[2];
 };
