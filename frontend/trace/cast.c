@@ -100,7 +100,8 @@ static double number_float(const struct obj *x)
     return x->kind == OBJ_float ? x->f : (double)number_int(x);
 }
 
-/* Is x 0, not finite, or in the range of normal f32? Then a Python float of this value decays to f32, else to f64. */
+/* Does a Python float of value x decay to f32? Otherwise, it decays to f64. Values that are 0, not finite, or in the
+ * range of normal f32 numbers decay to f32. */
 static bool fits_float(double x)
 {
     return x == 0 || !isfinite(x) || (fabs(x) >= (double)FLT_MIN && fabs(x) <= (double)FLT_MAX);
@@ -121,7 +122,8 @@ const struct lang_type *decayed_type(struct eval *e, const struct obj *x)
     return x->i >= 0 && x->i <= UINT64_MAX ? lang_number(e, DT_i64, true) : NULL;
 }
 
-/* Returns a number as a double, rounded to f32; not rounded if t is f64, unless `decay` and a float decays to f32. */
+/* Returns a number as a double. Rounds it to f32 if t is not f64, or if `decay` is set and the number is a float that
+ * decays to f32. */
 static double rounded(const struct obj *x, const struct lang_type *t, bool decay)
 {
     double f = number_float(x);
@@ -194,7 +196,7 @@ struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at)
     }
 }
 
-/* -- casts: one function for each kind of cast; types are scalar types -- */
+/* -- casts: one function for each pair of kinds of scalar types -- */
 
 /* Builds one cast op. */
 static struct value *cast_op(struct eval *e, enum opcode code, struct value *v, const struct lang_type *to,
@@ -226,7 +228,7 @@ static struct value *to_bool(struct eval *e, struct value *v, const struct lang_
     return build_cmp(at_here(e, at), PRED_ne, v, zero);
 }
 
-/* Casts a float to an integer. An 8-bit result is the low bits of a value that saturated to 16 bits. */
+/* Casts a float to an integer. A cast to 8 bits first casts to 16 bits with saturation, and then truncates. */
 static struct value *float_to_int(struct eval *e, struct value *v, const struct lang_type *from,
                                   const struct lang_type *to, struct loc at)
 {

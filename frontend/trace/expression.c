@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* expression.c: traces an expression of the debugger into a function of its own, which the interpreter runs while the kernel
- * stands still.
+/* expression.c: traces an expression that the user enters in the debugger, into a new IR function. The interpreter runs
+ * this function while the kernel is stopped.
  *
  *     tl.sum(x, 0) * n    =>    func(<the kernel's parameters>, %x: tile<8xf32>, %n: i32) {
  *     at a stop where the            %0 = reduce %x ...
@@ -8,9 +8,9 @@
  *                                    host_call %2 site=0      the debugger gets the result here
  *                                  }
  *
- * So the expression means what it would mean as a line of the kernel. In addition tiles have items: x[0], x[-1, 2:4]
- * (builtins/shape.c). The kernel's parameters come first and are unused: reports of out-of-bounds accesses name tensors by
- * them. */
+ * So the expression has the same meaning as in a statement of the kernel. In addition, the user can index tiles: x[0],
+ * x[-1, 2:4] (builtins/shape.c). The function begins with the kernel's parameters, although no op uses them: reports of
+ * out-of-bounds accesses take the names of tensors from the parameters. */
 #include "frontend/python/parse.h"
 #include "frontend/trace/trace.h"
 
@@ -49,7 +49,7 @@ void frontend_trace_expression(struct eval *e, const struct host_site *site, int
         return;
     memset(&x->spec.sites, 0, sizeof x->spec.sites);
     x->func = func_new(m, "expression");
-    m->funcs.n--; /* the module does not keep it: no pass and no dump may see it */
+    m->funcs.n--; /* removes the function from the module, to hide it from passes and dumps */
     add_parameters(x->func, kernel);
     map_init(&lost, e->arena);
     map_init(&masked_loads, e->arena);

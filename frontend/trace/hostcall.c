@@ -4,11 +4,11 @@
  *     print_if(f'x = {x}', '=0', [pid])   =>   %0 = host_call %x, %pid site=3 : i64
  *                                              sites[3]: call print_if with (deferred text of x, '=0', [pid])
  *
- * The op's operands are the IR values in the arguments, and its site has the argument objects. When the
- * interpreter reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs
- * the function as host code. The result is a host object, whose address the kernel holds. The kernel can pass
- * the object to other functions, and convert it by int(), float() or a condition. If the result is used and the
- * language supports everything in the function, the function is instead traced as if it had @triton.jit.
+ * The op's operands are the IR values in the arguments. The op's site stores the argument objects. When the interpreter
+ * reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs the function as host
+ * code. The result is a host object, whose address the kernel holds. The kernel can pass the object to other functions,
+ * and convert it by int(), float() or a condition. If the result is used and the language supports everything in the
+ * function, the function is instead traced as if it had @triton.jit.
  *
  * For the debugger, a site before each statement records the variables. These sites are dropped if the kernel has no
  * other host calls and no breakpoint can stop in it. */
@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-/* An f-string whose text is known only when the kernel runs. */
+/* An f-string that contains run-time values: its text is computed when the kernel runs. */
 struct deferred {
     struct part {
         struct obj *x;    /* NULL: the part is text */
@@ -64,7 +64,7 @@ static void collect(struct eval *e, const struct obj *x, struct value_list *out)
     }
 }
 
-/* Reads the values in the order in which `collect` appends them. */
+/* A cursor over the operands' current values, which are in the order in which `collect` appended the operands. */
 struct reader {
     struct eval *e;
     const char *const *next;
@@ -100,9 +100,8 @@ static struct obj *rebuild_text(struct reader *r, const struct deferred *d, stru
     return obj_text(r->e, &out);
 }
 
-/* Returns x with the current values in place of its IR values. If x is an item of a tuple or list (`inside`), a
- * scalar becomes a Python number, because functions compare such items with numbers: print_if(text, '=0',
- * [pid]). */
+/* Returns a copy of x with each IR value replaced by its current value. If x is an item of a tuple or list (`inside`),
+ * converts a scalar to a Python number: functions like print_if(text, '=0', [pid]) compare such items with numbers. */
 static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
 {
     if (x->kind == OBJ_tensor)
@@ -147,7 +146,7 @@ static void add_names(struct eval *e, const struct scope *s, struct host_site *s
 }
 
 /* Builds a host_call op with a result of type `result`, for a site to which this function adds the function and
- * variables of each frame. The values of the variables are appended to `values`, the operands. */
+ * variables of each frame. Appends the IR values of the variables to `values`, the operands. */
 static struct op *emit(struct eval *e, struct host_site site, struct value_list *values, enum dtype result)
 {
     struct spec *spec = e->trace->spec;
@@ -228,8 +227,8 @@ void trace_drop_statements(struct block *b, const struct spec *spec)
 
 /* -- which calls the host executes -- */
 
-/* Does an argument contain a value of the running kernel: a result of a host function, or, unless `only_host`,
- * a tensor? */
+/* Does an argument contain a value that is known only when the kernel runs? Such values are results of host functions
+ * and, unless `only_host` is set, tensors. */
 static bool has_host_value(struct eval *e, const struct args *args, bool only_host)
 {
     bool any = false;
@@ -245,7 +244,8 @@ static struct obj *python_builtin(struct eval *e, const char *name)
     return scope_get(e->builtins->module.scope, intern_str(e->strings, name));
 }
 
-/* Is this a builtin that the host must execute for its effect, or because it uses values of the running kernel? */
+/* Must the host execute this builtin while the kernel runs, because the builtin has an effect or uses run-time
+ * values? */
 static bool is_effect(const char *name)
 {
     static const char *const names[] = {"print", "breakpoint", "eval", "repr", "format"};
@@ -255,8 +255,8 @@ static bool is_effect(const char *name)
     return false;
 }
 
-/* Returns the kind of a call int(x), float(x) or bool(x) on the result of a host function; SITE_call for any
- * other call. */
+/* Returns the kind of site for a call: the kind of the conversion if the call is int(x), float(x) or bool(x) on the
+ * result of a host function; else SITE_call. */
 static enum site_kind conversion_of(const struct obj *callee, const struct args *args)
 {
     if (callee->kind != OBJ_builtin || args->n != 1 || args->nkw || !is_native(args->at[0], &result_class))

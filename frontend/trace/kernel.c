@@ -77,7 +77,8 @@ struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct a
 
 /* -- targets -- */
 
-/* Binds x to the names in a target of an assignment. If x is NULL, binds an unknown value to those that have none. */
+/* Binds x to the names in a target of an assignment. If x is NULL, binds an unknown value to each name that is not
+ * bound yet. */
 static void bind_target(struct eval *e, struct scope *s, const struct ast *target, struct obj *x)
 {
     if (target->kind == AST_name) {

@@ -2,7 +2,8 @@
 /* lang.c: the types of Triton's language: their names, and their spelling in signatures and annotations.
  *
  * These types include an integer's signedness, which IR types do not. Number types are rows of a constant table, so
- * equal ones are mostly equal pointers; pointer and block types are made in the arena and compared by content. */
+ * pointers to equal number types are usually equal. Pointer and block types are allocated in the arena and compared by
+ * content. */
 #include "frontend/trace/lang.h"
 
 #include "frontend/python/python.h"

@@ -7,10 +7,10 @@
  *                                           yield %acc.3
  *                                         }
  *
- * The loop carries the names that exist before it and that its body assigns: the body is traced with block
- * arguments as the values of these names, and arguments that the body did not change are then removed. If the
- * body changes a constant that is not a constexpr, the constant becomes a tensor and the body is traced a
- * second time. */
+ * The loop carries the names that are bound before the loop and that its body assigns. The tracer binds these names to
+ * block arguments, traces the body, and then removes the arguments of names that the body did not change. If the body
+ * changes a constant that is not a constexpr, the tracer converts the constant to a tensor and traces the body a second
+ * time. */
 #include "frontend/python/python.h"
 #include "frontend/trace/trace.h"
 
@@ -70,14 +70,14 @@ struct loop {
     const struct ast_list *body;
     const char *target; /* loop variable of a `for`; else NULL */
     struct snapshot before;
-    struct names assigned, forced; /* forced: names that get another type in a second trace */
-    VEC(struct obj *) like;        /* the object whose type forced.at[i] gets; NULL: it becomes a tensor */
+    struct names assigned, forced; /* forced: names whose type a second trace changes */
+    VEC(struct obj *) like;        /* like.at[i] has forced.at[i]'s new type; NULL: a tensor */
     VEC(struct carried) carried;
     struct value_list init, next; /* values before the loop, and after an iteration */
     VEC(struct obj *) after;      /* objects after an iteration, in the order of `carried` */
 };
 
-/* Does x contain a tensor, so that a loop can carry it? */
+/* Can a loop carry x? It can if x contains a tensor. */
 static bool can_carry(const struct obj *x)
 {
     if (x->kind == OBJ_tensor)
@@ -133,16 +133,17 @@ static void report_type(struct eval *e, const struct loop *l, const char *name, 
     diag_hint(e->diag, ERR_hint_loop_type);
 }
 
-/* Records that the body must be traced a second time. In the second trace this name has the type of `like`, or, if
- * `like` is NULL, is a tensor. */
+/* Records that the body must be traced a second time. In the second trace, the name gets the type of `like`; if `like`
+ * is NULL, its constant is converted to a tensor. */
 static void force(struct eval *e, struct loop *l, const char *name, struct obj *like)
 {
     VEC_PUSH(e->arena, &l->forced.list, name);
     VEC_PUSH(e->arena, &l->like, like);
 }
 
-/* Returns the object that a carried name has after an iteration, converted to the type that it had before the
- * iteration; obj_error if that is impossible. Sets *again if the body must be traced a second time instead. */
+/* Returns the object of a carried name after an iteration, converted to the type of the name's object before the
+ * iteration; obj_error if this conversion is impossible. Sets *again if the body must be traced a second time
+ * instead. */
 static struct obj *settle(struct eval *e, struct loop *l, const char *name, struct obj *old, struct obj *now,
                           const struct carried *c, struct block *b, bool *again)
 {
@@ -218,8 +219,9 @@ static void run_body(struct eval *e, struct loop *l, struct block *b)
     e->trace = outer;
 }
 
-/* Finds the carried values that an iteration changes (kept[i]), and removes the arguments of the others from b, whose
- * carried arguments begin at `first`, and from the condition's block. Returns the new values of the kept ones. */
+/* Sets kept[i] if an iteration changes carried value i. Removes the block arguments of all other carried values from
+ * the body b, whose carried arguments begin at index `first`, and from the condition's block. Returns the values that
+ * the body yields for the kept arguments. */
 static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct block *b,
                                         struct block *condition, int first, bool *kept)
 {
@@ -467,7 +469,7 @@ enum flow trace_for(struct eval *e, struct scope *s, const struct ast *stmt, str
 
 /* -- while -- */
 
-/* Traces the condition in a block of its own, whose terminator passes the block's arguments to the body.
+/* Traces the condition of a `while` into a separate block, whose terminator passes the block's arguments to the body.
  * Returns false after an error, which it reports. */
 static bool trace_condition(struct eval *e, struct loop *l, struct block *b)
 {

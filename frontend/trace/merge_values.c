@@ -6,9 +6,9 @@
  *                                   yield %x.2
  *                                 } else { yield %x }
  *
- * In a kernel, a `return` in a branch becomes the op `return` at the end of the region. An inlined function
- * cannot use that op. There the code after the `if` is traced into the branch that did not return, which stays
- * open (a `struct pending`) until the function ends; then both branches yield the function's result:
+ * In a kernel, a `return` in a branch becomes the op `return` at the end of the region. An inlined function cannot use
+ * that op. There, the tracer appends the code after the `if` to the branch that did not return. This branch stays open
+ * (a `struct pending`) until the function ends. Then both branches yield the function's result:
  *
  *     if c: return a              %r = if %c { yield %a } else { ...rest...; yield %b }
  *     ...rest...
@@ -22,7 +22,7 @@ struct pending {
     struct pending *outer;
     struct value *cond;
     struct block *parent;    /* the block to which the `if` will be appended */
-    struct block *blocks[2]; /* its branches, not yet attached to an op; one is open */
+    struct block *blocks[2]; /* the branches of the `if`, not yet attached to an op; blocks[open] is open */
     int open;
     struct obj *returned; /* the other branch's return value */
     struct snapshot before;
@@ -181,7 +181,7 @@ static struct value *bool_value(struct eval *e, bool x, struct loc at)
     return build_const_int(trace_builder(e, at), type_scalar(e->trace->module, DT_i1), x);
 }
 
-/* Returns a placeholder of x's type, for a path on which x is never used. */
+/* Returns a placeholder for x on a path that never uses x. The placeholder has x's type. */
 static struct obj *placeholder(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind == OBJ_tensor)
@@ -206,9 +206,8 @@ static struct obj *as_result(struct eval *e, struct obj *x, struct block *b, str
     return x;
 }
 
-/* Converts the values that two branches return to one type. A value is None if its branch reaches the
- * function's end without a result, or does not return; a placeholder then replaces it. Returns false after an
- * error, which it reports. */
+/* Converts the values that two branches return to one type. The value of a branch that does not return, or returns
+ * without a value, is None, and is replaced by a placeholder. Returns false after an error, which it reports. */
 static bool unify(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
 {
     if (is_error(x[0]) || is_error(x[1]))
@@ -336,8 +335,8 @@ void report_return_in_loop(struct eval *e, const struct ast *stmt)
     diag_hint(e->diag, ERR_hint_return_in_loop);
 }
 
-/* Converts a name's objects in the two branches to one type; returns NULL if the name does not exist after the
- * `if`. */
+/* Converts the objects x[0] and x[1], which a name has after the two branches, to one type. Returns NULL if the name
+ * does not exist after the `if`. */
 static struct obj *merge_name(struct eval *e, const char *name, struct obj *old, struct obj **x,
                               const struct branch *br, struct loc at)
 {
@@ -380,8 +379,8 @@ static struct obj *merge_name(struct eval *e, const char *name, struct obj *old,
     return x[0];
 }
 
-/* A branch that always returns defines no values for the names after the `if`. In an inlined function, sets x[i] of
- * such a branch i to a placeholder of the type of the other branch's value. */
+/* If branch i always returns, it defines no values for the names after the `if`. Then, in an inlined function, sets
+ * x[i] to a placeholder with the type of x[!i], the value in the other branch. */
 static void add_placeholder(struct eval *e, const struct branch *br, struct obj **x, struct loc at)
 {
     for (int i = 0; i < 2; i++) {
@@ -400,8 +399,8 @@ struct merged {
     VEC(struct obj *) like;
 };
 
-/* Merges the values of all names of scope s after the branches br[0] and br[1]. Appends to values[k] what branch k
- * yields for the names, and to *out the names. */
+/* Merges the values of all names of scope s after the branches br[0] and br[1]. Appends the names to *out, and the
+ * values that branch k yields for them to values[k]. */
 static void merge_names(struct eval *e, struct scope *s, const struct snapshot *before,
                         const struct branch *br, struct value_list *values, struct merged *out, struct loc at)
 {
@@ -453,7 +452,7 @@ static void push_pending(struct eval *e, struct scope *s, struct value *cond, st
     e->trace->block = blocks[open];
 }
 
-/* Builds an `if` in which some paths return and others do not: it yields the flag, the returned value, and the
+/* Builds an `if` in which some paths return and others do not. The `if` yields the flag, the returned value, and the
  * names' values. */
 static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond,
                              const struct snapshot *before, struct branch *br, struct obj **returned,
@@ -486,7 +485,7 @@ static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond
     return o;
 }
 
-/* Ends a branch of which some paths do not return: closes the open `if`s in it, which yield flags. */
+/* Ends a branch in which some paths do not return. Closes the open `if`s in this branch: each yields a flag. */
 static void close_pending(struct eval *e, struct scope *s, struct branch *out)
 {
     for (struct pending *p; (p = e->trace->pending);) {

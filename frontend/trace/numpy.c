@@ -4,9 +4,9 @@
  *     [ True False]   [0.   1.25]   [[ 0  1]     [   0    1    2 ... 4093 4094 4095]     [1.e-05 2.e+00]
  *                                    [10 11]]
  *
- * numpy_print works in three steps: it chooses the elements to show (all, or three at each end of every
- * dimension if there are more than 1000); it computes one format for all of them, from the widest; it prints
- * rows, broken at 75 columns. */
+ * numpy_print works in three steps. First, it chooses the elements to show: all, or, if there are more than 1000, three
+ * at each end of every dimension. Second, it computes one format that fits the widest element. Third, it prints the
+ * rows, broken into lines of at most 75 columns. */
 #include "frontend/trace/tile.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ struct decimal {
     int n, exponent;
 };
 
-/* Rounds |x| to its first significant digit and `more` digits after that. */
+/* Rounds |x| to 1 + `more` significant digits. */
 static struct decimal round_to(double x, int more)
 {
     char text[64];
@@ -50,7 +50,7 @@ static bool reads_back(const struct decimal *d, double x, enum dtype type)
     return double_to_bits(type, back) == double_to_bits(type, fabs(x));
 }
 
-/* Returns the fewest digits that parse to x in its type. */
+/* Returns the shortest decimal number that, when parsed as a number of this type, gives x. */
 static struct decimal shortest(double x, enum dtype type)
 {
     struct decimal d = round_to(x, 0);
@@ -61,7 +61,7 @@ static struct decimal shortest(double x, enum dtype type)
     return d;
 }
 
-/* -- one format for all -- */
+/* -- the common format of all shown elements -- */
 
 struct format {
     const struct tile *tile;
@@ -77,8 +77,8 @@ static double number(const struct tile *t, int64_t i)
     return bits_to_double(t->scalar->dtype, tile_bits(t, i));
 }
 
-/* Prints x without an exponent: its sign and the digits before the decimal point to *whole, those after the point to
- * *fraction. */
+/* Prints x without an exponent. Writes the sign and the digits before the decimal point to *whole, and the digits after
+ * the point to *fraction. */
 static void positional(const struct format *f, double x, struct text *whole, struct text *fraction)
 {
     struct decimal d = shortest(x, f->tile->scalar->dtype);
@@ -145,7 +145,8 @@ static void fit_float(struct format *f, int64_t i)
     widen(&f->exponent_digits, exponent.len);
 }
 
-/* Increases f's widths to fit nan or inf, which are right-aligned in the whole width. */
+/* Increases f's widths if element i is nan or inf and is wider than the format. A nan or inf is right-aligned in the
+ * whole width of a number. */
 static void fit_special(struct format *f, int64_t i)
 {
     double x = number(f->tile, i);
@@ -220,7 +221,7 @@ static int shown(const struct format *f, int n)
     return f->summary && n > 2 * EDGE ? EDGE : n;
 }
 
-/* Calls visit for each shown element of the dimensions from `dim` on, of which element number `first` is the first. */
+/* Calls visit for each shown element of a subarray: the dimensions from `dim` on, beginning at element `first`. */
 static void each_shown(struct format *f, int dim, int64_t first, void (*visit)(struct format *f, int64_t i))
 {
     const struct tile *t = f->tile;
@@ -317,8 +318,7 @@ static void extend(struct format *f, int64_t i)
     f->most = v > f->most ? v : f->most;
 }
 
-/* Is the format exponential? It is if the shown numbers are too large, too small, or too different in size, for a
- * positional format. */
+/* Are the shown numbers too large, too small, or too different in size to be printed without an exponent? */
 static bool needs_exponent(struct format *f)
 {
     f->least = INFINITY;

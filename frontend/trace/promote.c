@@ -5,7 +5,7 @@
  *     i32[] + i32[512]      splat, add : i32[512]        both are broadcast to one shape
  *     f16[512] * 0.5        const 0.5 : f16[512], mul    rule 1: a number takes the tensor's type
  *     f16 + f32             fext, add : f32              rule 2: with a float, the wider float wins
- *     i8 + u8               add : u8                     rule 3: of integers the wider, at equal width the unsigned
+ *     i8 + u8               add : u8                     rule 3: the wider integer wins; at equal width, the unsigned
  *     p + u8[64]            zext : i64[64], addptr       offsets are signed in the IR */
 #include "frontend/builtins/handlers.h"
 
@@ -37,9 +37,9 @@ static wide most_of(const struct lang_type *t)
     return ((wide)1 << (bits_of(t) - !t->is_unsigned)) - 1;
 }
 
-/* Returns the common type of a number and a tensor of type t, for a number whose kind ranks no higher than t's. Rule
- * 1: the number takes the tensor's type, except that 16-bit floats are divided in f32. Returns NULL after an error,
- * which it reports: t cannot represent the number. */
+/* Returns the common type of a number and a tensor of type t, if kind_rank of the number is at most that of t. Rule 1:
+ * the number takes the tensor's type. Exception: a division of 16-bit floats has type f32. If t cannot represent the
+ * number, reports an error and returns NULL. */
 static const struct lang_type *common_type_with_number(struct eval *e, const struct obj *number,
                                                        const struct lang_type *t, bool is_division,
                                                        struct loc at)
@@ -55,7 +55,8 @@ static const struct lang_type *common_type_with_number(struct eval *e, const str
     return NULL;
 }
 
-/* Returns the common type of two integer types. Rule 3: the wider type; at equal width the unsigned one. */
+/* Returns the common type of two integer types. Rule 3: the wider type wins; if both have the same width, the unsigned
+ * type wins. */
 static const struct lang_type *common_int_type(const struct lang_type *a, const struct lang_type *b)
 {
     if (a->is_unsigned == b->is_unsigned)
@@ -64,9 +65,10 @@ static const struct lang_type *common_int_type(const struct lang_type *a, const 
     return bits_of(u) >= bits_of(s) ? u : s;
 }
 
-/* Returns the common type of two types of which one is a float. Rule 2: the first of f64, f32 and f16 that is a or b;
- * else bf16 for two bf16, and f32 for a bf16 and another type. Two equal fp8 types stay; two different ones give f16.
- * 16-bit floats are divided in f32. Returns NULL for an fp8 and an int. */
+/* Returns the common type of two types, at least one of which is a float type. Rule 2: the result is the first of f64,
+ * f32 and f16 that equals a or b. Otherwise, two bf16 give bf16; a bf16 and another type give f32; two equal fp8 types
+ * give this type; two different fp8 types give f16. A division of 16-bit floats has type f32. Returns NULL for an fp8
+ * type and an integer type. */
 static const struct lang_type *common_float_type(struct eval *e, const struct lang_type *a,
                                                  const struct lang_type *b, bool is_division)
 {
@@ -170,7 +172,8 @@ struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *
     return stretch(e, x, rank, shape, at);
 }
 
-/* Adds a note where the operand x was computed, unless that is the location `at`. Returns whether it added the note. */
+/* Adds a note at the location where the operand x was computed, unless this location equals `at`. Returns true if it
+ * added the note. */
 static bool note_shape(struct eval *e, const struct obj *x, struct loc at)
 {
     const struct op *def = x->tensor.value->def;
@@ -225,8 +228,8 @@ void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc
 
 /* -- common type and shape -- */
 
-/* Converts both operands to type t and one shape. Numbers become constants of the other operand's shape
- * directly, without a splat. */
+/* Converts both operands to type t and one shape. Converts a number directly to a constant of the other operand's
+ * shape, without a splat. */
 static bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct lang_type *t,
                          bool decay, struct loc at)
 {
@@ -294,8 +297,7 @@ static struct obj *unexpected(struct eval *e, enum oper op, const struct lang_ty
     return obj_error;
 }
 
-/* Converts an offset to the signed integer that the IR expects: an unsigned one narrower than 64 bits is
- * zero-extended. */
+/* Converts an offset to a signed integer, which the IR expects: zero-extends unsigned offsets narrower than 64 bits. */
 static struct obj *offset_of(struct eval *e, struct obj *x, bool negate, struct loc at)
 {
     x = to_tensor(e, x, at);
@@ -353,9 +355,9 @@ static struct obj *constant_of(struct obj *x)
     return x && x->kind == OBJ_int ? x : NULL;
 }
 
-/* Folds an operator on two constants; NULL if the operands are not constants or the result does not fit type t. So a
- * local variable that was assigned a constant, and results computed from it, can be used as constants: Triton 1.0
- * allowed that. */
+/* Folds an operator on two constants; NULL if the operands are not constants or the result does not fit type t. So
+ * programs can use a local variable to which they assigned a constant, and results computed from it, as constants.
+ * Triton 1.0 allowed this. */
 static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj *b, const struct lang_type *t,
                         struct loc at)
 {

@@ -2,8 +2,9 @@
 /* region.c: traces functions into regions on scalars: the combine functions of reductions and scans, and the
  * function of tl.map_elementwise.
  *
- * A region may not have effects. So an assertion in it becomes an additional value, the number of the assertion
- * that failed, or 0. This value is combined like the others, and checked after the op:
+ * A region may not have effects. So region_lift_assertions replaces the assertions in a region by an additional value:
+ * the number of the assertion that failed, or 0. The op combines this value like its other values, and an assertion
+ * after the op checks the result:
  *
  *     reduce %x (%a, %b) {               %r, %failed = reduce %x, %zero (%a, %m, %b, %n) {
  *       assert %a_small "too large"        %code = select %a_small, 0, 1
@@ -12,7 +13,7 @@
  *                                        }
  *                                        assert (%failed != 1) "too large"
  *
- * An assertion that fails only on values that do not go into the result is thus not reported. */
+ * Thus an assertion that fails only for values on which the op's result does not depend is not reported. */
 #include "frontend/trace/trace.h"
 
 #include <string.h>
@@ -35,8 +36,8 @@ static bool asserts(const struct block *b)
 
 static struct value *code_of_block(struct eval *e, struct block *b, assertions *all);
 
-/* Erases the assertion o, and adds it to `all`. Returns a value: the assertion's number, from 1, where it fails; else
- * 0. */
+/* Erases the assertion o, and adds it to `all`. Returns a value: where the assertion fails, the assertion's number (1
+ * for the first); else 0. */
 static struct value *code_of_assertion(struct eval *e, struct op *o, assertions *all)
 {
     VEC_PUSH(e->arena, all, o);
@@ -49,8 +50,8 @@ static struct value *code_of_assertion(struct eval *e, struct op *o, assertions 
     return code;
 }
 
-/* Replaces an `if` by one that also yields the number of the assertion that failed in the executed branch, or 0.
- * Returns this number as a value. */
+/* Replaces an `if` by an `if` with an additional result: the number of the assertion that failed in the executed
+ * branch, or 0. Returns this number as a value. */
 static struct value *code_of_branches(struct eval *e, struct op *o, assertions *all)
 {
     int n = o->nresults;
@@ -190,7 +191,7 @@ static struct obj *run(struct eval *e, struct obj *fn, struct block *b, int n,
     return eval_call(e, fn, &args);
 }
 
-/* Returns a copy of the state of tracing that appends ops to the region b. */
+/* Returns a copy of the current tracing state, changed so that new ops are appended to the region b. */
 static struct trace into_region(const struct eval *e, struct block *b)
 {
     struct trace inner = *e->trace;

@@ -71,7 +71,7 @@ static bool is_float(const struct lang_type *t)
     return dtype_info[t->dtype].kind == DTYPE_float;
 }
 
-/* Returns the type of an operand; NULL for a Python number, which takes the other operand's type. */
+/* Returns the element type of an operand. Returns NULL for a Python number: it takes the other operand's type. */
 static const struct lang_type *type_of(const struct obj *x)
 {
     const struct tile *t = obj_tile(x);
@@ -152,7 +152,7 @@ static struct obj *element(struct eval *e, const struct pair *p, int k, int64_t 
 
 typedef struct obj *operate(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 
-/* Returns a tile with f of each pair of elements of p; p->x[1] is NULL if the operator has one operand. */
+/* Applies f to each pair of elements of p, and returns a tile of the results. p->x[1] is NULL for a unary operator. */
 static struct obj *map(struct eval *e, enum oper op, struct pair *p, operate *f, struct loc at)
 {
     struct tile out = {.rank = p->rank};
@@ -230,7 +230,8 @@ static struct taken take(struct eval *e, struct obj *index, int n, struct loc at
     return (struct taken){i < 0 ? i + n : i, 0, 1, false};
 }
 
-/* Evaluates tile[index]. A scalar is indexed as an array of one element, which it is in Triton's interpreter. */
+/* Evaluates tile[index]. If the tile is a scalar, indexes it like an array of one element, as Triton's interpreter
+ * does. */
 static struct obj *getitem(struct eval *e, struct obj *self, struct obj *index, struct loc at)
 {
     const struct tile *t = obj_tile(self);
@@ -334,7 +335,7 @@ static struct obj *getattr(struct eval *e, struct obj *self, const char *name, s
     return NULL;
 }
 
-/* Prints a tile. Pointers print as their type, since addresses differ from run to run. */
+/* Prints a tile. Of pointers, prints only the type, since addresses differ from run to run. */
 static void show(struct eval *e, struct obj *self, struct text *out, bool repr)
 {
     const struct tile *t = obj_tile(self);

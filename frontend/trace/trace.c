@@ -7,8 +7,9 @@
  *         ...                                    return
  *                                              }
  *
- * The evaluator walks the syntax; an operation on a tensor appends ops to e->trace->block. Calls of jit
- * functions are inlined. The spec makes a kernel's parameter a constant or an argument of the IR function. */
+ * The evaluator walks the syntax tree. For an operation on a tensor, it appends ops to e->trace->block. It inlines
+ * calls of jit functions. The spec determines which of the kernel's parameters are constants; the others become
+ * parameters of the IR function. */
 #include "frontend/python/python.h"
 #include "frontend/trace/trace.h"
 
@@ -63,8 +64,8 @@ static void give_name(struct obj *x, const char *name)
     x->tensor.is_named = true;
 }
 
-/* Does a file import triton.language? If not, it is written for Triton 1.0, where kernels use the names of
- * triton.language without a module, and global variables. */
+/* Does a file import triton.language? If not, the file is written for Triton 1.0. In Triton 1.0, kernels use the names
+ * of triton.language without a module prefix, and may use global variables. */
 static bool imports_language(const struct scope *globals)
 {
     for (int i = 0; i < globals->names.n; i++) {
@@ -99,7 +100,8 @@ static struct obj *library_name(struct eval *e, struct scope *s, const char *nam
     return find_language(e, name);
 }
 
-/* Adds a note to the error that a name is not defined: where it ceased to exist, or which similar name exists. */
+/* Adds a note to the error "name is not defined": the branch or loop at whose end the name ceased to exist, or a
+ * similar name that exists. */
 static void explain_missing(struct eval *e, struct scope *s, const char *name)
 {
     void **lost = map_get_ptr(e->trace->lost, name);
@@ -114,8 +116,7 @@ static void explain_missing(struct eval *e, struct scope *s, const char *name)
     }
 }
 
-/* Is the name in one of the kernel's own scopes? Other names are globals and variables of enclosing
- * functions. */
+/* Is the name bound in a local scope of the kernel? The scopes of enclosing functions and of the file are not local. */
 static bool is_local(const struct eval *e, const struct scope *s, const char *name)
 {
     for (const struct scope *closure = e->trace->frame->fn->closure; s && s != closure; s = s->parent)
@@ -131,7 +132,7 @@ static bool is_plain_data(const struct obj *x)
     return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;
 }
 
-/* Is x, the value of a global variable, data of any kind, tensors of the host included? */
+/* Is x, the value of a global variable, data of any kind? Tensors of the host count as data. */
 static bool is_data(const struct obj *x)
 {
     return is_plain_data(x) || x->kind == OBJ_instance || x->kind == OBJ_native;
@@ -152,7 +153,7 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
     const char *id = name->name.id;
     struct obj *x = scope_find(s, id);
     if (x && is_data(x) && !is_local(e, s, id) && map_get_ptr(e->trace->lost, id))
-        x = NULL; /* the kernel's variable hides the file's, though it exists no longer */
+        x = NULL; /* a local name hides the global variable even after it ceased to exist */
     if (x && is_plain_data(x) && !is_local(e, s, id) && !may_use_globals(e, s)) {
         diag_error(e->diag, trace_loc(e, name->loc), ERR_global, id);
         diag_hint(e->diag, ERR_hint_global, id);
@@ -169,7 +170,8 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
 
 /* -- assignment -- */
 
-/* Returns the name under which a scope records `x: tl.constexpr` without a value; no program can write this name. */
+/* Returns the name under which a scope records a declaration `x: tl.constexpr` without a value. The name contains a
+ * space, so it equals no name of a program. */
 static const char *declared_name(struct eval *e, const char *name)
 {
     struct text t;
@@ -210,7 +212,7 @@ static void assign_name(struct eval *e, struct scope *s, const struct ast *targe
         return;
     }
     bool is_wanted = is_constexpr || (!is_error(value) && scope_get(s, declared_name(e, name)));
-    if (is_wanted && is_known(value)) { /* as in Triton, the annotation has no effect on a run-time value */
+    if (is_wanted && is_known(value)) { /* as in Triton, run-time values need not be constexpr */
         scope_set(s, name, trace_constexpr(e, value, target->loc));
         return;
     }
@@ -281,7 +283,8 @@ enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, stru
     return trace_give_up(e, s, stmt);
 }
 
-/* Evaluates x, one side of `a if c else b`, with ops in block b, and converts it to a tensor. */
+/* Evaluates x, the expression a or b of `a if c else b`, and converts its value to a tensor. Appends the ops to block
+ * b. */
 static struct obj *side(struct eval *e, struct scope *s, const struct ast *x, struct block *b)
 {
     struct trace *outer = e->trace, inner = *outer;
@@ -362,8 +365,9 @@ static bool is_recursive(struct eval *e, const struct function *fn, const struct
     return false;
 }
 
-/* Replaces in s each argument of a constexpr parameter that is a tensor by the tensor's constant, if that is known.
- * Returns a copy of s, which keeps the arguments when the body assigns to the parameters. */
+/* If the argument of a constexpr parameter is a tensor with a known constant, replaces the tensor in s by this
+ * constant. Returns a copy of s, which still has the arguments after the body assigns other values to the
+ * parameters. */
 static struct scope *settle_arguments(struct eval *e, const struct function *fn, struct scope *s)
 {
     const struct ast_list *params = &fn->def->def.params;
@@ -423,9 +427,10 @@ struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args
     return trace_inline(e, &callee->jit->fn, args);
 }
 
-/* -- the prelude: prelude.py and libdevice.py (each section is parsed when a kernel first needs it) -- */
+/* -- the prelude: prelude.py and libdevice.py; a section is parsed when a kernel first uses one of its functions -- */
 
-/* Executes a section of the prelude, `len` bytes of text, as the module `name`, outside the kernel being traced. */
+/* Executes a section of the prelude, `len` bytes of text, as the module `name`. Does not append ops to the kernel being
+ * traced. */
 static struct obj *run_section(struct eval *e, const char *text, size_t len, const char *name)
 {
     struct trace *trace = e->trace;
@@ -494,7 +499,7 @@ struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct o
 
 /* -- kernels -- */
 
-/* Returns the dict of keyword arguments that are not parameters, for a parameter **META. */
+/* Returns the value of a parameter **META: a dict of the keyword arguments that match no other parameter. */
 static struct obj *meta_dict(struct eval *e, const struct spec *spec)
 {
     struct obj *d = obj_dict(e);
@@ -503,8 +508,8 @@ static struct obj *meta_dict(struct eval *e, const struct spec *spec)
     return d;
 }
 
-/* Returns the value of parameter p: a constant, or a new argument of the IR function. For an argument of value 1, it is
- * a constant that is not marked as a constexpr, since the kernel may use it like an i32. */
+/* Returns the value of parameter p: a constant, or a new argument of the IR function. An argument of value 1 becomes a
+ * constant, but not a constexpr, since the kernel may also use it like an i32. */
 static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p, const struct spec_arg *a)
 {
     if (a->equals_one)
@@ -522,10 +527,10 @@ static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p
     return x;
 }
 
-/* Returns the value of parameter p, which consumes one or more arguments of the spec from number *n on; advances *n. If
- * the parameter is a tuple, `parts` has its structure; its arguments are named after the parameter and the item (x_0,
- * or x_ and a field's name), but the base pointer of a descriptor gets just the parameter's name. Returns NULL after an
- * error, which it reports: too few arguments, or arguments that do not form a descriptor. */
+/* Returns the value of parameter p. The parameter consumes one or more arguments of the spec, beginning at index *n;
+ * advances *n. If the parameter is a tuple, `parts` has the structure of the tuple. The IR arguments of a tuple x are
+ * named x_0, or x_ and the name of a field, but the base pointer of a descriptor x is named x. If there are too few
+ * arguments, or if they do not form a descriptor, reports an error and returns NULL. */
 static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
                               const struct obj *parts, const char *name, int *n)
 {

@@ -36,11 +36,11 @@ struct trace {
     struct func *func;
     struct module *module;
     struct spec *spec;
-    const struct scope *scope; /* scope of the statement being traced */
-    struct loc statement;      /* location of a call that is a statement: its result is unused */
+    const struct scope *scope; /* the scope of the statement being traced */
+    struct loc statement;      /* if a statement is a call, whose result is thus unused: the call's location */
     struct block *block;       /* the block to which new ops are appended */
     const struct trace_frame *frame;
-    /* While a call is traced on trial, into a func of its own (hostcall.c): the frame of the caller. Else NULL. */
+    /* While a call is traced on trial, into a temporary func (hostcall.c): the caller's frame. Otherwise NULL. */
     const struct trace_frame *base;
     bool in_loop;              /* the code is inside a run-time loop of this function */
     /* The code is in the region of a reduction, scan or map, which may have no effects other than assertions. */
@@ -50,7 +50,7 @@ struct trace {
     struct map *lost;          /* maps names that existed only inside a branch or a loop to struct lost */
     /* While a function of the prelude is inlined: the location of all ops and errors. Line 0 otherwise. */
     struct loc place;
-    bool is_shown;             /* an expression of the debugger, in which tiles have items: x[0] (expression.c) */
+    bool is_shown;             /* the code is an expression of the debugger, which may index tiles: x[0] (expression.c) */
     struct builder builder;    /* the builder that trace_builder returns */
 };
 
@@ -75,7 +75,8 @@ struct obj *trace_constexpr(struct eval *e, struct obj *x, struct loc at);
 struct obj *trace_inline(struct eval *e, struct function *fn, const struct args *args);
 
 /* -- undefined_elements.c -- */
-/* Warns of reductions and dots that include elements which the masked `loads` without `other` leave undefined. */
+/* Warns of reductions and dots that combine undefined elements. `loads` are the loads with a mask but without `other`:
+ * their results are undefined where the mask is False. */
 void trace_warn_undefined(struct eval *e, struct func *f, const struct map *loads);
 
 /* -- merge_values.c -- */
@@ -87,7 +88,7 @@ struct snapshot {
 struct snapshot snapshot_take(struct eval *e, const struct scope *s);
 void snapshot_restore(struct scope *s, const struct snapshot *snap);
 struct obj *snapshot_get(const struct snapshot *snap, int i);
-/* The IR values of an object: a tensor has one, a tuple has those of its elements. */
+/* The IR values of an object. A tensor contains one value, and a tuple contains the values of its items. */
 struct value_list {
     struct value **at;
     int n, cap;
@@ -97,21 +98,21 @@ void flatten(struct eval *e, const struct obj *x, struct value_list *out);
 struct obj *unflatten(struct eval *e, struct obj *like, struct value *const *values, int *at);
 /* Do a and b have equal types: tensors of one dtype and shape, tuples of equal structure, or equal constants? */
 bool same_type(struct eval *e, const struct obj *a, const struct obj *b);
-/* Does same_type hold, or would it if all sizes, strides and offsets of block pointers and descriptors were 64-bit
- * integers? */
+/* Would a and b have equal types if all sizes, strides and offsets of block pointers and descriptors in them were
+ * converted to 64-bit integers? */
 bool types_agree(struct eval *e, const struct obj *a, const struct obj *b);
-/* If types_agree(x, with), returns x with those sizes, strides and offsets that have another type in `with` converted
- * to 64 bits, by ops at the end of block b. Else returns x unchanged. */
+/* If types_agree(x, with), converts those sizes, strides and offsets of x whose type differs in `with` to 64 bits, and
+ * returns the converted x. Appends the ops to block b. If not, returns x unchanged. */
 struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at);
 /* Returns the type of x for messages: "fp32", "<[64], fp32>", "tuple(...)". */
 const char *type_text(struct eval *e, const struct obj *x);
 const char *lang_text(struct eval *e, const struct lang_type *t);
-/* Merges the result at a function's end with the results of all branches that returned before. */
+/* Merges the result at the end of a function with the results of all branches that returned earlier. */
 struct obj *merge_returns(struct eval *e, struct obj *result);
 /* Traces an `if` with the run-time condition `cond`, and merges the values of names after its branches. Returns
  * FLOW_return, and sets *result, if both branches return. */
 enum flow merge_if(struct eval *e, struct scope *s, const struct ast *stmt, struct value *cond, struct obj **result);
-/* Reports the first `return` in stmt as an error: stmt is a loop, or a statement in a loop. */
+/* Reports the first `return` in stmt as an error. stmt must be a loop or a statement in a loop. */
 void report_return_in_loop(struct eval *e, const struct ast *stmt);
 /* Returns the location of the last assignment to a name in a body; `otherwise` if there is none. */
 struct loc place_of_assignment(const struct ast_list *body, const char *name, struct loc otherwise);
@@ -120,21 +121,22 @@ struct loc place_of_assignment(const struct ast_list *body, const char *name, st
 struct obj *merge_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at);
 
 /* -- region.c -- */
-/* Returns the reduction or scan o; if its region contains assertions, first replaces o by an op that also yields which
- * assertion failed, and builds the assertions after it. */
+/* Returns the reduction or scan o if its region contains no assertions. Otherwise, replaces o by an op that also yields
+ * the number of the assertion that failed, builds assertions after this op, and returns the op. */
 struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at);
 /* Returns a tuple with the results of fn for each element of n blocks of one shape; obj_error after an error,
  * which it reports. */
 struct obj *trace_map(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at);
 
 /* -- hostcall.c -- */
-/* Is x the result of a host function, or an f-string of run-time values? Variables of a kernel may hold these. */
+/* Is x the result of a host function, or an f-string with run-time values? A kernel's variables may hold such
+ * objects. */
 bool trace_is_host_object(const struct obj *x);
-/* Returns x with new arguments of block b in place of its IR values. */
+/* Returns a copy of x in which new arguments of block b replace the IR values. */
 struct obj *trace_stand_in(struct eval *e, struct block *b, struct obj *x);
-/* Makes a site that hands x to the host: host_site_result rebuilds it. */
+/* Adds a host_call op and a site that pass x to the host. The host calls host_site_result to rebuild x. */
 void trace_result(struct eval *e, struct obj *x, struct loc at);
-/* Erases the host_call ops before statements, at which a debugger could stop. */
+/* Erases the host_call ops that precede statements. A debugger could stop at these ops. */
 void trace_drop_statements(struct block *b, const struct spec *spec);
 
 /* -- loops.c -- */
@@ -157,7 +159,8 @@ bool is_fp8_type(const struct lang_type *t);
 bool is_ptr_type(const struct lang_type *t);
 bool is_dtype(const struct lang_type *t, enum dtype d);
 int bits_of(const struct lang_type *t);
-/* Returns the type that a number gets without another operand; NULL if no type can represent it. */
+/* Returns the default type of a number, which it gets if no other operand determines its type. Returns NULL if no type
+ * can represent the number. */
 const struct lang_type *decayed_type(struct eval *e, const struct obj *number);
 /* Returns a number as a constant of type t and the given shape. With `decay`, the number is first rounded to
  * its decayed_type. */
@@ -168,12 +171,12 @@ struct value *zero_value(struct eval *e, const struct lang_type *t, struct loc a
 struct obj *constant_tensor(struct eval *e, struct obj *number, const struct lang_type *t, struct loc at);
 
 /* -- promote.c -- */
-/* Returns the common type of two operands, for a division if is_division; NULL after an error, which it reports. With
- * `decay`, numbers first get their decayed_type. */
+/* Returns the common type of two operands; set is_division if the operator is a division. With `decay`, first gives
+ * numbers their decayed_type. After an error, which it reports, returns NULL. */
 const struct lang_type *common_type(struct eval *e, const struct obj *a, const struct obj *b, bool is_division, bool decay,
                                     struct loc at);
 
-/* Broadcasts the tensor x to the shape, which must fit. */
+/* Broadcasts the tensor x to the given shape. The caller has checked that x can be broadcast to it. */
 struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
 
 /* -- builtins.c -- */

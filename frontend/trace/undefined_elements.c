@@ -7,12 +7,12 @@
  *     s = tl.sum(tl.where(i < n, x, 0.0))   no warning: a select by a varying condition is assumed to replace x,
  *     tl.store(Y + i, x, mask=i < n)        and stores under a mask are ignored
  *
- * A forward dataflow analysis, iterated around loops to a fixpoint, computes along which dimensions of a tile
- * elements may be undefined: those along which the mask varies. A mask of rows leaves whole rows undefined: a
- * sum along a row then does not mix defined and undefined elements, and the analysis assumes that the program ignores
- * the sums of undefined rows. A warning must never be wrong. So the analysis also assumes that the results of ops that
- * it does not model (gathers, sorts, atomics) are defined. A load is defined if its mask is True everywhere for the
- * given constants. */
+ * A forward dataflow analysis, iterated over loops to a fixpoint, computes the dimensions of each tile along which some
+ * elements are defined and others may be undefined. For a load, these are the dimensions along which the mask varies. A
+ * mask that depends only on the row masks out whole rows. A sum along a row then does not mix defined and undefined
+ * elements, and the analysis assumes that the program ignores the sums of undefined rows. A warning must never be
+ * wrong. So the analysis also assumes that ops which it does not model (gathers, sorts, atomics) have defined results.
+ * A load is defined if the known constants prove that its mask is True everywhere. */
 #include "frontend/trace/trace.h"
 
 /* The lattice element of a value: the facts that the analysis has found. Sets of dimensions are bit masks. */
@@ -20,10 +20,10 @@ struct fact {
     uint32_t varies;       /* dimensions along which elements may differ */
     uint32_t undefined;    /* dimensions along which some elements may be undefined and others not */
     const struct op *load; /* the load that left elements undefined; NULL if all are defined */
-    /* The value was computed from one that varies and is defined everywhere (such as an index), so a condition on it
-     * may select the defined elements. */
+    /* The value depends on a value that varies and is defined everywhere, such as an index. So a comparison with it may
+     * be the condition under which the elements are defined. */
     bool is_index;
-    bool is_direct;  /* the value was loaded, and then at most cast or reshaped */
+    bool is_direct;  /* the value is the result of a load, or of casts and reshapes of such a result */
     bool is_true;    /* the value is a mask that is true everywhere */
     bool is_bounded; /* the value is an integer with known bounds: lo <= x <= hi */
     int64_t lo, hi;
@@ -43,7 +43,8 @@ static struct fact *fact_of(struct search *s, struct value *v)
     return v->scratch;
 }
 
-/* Joins `new` into the facts of v. Copies bounds and similar facts only if no other value flows into v (is_only). */
+/* Joins `new` into the facts of v. Copies bounds and similar facts only if `new` describes the only value that flows
+ * into v (is_only). */
 static void join(struct search *s, struct value *v, const struct fact *new, bool is_only)
 {
     struct fact *f = fact_of(s, v), before = *f;
@@ -84,7 +85,7 @@ static uint32_t remove_dim(uint32_t dims, int axis)
     return (dims & below) | (dims >> 1 & ~below);
 }
 
-/* Returns the mask of the bits of a row-major index that belong to dimension d. */
+/* Returns a mask of those bits of a row-major element index that encode the index along dimension d. */
 static uint64_t index_bits(const struct type *t, int d)
 {
     int64_t below = 1;
@@ -174,8 +175,8 @@ static struct fact constant(const struct value *v)
 
 /* -- elementwise ops -- */
 
-/* Can a defined operand make the result defined, whatever the other operand is, as in a product with 0 or a
- * conjunction with False? This holds only for integers, since an undefined float may be a NaN. */
+/* Can one operand alone determine the result, like 0 in a product or False in a conjunction? Then the result is defined
+ * even if the other operand is undefined. Floats are excluded: a product of 0 and a NaN is a NaN. */
 static bool may_leave_out(const struct op *o)
 {
     return !type_is_float(o->results[0].type) && (o->code == OP_and || o->code == OP_or || o->code == OP_mul);
@@ -309,7 +310,7 @@ static void warn(struct search *s, const struct op *o, const struct fact *x)
 }
 
 /* Does the reduction or dot o combine defined and undefined elements of operand i? It does if some elements are
- * undefined along `axis`, the axis that o combines (of a dot: K). If so, and if a result of o is used, warns. */
+ * undefined along `axis`, along which o combines elements (K of a dot). If it does and a result of o is used, warns. */
 static bool combines_undefined(struct search *s, const struct op *o, int i, int axis)
 {
     const struct fact *x = fact_of(s, op_opnd(o, i));
@@ -361,8 +362,8 @@ static struct fact multiplied(struct search *s, const struct op *o)
 
 static void visit_block(struct search *s, struct block *b);
 
-/* Joins the facts of the operands of `from`, beginning with operand `first`, into n values: arguments of a
- * block, or results. */
+/* Joins the facts of n operands of `from`, beginning with operand `first`, into the n values `to`, which are arguments
+ * of a block or results of an op. */
 static void pass_facts(struct search *s, const struct op *from, int first, int n, struct value *const *to)
 {
     for (int i = 0; i < n && first + i < from->nopnds; i++)
@@ -411,7 +412,7 @@ static void visit_if(struct search *s, struct op *o)
     }
 }
 
-/* Returns the facts of the results of an op without regions that the analysis walks. */
+/* Returns the facts of the results of an op other than a loop or an `if`. */
 static struct fact result_facts(struct search *s, const struct op *o)
 {
     struct fact f = {.varies = o->nresults ? dims_of(o->results[0].type) : 0};
