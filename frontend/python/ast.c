@@ -5,9 +5,9 @@
  *         y = -1           body
  *                            (assign@2:5+6 [(name@2:5+1 y)] (unary@2:9+2 -@2:9 (int@2:10+1 1))))
  *
- * No case is written for a single kind of node: each row of nodes.h expands to one case, and the row's fields
- * expand to calls of a few functions. The text of a location is line:column+length; `_` is an absent part, [] a
- * list. */
+ * The switches below have no handwritten case for any kind of node: each row of nodes.h expands to one case, and the
+ * row's fields expand to calls of a few functions. A location is printed as line:column+length, an absent part as `_`,
+ * and a list in brackets. */
 #include "frontend/python/ast.h"
 
 #include <inttypes.h>
@@ -190,8 +190,8 @@ void ast_print(const struct ast *n, struct text *out)
 
 /* -- children -- */
 
-/* `field` counts the fields of n that contain nodes. The cursor has the number of the field at which to continue, and
- * the index of the next item in that field's list. */
+/* `field` counts those fields of n that contain nodes. The cursor stores the number of the field at which the walk
+ * continues, and, if this field is a list, the index of the next item. */
 #define EXPR(x)                                                                                              \
     if (field++ == at->field) {                                                                              \
         at->field++;                                                                                         \

@@ -3,9 +3,9 @@
  *
  *     x = a + 1          (assign [(name x)] (binary (name a) add (int 1)))
  *
- * A node has a kind, a location, and the fields of its kind (nodes.h): `n->binary.left` where n->kind is
- * AST_binary. Names are interned: equal names are equal pointers. After parsing, the tree never changes; it
- * lives as long as its arena. */
+ * A node has a kind, a location, and the fields of its kind (nodes.h): for example, a node n of kind AST_binary has the
+ * field `n->binary.left`. Names are interned: equal names are equal pointers. After parsing, the tree never changes.
+ * Its memory belongs to an arena. */
 #ifndef NESO_FRONTEND_AST_H
 #define NESO_FRONTEND_AST_H
 
@@ -30,7 +30,7 @@ enum oper {
     OPER_count
 };
 
-/* The greatest height of a tree, which bounds recursion over it. */
+/* The greatest height of a tree. It bounds the depth of functions that recurse over the tree. */
 enum { AST_HEIGHT_MOST = 1000 };
 
 enum oper_class { OPER_CLASS_binary, OPER_CLASS_unary, OPER_CLASS_compare, OPER_CLASS_boolean };
@@ -46,7 +46,7 @@ extern const struct oper_info oper_info[OPER_count];
 /* The kinds of comprehensions. */
 enum ast_form { FORM_list, FORM_set, FORM_dict, FORM_generator };
 
-/* Roles of parameters: before `/`, plain, `*args`, after `*`, `**kwargs`. */
+/* Roles of parameters: a parameter before `/`, a plain parameter, `*args`, a parameter after `*`, `**kwargs`. */
 enum ast_role { ROLE_positional, ROLE_plain, ROLE_args, ROLE_keyword, ROLE_kwargs };
 
 struct ast;
@@ -61,7 +61,7 @@ struct ast_int {
     uint64_t low, high;
 };
 
-/* `s` ends with a zero byte, and may contain others; strings with equal contents are equal pointers. */
+/* `s` ends with a zero byte, and may also contain zero bytes. Strings with equal contents have equal pointers. */
 struct ast_bytes {
     const char *s;
     int len;
@@ -72,8 +72,9 @@ struct ast_range {
     uint32_t start, end;
 };
 
-/* `loc` is the start of the node, and the length of the node's part on that line. A node does not include the
- * parentheses around an expression (except those of a tuple or a generator), or the decorators of a def. */
+/* `loc` has the position of the node's first character, and the length of the node's text on its first line. A node
+ * does not include the parentheses around an expression (except those of a tuple or a generator), or the decorators of
+ * a def. */
 struct ast {
     enum ast_kind kind;
     uint16_t height; /* height of the node's subtree: 1 for a leaf, at most AST_HEIGHT_MOST */
@@ -115,20 +116,22 @@ struct ast {
 
 /* -- parse.c -- */
 
-/* Parses a whole file; always returns a module. Statements with errors (reported to d) are missing from it. */
+/* Parses a whole file, and always returns a module. Reports errors to d. The module does not contain statements that
+ * have errors. */
 struct ast *parse_module(struct arena *a, struct interner *strings, struct diag *d, const struct source *src);
-/* Parses one expression, as eval() does; NULL if it has an error. */
+/* Parses one expression, as Python's eval() does. Returns NULL if the expression has an error. */
 struct ast *parse_expression(struct arena *a, struct interner *strings, struct diag *d, const struct source *src);
 
 /* -- ast.c -- */
 
 const char *ast_kind_name(enum ast_kind kind); /* for example "binary" */
-/* Prints the whole tree, one statement on each line, every node with its line:column+length. */
+/* Prints the whole tree, one statement per line. Prints the location of every node as line:column+length. */
 void ast_print(const struct ast *n, struct text *out);
-/* Prints the source of a def from its `def` on, dedented. The key of an autotuning choice contains this text. */
+/* Prints the source of a function without its decorators, dedented. The key under which an autotuning result is cached
+ * contains this text. */
 void ast_def_text(const struct ast *def, const struct source *src, struct text *out);
 
-/* Each call returns the next child of a node in source order, without absent ones; NULL at the end:
+/* Each call returns the next child of a node in source order, and skips absent children. Returns NULL at the end:
  *     struct ast_cursor at = {0};
  *     for (struct ast *c; (c = ast_child(n, &at));) ... */
 struct ast_cursor {

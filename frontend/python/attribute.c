@@ -7,7 +7,7 @@
 /* -- attributes -- */
 
 /* Returns an attribute of a module; NULL if there is none. Searches in this order: the module's scope, the module's
- * function `find`, the attribute __name__, the submodules. Stores what it finds in the scope. */
+ * function `find`, the attribute __name__, the submodules. Stores the found attribute in the module's scope. */
 static struct obj *module_attribute(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *found = scope_get(x->module.scope, name);
@@ -123,7 +123,8 @@ static struct obj *range_attribute(struct eval *e, struct obj *x, const char *na
     return part ? part : obj_none;
 }
 
-/* Returns a field of x, a named tuple in a kernel, or an attribute of x's class; NULL if there is none. */
+/* Returns an attribute of x, which is a named tuple in a kernel: a field of x, or else an attribute of x's class.
+ * Returns NULL if neither exists. */
 static struct obj *field_of(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     bool is_tuple;
@@ -261,8 +262,7 @@ static int64_t slice_part(struct eval *e, struct obj *part, int64_t otherwise, s
     return i;
 }
 
-/* Converts index i of a sequence of n items, where a negative i counts from the end, to an index from `low` to
- * `high`. */
+/* Converts index i of a sequence of n items to an index in low..high. A negative i counts from the end. */
 static int64_t clamp_index(int64_t i, int64_t n, int64_t low, int64_t high)
 {
     if (i < 0)
@@ -548,8 +548,8 @@ static struct obj *next_char(struct eval *e, struct iter *it)
     return obj_str(e, s, (size_t)n);
 }
 
-/* Returns the next item of an instance, by its method __next__ or, without one, __getitem__. Returns NULL if the
- * method raises StopIteration or IndexError. */
+/* Returns the next item of an instance: calls its method __next__, or, if there is no __next__, its method __getitem__.
+ * Returns NULL if the method raises StopIteration or IndexError. */
 static struct obj *next_of_instance(struct eval *e, struct iter *it)
 {
     struct handler h;
@@ -596,8 +596,8 @@ struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at)
     return out;
 }
 
-/* The data of an iterator object. `next` reads the position from `state`, so the index that the caller passes is
- * ignored. */
+/* The data of an iterator object. `next` reads the position from `state`. The index that the iteration protocol passes
+ * is ignored. */
 struct iterator {
     struct obj *(*next)(struct eval *e, void *state, struct loc at);
     void *state;

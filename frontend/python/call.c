@@ -8,13 +8,13 @@
 
 #include <string.h>
 
-enum { CALL_DEPTH = 8 }; /* what a call adds to e->depth */
+enum { CALL_DEPTH = 8 }; /* a call adds this to e->depth */
 
 struct parameter {
     const char *name; /* the parameter's name, interned */
     enum ast_role role;
     bool is_optional;
-    struct obj *value; /* the default; an absent optional argument without a default is NULL */
+    struct obj *value; /* the default value; NULL for a parameter `x=` (struct builtin) */
 };
 
 struct signature {
@@ -148,7 +148,7 @@ static _Noreturn void missing_arguments(struct eval *e, const struct signature *
     eval_raise_noted(e, at, "TypeError", sig->note, ERR_missing_arguments, sig->name, missing, kind, names.s);
 }
 
-/* Binds arguments to parameters: sets out[p], which is NULL at first, for each parameter p. */
+/* Binds arguments to parameters: sets out[p] for each parameter p. Initially, out[p] must be NULL. */
 static void bind(struct eval *e, const struct signature *sig, const struct args *args, struct obj **out)
 {
     bind_positional(e, sig, args, out);
@@ -189,7 +189,7 @@ static struct signature function_signature(struct eval *e, const struct function
     return sig;
 }
 
-/* Returns the value of a default in a builtin's parameter list, of n bytes; NULL if n is 0. */
+/* Evaluates the text of a default in a builtin's parameter list. The text has n bytes. Returns NULL if n is 0. */
 static struct obj *literal(struct eval *e, const char *s, size_t n)
 {
     double x;
@@ -208,7 +208,7 @@ static struct obj *literal(struct eval *e, const char *s, size_t n)
     return is_float ? obj_float(e, x) : obj_int(e, (wide)x);
 }
 
-/* Returns the length of a default value, which ends at a comma outside quotes. */
+/* Returns the length of a default's text, which ends at the first comma outside quotes. */
 static size_t default_length(const char *s)
 {
     if (*s == '\'' || *s == '"')
@@ -216,8 +216,8 @@ static size_t default_length(const char *s)
     return strcspn(s, ",");
 }
 
-/* Parses one parameter of a builtin's parameter list, and adds it to sig. `*role` is the parameter's role if it has no
- * stars; after `*` or `*args`, it becomes ROLE_keyword. Returns where the next parameter begins. */
+/* Parses one parameter of a builtin's parameter list, and adds it to sig. A parameter without stars gets the role
+ * `*role`. After `*` or `*args`, sets `*role` to ROLE_keyword. Returns a pointer to the next parameter. */
 static const char *parse_parameter(struct eval *e, const char *s, struct signature *sig, enum ast_role *role)
 {
     struct parameter p = {.role = *role};
@@ -459,8 +459,8 @@ static bool has_yield(const struct ast *x)
     return false;
 }
 
-/* Evaluates a default value. In a file that is loaded only for its kernels, a value becomes unknown if its evaluation
- * raises an exception, so that the function is still defined. */
+/* Evaluates a default value. If this raises an exception in a file that is loaded only for its kernels, returns an
+ * unknown value, so that the function is still defined. */
 static struct obj *default_value(struct eval *e, struct scope *s, const struct ast *param)
 {
     if (!e->definitions_only)
@@ -498,7 +498,7 @@ struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def
     return x;
 }
 
-/* Applies a decorator to x, a function or a class. Returns x itself if the result is unknown, because only a host
+/* Applies a decorator to x, a function or a class. Returns x itself if the result is unknown (import.c): only a host
  * could compute it. */
 static struct obj *decorate(struct eval *e, struct scope *s, const struct ast *decorator, struct obj *x)
 {
@@ -506,7 +506,7 @@ static struct obj *decorate(struct eval *e, struct scope *s, const struct ast *d
     return obj_is_unknown(made) ? x : made;
 }
 
-/* Applies a decorator as decorate does, but returns x itself also if the decorator raises an exception. */
+/* Applies a decorator as `decorate` does, but also returns x itself if the decorator raises an exception. */
 static struct obj *decorate_leniently(struct eval *e, struct scope *s, const struct ast *decorator,
                                       struct obj *x)
 {
@@ -528,9 +528,9 @@ struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_l
     return x;
 }
 
-/* Returns the first base of the class statement x that is a class of the program, an exception class or a name of
- * typing (OBJ_class); otherwise NULL. Other bases (object, classes of the host) have no attributes that the new class
- * could inherit. */
+/* Returns the first base of the class statement x that is an OBJ_class: a class of the program, an exception class or a
+ * name of typing. Returns NULL if there is none. Other bases (object, classes of the host) have no attributes that the
+ * new class could inherit. */
 static struct obj *base_class(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct args args = {.loc = x->loc};

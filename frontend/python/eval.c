@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* eval.c: executes statements of host code (modules, functions, `try`, `with`), and unwinds exceptions.
  *
- * A statement either falls through to the next one or returns how its block ends (enum flow). Exceptions unwind
- * by longjmp to the innermost handler: a `try`, a `with`, the top level, or a C function that handles exceptions
- * (such as hasattr). The C functions in between own only arena memory. In a kernel, eval_block passes each statement to
- * kernel.c. Expressions are in expr.c, calls and definitions in call.c. */
+ * A statement returns an enum flow: the next statement follows, or the block ends by `return`, `break` or `continue`.
+ * Exceptions unwind by longjmp to the innermost handler: a `try`, a `with`, the top level, or a C function that handles
+ * exceptions (such as hasattr). The C functions that longjmp skips own only arena memory, so nothing leaks. In a
+ * kernel, eval_block passes each statement to kernel.c. Expressions are in expr.c, calls and definitions in call.c. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -12,8 +12,8 @@
 enum {
     /* Limit of e->depth: a call adds 8, an expression 1. The limit allows about 1000 nested calls, as Python does. */
     DEPTH_MOST = 9000,
-    /* If a file is loaded only for its kernels: the step limit of one top-level statement, and of all its
-     * statements. */
+    /* Step limits for a file that is loaded only for its kernels: of one top-level statement, and of all statements
+     * together. */
     STEPS_OF_STATEMENT = 1 << 17,
     STEPS_OF_FILE = 1 << 22,
 };
@@ -86,8 +86,8 @@ static bool is_own(const struct eval *e, struct loc at)
     return at.line && e->diag->sources.at[at.file]->is_own;
 }
 
-/* If `at` is in neso's own Python code, returns the location of the user's call, and removes the inner calls
- * from *calls. */
+/* If `at` is in neso's own Python code, removes the innermost calls from *calls up to the user's call, and returns the
+ * location of the user's call. Otherwise returns `at`. */
 static struct loc outside(const struct eval *e, struct loc at, const struct call_record **calls)
 {
     for (; *calls && is_own(e, at); *calls = (*calls)->outer)
@@ -107,16 +107,16 @@ struct loc eval_place(const struct eval *e, struct loc at)
     return e->trace ? trace_loc(e, at) : eval_outside(e, at);
 }
 
-/* Is the last message this error? A kernel's error is reported at its place in the kernel, and then raised by the
- * launch. */
+/* Is the last reported message an error with this text? If so, the error was first reported at its location in the
+ * kernel, and then the launch of the kernel raised an exception with the same text. */
 static bool is_reported(const struct diag *d, const char *text)
 {
     const struct diagnostic *last = d->list.n ? &d->list.at[d->list.n - 1] : NULL;
     return last && last->severity == SEV_error && strcmp(last->message, text) == 0;
 }
 
-/* Reports the exception itself, or where it was raised if its message is reported already, and then the places of the
- * innermost 10 calls outside neso's own Python code. */
+/* Reports the exception. If its message has already been reported, reports only the location at which it was raised.
+ * Then adds notes for the innermost 10 calls, without those in neso's own Python code. */
 static void report_exception(struct eval *e, const struct exception *x)
 {
     struct text message;
@@ -186,8 +186,8 @@ void eval_deeper(struct eval *e, int by, struct loc at)
         eval_raise(e, at, "RecursionError", ERR_recursion_depth);
 }
 
-/* Is the next check of the time limit due? It is every 64 steps, and also for each megabyte of new data, because one
- * statement can create much data. */
+/* Is the next check of the time limit due? A check is due every 64 steps, and also whenever 1 MB of new data was
+ * allocated, because one statement can create much data. */
 static bool is_check_due(struct eval *e)
 {
     enum { STEPS = 64, BYTES = 1 << 20 };
@@ -270,8 +270,8 @@ static const struct ast *find_handler(struct eval *e, struct scope *s, const str
     return NULL;
 }
 
-/* Executes the `except` clause h. If the exception comes from errors of a kernel, which are already reported, drops
- * their diagnostics. */
+/* Executes the `except` clause h. If errors in a kernel caused the exception, drops the diagnostics of these errors,
+ * because the program handles the exception. */
 static void run_handler(struct eval *e, struct scope *s, const struct ast *h, struct obj **result,
                         struct outcome *o)
 {
@@ -609,8 +609,8 @@ enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *blo
 
 /* -- modules -- */
 
-/* Can a file that is loaded only for its kernels do without the statement? It can do without an expression statement,
- * except for a call of an attribute, which may be a method that adds data that kernels need (configs.append). */
+/* Can the statement be skipped in a file that is loaded only for its kernels? Expression statements can be skipped,
+ * except calls of attributes: a method may add data that kernels need (configs.append). */
 static bool is_for_host_only(const struct ast *x)
 {
     if (x->kind != AST_eval)
@@ -635,8 +635,8 @@ static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x
     exec_lenient(e, s, is_taken ? &x->if_.body : &x->if_.orelse, last_step);
 }
 
-/* Executes the statements of a file that is loaded only for its kernels. If a statement fails, the names that it
- * should have bound, and that have no value yet, get unknown values. */
+/* Executes the statements of a file that is loaded only for its kernels. If a statement fails, binds unknown values to
+ * those names that the statement should have bound and that have no value yet. */
 static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step)
 {
     for (volatile int i = 0; i < block->n; i++) {
@@ -691,9 +691,9 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
     return module;
 }
 
-/* Reports an uncaught exception, unless it comes from errors that are already reported (in syntax or in kernels), or is
- * a SystemExit whose code is an int or None. Returns true if the program itself failed: by an exit status other than 0,
- * or by an exception that is neither a SyntaxError nor a CompilationError. */
+/* Reports an uncaught exception. Does not report an exception for syntax errors or kernel errors that are already
+ * reported, or a SystemExit whose code is an int or None. Returns true if the program itself failed: by an exit status
+ * other than 0, or by an exception that is neither a SyntaxError nor a CompilationError. */
 static bool report_uncaught(struct eval *e, struct handler *h)
 {
     struct exception *x = &h->raised;

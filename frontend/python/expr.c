@@ -11,7 +11,8 @@ enum { YIELDS_MOST = 1000000 };
 
 /* -- names -- */
 
-/* Looks for names within *best edits of `name` in a scope and its parents; *best becomes the distance of *nearest. */
+/* Searches a scope and its parents for a name whose edit distance from `name` is at most *best. Sets *nearest to the
+ * most similar name, and *best to its edit distance. */
 static void look_near(const struct scope *s, const char *name, int *best, const char **nearest)
 {
     for (; s; s = s->parent)
@@ -131,8 +132,8 @@ static struct obj *dict_display(struct eval *e, struct scope *s, const struct as
 
 /* -- comprehensions -- */
 
-/* Executes the `for` and `if` clauses of comprehension x from number `clause` on, and adds the elements to `out`.
- * `first` is the object over which the first clause iterates. */
+/* Executes the `for` and `if` clauses of comprehension x, beginning with clause number `clause`, and adds the elements
+ * to `out`. `first` is the object over which the first clause iterates. */
 static void comprehend(struct eval *e, struct scope *s, const struct ast *x, int clause, struct obj *first,
                        struct obj *out)
 {
@@ -283,7 +284,8 @@ static struct obj *slice(struct eval *e, struct scope *s, const struct ast *x)
     return out;
 }
 
-/* Appends a yielded value to the list of all values, since a call runs a generator function to its end. */
+/* Appends a yielded value to the list of all yielded values. Such a list is needed because a call runs a generator
+ * function to its end. */
 static void push_yield(struct eval *e, struct obj *yields, struct obj *value, struct loc at)
 {
     if (yields->seq.n == YIELDS_MOST)
@@ -374,7 +376,8 @@ void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *item
     out->locs = locs.at;
 }
 
-/* Evaluates super() without arguments: it takes the class and the first argument of the method that contains it. */
+/* Evaluates super() without arguments as super(class, self): the class is that of the enclosing method, and self is
+ * this method's first argument. */
 static struct obj *bare_super(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *class = scope_find(s, intern_str(e->strings, "__class__"));
@@ -415,8 +418,8 @@ static struct obj *sequence(struct eval *e, struct scope *s, const struct ast *x
 
 static struct obj *evaluate(struct eval *e, struct scope *s, const struct ast *x);
 
-/* Evaluates x.name. If x is an unknown value, so is the result, and a message about the result names the whole
- * expression: torch.float32. */
+/* Evaluates x.name. If x is an unknown value, the result is an unknown value too, and messages name it by the whole
+ * expression, such as torch.float32. */
 static struct obj *attribute(struct eval *e, struct scope *s, const struct ast *x)
 {
     const struct ast *of = x->attribute.value;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* format.c: implements Python's three ways of formatting: `{x:>8.3f}` in f-strings and in str.format, and the
- * operator % of text.
+/* format.c: implements Python's three ways to format text: f-strings and str.format, with fields such as `{x:>8.3f}`,
+ * and the operator %.
  *
- * All three are parsed into a struct field. A number is built as sign, prefix and digits, so that zeros and
- * fill characters can go between them. The C library formats digits with the locale's decimal point, which is
- * then replaced by '.'. */
+ * For all three, the parser stores a format in a struct field. A number is formatted as separate sign, prefix and
+ * digits, because zeros and fill characters may have to be inserted between them. The C library formats digits with the
+ * locale's decimal point, which fix_point then replaces by '.'. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ struct field {
     char type;                /* the letter of the type; 0 if absent */
 };
 
-/* A formatted number: sign, then `0x`, then digits. */
+/* The parts of a formatted number, in their order. `prefix` is for example "0x". */
 struct number {
     char sign;
     const char *prefix;
@@ -119,8 +119,8 @@ static void drop_zeros(struct text *t)
     t->len -= mantissa - end;
 }
 
-/* Formats x as type `g`. With `point`, formats as str() does: 3 becomes 3.0, and scientific notation begins one
- * digit earlier. */
+/* Formats x as the format type `g`. With `point`, formats as str() does: 3 becomes 3.0, and a number with `precision`
+ * digits before the point already uses scientific notation. */
 static void general(struct text *t, double x, int precision, bool alternate, bool point)
 {
     if (precision == 0)
@@ -264,8 +264,8 @@ static bool parse_spec(const char *s, size_t n, struct field *out)
     return s == end;
 }
 
-/* Returns x.item() if x is a host object with this method, since a tensor of one element is formatted as its number
- * (for one of several elements, item() raises an exception). Returns any other x unchanged. */
+/* If x is a host object with a method `item`, returns x.item(): a tensor with one element is formatted as its number.
+ * For a tensor with several elements, item() raises an exception. Returns any other x unchanged. */
 static struct obj *unwrap_native(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind != OBJ_native || !x->native.class->getattr)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* instance.c: implements classes that programs define, their instances, and exceptions, which are instances too.
  *
- * A class has names and a base. If an attribute of an instance is found in its class, it binds to the instance:
- * a function becomes a method, and a property's getter is called. Classes with fields (named tuples,
- * dataclasses) keep the names of the fields in the class, the values in the instance. */
+ * A class has names and a base. If the class of an instance defines an attribute, the attribute is bound to the
+ * instance: a function becomes a method, and a property's getter is called. Some classes have fields (named tuples,
+ * dataclasses). Then the class stores the names of the fields, and the instance stores their values. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ bool class_is_a(const struct obj *class, const struct obj *base)
     return false;
 }
 
-/* Does x, found in a class, become a method? Every function does; a builtin does if its first parameter is `self`. */
+/* Does x become a method if a class defines it? Functions do, and builtins do if their first parameter is `self`. */
 static bool binds(const struct obj *x)
 {
     return x->kind == OBJ_function || (x->kind == OBJ_builtin && strncmp(x->builtin->params, "self", 4) == 0);
@@ -112,8 +112,8 @@ struct obj *instance_as_tuple(struct eval *e, struct obj *x)
     return names && is_tuple ? field_values(e, x, names) : x;
 }
 
-/* Sets each field to its positional argument; without one, to its keyword argument; without either, to its default in
- * the class. */
+/* Sets each field of x. A field's value is its positional argument, or else its keyword argument, or else its default
+ * in the class. */
 static void set_fields(struct eval *e, struct obj *x, struct obj *names, const struct args *args)
 {
     const char *class_name = x->instance.class->class.name;
@@ -160,7 +160,7 @@ struct obj *class_call(struct eval *e, struct obj *class, const struct args *arg
     } else if (args->n + args->nkw > 0) {
         eval_raise(e, args->loc, "TypeError", ERR_no_arguments, class->class.name);
     }
-    /* In a kernel, a named tuple becomes a tuple. */
+    /* A kernel uses a named tuple as a tuple. */
     return e->trace && names && is_tuple ? argument_parts(e, x) : x;
 }
 
@@ -246,8 +246,8 @@ int64_t instance_len(struct eval *e, struct obj *x, struct loc at)
     return n;
 }
 
-/* Prints an exception as str() does, or with `repr` as repr() does: both show its arguments. str() of a KeyError shows
- * the key as repr() does. */
+/* Prints the exception's arguments as str() does, or, with `repr`, as repr() does. For a KeyError, str() prints repr()
+ * of the key. */
 static void show_exception(struct eval *e, struct obj *x, struct text *out, bool repr)
 {
     struct obj *message = scope_get(x->instance.scope, intern_str(e->strings, "__message__"));

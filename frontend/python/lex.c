@@ -6,16 +6,17 @@
  *           2)       number ) newline
  *                    dedent end
  *
- * Indentation becomes indent and dedent tokens; inside brackets line ends are ignored. For f-strings, the lexer
- * keeps a stack of states. An f-string alternates between text and fields in braces; a field consists of
- * ordinary tokens, and may end with a format, which is text again:
+ * The lexer converts indentation to indent and dedent tokens, and ignores line ends inside brackets. For f-strings, the
+ * lexer keeps a stack of states. An f-string alternates between text and fields in braces; a field consists of ordinary
+ * tokens, and may end with a format. The format is again text with fields:
  *
  *     f"a{x:{w}d}"   fstring_start text { name : { name } text } fstring_end
  *
- * Every token has the index of the bracket around it, and every opening bracket has the index of its closing
- * bracket, if it has one. With these indices, the parser reports an unclosed bracket instead of the errors that follow
- * from it. If a line inside brackets, but outside f-strings, starts with a keyword that can only begin a statement or
- * a clause of one, a bracket is unclosed too: the lexer then drops the open brackets and continues. */
+ * Every token has the index of the bracket around it, and every opening bracket has the index of its closing bracket,
+ * if it has one. With these indices, the parser can report an unclosed bracket, instead of the errors that this bracket
+ * causes later. Some keywords can only begin a statement, or a clause of a statement. If a line inside brackets, but
+ * outside f-strings, starts with such a keyword, a bracket is not closed: the lexer drops the open brackets and
+ * continues. */
 #include "frontend/python/lex.h"
 
 #include <string.h>
@@ -35,20 +36,21 @@ const struct token_info token_info[TOK_count] = {
 };
 
 /* The width of an indentation, counted in two ways: a tab extends to the next multiple of 8 (col), or counts as one
- * blank (alt). Both counts must agree on which line is deeper; otherwise editors would show different structures. */
+ * blank (alt). By both counts, the same one of two lines must be indented deeper; otherwise the block structure would
+ * depend on the tab width. */
 struct indent {
     int col, alt;
 };
 
 enum frame_kind { FRAME_text, FRAME_field, FRAME_format };
 
-/* One of the nested states of the lexer inside an f-string. */
+/* A state of the lexer inside an f-string. These states nest. */
 struct frame {
     enum frame_kind kind;
     char quote;
     bool is_triple, is_raw;
     uint32_t start, line, col; /* where the f-string starts */
-    int nbrackets; /* how many brackets are open where the state begins, the field's own brace included */
+    int nbrackets; /* the number of open brackets at the start of the state; a field's opening brace counts */
 };
 
 struct lexer {
@@ -105,8 +107,8 @@ static uint32_t decode_utf8(const char *s, size_t n, uint32_t *nbytes)
     return c;
 }
 
-/* Code points from 0x80 on that cannot be in a name: punctuation, spaces, arrows, pictures, private use. All
- * others count as letters. */
+/* Ranges of code points from 0x80 on that names cannot contain: punctuation, spaces, arrows, pictures, private use. All
+ * other code points from 0x80 on count as letters. */
 static const struct {
     uint32_t first, last;
 } not_letters[] = {
@@ -157,7 +159,7 @@ static struct token *emit_at(struct lexer *l, enum token_kind kind, uint32_t sta
     return &l->out->all.at[l->out->all.n - 1];
 }
 
-/* Appends a token, which begins at `start`, on this line, and ends at the current position. */
+/* Appends a token that begins at `start`, on the current line, and ends at the current position. */
 static struct token *emit(struct lexer *l, enum token_kind kind, uint32_t start)
 {
     return emit_at(l, kind, start, l->line, start - l->line_start + 1);
@@ -229,8 +231,8 @@ static struct indent *top_indent(struct lexer *l)
     return &l->indents.at[l->indents.n - 1];
 }
 
-/* Reports an indentation between two levels, and then treats it as the inner level, so that further lines with
- * this indentation cause no error. */
+/* Reports an indentation that lies between the widths of two open blocks. Then treats it as the indentation of the
+ * inner block, so that further lines with this indentation cause no errors. */
 static void unmatched_dedent(struct lexer *l, struct indent in)
 {
     emit_error(l, l->line_start, ERR_indent_unmatched, NULL, NULL);
@@ -259,7 +261,8 @@ static void change_indent(struct lexer *l, struct indent in)
         emit_error(l, l->line_start, ERR_indent_tabs, NULL, NULL);
 }
 
-/* At the start of a line outside brackets: skips lines without tokens, then compares the indentation. */
+/* Called at the start of a line outside brackets. Skips lines without tokens, and then compares the next line's
+ * indentation with that of the open blocks. */
 static void begin_line(struct lexer *l)
 {
     for (;;) {
@@ -315,8 +318,8 @@ static bool is_joined_keyword(const char *s, uint32_t n)
     }
 }
 
-/* Appends the token of a number that ends here. A letter directly after the number is an error, unless it begins a
- * keyword; the message calls the number `what`, for example "octal". */
+/* Appends the token of a number that begins at `start` and ends at the current position. A letter directly after the
+ * number is an error unless a keyword begins there. `what` describes the number in the message, for example "octal". */
 static void end_number(struct lexer *l, uint32_t start, const char *what)
 {
     uint32_t end = name_end(l, l->at);
@@ -401,7 +404,7 @@ static void lex_number(struct lexer *l)
 
 /* -- strings -- */
 
-/* Returns how many letters at offset i are the prefix of a string (r, b, u, f, rb, fr, ...); -1 if no string
+/* Returns the length of the prefix (r, b, u, f, rb, fr, ...) of a string that begins at offset i; -1 if no string
  * begins there. */
 static int string_prefix(const struct lexer *l, uint32_t i, bool *is_raw, bool *is_format)
 {
@@ -430,7 +433,7 @@ static bool is_quote(const struct lexer *l, uint32_t i, char quote, bool is_trip
     return s[0] == quote && (!is_triple || (s[1] == quote && s[2] == quote));
 }
 
-/* Skips a character inside a string, or an escape. */
+/* Skips one character or escape inside a string. */
 static void pass_string_char(struct lexer *l)
 {
     if (l->s[l->at] == '\\')
@@ -441,8 +444,8 @@ static void pass_string_char(struct lexer *l)
         l->at++;
 }
 
-/* Does an unterminated string begin with the quote of the f-string around it? Then this quote was probably meant to
- * end the f-string, and a field lacks its closing brace. */
+/* Does an unterminated string begin with the same quote as the enclosing f-string? Then this quote was probably meant
+ * to end the f-string, and the error is a missing closing brace of a field. */
 static bool ends_fstring(const struct lexer *l, char quote, bool is_triple)
 {
     if (l->frames.n == 0)
@@ -509,7 +512,8 @@ static void open_bracket(struct lexer *l, enum token_kind kind)
     VEC_PUSH(l->arena, &l->brackets, index);
 }
 
-/* Returns the field of an f-string that contains the current position outside any bracket in the field, or NULL. */
+/* If the current position is in a field of an f-string, outside all brackets in this field, returns the field;
+ * otherwise returns NULL. */
 static struct frame *own_field(struct lexer *l)
 {
     struct frame *f = l->frames.n > 0 ? &l->frames.at[l->frames.n - 1] : NULL;
@@ -550,8 +554,8 @@ static void open_field(struct lexer *l)
     VEC_PUSH(l->arena, &l->frames, f);
 }
 
-/* Skips a character of an f-string's text, an escape, or a doubled brace. Only in the escape \N{...} does a
- * backslash affect a brace. */
+/* Skips one character, escape or doubled brace in the text of an f-string. A backslash before a brace does not escape
+ * the brace; but the braces of \N{...} belong to the escape. */
 static void pass_fstring_char(struct lexer *l, const struct frame *f)
 {
     char c = l->s[l->at], next = l->s[l->at + 1];
@@ -567,7 +571,8 @@ static void pass_fstring_char(struct lexer *l, const struct frame *f)
     }
 }
 
-/* Does a brace at this position end the text? A format cannot contain doubled braces. */
+/* Does a brace at this position end the text? A doubled brace does not, except in a format, which cannot contain
+ * doubled braces. */
 static bool ends_text(const struct lexer *l, const struct frame *f)
 {
     char c = l->s[l->at];
@@ -584,7 +589,7 @@ static void unterminated_fstring(struct lexer *l, const struct frame *f)
     leave_fstring(l);
 }
 
-/* Lexes the text up to the next field or the f-string's end, and then the brace or quote. */
+/* Lexes the text up to the next field or the end of the f-string, and then the brace or quote that ends the text. */
 static void lex_fstring_text(struct lexer *l)
 {
     struct frame f = l->frames.at[l->frames.n - 1];
@@ -616,8 +621,8 @@ static void lex_fstring_text(struct lexer *l)
     }
 }
 
-/* Lexes a colon in a field, which begins the format, or a `!`, which begins the conversion. Returns false if neither
- * follows. */
+/* Lexes a colon, which begins the format of a field, or a `!`, which begins the conversion. Returns false if the next
+ * character is neither. */
 static bool lex_field_sign(struct lexer *l)
 {
     char c = l->s[l->at];
@@ -697,7 +702,7 @@ static void lex_name(struct lexer *l)
     emit(l, find_keyword(l->s + start, l->at - start), start);
 }
 
-/* Can the word at offset i only begin a statement, or a clause of one? */
+/* Is the word at offset i a keyword that can only begin a statement or a clause of a statement? */
 static bool begins_statement(const struct lexer *l, uint32_t i)
 {
     while (l->s[i] == ' ' || l->s[i] == '\t')
@@ -786,7 +791,7 @@ static void finish(struct lexer *l)
     VEC_PUSH(l->arena, &l->out->line_starts, l->n);
 }
 
-/* Are the bytes valid UTF-8 without zero bytes? Reports the first wrong byte. */
+/* Is the source valid UTF-8 without zero bytes? If not, reports the first invalid byte. */
 static bool check_text(struct diag *d, const struct source *src)
 {
     uint32_t line = 1, line_start = 0, nbytes = 1;
@@ -812,7 +817,8 @@ static bool check_text(struct diag *d, const struct source *src)
     return true;
 }
 
-/* The limit is so low that no byte offset (even a few bytes past the end) and no token index overflows its field. */
+/* This limit prevents overflow of the fields that store byte offsets (up to a few bytes past the end) and token
+ * indices. */
 enum { SOURCE_BYTES_MOST = 64 * 1024 * 1024 };
 
 bool lex(struct arena *a, struct diag *d, const struct source *src, struct tokens *out)

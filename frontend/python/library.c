@@ -3,7 +3,7 @@
  * make classes or copy objects. library.py has most of the library, library_math.c has math.
  *
  * The library contains only functions that programs with kernels use. It accesses time, environment and output only
- * through struct host, and no files. */
+ * through struct host, and does not access files. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ static void fill_sys(struct eval *e, struct obj *m)
     set(e, m, "argv", arguments);
 }
 
-/* Implements perf_counter and similar functions; with data "n", in nanoseconds. */
+/* Implements perf_counter and similar functions. With data "n", the result is in nanoseconds. */
 static struct obj *clock_now(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)args;
@@ -92,7 +92,7 @@ static void fill_typing(struct eval *e, struct obj *m)
     set(e, m, "TYPE_CHECKING", obj_false);
 }
 
-/* Returns field names as a tuple, from "a b", "a, b" or a sequence. */
+/* Returns a tuple of field names. x is a text such as "a b" or "a, b", or a sequence of names. */
 static struct obj *field_names(struct eval *e, struct obj *x, struct loc at)
 {
     struct obj *out = obj_tuple(e, 0, NULL);

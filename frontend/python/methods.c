@@ -2,8 +2,8 @@
 /* methods.c: implements the methods of str, list, tuple, dict, set and numbers, one row each; `self` is the
  * first argument.
  *
- * Methods that would be no faster in C are written in Python (library.py). Text is UTF-8. Characters beyond
- * ASCII count as letters and have no case. Indices and widths count characters. */
+ * Methods that would be no faster in C are written in Python (library.py). Text is UTF-8. Characters that are not ASCII
+ * count as letters without case. Indices and widths count characters, not bytes. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -157,7 +157,7 @@ static bool has_affix(const struct obj *x, const struct obj *affix, int64_t from
     return to - from >= n && memcmp(x->str.s + (at_end ? to - n : from), affix->str.s, (size_t)n) == 0;
 }
 
-/* Implements startswith and endswith (data "e"), for one text or a tuple of texts. */
+/* Implements startswith and endswith (data "e"). The argument is one text or a tuple of texts. */
 static struct obj *affix(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);

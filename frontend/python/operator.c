@@ -2,17 +2,17 @@
 /* operator.c: evaluates operators on concrete values as Python does, except that ints have 128 bits, that there are no
  * complex numbers, and that the quotient of two large ints may differ in its last bit.
  *
- * Each operator checks its operands in this order. If an operand is an obj_error, so is the result; if one is a
- * tensor, promote.c traces the operator (except `is`, which compares identity). Next come numbers, and text to the left
- * of `%`; then host objects and instances of user classes, which use their own methods; then other text, sequences,
- * dicts and sets. */
+ * Each operator checks the kinds of its operands in this order. If an operand is an obj_error, the result is obj_error.
+ * If an operand is a tensor, promote.c traces the operator, except `is`, which compares identity. Next, the operator
+ * checks for numbers, and for a text to the left of `%`; then for host objects and instances of user classes, whose
+ * methods it calls; then for other texts, sequences, dicts and sets. */
 #include "frontend/python/python.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { SEQUENCE_MOST = 1 << 26 }; /* limit of items or bytes in x * n */
+enum { SEQUENCE_MOST = 1 << 26 }; /* the most items or bytes of a result x * n */
 
 /* -- integers -- */
 
@@ -65,8 +65,8 @@ static struct obj *int_shift(struct eval *e, enum oper op, wide a, wide count, s
     return int_checked(e, count > 126 || result >> (int)count != a, result, at);
 }
 
-/* Divides two ints. If doubles represent both exactly, the quotient is correctly rounded, as Python's always is. Else
- * it is rounded to long double and then to double, so that its last bit can differ. */
+/* Divides two ints. If doubles represent both ints exactly, the quotient is correctly rounded, as in Python. Otherwise,
+ * the quotient is rounded twice, to long double and then to double, so its last bit may differ from Python's. */
 static struct obj *int_true_div(struct eval *e, wide a, wide b)
 {
     const wide exact = (wide)1 << DBL_MANT_DIG;
@@ -113,8 +113,8 @@ static struct obj *int_binary(struct eval *e, enum oper op, wide a, wide b, stru
 
 /* -- floats -- */
 
-/* Computes quotient and remainder as Python does: the remainder has the divisor's sign, and the quotient,
- * floor(a / b), is computed from the remainder to be exact. */
+/* Computes quotient and remainder as Python does. The remainder has the divisor's sign. The quotient is floor(a / b).
+ * It is computed from the remainder, because rounding of a / b could change the floor. */
 static void float_divmod(double a, double b, double *quotient, double *remainder)
 {
     double r = fmod(a, b), q = (a - r) / b;
@@ -233,7 +233,8 @@ static struct obj *sequence_binary(struct eval *e, enum oper op, struct obj *a, 
 
 /* -- dicts and sets -- */
 
-/* Adds to `into` the items of `from` that are in `other` (if `has`), or those that are not in `other`. */
+/* Adds to `into` those items of `from` that are in `other` if `has` is true, or that are not in `other` if `has` is
+ * false. */
 static void add_where(struct eval *e, struct dict *into, const struct dict *from, const struct dict *other,
                       bool has)
 {
@@ -313,8 +314,9 @@ static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, 
     return r == obj_not_implemented ? NULL : r;
 }
 
-/* Evaluates an operator by the native class of the left operand, else by that of the right one: by its `compare` if
- * `compares`, else by its `binary`. Returns NULL if neither class handles the operator. */
+/* Evaluates an operator by the native class of the left operand, or, if it does not handle the operator, by that of the
+ * right operand. Calls the class's `compare` if `compares` is true, or else its `binary`. Returns NULL if neither class
+ * handles the operator. */
 static struct obj *call_native_operator(struct eval *e, enum oper op, bool compares, struct obj *a,
                                         struct obj *b, struct loc at)
 {
@@ -431,7 +433,8 @@ static int compare_bytes(const struct obj *a, const struct obj *b)
     return order ? order : a->str.n < b->str.n ? -1 : a->str.n > b->str.n;
 }
 
-/* Is the result of comparison `op` true, if a comparison of its operands gave `order` (-1, 0, 1, or 2: unordered)? */
+/* Is comparison `op` true for operands with this order? -1, 0 and 1 mean that the left operand is less, equal or
+ * greater; 2 means that the operands are unordered. */
 static bool order_holds(enum oper op, int order)
 {
     if (order == 2)
@@ -439,7 +442,7 @@ static bool order_holds(enum oper op, int order)
     return op == OPER_lt ? order < 0 : op == OPER_le ? order <= 0 : op == OPER_gt ? order > 0 : order >= 0;
 }
 
-/* Orders two sequences by their first items that differ, else by length. */
+/* Compares two sequences by the first pair of items that differ. If there is no such pair, compares the lengths. */
 static struct obj *sequence_order(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     for (int i = 0; i < a->seq.n && i < b->seq.n; i++)
@@ -510,7 +513,7 @@ bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at)
     return obj_truth(e, eval_compare(e, OPER_lt, a, b, at), at);
 }
 
-/* Compares by the methods of host objects or instances; NULL if no method handles the operator. For `!=` without
+/* Compares host objects or instances by their methods. Returns NULL if no method handles the operator. For `!=` without
  * __ne__, the caller then negates obj_equal, which calls __eq__. */
 static struct obj *compare_by_method(struct eval *e, enum oper op, struct obj *a, struct obj *b,
                                      struct loc at)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* parse.c: parses a source to a syntax tree. This file has the cursor over tokens, errors, and recovery after
- * errors.
+/* parse.c: parses a source to a syntax tree. This file implements the cursor over tokens, error reports, and recovery
+ * after errors.
  *
  *     if x            (error: expected ':')
- *         y = = 1     (error: expected an expression; the block is parsed although its head has an error)
+ *         y = = 1     (error: expected an expression; the parser parses the block although the `if` has an error)
  *     else: ...       (no error: the clause belongs to the dropped statement)
  *     z = 2           (assign [(name z)] (int 2))
  *
- * After an error the parser drops the innermost statement: it skips the tokens up to the end of the line,
- * parses the statement's block and clauses only to report errors in them, and continues with the next
- * statement. So one mistake causes one message. */
+ * After an error, the parser drops the innermost statement. It skips the tokens up to the end of the line, parses the
+ * statement's block and clauses only to report errors in them, and continues with the next statement. So one mistake
+ * usually causes only one message. */
 #include "frontend/python/parse.h"
 
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 /* -- reporting errors -- */
 
-/* Returns the offset after a line's last character. */
+/* Returns the byte offset after the last character of a line. */
 static uint32_t line_end(const struct parser *p, uint32_t line)
 {
     const char *s = p->src->text;
@@ -44,8 +44,8 @@ static _Noreturn void give_up(struct parser *p)
     longjmp(*p->recover, 1);
 }
 
-/* If this line already has an error, drops the statement without a message, since a second error usually follows
- * from the first. Else records that the line has an error. */
+/* If an error was already reported for this line, drops the statement without a message, since the first error usually
+ * causes the second. Otherwise, records that the line has an error. */
 static void once_a_line(struct parser *p, uint32_t line)
 {
     if (line == p->error_line)
@@ -234,9 +234,9 @@ struct ast_list parse_list(struct parser *p, const ast_vec *v)
 
 /* -- recovery after errors -- */
 
-/* Skips the rest of the line with the error, up to the first token of the next line. If the error is a missing block,
- * which is reported at that token, the parser is already there; it then skips the line only if it starts with an
- * `error` token. */
+/* Skips the rest of the line with the error, up to the first token of the next line. A missing block is reported at the
+ * first token of the next line, so in this case the parser has already reached that token. Then skips this next line
+ * only if the token has the kind `error`. */
 static void skip_line(struct parser *p, const struct token *start)
 {
     enum token_kind before = p->t > start ? p->t[-1].kind : TOK_end;
@@ -258,8 +258,8 @@ static void skip_block(struct parser *p)
     } while (depth > 0 && !next_is(p, TOK_end));
 }
 
-/* Parses a block that is not part of the program, only to report errors in it: the block of a dropped statement or
- * of one of its clauses, or lines that are indented where no block begins. */
+/* Parses a block only to report errors in it, and does not add it to the tree. It is the block of a dropped statement
+ * or of its clauses, or it consists of lines that are indented where no block can begin. */
 static void orphaned_block(struct parser *p)
 {
     if (p->depth >= NESTING_MOST) {
@@ -305,7 +305,7 @@ void parse_unsupported(struct parser *p, const struct ast *n, const char *what)
     give_up(p);
 }
 
-/* Reports an indent where no block begins. The indented lines are parsed only to report errors in them. */
+/* Reports an indent where no block can begin. The indented lines are parsed only to report errors in them. */
 static void unexpected_indent(struct parser *p)
 {
     struct token t = *p->t;
@@ -336,7 +336,7 @@ static void guarded_statement(struct parser *p, ast_vec *out)
     p->recover = before.recover;
 }
 
-/* statements: statement*, up to the block's end, which is not consumed */
+/* statements: statement*, up to the end of the block, whose token is not consumed */
 void parse_statements(struct parser *p, ast_vec *out)
 {
     while (!next_is(p, TOK_end) && !next_is(p, TOK_dedent) && p->diag->nerrors <= DIAG_ERRORS_MOST) {

@@ -2,8 +2,8 @@
 /* parse.h: declares what the parser's files share: the cursor over tokens, creation of nodes, errors.
  *
  * The parser works by recursive descent: a function parses one grammar production, which the comment above it shows,
- * and returns the finished node. On an error it does not return: it reports the error, unless another one is reported
- * for the same line already, and unwinds to the innermost statement, which the parser drops (parse.c). */
+ * and returns the finished node. On an error, the function does not return. It reports the error, unless an error was
+ * already reported for the same line, and unwinds to the innermost statement, which the parser drops (parse.c). */
 #ifndef NESO_FRONTEND_PARSE_H
 #define NESO_FRONTEND_PARSE_H
 
@@ -28,16 +28,16 @@ struct parser {
     jmp_buf *recover;         /* the recovery point of the innermost statement */
     int depth;
     bool in_function, in_loop, in_class;
-    /* The parser is inside a block that it parses only to report errors: the block of a dropped statement or of one of
-     * its clauses, or lines that are indented where no block begins. */
+    /* The parser is inside a block that it parses only to report errors. It is the block of a dropped statement or of
+     * its clauses, or it consists of lines that are indented where no block can begin. */
     bool is_lenient;
     uint32_t error_line; /* line of the last error */
 };
 
 /* -- parse.c -- */
 
-/* Reports an error at a token and drops the statement. If this is the next token, and the lexer found an error at it or
- * a bracket around it is never closed, reports this more precise error instead. */
+/* Reports an error at a token and drops the statement. If t is the next token, and the lexer found an error at t or a
+ * bracket around t is never closed, reports this more precise error instead. */
 _Noreturn void parse_fail(struct parser *p, const struct token *t, enum error e, ...);
 /* Reports an error at a node and drops the statement. */
 _Noreturn void parse_fail_at(struct parser *p, const struct ast *n, enum error e, ...);
@@ -45,7 +45,7 @@ _Noreturn void parse_fail_at(struct parser *p, const struct ast *n, enum error e
 _Noreturn void parse_expected(struct parser *p, const char *what);
 /* Reports a statement that neso does not support, and drops it with its whole block. */
 _Noreturn void parse_unsupported(struct parser *p, const struct ast *n, const char *what);
-/* Returns how messages name a token. */
+/* Returns the description of a token for messages. */
 const char *parse_found(struct parser *p, const struct token *t);
 
 static inline bool next_is(const struct parser *p, enum token_kind kind)
@@ -60,17 +60,19 @@ void parse_enter(struct parser *p);
 
 struct loc parse_loc(const struct parser *p, const struct token *t);
 const char *parse_intern(struct parser *p, const struct token *t);
-/* Parses NAME; if the next token is not a name, reports why. */
+/* Parses NAME. If the next token is not a name, reports an error in which `what` describes the expected name. */
 const char *parse_name(struct parser *p, struct loc *at, const char *what);
 
-/* Makes a node that starts at a token. When the node's children are set, the caller calls parse_done. It ends the
- * node's location at p->last, or at the end of the node's first line if that is earlier, and sets the node's height.
- * It reports an error if the tree is too high. A node without children and of one token needs no parse_done. */
+/* Makes a node that starts at a token. After the caller has set the node's children, it calls parse_done. parse_done
+ * ends the node's location at p->last, or at the end of the node's first line if that is earlier. It also sets the
+ * node's height, and reports an error if the tree is too high. A node that has no children and consists of one token
+ * needs no parse_done. */
 struct ast *parse_new(struct parser *p, enum ast_kind kind, const struct token *start);
 struct ast *parse_done(struct parser *p, struct ast *n);
 struct ast_list parse_list(struct parser *p, const ast_vec *v);
 
-/* Parses statements up to the block's end, which is not consumed. Statements with errors are missing from `out`. */
+/* Parses statements up to the end of the block, whose token is not consumed. Does not add statements with errors to
+ * `out`. */
 void parse_statements(struct parser *p, ast_vec *out);
 
 /* -- parse_stmt.c -- */
@@ -89,8 +91,9 @@ struct ast *parse_plain_expression(struct parser *p);  /* parses `a if b else c`
 struct ast *parse_target_list(struct parser *p);       /* parses the target of a `for`: a, (b, *c) */
 struct ast_list parse_arguments(struct parser *p);     /* parses arguments after '(', and consumes ')' */
 bool parse_begins_expression(const struct parser *p);
-/* Returns the kind of an expression that cannot be assigned to ("function call", "literal"); NULL if the expression is
- * a name, an attribute or an element, or a tuple, list or starred expression, whose parts the caller must check. */
+/* If a program cannot assign to the expression, returns a description of it ("function call", "literal"). Returns NULL
+ * for a name, an attribute or an element, and for a tuple, list or starred expression, whose parts the caller must
+ * check. */
 const char *parse_describe(const struct ast *n);
 
 /* -- parse_literal.c -- */

@@ -3,8 +3,8 @@
  *
  *     a + b * f(x)[1:]     (binary (name a) + (binary (name b) * (subscript (call ...) (slice ...))))
  *
- * The function `binary` parses all operators from `|` to `*` by precedence; every other production has a
- * function of its own. Whether an expression is a valid target is checked afterwards, on the finished node. */
+ * The function `binary` parses all operators from `|` to `*` by precedence. Every other production has its own
+ * function. The parser checks only after an expression whether it is a valid target of an assignment. */
 #include "frontend/python/parse.h"
 
 #include <string.h>
@@ -75,7 +75,7 @@ const char *parse_describe(const struct ast *n)
 
 /* -- lists -- */
 
-/* Reports a token that cannot follow an expression inside brackets. `what` lists the tokens that can. */
+/* Reports a token that cannot follow an expression inside brackets. `what` lists the tokens that can follow. */
 static _Noreturn void bad_follower(struct parser *p, const char *what)
 {
     if (parse_begins_expression(p) && p->last && p->last->kind != TOK_comma)
@@ -115,7 +115,8 @@ static struct ast *star_named_expression(struct parser *p)
     return next_is(p, TOK_star) ? star_expression(p) : parse_named_expression(p);
 }
 
-/* Does an item begin here, after a comma? A token `error` counts as an item, so that the error is reported. */
+/* Does an item of a list begin at the next token, which follows a comma? A token of kind `error` counts as an item, so
+ * that the parser reports the error. */
 static bool begins_item(const struct parser *p)
 {
     return parse_begins_expression(p) || next_is(p, TOK_star) || next_is(p, TOK_error);
@@ -254,7 +255,7 @@ static struct ast *comprehension(struct parser *p, const struct token *start, en
 
 /* -- displays -- */
 
-/* Parses items up to the closing bracket, and consumes the bracket. The first item may already be parsed. */
+/* Parses items up to the closing bracket, and consumes the bracket. `items` may already contain the first item. */
 static void display_items(struct parser *p, ast_vec *items, enum token_kind close,
                           struct ast *(*item)(struct parser *p))
 {
@@ -470,8 +471,7 @@ static struct ast *keyword_argument(struct parser *p, struct arguments *seen)
     return parse_done(p, n);
 }
 
-/* Parses an expression as an argument. A generator expression needs parentheses of its own unless it is the
- * only argument. */
+/* Parses an expression as an argument. A generator expression must be in parentheses unless it is the only argument. */
 static struct ast *plain_argument(struct parser *p, struct arguments *seen, bool is_first)
 {
     const struct token *start = p->t;
@@ -642,8 +642,8 @@ static enum oper next_binary(const struct parser *p)
     return is_one ? info->oper : OPER_count;
 }
 
-/* bitwise_or: bitwise_or '|' bitwise_xor | bitwise_xor, and so on to term: term '*' factor | factor. Parses
- * the operators of at least this precedence, which are all left-associative. */
+/* bitwise_or: bitwise_or '|' bitwise_xor | bitwise_xor, and so on to term: term '*' factor | factor. Parses only
+ * operators of at least the given precedence. All these operators are left-associative. */
 static struct ast *binary(struct parser *p, int precedence)
 {
     const struct token *start = p->t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parse_literal.c: converts numbers and strings from their spelling to their value.
+/* parse_literal.c: converts the spelling of numbers and strings to their values.
  *
  *     0xff_ff     (int 65535)
  *     "a" f"b{x}" (fstring [(str 'ab') (field (name x) ...)])
@@ -77,14 +77,14 @@ struct ast *parse_number(struct parser *p)
 
 /* -- escapes -- */
 
-/* A piece of a string's body, as offsets into the source, and the kind of literal. */
+/* A part of a string literal between its quotes, as offsets into the source, and the kind of the literal. */
 struct piece {
     const struct token *token;
     uint32_t start, end;
     bool is_raw, is_bytes, is_fstring;
 };
 
-/* Reports an error at the escape at `at`, which may be on a later line than the string's start. */
+/* Reports an error in the escape at offset `at`. The escape may be on a later line than the start of the string. */
 static _Noreturn void fail_escape(struct parser *p, const struct piece *piece, uint32_t at, const char *why)
 {
     const char *s = p->src->text;
@@ -102,7 +102,8 @@ static _Noreturn void fail_escape(struct parser *p, const struct piece *piece, u
     parse_fail(p, &t, ERR_string_escape, why);
 }
 
-/* Reads the n hexadecimal digits that follow the two characters (\x, \u or \U) of the escape at `at`. */
+/* Reads n hexadecimal digits of the escape at offset `at`. The digits follow the escape's first two characters (\x, \u
+ * or \U). */
 static uint32_t read_hex(struct parser *p, const struct piece *piece, uint32_t at, uint32_t n)
 {
     uint32_t c = 0;
@@ -194,7 +195,8 @@ static void read_piece(struct parser *p, const struct piece *piece, struct text 
 
 /* -- strings -- */
 
-/* The value of the adjacent literals parsed so far: finished parts, and the text after the last part. */
+/* The value of the adjacent string literals that are already parsed: finished parts, and the text after the last
+ * finished part. */
 struct joined {
     const struct token *start;
     ast_vec parts;
@@ -227,7 +229,7 @@ static void add_piece(struct parser *p, struct joined *j, const struct piece *pi
     read_piece(p, piece, &j->text);
 }
 
-/* Reads the prefix and quotes of a literal, which give its kind and the start of its body. */
+/* Reads the prefix of a literal. Returns the kind of the literal, and the range from its opening quote to its end. */
 static struct piece open_literal(const struct parser *p, const struct token *t)
 {
     struct piece piece = {.token = t, .start = t->start, .end = t->end};
@@ -252,7 +254,7 @@ static void plain_string(struct parser *p, struct joined *j)
 
 static void fstring_parts(struct parser *p, struct joined *j, bool is_raw, enum token_kind end);
 
-/* Parses the format of a field, as an f-string of its own. */
+/* Parses the format of a field. The format becomes an fstring node. */
 static struct ast *field_format(struct parser *p, bool is_raw)
 {
     struct joined j = {.start = p->t};
@@ -303,7 +305,7 @@ static struct ast *field(struct parser *p, struct joined *j, bool is_raw)
     return parse_done(p, f);
 }
 
-/* fstring_parts: (FSTRING_TEXT | field)*, up to `end`, which is not consumed */
+/* fstring_parts: (FSTRING_TEXT | field)*, up to the token `end`, which is not consumed */
 static void fstring_parts(struct parser *p, struct joined *j, bool is_raw, enum token_kind end)
 {
     parse_enter(p);

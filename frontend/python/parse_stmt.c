@@ -4,14 +4,15 @@
  *     def f(x):          (def f [(param x)] body (return (binary (name x) + (int 1))))
  *         return x + 1
  *
- * Targets are parsed as expressions and checked when `=`, an operator like `+=`, or `:` follows. */
+ * The parser first parses the target of an assignment as an expression. It checks the target when `=`, an operator like
+ * `+=`, or `:` follows. */
 #include "frontend/python/parse.h"
 
 #include <string.h>
 
 /* -- blocks -- */
 
-/* Parses the ':' after a statement's head. */
+/* Parses the ':' that ends the head of a compound statement. */
 static void head_end(struct parser *p)
 {
     if (next_is(p, TOK_assign))
@@ -150,8 +151,8 @@ static bool is_word(const struct ast *n, const char *word)
     return n->kind == AST_name && strcmp(n->name.id, word) == 0;
 }
 
-/* Reports a `match` statement, which the parser has read as an expression or an annotation: `match (x):`,
- * `match x:`. */
+/* Reports a `match` statement as unsupported. The parser has parsed its head as an annotated target, `match (x):`, or
+ * as an expression, `match x:`. */
 static void check_match(struct parser *p, const struct ast *n)
 {
     if (is_word(n, "match") || (n->kind == AST_call && is_word(n->call.func, "match")))
@@ -473,7 +474,8 @@ static struct ast *with_item(struct parser *p, bool in_parentheses)
     return parse_done(p, n);
 }
 
-/* Does the next token, `(`, enclose all items of a `with`? Else it belongs to the first item's expression. */
+/* Does the parenthesis `(`, the next token, enclose all items of a `with`? If not, it belongs to the expression of the
+ * first item. */
 static bool parentheses_hold_items(const struct parser *p)
 {
     return next_is(p, TOK_lparen) && p->t->close && p->tokens.all.at[p->t->close + 1].kind == TOK_colon &&
@@ -553,8 +555,8 @@ static struct ast *try_statement(struct parser *p)
 struct parameters {
     ast_vec list;
     struct map names;
-    bool is_keyword_only; /* a `*` or `*args` precedes */
-    bool has_bare_star;   /* after a bare `*`, no parameter follows yet */
+    bool is_keyword_only; /* `*` or `*args` has been parsed */
+    bool has_bare_star;   /* a `*` without a name has been parsed, and no parameter after it */
     bool has_slash, has_default, has_kwargs;
 };
 
@@ -653,7 +655,7 @@ struct ast_list parse_parameters(struct parser *p, enum token_kind end, bool ann
 
 /* -- definitions -- */
 
-/* The parser's flags outside the body of a function or class, to restore them after the body. */
+/* The parser's flags before the body of a function or class. They are restored after the body. */
 struct context {
     bool in_function, in_loop, in_class;
 };
@@ -742,7 +744,8 @@ static struct ast *decorated(struct parser *p)
     }
 }
 
-/* Reports a clause without its statement; most often, wrong indentation has ended the statement. */
+/* Reports a clause, such as `else`, without its statement. The usual cause is wrong indentation, which has ended the
+ * statement. */
 static _Noreturn void stray_clause(struct parser *p)
 {
     const char *whose = next_is(p, TOK_elif)   ? "'if'"

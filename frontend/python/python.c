@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Marks rows that are types: their `data` points to this text. isinstance accepts these rows as classes. */
+/* The `data` of a builtin that is a type points to this text. isinstance accepts these builtins as classes. */
 static const char type_mark[] = "type";
 
 bool obj_is_builtin_type(const struct obj *x)
@@ -83,8 +83,9 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Parses a text of n bytes as int(text, base) does: spaces, a sign, a prefix such as 0x, digits, perhaps with _ between
- * them, and spaces. With base 0, the prefix gives the base. Returns false if the text is not an int. */
+/* Parses a text of n bytes as int(text, base) does. The text may contain surrounding spaces, a sign, a prefix such as
+ * 0x, and single underscores between digits. With base 0, the prefix determines the base. Returns false if the text is
+ * not an int. */
 static bool parse_int(const char *s, size_t n, int base, wide *out, bool *overflow)
 {
     while (n && is_space(*s))
@@ -291,8 +292,8 @@ static struct obj *absolute(struct eval *e, struct obj **args, const struct args
     return own;
 }
 
-/* Rounds x to `digits` decimal places. Rounding to places after the decimal point converts x to decimal text, because
- * only the exact value of x shows whether there is a tie. */
+/* Rounds x to `digits` decimal places. To round to places after the decimal point, converts x to decimal text, because
+ * only the exact decimal value of x shows whether x is halfway between two results. */
 static double round_to(struct eval *e, double x, int64_t digits)
 {
     if (!isfinite(x) || digits > 330)
@@ -346,7 +347,7 @@ static struct obj *divmod(struct eval *e, struct obj **args, const struct args *
     return obj_pair(e, quotient, eval_binary(e, OPER_mod, args[0], args[1], call->loc));
 }
 
-/* Implements pow. pow(a, b, m) multiplies modulo m, so that the products stay below m * m. */
+/* Implements pow. pow(a, b, m) reduces every product modulo m, so that no product exceeds m * m. */
 static struct obj *power(struct eval *e, struct obj **args, const struct args *call)
 {
     if (!args[2] || args[2]->kind == OBJ_none)
@@ -365,7 +366,7 @@ static struct obj *power(struct eval *e, struct obj **args, const struct args *c
     return result;
 }
 
-/* Implements hex, oct and bin; data is the letter. */
+/* Implements hex, oct and bin. data is the letter of the prefix: "x", "o" or "b". */
 static struct obj *in_base(struct eval *e, struct obj **args, const struct args *call)
 {
     if (!obj_is_integer(args[0]))
@@ -498,7 +499,7 @@ static struct obj *reversed(struct eval *e, struct obj **args, const struct args
     return obj_iterator(e, seq_reverse(iter_collect(e, x, call->loc)), call->loc);
 }
 
-/* The state of zip, map, filter or enumerate: n iterations in parallel. */
+/* The state of zip, map, filter or enumerate. These functions iterate over n iterables in parallel. */
 struct zipper {
     int n;
     struct iter *at;
@@ -605,8 +606,8 @@ static struct obj *next(struct eval *e, struct obj **args, const struct args *ca
 
 /* -- types and attributes -- */
 
-/* Returns type(x): the class of an instance; for another object, the builtin with the name obj_type_name(x). If there
- * is none, the first call creates a class with that name. */
+/* Returns type(x): the class of an instance, or, for other objects, the builtin named obj_type_name(x). If there is no
+ * such builtin, the first call creates a class with this name. */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x)
 {
     if (x->kind == OBJ_instance)
@@ -679,8 +680,8 @@ static const char *attribute_name(struct eval *e, struct obj *x, struct loc at)
     return intern(e->strings, x->str.s, x->str.n);
 }
 
-/* Returns an attribute of x; NULL if there is none, in host code also if a property or the method __getattr__ of an
- * instance raises AttributeError. */
+/* Returns an attribute of x; NULL if there is none. In host code, also returns NULL if a property or the method
+ * __getattr__ of an instance raises AttributeError. */
 static struct obj *attribute_or_null(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     if (x->kind != OBJ_instance || e->trace)
@@ -728,7 +729,8 @@ static struct obj *is_callable(struct eval *e, struct obj **args, const struct a
                     x->kind == OBJ_builtin || x->kind == OBJ_method || x->kind == OBJ_class);
 }
 
-/* Implements id(), which numbers objects in the order of its calls instead of returning addresses. */
+/* Implements id(). Numbers objects in the order of the calls instead of returning addresses, so that results are
+ * reproducible. */
 static struct obj *identity(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)call;

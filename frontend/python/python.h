@@ -15,7 +15,7 @@
 /* The object NotImplemented. If __eq__ or a similar method returns it, the other operand's method is called. */
 extern struct obj *const obj_not_implemented;
 struct obj *obj_new(struct eval *e, enum obj_kind kind);
-struct obj *obj_str_of(struct eval *e, const char *s, size_t n); /* the bytes are not copied */
+struct obj *obj_str_of(struct eval *e, const char *s, size_t n); /* does not copy the bytes */
 struct obj *obj_text(struct eval *e, const struct text *t);
 struct obj *obj_pair(struct eval *e, struct obj *a, struct obj *b);
 struct obj *obj_set(struct eval *e);
@@ -27,25 +27,25 @@ wide obj_wide(const struct obj *x);       /* the value of an integer */
 double obj_double(const struct obj *x);   /* the value of a number */
 int number_compare(const struct obj *a, const struct obj *b); /* returns -1, 0 or 1; 2 if a number is NaN */
 bool obj_same(const struct obj *a, const struct obj *b);      /* Python's `a is b` */
-/* Returns len(x), of a str in characters; -1 if x has no length. */
+/* Returns len(x), which for a str is its number of characters; -1 if x has no length. */
 int64_t obj_len(struct eval *e, struct obj *x, struct loc at);
 /* Returns the index of x in the range; -1 if the range does not contain x. */
 int64_t range_find(const struct obj *range, const struct obj *x);
 uint64_t obj_hash(struct eval *e, const struct obj *x);
 bool obj_is_hashable(struct eval *e, const struct obj *x);
 void dict_clear(struct dict *d);
-/* Does the scope itself, without its parents, have a value for the name or declare the name? */
+/* Does this scope have a value for the name, or declare the name? Ignores the scope's parents. */
 bool scope_binds(const struct scope *s, const char *name);
-void scope_declare(struct scope *s, const char *name, bool global); /* `global name`, else `nonlocal name` */
+void scope_declare(struct scope *s, const char *name, bool global); /* declares `global name` or `nonlocal name` */
 
 /* -- repr.c -- */
-/* Returns the length of the UTF-8 character at s, at most `left` bytes. A byte that only continues a character counts
- * as one character. */
+/* Returns the length in bytes of the UTF-8 character at s, but at most `left`. If s points to a continuation byte,
+ * returns 1. */
 int char_bytes(const char *s, size_t left);
 uint32_t char_code(const char *s, int n); /* returns the code point of the character of n bytes at s */
 int64_t str_chars(const struct obj *x);   /* returns the length of a str in characters */
 size_t str_offset(const struct obj *x, int64_t chars); /* returns the byte offset of character number `chars` */
-void show_digits(uwide u, int base, bool upper, struct text *out); /* prints u in this base, with letters above 9 */
+void show_digits(uwide u, int base, bool upper, struct text *out); /* prints u in this base; letters are the digits above 9 */
 void show_int(wide i, struct text *out);
 uwide wide_magnitude(wide i);             /* returns |i| */
 struct obj *obj_to_str(struct eval *e, struct obj *x, bool repr); /* returns str(x), or repr(x), as a str */
@@ -64,8 +64,9 @@ struct obj *int_checked(struct eval *e, bool overflow, wide i, struct loc at);
 /* Returns a < b for any two objects. */
 bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at);
-/* Returns the result of a op= b. As in Python, the operators of lists, dicts and sets change a itself, and so may the
- * in-place method (__iadd__, ...) of an instance or host object. In all other cases the result is that of a op b. */
+/* Returns the result of a op= b. As in Python, the operators of lists, dicts and sets change the object a. An in-place
+ * method (__iadd__, ...) of an instance or host object may also change a. In all other cases, the result is that of `a
+ * op b`. */
 struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 
 /* -- attribute.c -- */
@@ -96,12 +97,12 @@ struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e
                               void *state);
 
 /* -- instance.c: classes, their instances, exceptions -- */
-/* Searches the class and its bases for an interned name; NULL if no class has it. */
+/* Searches the class and its bases for an interned name. Returns NULL if none of them defines the name. */
 struct obj *class_find(const struct obj *class, const char *name);
 bool class_is_a(const struct obj *class, const struct obj *base);
-/* Returns the value of an attribute for which a class has the object `found`. For the attribute of an instance
- * `self`, a function becomes a method, and a property's getter is called; self is NULL for the attribute of the class
- * itself. */
+/* Returns the value of an attribute, given `found`, the object that a class has under the attribute's name. If the
+ * attribute is accessed on an instance `self`, binds a function to it as a method, and calls the getter of a property.
+ * If the attribute is accessed on the class itself, self is NULL. */
 struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, struct obj *class, struct loc at);
 struct obj *class_call(struct eval *e, struct obj *class, const struct args *args); /* creates an instance */
 /* Calls x.name(args) if x's class has that method, else returns NULL. */
@@ -116,13 +117,13 @@ struct obj *instance_as_tuple(struct eval *e, struct obj *x);
 /* Returns super(class, self): an object whose attributes are those of the base of `class`, bound to self. */
 struct obj *super_new(struct eval *e, struct obj *class, struct obj *self);
 void exceptions_define(struct eval *e); /* adds Python's exception classes to the builtins */
-/* Returns the exception's instance, which the first call creates. */
+/* Returns the instance of the exception's class. The first call creates the instance. */
 struct obj *exception_value(struct eval *e, struct exception *x);
 const char *exception_message(struct eval *e, const struct exception *x);
 struct obj *builtin_class(struct eval *e, const char *name); /* returns a class such as "ValueError" */
 extern const struct native_class native_property, native_static, native_classmethod;
-/* Makes `names` the fields of a class (a named tuple or dataclass). Construction, comparison and text of instances
- * then use the fields. */
+/* Makes `names` the fields of a class, which is a named tuple or a dataclass. Instances are then constructed, compared
+ * and printed by their fields. */
 void class_set_fields(struct eval *e, struct obj *class, struct obj *names, bool is_tuple);
 /* Returns the names of the class's fields as a tuple; NULL if the class has no fields. */
 struct obj *class_fields(struct eval *e, const struct obj *class, bool *is_tuple);
@@ -130,12 +131,12 @@ struct obj *class_fields(struct eval *e, const struct obj *class, bool *is_tuple
 /* -- eval.c -- */
 struct note {
     struct loc at;
-    enum error error; /* an error whose argument is `name` */
+    enum error error; /* the note's message, whose argument is `name` */
     const char *name; /* NULL if there is no note */
 };
 _Noreturn void eval_raise_noted(struct eval *e, struct loc at, const char *class_name, struct note note,
                                 enum error error, ...);
-void eval_deeper(struct eval *e, int by, struct loc at); /* adds to e->depth; raises an error at the limit */
+void eval_deeper(struct eval *e, int by, struct loc at); /* adds `by` to e->depth; raises an error at the limit */
 /* Parses and executes a source, and returns its module. Raises exceptions. */
 struct obj *eval_module(struct eval *e, const struct source *src, const char *name);
 
@@ -149,9 +150,9 @@ struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struc
 /* Returns the name that is most similar to `name` among those of this scope, of its parents and of the builtins, for a
  * note; NULL if none is similar. */
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name);
-const char *nearest_attribute(const struct scope *s, const char *name); /* without the names that every program has */
-/* The hint for a name that a module lacks: the name that is near it, or, if the module is a library of which neso has a
- * part, that. */
+const char *nearest_attribute(const struct scope *s, const char *name); /* does not search the builtins */
+/* Returns a hint for a name that a module does not define. If `near`, a similar name of the module, is not NULL, the
+ * hint suggests it. Otherwise, if the module is a library of which neso implements only a part, the hint says so. */
 struct note note_missing(struct eval *e, struct obj *module, const char *near);
 
 /* -- kernel.c -- */
@@ -161,7 +162,7 @@ void kernel_check_expr(struct eval *e, const struct ast *x);
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items);
 bool is_constexpr_annotation(const struct ast *x);
 /* Called after a statement failed: binds x to every name that the statement assigns. If x is NULL, binds an unknown
- * value to those of the names that have no value. */
+ * value to every such name that has no value. */
 void bind_targets(struct eval *e, struct scope *s, const struct ast *statement, struct obj *x);
 
 /* -- call.c -- */
@@ -188,16 +189,17 @@ struct builtin_table {
 };
 void builtins_define(struct eval *e);
 bool obj_is_builtin_type(const struct obj *x);                         /* is x int, str, list, ...? */
-/* Sorts the list in place, by a stable sort. */
+/* Sorts the list in place. The sort is stable. */
 struct obj *sort_list(struct eval *e, struct obj *list, struct obj *key, bool reverse, struct loc at);
 struct obj *dict_items(struct eval *e, const struct dict *d);          /* returns a list of (key, value) pairs */
-/* Adds the items of `from`, a mapping or (key, value) pairs. */
+/* Adds the items of `from`, which is a mapping or a sequence of (key, value) pairs. */
 void dict_update(struct eval *e, struct obj *dict, struct obj *from, struct loc at);
 struct obj *instance_names(struct eval *e, struct obj *x);             /* returns a copy of x.__dict__ */
 int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* returns the value of an int argument */
 struct obj *arg_str(struct eval *e, struct obj *x, struct loc at);     /* returns x, which must be a str */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* returns type(x) */
-/* Returns the position of `part` in s[from, to), searched from the left or the right; -1 if `part` is not there. */
+/* Searches s[from, to) for `part`, from the left or from the right. Returns the position of the first match; -1 if
+ * there is none. */
 int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const struct obj *part, bool from_right);
 struct obj *seq_reverse(struct obj *x);                                 /* reverses a list in place, and returns it */
 /* Returns a method of str, list, dict, ...; NULL if there is none. */

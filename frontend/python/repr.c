@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* repr.c: prints values as str(x) and repr(x) do in Python. The text of numbers, strs and containers is Python's,
- * except that a set prints its items in order of insertion, and that repr() of a str escapes no character above U+00AD.
- * No text contains an address: a function prints as <function f>. */
+/* repr.c: prints values as str(x) and repr(x) do in Python. Numbers, strs and containers are printed as in Python, with
+ * two exceptions: the items of a set are printed in the order of their insertion, and repr() of a str escapes no
+ * character above U+00AD. Addresses are never printed: the text of a function is <function f>. */
 #include "frontend/python/python.h"
 
 #include <string.h>
 
-enum { NESTING_MOST = 60 }; /* a list that contains itself is printed to this depth */
+enum { NESTING_MOST = 60 }; /* the printed depth of nested lists; a list may contain itself */
 
 static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int depth);
 

@@ -2,14 +2,14 @@
 /* tokens.h: every token of Python, one row each. A file defines the five macros and then includes this table;
  * see lex.h.
  *
- *   MARK(name, words)             tokens without a fixed spelling; messages show the words
+ *   MARK(name, words)             a token without a fixed spelling; messages show the words
  *   KEYWORD(name, spelling)
  *   SIGN(name, spelling)          brackets and punctuation
  *   BINARY(name, spelling, oper)  an operator between two operands
- *   AUGMENT(name, spelling, oper) its augmented assignment
+ *   AUGMENT(name, spelling, oper) an augmented assignment, such as +=, with its operator
  *
- * ORDER: keywords are consecutive. Operators and punctuation come last, longer spellings before their prefixes
- * (the lexer takes the first that matches), and each closing bracket directly after its opening bracket. */
+ * ORDER: keywords are consecutive. Operators and punctuation come last. A longer spelling precedes its prefixes,
+ * because the lexer takes the first row that matches. Each closing bracket directly follows its opening bracket. */
 MARK(end, "the end of the file")
 MARK(newline, "the end of the line")
 MARK(indent, "an indent")

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* value.c: implements objects, dicts and scopes, and `==`, `bool` and `len` on objects.
  *
- * An object is a kind and its content. Dicts keep their entries in order of insertion, with an open-addressing
- * table of indices; a deleted entry leaves a hole until the table grows. Equal numbers have equal hashes,
- * whatever their kind (1, 1.0 and True are one key). repr.c prints values; lang.c has the types of Triton's
- * language. */
+ * An object consists of a kind and its content. A dict stores its entries in the order of insertion, and has an
+ * open-addressing hash table of indices. A deleted entry remains in the list of entries, without a key, until the table
+ * grows. Equal numbers have equal hashes whatever their kinds are: 1, 1.0 and True are the same key. repr.c prints
+ * values; lang.c has the types of Triton's language. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum {
     NESTING_MOST = 2000, /* nesting limit of tuples in tuples */
-    COMPARE_DEPTH = 4,   /* what one level of comparing or hashing adds to e->depth */
+    COMPARE_DEPTH = 4,   /* one level of comparing or hashing adds this to e->depth */
 };
 
 static const struct obj none = {.kind = OBJ_none}, ellipsis = {.kind = OBJ_ellipsis},
@@ -260,8 +260,7 @@ bool obj_as_int(const struct obj *x, int64_t *out)
     return true;
 }
 
-/* Compares exactly, even if a double cannot represent the int. Returns 2 if f is NaN: neither less, equal nor
- * greater. */
+/* Compares an int with a float exactly, even if no double equals the int. Returns -1, 0 or 1; returns 2 if f is NaN. */
 static int compare_int_float(wide i, double f)
 {
     const double edge = 0x1p127;
@@ -308,7 +307,7 @@ bool obj_same(const struct obj *a, const struct obj *b)
     case OBJ_module: return a->module.scope == b->module.scope;
     case OBJ_class: return a->class.scope == b->class.scope;
     case OBJ_instance: return a->instance.scope == b->instance.scope;
-    /* an int and its copy that is marked as constexpr are the same object for `is` */
+    /* for `is`, a constexpr is the same object as the int from which it was copied */
     case OBJ_int: return (a->is_constexpr || b->is_constexpr) && a->i == b->i;
     case OBJ_str: return a->str.n == b->str.n && memcmp(a->str.s, b->str.s, a->str.n) == 0;
     default: return false;
@@ -457,8 +456,8 @@ static uint64_t hash_float(double f)
     return hash_bytes(&f, sizeof f, OBJ_float);
 }
 
-/* Hashes an object that compares by identity. If obj_same says that the object and its constexpr copies are the same,
- * hashes a pointer that they share. */
+/* Hashes an object that is compared by identity. If obj_same treats the object and its constexpr copies as the same
+ * object, hashes a pointer that all of them contain. */
 static uint64_t hash_identity(const struct obj *x)
 {
     const void *p = x->kind == OBJ_function   ? (const void *)x->function
@@ -517,7 +516,7 @@ bool obj_is_hashable(struct eval *e, const struct obj *x)
     return is_hashable(e, x, 0);
 }
 
-/* Returns the slot of the key, or the free slot where the key would be inserted. */
+/* Returns the slot of the key, or, if the key is absent, the free slot for its insertion. */
 static int *find_slot(struct eval *e, const struct dict *d, const struct obj *key)
 {
     unsigned mask = (unsigned)d->nslots - 1;
@@ -531,7 +530,8 @@ static int *find_slot(struct eval *e, const struct dict *d, const struct obj *ke
     }
 }
 
-/* Grows the table for one more entry: drops the holes, and rebuilds the slots, of which at least 3/4 are then free. */
+/* Grows the table for one more entry. Drops deleted entries, and rebuilds the slots so that at least 3/4 of them are
+ * free. */
 static void grow(struct eval *e, struct dict *d)
 {
     int n = 0;
@@ -601,7 +601,7 @@ void dict_clear(struct dict *d)
 
 /* -- scopes -- */
 
-/* Markers in a function's scope for names that the function declares `global` or `nonlocal`. */
+/* In a function's scope, a name that the function declares `global` or `nonlocal` has one of these values. */
 static const struct obj declared_global = {.kind = OBJ_none}, declared_nonlocal = {.kind = OBJ_none};
 
 struct scope *scope_new(struct eval *e, struct scope *parent)

@@ -2,15 +2,15 @@
 /* value.h: Python objects at compile time: constexprs, values of host programs and traced tensors share one
  * object model.
  *
- * Objects live in the evaluator's arena and are never freed one by one. All objects are immutable, except lists, dicts,
- * sets, instances, modules, classes, attributes of functions, and objects of the host. A `tensor` is a run-time value
- * of the kernel being traced: an IR value and its type in Triton's language. */
+ * Objects are allocated in the evaluator's arena and are not freed individually. Lists, dicts, sets, instances,
+ * modules, classes, attributes of functions and objects of the host are mutable; all other objects are immutable. A
+ * `tensor` is a run-time value of the kernel being traced: an IR value and its type in Triton's language. */
 #ifndef NESO_FRONTEND_VALUE_H
 #define NESO_FRONTEND_VALUE_H
 
 #include "frontend/python/ast.h"
 
-/* The value of a Python int; a result that does not fit is an error. */
+/* The value of a Python int. A result that does not fit in 128 bits is an error. */
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 uwide;
 
@@ -41,7 +41,7 @@ struct obj;
     X(class,     "type")       /* a user's class or an exception class */ \
     X(instance,  "object")     /* an instance of a user class, or an exception */ \
     X(native,    "object")     /* an object of the host: torch.Tensor, a launcher, an event */ \
-    X(error,     "error")      /* the value of a failed statement; operations on it return it again */
+    X(error,     "error")      /* the value of a failed statement; the result of an operation on it is again obj_error */
 
 enum obj_kind {
 #define X(word, name) OBJ_##word,
@@ -50,24 +50,24 @@ enum obj_kind {
     OBJ_count
 };
 
-/* A type of the kernel language, and a run-time value of the kernel being traced. The files in python/ only
- * pass pointers to them, and call the functions on them that are declared below. */
+/* struct lang_type is a type of the kernel language, and struct value is a run-time value of the kernel being traced.
+ * The files in python/ only pass pointers to these structs, and call the functions on them that are declared below. */
 struct lang_type;
 struct value;
 
 struct dict_entry {
     struct obj *key, *value; /* key is NULL if the entry is deleted */
 };
-/* A dict in order of insertion. Keys compare and hash by Python's rules. */
+/* A dict. It keeps the order of insertion, and compares and hashes keys by Python's rules. */
 struct dict {
     VEC(struct dict_entry) entries;
     int nlive;
-    int *slots, nslots;  /* the hash table: the number of an entry, from 1; 0: the slot is free */
+    int *slots, nslots;  /* the hash table: 1 + the index of an entry; 0 if the slot is free */
     struct obj *factory; /* of a defaultdict: makes the value of an absent key; else NULL */
 };
 
 /* A scope: the names of a function call, a module, a class body or a comprehension, with their values. `parent` is the
- * scope around the code; NULL for a module. */
+ * enclosing scope; NULL for a module. */
 struct scope {
     bool is_class;         /* the scope of a class body, whose names are invisible to the functions in it */
     bool is_comprehension; /* the scope of a comprehension: `:=` binds in the enclosing scope */
@@ -84,7 +84,8 @@ struct function {
     const struct source *src;
     struct obj **defaults;      /* default value of each parameter; NULL if it has none */
     struct scope *attributes;   /* attributes that the program sets by f.x = 1; or NULL */
-    /* The function contains yield. A call runs it to its end, and returns an iterator over the yielded values. */
+    /* The function contains yield. A call runs the function to its end, and returns an iterator over the yielded
+     * values. */
     bool is_generator;
 };
 
@@ -103,7 +104,7 @@ struct jit {
 struct args {
     int n;
     struct obj **at;             /* positional arguments, with * expanded */
-    const struct loc *locs;      /* location of each positional, then of each keyword argument */
+    const struct loc *locs;      /* locations of the positional arguments, and then of the keyword arguments */
     int nkw;
     const char **kw;             /* interned names of the keyword arguments */
     struct obj **kw_at;
@@ -111,9 +112,9 @@ struct args {
     const struct builtin *callee; /* the called builtin, if the callee is one */
 };
 
-/* One builtin. `params` is a Python parameter list: "pointer, mask=None, other=None, *, sem=None" or "*values,
- * sep=' '". The caller binds arguments to this list, and passes the handler one object for each parameter (a
- * tuple for *x, a dict for **x). Defaults are None, True, False, numbers and strings. A parameter `x=` without
+/* One builtin. `params` is a Python parameter list: "pointer, mask=None, other=None, *, sem=None" or "*values, sep='
+ * '". The caller binds the arguments to these parameters, and passes one object for each parameter to the handler
+ * `run`: a tuple for *x, a dict for **x. Defaults are None, True, False, numbers and strings. A parameter `x=` without
  * a default is NULL if its argument is absent. */
 struct builtin {
     const char *name;    /* name for messages: "tl.load" */
@@ -122,15 +123,15 @@ struct builtin {
     const void *data;    /* data for the handler, for example an opcode */
 };
 
-/* Evaluates an operator of the syntax tree; if `reflected`, self is the right operand. Returns NULL if self
- * does not support the operands. */
+/* Evaluates a binary operator. If `reflected` is true, self is the right operand. Returns NULL if the class of self
+ * does not support the operator for these operands. */
 typedef struct obj *native_operator(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected,
                                     struct loc at);
 
-/* The operations of a class of host objects. A member may be NULL. Without `str`, an object prints as its class's name;
- * without `compare`, objects are equal only if they are one object; without `truth`, an object is true unless its
- * length is 0; `leave` then does nothing. The use of another absent member raises an exception, such as "'torch.Tensor'
- * object is not callable". */
+/* The operations of a class of host objects. A member may be NULL. If `str` is NULL, the text of an object is the name
+ * of its class. If `compare` is NULL, an object equals only itself. If `truth` is NULL, an object is true unless its
+ * length is 0. If `leave` is NULL, leaving a `with` block calls nothing. An operation whose member is NULL otherwise
+ * raises an exception, such as "'torch.Tensor' object is not callable". */
 struct native_class {
     const char *name; /* name for messages: "torch.Tensor" */
     /* Returns an attribute; NULL if there is no such attribute. */
@@ -153,10 +154,10 @@ struct native_class {
 struct obj {
     enum obj_kind kind;
     bool is_constexpr; /* a value made by tl.constexpr(x), or bound to a name with `x: tl.constexpr` */
-    bool was_list;     /* a tuple that the kernel's source writes as a list */
-    bool is_size;      /* a tuple that is a torch.Size: only its repr differs */
-    bool is_frozen;    /* a set that is a frozenset: augmented assignments make a new set */
-    /* Of a tuple in a kernel: the class whose fields are the tuple's items; NULL for a plain tuple. */
+    bool was_list;     /* of a tuple: the kernel's source contains it as a list */
+    bool is_size;      /* of a tuple: it is a torch.Size, which differs from a tuple only in its repr */
+    bool is_frozen;    /* of a set: it is a frozenset, so augmented assignments create a new set */
+    /* Of a tuple in a kernel: if the tuple's items are the fields of a class, this class; NULL for a plain tuple. */
     const struct obj *class_of;
     union {
         bool b;
@@ -184,15 +185,15 @@ struct obj {
         struct {
             struct value *value;
             const struct lang_type *type; /* of a tensor: a number, pointer or block type */
-            struct obj *constant;         /* the number of which this tensor was made, if it is known; else NULL */
+            struct obj *constant;         /* the tensor's value if it is a known constant; else NULL */
             bool is_named;                /* the IR value has a name from the user's source */
-            bool is_index;                /* the variable of a loop, which Python code on the host sees as an int */
+            bool is_index;                /* the variable of a loop; host functions get its value as an int */
         } tensor;
         struct {
             const char *name;
             struct scope *scope; /* names of a module */
-            /* Of a builtin module: makes an attribute that is not yet in its scope (eval_getattr then stores
-             * the attribute there). Returns NULL if there is no such attribute. */
+            /* Of a builtin module: makes an attribute that is not in the module's scope yet. eval_getattr then stores
+             * the attribute in the scope. Returns NULL if there is no such attribute. */
             struct obj *(*find)(struct eval *e, const struct obj *module, const char *name);
         } module;
         struct {
@@ -235,12 +236,12 @@ struct obj *obj_constexpr(struct eval *e, struct obj *x); /* returns a copy of x
 
 /* -- value.c: queries, which follow Python's rules for concrete objects -- */
 const char *obj_type_name(const struct obj *x);
-bool obj_is_const(struct eval *e, const struct obj *x); /* is x known at compile time, without tensors in it? */
+bool obj_is_const(struct eval *e, const struct obj *x); /* is x known at compile time, and does x contain no tensor? */
 bool obj_is_unknown(const struct obj *x); /* is x a value that only a host can compute? */
 bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b);
 bool obj_truth(struct eval *e, struct obj *x, struct loc at);
 void obj_print(struct eval *e, struct obj *x, struct text *out, bool repr); /* prints str(x), or repr(x) */
-/* Sets *out to the value of an int or bool (or of a tensor that is a known constant). Returns false if x is another
+/* Sets *out to the value of x, an int, a bool or a tensor with a known constant value. Returns false if x is any other
  * object, or if the value does not fit. */
 bool obj_as_int(const struct obj *x, int64_t *out);
 struct obj *dict_get(struct eval *e, const struct dict *d, struct obj *key); /* NULL if the key is absent */
@@ -249,7 +250,7 @@ void dict_add_all(struct eval *e, struct dict *into, const struct dict *from);
 struct obj *dict_option(struct eval *e, const struct obj *dict, const char *name); /* NULL if absent or None */
 bool dict_remove(struct eval *e, struct dict *d, struct obj *key);
 struct obj *scope_get(const struct scope *s, const char *name); /* searches this scope only; NULL if absent */
-struct obj *scope_find(const struct scope *s, const char *name); /* searches outwards to the globals */
+struct obj *scope_find(const struct scope *s, const char *name); /* searches this scope and its parents, up to the globals */
 void scope_set(struct scope *s, const char *name, struct obj *x);
 struct scope *scope_new(struct eval *e, struct scope *parent);
 
