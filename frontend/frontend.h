@@ -2,11 +2,11 @@
 /* frontend.h: the interface of the frontend, which compiles kernels from Python source to IR, and runs the host
  * code of programs.
  *
- * One evaluator executes statements in two ways: concretely (module level, host functions, constexprs), and,
- * inside a kernel, by tracing: an operator with a tensor operand appends ops to the IR. eval.c executes statements
- * of host code, kernel.c those of kernels, expr.c evaluates the expressions of both. For tensors, and where kernels
- * differ from Python, these files call trace.c (names, assignments, calls), loops.c and merge_values.c (loops,
- * branches) and promote.c (operators).
+ * One evaluator executes statements in two ways. It executes module-level code, host functions and operations on
+ * constexprs concretely. Inside a kernel, it traces: an operator with a tensor operand appends ops to the IR. eval.c
+ * executes the statements of host code, kernel.c executes the statements of kernels, and expr.c evaluates the
+ * expressions of both. For tensors, and where kernels differ from Python, these files call trace.c (names, assignments,
+ * calls), loops.c and merge_values.c (loops, branches) and promote.c (operators).
  *
  *     tokens ─► syntax tree ─► eval.c, expr.c ──concrete──► objects, host effects
  *                                    └──────────tensor────► trace/, builtins/ ─► IR
@@ -31,13 +31,15 @@ struct module;
  * output, environment. */
 struct host {
     void *ctx;
-    /* Execute only statements that kernels need, as without a host, but import files from the program's folder. */
+    /* If true, the evaluator executes only statements that kernels need, as it does without a host, but imports files
+     * from the program's folder. */
     bool definitions_only;
-    /* Let every `assert` of host code pass: no kernel runs, so the values that the program checks are not computed. */
+    /* If true, every `assert` of host code passes. This is needed if kernels do not run, so that the values which the
+     * program checks are not computed. */
     bool assertions_hold;
-    /* Imports a module by its dotted name ("torch", "triton.testing", "os"); returns NULL if the host does not have
-     * the module. import.c searches first the modules of triton (builtins_module), then the host's, then those of
-     * Python's library (library.c), and last the program's files. */
+    /* Imports a module by its dotted name ("torch", "triton.testing", "os"); returns NULL if the host does not have the
+     * module. import.c searches in this order: the modules of triton (builtins_module), the host's modules, the modules
+     * of Python's library (library.c), and the program's files. */
     struct obj *(*import)(void *ctx, struct eval *e, const char *name, struct loc at);
     /* Returns the text of a user's file that a program imports (`import helpers` reads helpers.py in the
      * program's folder); NULL if there is no such file. */
@@ -58,7 +60,7 @@ struct host {
     const char *const *argv;
 };
 
-/* An exception of host code that unwinds, after `raise`, a failed assert or an error in an operation. */
+/* An exception of host code, raised by `raise`, by a failed assert, or by an error in an operation. */
 struct exception {
     struct obj *class, *value; /* value: an instance or NULL */
     struct loc loc;
@@ -81,7 +83,7 @@ struct call_record {
  *     struct handler h;
  *     handler_push(e, &h);
  *     if (setjmp(h.jump) == 0) { ...; handler_pop(e, &h); } else { ... h.raised ... }
- * After the jump, the handler is already popped, and the evaluator's state is that of the time of handler_push. */
+ * After the jump, the handler is already popped, and the evaluator has the state in which handler_push was called. */
 struct handler {
     jmp_buf jump;
     struct handler *outer;
@@ -91,7 +93,7 @@ struct handler {
     const struct call_record *calls;
     struct exception *handling;
     struct obj *yields;
-    struct exception raised; /* its class is NULL for an error of a kernel, which is already reported */
+    struct exception raised; /* its class is NULL for an error in a kernel; such an error is already reported */
 };
 
 /* A site is a point of a kernel at which the interpreter calls the host; see hostcall.c. */
@@ -100,13 +102,13 @@ struct host_site {
     enum site_kind kind;
     struct loc loc;
     const char *function;   /* the kernel, or the function inlined into it, that contains the site */
-    struct scope *closure;  /* the scope around that function */
-    struct obj *callee;     /* of a call: the function; of other kinds: the object that is converted */
+    struct scope *closure;  /* the scope that contains that function's definition */
+    struct obj *callee;     /* SITE_call: the called function; SITE_truth, SITE_int, SITE_float: the converted object */
     struct args args;
     int nnames;             /* the variables of the function */
     const char **names;
     struct obj **values;    /* the traced values of the variables at the site */
-    const struct host_site *caller; /* function, closure and variables of the caller; NULL in the kernel itself */
+    const struct host_site *caller; /* the function, closure and variables of the caller; NULL if `function` is the kernel */
 };
 
 /* The state of tracing one kernel; private to trace.c. */
@@ -116,7 +118,7 @@ struct eval {
     struct arena *arena;
     struct interner *strings;
     struct diag *diag;
-    /* NULL: compile kernels only; an unknown module is then imported as a module of unknown values */
+    /* NULL: only compile kernels; a module that is not found is then imported as a module of unknown values */
     const struct host *host;
     bool definitions_only;   /* true without a host, or if the host sets it */
     struct map modules;      /* dotted name to struct obj * */
@@ -124,13 +126,14 @@ struct eval {
     struct handler *handler; /* the innermost handler */
     struct trace *trace;     /* NULL while statements are executed concretely */
     struct scope *main;      /* the scope with the program's globals */
-    uint16_t call;           /* while tracing: loc.call of the code being traced (0: the kernel itself) */
-    int depth;               /* depth of calls and nested expressions, which is limited */
-    /* Statements executed so far, and their limit, which stops endless loops at compile time (0: no limit). */
+    uint16_t call;           /* while tracing: the index of the inlined call being traced, for loc.call; 0: the kernel itself */
+    int depth;               /* the depth of calls and nested expressions; eval.c limits it */
+    /* The number of statements executed so far, and its limit (0: no limit). The limit stops endless loops at compile
+     * time. */
     int64_t steps, step_limit;
     size_t work;             /* bytes that eval_work counted since the last step */
     size_t checked_at_bytes; /* the arena's size when the time limit was last checked */
-    struct loc at;           /* location of the latest statement, for messages without a location of their own */
+    struct loc at;           /* the location of the latest statement, for messages whose location is unknown */
     const struct call_record *calls; /* the active calls of host code, innermost first */
     struct map ids;          /* maps objects to their id() */
     struct map signatures;   /* maps builtins to their parsed parameters */
@@ -146,22 +149,22 @@ struct spec_arg {
     struct obj *value;            /* the value of a constant */
     const struct lang_type *type; /* the type of an argument that is not a constant */
     int divisible;                /* 16 if the value is known to be a multiple of 16, else 1 */
-    bool equals_one;              /* an int argument of value 1: a constant, not a run-time parameter */
+    bool equals_one;              /* an int argument of value 1, which is compiled as a constant */
 };
 /* The checks that a traced kernel contains. */
 enum debug {
     DEBUG_none,
-    DEBUG_all,     /* its assertions, and checks that + - * of integers do not overflow */
-    DEBUG_asserts, /* only its assertions */
+    DEBUG_all,     /* the kernel's assertions, and checks that + - * of integers do not overflow */
+    DEBUG_asserts, /* only the kernel's assertions */
 };
 
 struct spec {
     int nargs;
     struct spec_arg *args;
-    /* For each parameter, NULL or a tuple whose items (those of nested tuples too) are separate arguments.
-     * `parts` is NULL if no parameter is a tuple. */
+    /* For each parameter, NULL or a tuple. Each item of the tuple, or of a tuple in it, is a separate argument. `parts`
+     * is NULL if no parameter is a tuple. */
     struct obj *const *parts;
-    /* Keyword arguments that are not parameters: **META of Triton's 1.0 dialect. */
+    /* Keyword arguments that match no parameter: the kernel gets them as **META (Triton 1.0). */
     int nmeta;
     const char **meta_names;
     struct obj **meta_values;
@@ -172,28 +175,27 @@ struct spec {
     enum debug debug;
     const struct target *target;
     bool interpreter; /* the kernel may call plain Python functions (op host_call) */
-    bool stops;       /* keep a site before each statement, at which a debugger may stop */
-    VEC(struct host_site *) sites; /* the kernel's calls of the host, which frontend_trace sets */
-    bool has_host_calls;           /* some of these sites are not SITE_statement */
+    bool stops;       /* keep a site before each statement, so that a debugger can stop there */
+    VEC(struct host_site *) sites; /* the kernel's calls of the host; frontend_trace sets this list */
+    bool has_host_calls;           /* at least one site has a kind other than SITE_statement */
 };
 
 /* -- eval.c -- */
 void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct diag *d, const struct host *h);
-/* Parses a file and executes its top level. With host NULL it executes only what kernels need: imports, defs,
- * classes, and assignments that can be evaluated; it skips everything else without an error. Returns the
- * module, or NULL after an error, which it reports to diag. An uncaught exception of a host program is reported
- * as a diagnostic with its traceback as notes; *failed (may be NULL) is then set, and the exit status is 1
- * instead of 2. */
+/* Parses a file and executes its top level. If the host is NULL, executes only statements that kernels need (imports,
+ * defs, classes, and assignments that can be evaluated), and skips all others without an error. Returns the module, or
+ * NULL after an error, which it reports to diag. Reports an uncaught exception of a host program as a diagnostic whose
+ * notes are the traceback. If `failed` is not NULL, then also sets *failed: the exit status is 1 instead of 2. */
 struct obj *eval_file(struct eval *e, const struct source *src, const char *module_name, bool *failed);
 struct obj *eval_expr(struct eval *e, struct scope *s, const struct ast *x);
 enum flow { FLOW_next, FLOW_break, FLOW_continue, FLOW_return };
-/* Executes statements in order. While tracing, an error aborts only its statement: the names that the statement
- * would bind become obj_error. */
+/* Executes statements in order. While tracing, an error aborts only the statement with the error, and binds the names
+ * that this statement assigns to obj_error. */
 enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result);
 struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *eval_call1(struct eval *e, struct obj *callee, struct obj *arg, struct loc at);
-/* Binds arguments to the parameters of f: every parameter becomes a name in the scope `into`. Raises TypeError for
- * missing, unexpected and duplicate arguments. */
+/* Binds arguments to the parameters of f, as names in the scope `into`. Raises TypeError for missing, unexpected and
+ * duplicate arguments. */
 void eval_bind(struct eval *e, struct function *f, const struct args *args, struct scope *into);
 void eval_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value);
 struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct loc at);
@@ -206,9 +208,10 @@ struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj
  * the innermost `try`. `class_name` is the Python exception ("TypeError"); the message is a row of
  * ir/support/errors.h. */
 _Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name, enum error error, ...);
-/* Counts one statement, or work that takes as long. Raises an error if the count exceeds the limit. */
+/* Counts one step: a statement, or another operation that takes about as long. Raises an error if the number of steps
+ * exceeds the limit. */
 void eval_step(struct eval *e, struct loc at);
-/* Counts bytes (of text or nodes) that functions in C process; a fixed number of bytes counts as one step. */
+/* Counts bytes of text or nodes that C functions process. A fixed number of bytes counts as one step. */
 void eval_work(struct eval *e, size_t bytes);
 enum { NODE_BYTES = 64 };
 void handler_push(struct eval *e, struct handler *h);
@@ -219,23 +222,24 @@ _Noreturn void eval_throw(struct eval *e, const struct exception *x);
 void eval_write(struct eval *e, const char *s, size_t n);
 
 /* -- kernel.c -- */
-/* Executes one statement of a kernel. An error aborts the statement, and the names that the statement would
- * bind become obj_error. */
+/* Executes one statement of a kernel. An error aborts the statement, and binds the names that the statement assigns to
+ * obj_error. */
 enum flow kernel_statement(struct eval *e, struct scope *s, const struct ast *x, struct obj **result);
 
 /* -- trace.c: the kernel's rules -- */
-/* Traces a kernel into module m, as IR of degree traced. Returns NULL after errors, which it reports to diag. */
+/* Traces a kernel: adds its IR function, in the degree `traced`, to module m. Returns NULL after errors, which it
+ * reports to diag. */
 struct func *frontend_trace(struct eval *e, struct obj *jit, struct spec *spec, struct module *m);
-/* Returns the location for ops and errors: it has the chain of calls, and lies in the user's code. */
+/* Returns the location for ops and errors: it includes the chain of inlined calls, and is always in the user's code. */
 struct loc trace_loc(const struct eval *e, struct loc at);
-bool trace_is_tensor(const struct obj *x); /* is x a tensor, or a tuple with a tensor in it? */
+bool trace_is_tensor(const struct obj *x); /* is x a tensor, or a tuple that contains a tensor? */
 /* The evaluator calls the following functions if e->trace is set, for statements, names and operators whose rules in
  * kernels differ from those of plain Python. */
 enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond, struct obj **result);
 enum flow trace_for(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
 enum flow trace_while(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
-/* Traces an assignment. If value is NULL, it is `x: tl.constexpr` without a value, which makes a later
- * assignment to x a constexpr. */
+/* Traces an assignment. If value is NULL, the statement is `x: tl.constexpr` without a value: the value of a later
+ * assignment to x is then a constexpr. */
 void trace_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value,
                   bool annotated_constexpr);
 struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name);
@@ -243,8 +247,8 @@ struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args
 struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, struct obj *cond);
 struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x);
 /* region.c: traces the jit function `combine` of a reduction or scan into its region b, and yields the n results. The
- * region's 2n scalar arguments have types[0] to types[n - 1], and again these. Returns false after an error, which it
- * reports. */
+ * region has 2n scalar arguments: n arguments of types[0] to types[n - 1], and then n more of the same types. Returns
+ * false after an error, which it reports. */
 bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, const struct lang_type *const *types,
                   struct loc at);
 /* Returns a builder that appends ops with this location to the current block. */
@@ -257,49 +261,50 @@ struct obj *eval_text(struct eval *e, struct scope *s, const char *text, size_t 
 /* -- hostcall.c: calls of the host by kernels on the interpreter -- */
 /* Traces a call that the host executes. Returns NULL if the callee is not a host function. */
 struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct args *args);
-/* Evaluates an f-string in a kernel. Returns its text, or an object that becomes text when the kernel runs. */
+/* Evaluates an f-string in a kernel. Returns its text, or an object whose text is computed when the kernel runs. */
 struct obj *trace_fstring(struct eval *e, struct scope *s, const struct ast *x);
 /* Returns the condition of `if x`: if x is the result of a host function, a tensor with its truth value; else x
  * itself. */
 struct obj *trace_truth(struct eval *e, struct obj *x, struct loc at);
 /* Records that the call at this location is a statement: its result is not used. */
 void trace_drop_result(struct eval *e, struct loc call);
-/* Makes a site before a statement of scope s, where a debugger may stop. */
+/* Adds a site before a statement of scope s, so that a debugger can stop there. */
 void trace_statement(struct eval *e, struct scope *s, struct loc at);
 /* Executes the host_call op of this site, and stores its result in `result`. values[i] points to the value of operand
  * i. May raise exceptions, like any host code. */
 void host_site_run(struct eval *e, const struct host_site *site, const char *const *values, char *result);
-/* Returns a scope with the variables at the site, as objects: those of the site's function, or of the caller `up` calls
- * above it. */
+/* Returns a scope with the variables at the site, as objects. If `up` is 0, they are the variables of the site's
+ * function; otherwise, they are those of its caller `up` levels above. */
 struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values, int up);
-/* Returns the site's function, or the caller `up` calls above it; *first is the index of its variables' first value. */
+/* Returns the site if `up` is 0; otherwise, returns its caller `up` levels above. Sets *first to the index of the first
+ * value of this function's variables. */
 const struct host_site *host_site_frame(struct eval *e, const struct host_site *site, int up, int *first);
 
 /* -- expression.c: the debugger's expressions -- */
 struct expression {
     const struct ast *tree;
-    struct func *func; /* its parameters: those of the kernel, then one for each value of the frame */
-    int first;         /* the index of the frame's first value among those of the site */
-    struct spec spec;  /* its sites: calls of the host, and last the one that has the result */
+    struct func *func; /* its parameters are those of the kernel, and then one for each value of the frame */
+    int first;         /* the index of the frame's first value in the list of the site's values */
+    struct spec spec;  /* its sites: the calls of the host, and at the end the site that gets the expression's result */
 };
-/* Parses an expression, and traces it into a function that computes it from the values of a frame: that of the site, or
- * `up` calls above. Reports errors to diag, or raises an exception. If the text is an expression of Python that kernels
- * do not allow, x->tree is set all the same. */
+/* Parses an expression, and traces it into a function that computes it from the values of a frame. The frame is that of
+ * the site if `up` is 0; otherwise, it is the frame `up` levels above. Reports errors to diag, or raises an exception.
+ * Sets x->tree even if kernels do not allow the expression, as long as it is valid Python. */
 void frontend_trace_expression(struct eval *e, const struct host_site *site, int up, const struct func *kernel,
                                const struct spec *spec, const char *text, struct expression *x);
-/* Returns the result that the last site of an expression gets. */
+/* Returns the result of an expression. `site` is the expression's last site. */
 struct obj *host_site_result(struct eval *e, const struct host_site *site, const char *const *values);
 
 /* -- promote.c: operators on tensors -- */
-/* Converts a constant or tensor to a tensor. A number gets its decayed_type (trace.h). An obj_error is returned
+/* Converts a constant or tensor to a tensor. A number gets its decayed_type (trace.h). Returns an obj_error
  * unchanged. */
 struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at);
 struct obj *tensor_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 struct obj *tensor_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
 struct obj *tensor_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 struct obj *tensor_broadcast_to(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
-/* tensor_broadcast broadcasts *a and *b to one shape; tensor_promote also converts them to a common type, for a
- * division if is_division. After an error, which they report, both operands are obj_error. */
+/* tensor_broadcast broadcasts *a and *b to one shape. tensor_promote also converts both to a common type; is_division
+ * means that the operator is a division. After an error, which they report, both operands are obj_error. */
 void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc at);
 void tensor_promote(struct eval *e, struct obj **a, struct obj **b, bool is_division, struct loc at);
 /* Converts a condition x to a scalar i1; returns NULL after an error, which it reports. */
@@ -309,17 +314,17 @@ struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, str
 struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at);
 
 /* -- block.c -- */
-bool is_box(const struct obj *x); /* a block pointer or a tensor descriptor */
+bool is_box(const struct obj *x); /* is x a block pointer or a tensor descriptor? */
 struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL if there is no such attribute */
-/* Do two boxes of one class have the same type in Triton's language? Integer types of sizes, strides and offsets may
- * differ. */
+/* Do two boxes of one class have the same type in Triton's language? The integer types of their sizes, strides and
+ * offsets may differ. */
 bool box_agrees(struct eval *e, const struct obj *x, const struct obj *with);
-/* Returns a copy of x in which the sizes, strides and offsets that have another type in `with` are 64-bit integers. */
+/* Returns a copy of x. A size, stride or offset whose type differs between x and `with` is converted to 64 bits. */
 struct obj *box_widen(struct eval *e, struct obj *x, const struct obj *with, struct loc at);
-/* Returns the argument x of a launch as a tuple, whose items are passed separately. x may be a tuple, a named tuple, or
- * a tensor descriptor of the host; returns NULL if it is none of these. */
+/* Converts the argument x of a launch to a tuple, whose items are passed separately. x may be a tuple, a named tuple,
+ * or a tensor descriptor of the host. Returns NULL for any other x. */
 struct obj *argument_parts(struct eval *e, struct obj *x);
-/* Returns the name of part i of such a tuple; NULL if the part has only a number. */
+/* Returns the field name of item i of such a tuple; NULL if the item has no name. */
 const char *argument_part_name(struct eval *e, const struct obj *parts, int i);
 /* Returns a tuple that represents a descriptor, with the fields base, shape, strides, block_shape, padding. */
 struct obj *descriptor_new(struct eval *e, struct obj *const *fields);
@@ -330,7 +335,7 @@ bool check_descriptor(struct eval *e, const struct obj *x, struct loc at);
 struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL if the module is not one of these */
 /* Prints every builtin with its parameters, one on each line, for `neso help language`. */
 void builtins_help(struct text *out);
-/* Returns a scope with the names of all functions and types of a module of builtins, for "did you mean". */
+/* Returns a scope with the names of all functions and types of a module of builtins, for "did you mean" hints. */
 struct scope *builtins_names(struct eval *e, const struct obj *module);
 /* Returns the name in triton.language of the type with the short name `name`: "float16" for "fp16". Returns NULL if
  * `name` is not such a short name. */
@@ -342,23 +347,23 @@ bool builtins_is_class(const struct obj *x);
 /* Is x an instance of such a class? */
 bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct obj *class);
 
-/* -- prelude.py, libdevice.py, library.py: functions of triton.language and of its libdevice, and modules of Python's
- * library, that are written in Python -- */
+/* -- prelude.py, libdevice.py, library.py: the parts of triton.language, its libdevice and Python's library that are
+ * written in Python -- */
 extern const char prelude_py[], libdevice_py[], library_py[];
-/* A section of one of these texts: from its heading `# -- NAME` up to the next heading. */
+/* A section of one of these texts. It extends from its heading `# -- NAME` to the next heading. */
 struct section {
     const char *s;
     size_t len;
 };
 /* Moves *at to the next section of the text, or to the first section if *at is zero. Returns false at the end. */
 bool section_next(const char *text, struct section *at);
-/* Executes the section of the text under the heading `# -- SECTION` as a module `name`. Returns NULL if there is no
+/* Executes the section with the heading `# -- SECTION` as a module with the name `name`. Returns NULL if there is no
  * such section. */
 struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name);
-/* Returns the location for a message: `at`, or, if `at` is unknown, the latest statement. */
+/* Returns the location for a message: `at`, or, if `at` is unknown, the location of the latest statement. */
 struct loc eval_place(const struct eval *e, struct loc at);
-/* Returns the location itself if it is in the user's code; if it is in a section of these texts, returns the location
- * of the user's call that led there. */
+/* If the location is in the user's code, returns it unchanged. If it is in a section of these texts, returns the
+ * location of the user's call that led to the section. */
 struct loc eval_outside(const struct eval *e, struct loc at);
 
 #endif

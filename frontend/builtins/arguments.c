@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* arguments.c: converts arguments of builtins to constants, types, shapes, axes or tensors. Each function
- * reports an argument of the wrong kind, at the argument's location. */
+/* arguments.c: converts arguments of builtins to constants, types, shapes, axes or tensors. If an argument has the
+ * wrong kind, each function reports an error at the argument's location. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
@@ -197,7 +197,8 @@ bool arg_axis(struct eval *e, struct obj *x, int rank, struct loc at, int *axis)
     return true;
 }
 
-/* Returns the words other than "", with the prefix, for a message: "'.ca', '.cg' or '.cv'". */
+/* Returns a text for messages that lists the words, each with the prefix, such as "'.ca', '.cg' or '.cv'". Skips the
+ * word "". */
 static const char *list_words(struct eval *e, const char *const *words, const char *prefix)
 {
     struct text out;

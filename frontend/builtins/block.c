@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* block.c: implements block pointers, tensor descriptors, and accesses through them. This file calls both boxes: a box
- * is a block that moves over an array.
+/* block.c: implements block pointers, tensor descriptors, and accesses through them. In this file, a box is a block
+ * pointer or a tensor descriptor.
  *
  *     p = tl.make_block_ptr(A, (M, K), (sm, 1), (m, 0), (64, 32), (1, 0))
  *                                            the tuple (A, (M, K), (sm, 1), (64, 32), (m, 0))
  *     tl.load(p, boundary_check=(0,))        the pointers A + m sm + 0 + i0 sm + i1, the mask 0 <= m + i0 < M
  *     d.load([m, k])                         the same for a descriptor: every dimension is checked
  *
- * Both are tuples with a class (value.h), so that loops, branches and calls carry them like tuples. An access
- * through them becomes pointers and a mask, like any other access; passes convert these to TMA copies. The
- * terms that do not depend on the box's position are computed separately, so that licm can hoist them out of
- * loops. */
+ * A box is a tuple with a class (value.h), so loops, branches and calls carry boxes like tuples. For an access through
+ * a box, this file computes a tile of pointers and a mask, and traces an ordinary load, store or atomic. Later passes
+ * convert such accesses to TMA copies. The address terms that do not depend on the box's offsets are computed
+ * separately, so that licm can hoist them out of loops. */
 #include "frontend/builtins/handlers.h"
 #include "frontend/python/python.h"
 
 #include <math.h>
 #include <string.h>
 
-/* BOX_last is the index of a block pointer's offsets, or of a descriptor's padding. */
+/* The items of a box. The item BOX_last of a block pointer has its offsets; that of a descriptor has its padding. */
 enum { BOX_base, BOX_shape, BOX_strides, BOX_block, BOX_last, BOX_count };
 
 static const struct obj block_pointer_class = {.kind = OBJ_class, .class.name = "block_pointer"};
@@ -51,8 +51,8 @@ static struct obj *cast_index(struct eval *e, struct obj *x, enum dtype d, struc
     return tensor_cast(e, x, lang_number(e, d, false), ROUND_none, false, at);
 }
 
-/* Converts x to a signed integer of 32 or 64 bits; a constant stays a constant. Returns NULL after an error, which it
- * reports; messages call x `what`. */
+/* Converts x to a signed integer of 32 or 64 bits; returns a constant x as a constant. After an error, which it
+ * reports, returns NULL. `what` is the name of x in messages. */
 static struct obj *as_index(struct eval *e, struct obj *x, const char *what, struct loc at)
 {
     bool is_number = x->kind == OBJ_int || x->kind == OBJ_bool;
@@ -70,7 +70,8 @@ static struct obj *as_index(struct eval *e, struct obj *x, const char *what, str
     return bits < 32 ? cast_index(e, x, DT_i32, at) : x;
 }
 
-/* Converts x to a tuple of n indices (n < 0: any number). Returns NULL after an error, which it reports. */
+/* Converts x to a tuple of n indices; if n < 0, x may have any number of indices. Returns NULL after an error, which it
+ * reports. */
 static struct obj *arg_indices(struct eval *e, struct obj *x, int n, const char *what, struct loc at)
 {
     struct obj *out = obj_tuple(e, 0, NULL), *const *items = &x;
@@ -119,7 +120,7 @@ static bool arg_base(struct eval *e, struct obj *x, const struct args *call)
     return fits;
 }
 
-/* Returns the number that pads the block, 0 or NaN; NULL after an error, which it reports. */
+/* Returns the value of elements outside the array: 0 or NaN. Returns NULL after an error, which it reports. */
 static struct obj *arg_padding(struct eval *e, struct obj *x, const struct lang_type *elem, struct loc at)
 {
     static const char *const words[] = {"", "zero", "nan", NULL};
@@ -148,8 +149,9 @@ struct obj *descriptor_new(struct eval *e, struct obj *const *fields)
     return box_new(e, &descriptor_class, fields);
 }
 
-/* Sets the fields that block pointers and descriptors share, from the arguments base, shape and strides (at[0] to
- * at[2]) and block_shape (`block`, argument number block_at). Returns false after an error, which it reports. */
+/* Sets the fields that block pointers and descriptors have in common. at[0] to at[2] are the arguments base, shape and
+ * strides; `block` is the argument block_shape, which has the number block_at. Returns false after an error, which it
+ * reports. */
 static bool arg_array(struct eval *e, struct obj *const *at, struct obj *block, const struct args *call,
                       int block_at, struct obj **fields)
 {
@@ -217,7 +219,7 @@ struct obj *builtin_advance(struct eval *e, struct obj **args, const struct args
     for (int d = 0; d < box_rank(p); d++) {
         int64_t n;
         struct obj *sum = p->seq.at[BOX_last]->seq.at[d];
-        /* An offset that advances by 0 stays the same value, so loops need not carry it. */
+        /* If an offset advances by 0, keep its IR value, so that loops need not carry it. */
         if (!obj_as_int(by->seq.at[d], &n) || n != 0)
             sum = tensor_binary(e, OPER_add, sum, by->seq.at[d], call->loc);
         if (is_error(sum))
@@ -227,7 +229,7 @@ struct obj *builtin_advance(struct eval *e, struct obj **args, const struct args
     return box_new(e, &block_pointer_class, fields);
 }
 
-/* -- types of boxes: do the boxes of two branches or iterations agree? -- */
+/* -- types of boxes: have the boxes of two branches or iterations equal types? -- */
 
 static bool is_index_field(const struct obj *box, int field)
 {
@@ -259,15 +261,16 @@ struct obj *box_widen(struct eval *e, struct obj *x, const struct obj *with, str
 
 /* -- addresses and masks -- */
 
-/* Is n times stride known, and does it fit in 32 bits? */
+/* Is the product of n and the stride a constant that fits in 32 bits? */
 static bool fits_32_bits(const struct obj *stride, int64_t n)
 {
     int64_t by, product;
     return obj_as_int(stride, &by) && !__builtin_mul_overflow(by, n, &product) && product == (int32_t)product;
 }
 
-/* Returns x times stride: the distance of index x from the array's start along one dimension. The product has 32 bits
- * if the stride is a constant and its product with `most`, the greatest value of x, fits; else 64 bits. */
+/* Returns x times stride, which is the offset of index x along one dimension. `most` is the greatest possible value of
+ * x. The product has 32 bits if the stride is a constant and `most` times the stride fits in 32 bits; otherwise it has
+ * 64 bits. */
 static struct obj *distance(struct eval *e, struct obj *x, struct obj *stride, int64_t most, struct loc at)
 {
     int64_t by;
@@ -276,7 +279,7 @@ static struct obj *distance(struct eval *e, struct obj *x, struct obj *stride, i
     return obj_as_int(stride, &by) && by == 1 ? x : tensor_binary(e, OPER_mul, x, stride, at);
 }
 
-/* Reshapes a 1-D tensor to `rank` dimensions, all of size 1 except dimension d. */
+/* Reshapes a 1-D tensor to `rank` dimensions. Dimension d gets its elements; all other dimensions have size 1. */
 static struct obj *lay_along(struct eval *e, struct obj *x, int d, int rank, struct loc at)
 {
     for (int i = 0; i < rank; i++)
@@ -291,9 +294,9 @@ static struct obj *is_inside(struct eval *e, struct obj *index, struct obj *size
     return tensor_binary(e, OPER_bitand, low, tensor_compare(e, OPER_lt, index, size, at), at);
 }
 
-/* Sets *ptrs to the pointers of a box at the given offsets, and *mask to the mask of the elements that lie inside the
- * array in all dimensions of the bit set `checked` (NULL if it is empty). An offset that is a 1-D tensor contains all
- * indices of the box along its dimension. */
+/* Sets *ptrs to the pointers to the elements of a box at the given offsets. Sets *mask to a mask that is true for
+ * elements whose indices are inside the array in all dimensions of the bit set `checked`; if `checked` is empty, sets
+ * *mask to NULL. If an offset is a 1-D tensor, it contains all indices of the box along its dimension. */
 static void find_box(struct eval *e, const struct obj *box, struct obj *const *offsets, unsigned checked,
                      struct loc at, struct obj **ptrs, struct obj **mask)
 {
@@ -374,8 +377,8 @@ static struct obj *arg_descriptor(struct eval *e, struct obj *x, const struct ar
     return NULL;
 }
 
-/* Finds the pointers and mask of the block of descriptor x at the given offsets, argument i of the call. Returns false
- * after an error, which it reports. */
+/* Computes the pointers and the mask for the block of descriptor x at the given offsets. `offsets` is argument i of the
+ * call. Returns false after an error, which it reports. */
 static bool find_block(struct eval *e, struct obj *x, struct obj *offsets, const struct args *call, int i,
                        struct obj **ptrs, struct obj **mask)
 {
@@ -408,7 +411,7 @@ struct obj *builtin_descriptor_load(struct eval *e, struct obj **args, const str
                                                                   : obj_error;
 }
 
-/* Returns the value to store, cast to the pointee's type; it must have the shape of ptrs. Returns NULL after an
+/* Returns the value to store, cast to the pointee's type. The value must have the shape of ptrs. Returns NULL after an
  * error, which it reports. */
 static struct obj *arg_block_value(struct eval *e, struct obj *x, const struct obj *ptrs,
                                    const struct args *call, int i)
@@ -453,8 +456,8 @@ struct obj *builtin_descriptor_atomic(struct eval *e, struct obj **args, const s
     return value && !is_error(atomic_update(e, rest, call, true)) ? obj_none : obj_error;
 }
 
-/* Finds the pointers and the mask of a block of the matrix of descriptor x: the block's rows have the indices `rows`
- * (argument i of the call), and its columns begin at column y. Returns false after an error, which it reports. */
+/* Computes the pointers and the mask for some rows of the matrix of descriptor x. `rows`, argument i of the call,
+ * contains the indices of the rows. The first column is y. Returns false after an error, which it reports. */
 static bool find_rows(struct eval *e, struct obj *x, struct obj *rows, struct obj *y, const struct args *call,
                       int i, struct obj **ptrs, struct obj **mask)
 {
@@ -494,7 +497,8 @@ struct obj *builtin_descriptor_scatter(struct eval *e, struct obj **args, const 
 
 /* -- arguments of launches -- */
 
-/* Returns a list as a tuple, whose items are constexprs if is_const; returns any other x unchanged. */
+/* Converts a list or tuple x to a tuple. If is_const, the items of the result are constexprs. Returns any other x
+ * unchanged. */
 static struct obj *tuple_of(struct eval *e, struct obj *x, bool is_const)
 {
     if (x->kind != OBJ_tuple && x->kind != OBJ_list)
@@ -516,7 +520,7 @@ const char *argument_part_name(struct eval *e, const struct obj *parts, int i)
     return names ? names->seq.at[i]->str.s : NULL;
 }
 
-/* Returns the parts of a TensorDescriptor (prelude.py) that the host made. */
+/* Returns a tuple with the fields of x, a TensorDescriptor (prelude.py) that the host created. */
 static struct obj *descriptor_parts(struct eval *e, struct obj *x)
 {
     struct obj *fields[BOX_count];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* builtins.c: implements the modules of triton, and the members of types.
  *
- * The objects of a module are created when a name is used: module.find, here find_name, looks the name up in the
- * table (builtins.h) and makes the object. */
+ * The objects of a module are created lazily. When a program uses a name for the first time, module.find, here
+ * find_name, looks up the name in the table (builtins.h) and creates the object. */
 #include "frontend/builtins/handlers.h"
 #include "frontend/builtins/places.h"
 #include "frontend/python/python.h"
@@ -11,8 +11,8 @@
 
 /* -- the table -- */
 
-/* The modules and types in which a row's name is found. NEEDS_kernel: the builtin works only while a kernel is
- * traced. */
+/* The modules and types that define a row's name, as a bit set. NEEDS_kernel: a call outside of a kernel is an
+ * error. */
 enum {
     IN_tl = 1,
     IN_math = 2,
@@ -27,7 +27,7 @@ enum {
     IN_descriptor = 1024,
     IN_tools = 2048,
 
-    /* what each word of the column `where` stands for */
+    /* the bit set for each word of the column `where` */
     WHERE_tl = IN_tl | NEEDS_kernel,
     WHERE_method = IN_tl | IN_method | NEEDS_kernel,
     WHERE_math = IN_tl | IN_math | IN_method | NEEDS_kernel,
@@ -149,7 +149,8 @@ static struct obj *find_nan_word(struct eval *e, const struct obj *module, const
     return strcmp(name, "NONE") == 0 || strcmp(name, "ALL") == 0 ? obj_cstr(e, name) : NULL;
 }
 
-/* Returns the value of a name that has no row: a type, a constant, a class or a submodule; NULL if there is none. */
+/* Returns the value of a name that has no row in the table: a type, a constant, a class or a submodule. Returns NULL
+ * for any other name. */
 static struct obj *find_value(struct eval *e, unsigned where, const char *name)
 {
     if (where & IN_tl) {
@@ -160,7 +161,7 @@ static struct obj *find_value(struct eval *e, unsigned where, const char *name)
         }
         if (strcmp(name, "TRITON_MAX_TENSOR_NUMEL") == 0)
             return obj_constexpr(e, obj_int(e, TENSOR_ELEMS_MOST));
-        if (strcmp(name, "CONSTEXPR_0") == 0) /* tl.sort's default of `descending` */
+        if (strcmp(name, "CONSTEXPR_0") == 0) /* the default value of tl.sort's parameter `descending` */
             return obj_constexpr(e, obj_int(e, 0));
         return find_dtype(e, name);
     }
@@ -282,7 +283,7 @@ static int64_t type_numel(const struct lang_type *t)
     return n;
 }
 
-/* For each float type: how many bits of the mantissa it stores, and the exponent's bias. */
+/* For each float type: the number of explicitly stored mantissa bits, and the exponent's bias. */
 static const struct {
     int mantissa, bias;
 } float_shape[DT_count] = {
@@ -364,7 +365,7 @@ bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct
     case CLASS_tensor: return x->kind == OBJ_tensor || is_block_pointer(x);
     case CLASS_tuple: return x->kind == OBJ_tuple && !is_box(x);
     case CLASS_tensor_descriptor: return is_box(x) && !is_block_pointer(x);
-    /* In a kernel, Triton passes the value of a constexpr, not the constexpr, to Python's isinstance. */
+    /* In a kernel, Triton passes the value of a constexpr to isinstance, not the constexpr object. */
     case CLASS_constexpr: return x->is_constexpr && !e->trace;
     case CLASS_dtype: return kind >= 0 && kind != LT_const;
     case CLASS_pointer_type: return kind == LT_ptr;
@@ -403,7 +404,7 @@ struct obj *builtin_type_is(struct eval *e, struct obj **args, const struct args
     return obj_bool(s->kind == LT_number && strcmp(lang_text(e, s), what) == 0);
 }
 
-/* Returns a member of Triton's enum dtype.KIND: 0 is boolean, 1 integral, 2 floating. */
+/* Returns a value of Triton's enum dtype.KIND: 0 for boolean, 1 for integral, 2 for floating. */
 struct obj *builtin_type_kind(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct lang_type *s = lang_scalar(args[0]->type);

@@ -12,9 +12,9 @@
  *   parameters  a Python parameter list (value.h, struct builtin)
  *   handler     the C function builtin_HANDLER. `prelude` calls the function of prelude.py that `data` names;
  *               `unsupported` reports an error at the call
- *   data        a word for the handler: an op of the IR, for example
- *   meaning     a sentence; hidden rows have only an empty one
- *   types       what the parameters take
+ *   data        a text for the handler, for example the name of an IR op
+ *   meaning     one sentence for the manual; empty in hidden rows
+ *   types       the allowed types and values of the parameters
  *   errors      tags of errors.h, the most frequent ones first
  *   example     lines of code; then, after `# `, their result, if there is one, as the interpreter prints it. In
  *               kernels X and N point to the floats and the int32 1, 2, 3, 4; i = tl.arange(0, 4); x = i + 1.0.

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* debug.c: implements builtins for ranges of loops, promises to the optimizer, prints, assertions and inline
- * assembly. */
+/* debug.c: implements builtins for ranges of loops, optimization hints, prints, assertions and inline assembly. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
 
 /* -- ranges -- */
 
-/* Completes *r by the bounds of a range, the first three arguments, and returns it as an object for trace_for. */
+/* Sets the bounds of *r from the first three arguments of a range, and returns an object with *r for trace_for. */
 static struct obj *range_object(struct eval *e, struct obj **args, const struct args *call,
                                 struct loop_range *r)
 {
@@ -36,8 +35,8 @@ struct obj *builtin_static_range(struct eval *e, struct obj **args, const struct
     return range_object(e, args, call, &r);
 }
 
-/* Sets *out to the number x, argument i of the call. None and numbers outside of 0 to 1024 count as 0: not given.
- * Returns false after an error, which it reports. */
+/* Sets *out to the number x, argument i of the call. None and numbers outside of 0 to 1024 give 0, which means that the
+ * option is not set. Returns false after an error, which it reports. */
 static bool arg_count(struct eval *e, struct obj *x, const char *name, const struct args *call, int i,
                       int *out)
 {
@@ -158,7 +157,7 @@ struct obj *builtin_static_assert(struct eval *e, struct obj **args, const struc
 
 /* -- at run time -- */
 
-/* Returns the text before a printed value: " x: " if the call's prefix is "x". */
+/* Returns the text that is printed before a value. For example, the prefix "x" gives " x: ". */
 static const char *printed_prefix(struct eval *e, const char *s, bool has_operands)
 {
     struct text t;
@@ -188,8 +187,8 @@ static bool is_ascii(const struct obj *x)
     return true;
 }
 
-/* Converts x for the op print. IR types have no signedness, so unsigned values are widened to a signed type. Values
- * of 64 bits cannot be widened; the op's attribute `unsigned` marks them. */
+/* Converts x for the op print. IR types have no signedness, so converts unsigned values to a wider signed type.
+ * Unsigned values of 64 bits cannot be widened; instead, the op's attribute `unsigned` has a bit for each of them. */
 static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -250,8 +249,8 @@ struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struc
 
 /* -- inline assembly -- */
 
-/* Skips n constraints of inline assembly and the blanks around them, and returns where the next one begins. Returns
- * NULL if a constraint does not fit a register of `bits` bits. */
+/* Skips n constraints of inline assembly and the blanks around them. Returns a pointer to the next constraint; NULL if
+ * a skipped constraint does not fit a register of `bits` bits. */
 static const char *skip_constraints(const char *s, int n, bool is_result, int bits)
 {
     for (; n > 0 && s; n--) {
@@ -298,7 +297,8 @@ static bool is_asm_type(struct eval *e, const struct lang_type *t, struct loc at
 
 enum { ASM_RESULTS = 8, ASM_OPNDS = 16 };
 
-/* Sets *items to the items of a list or tuple *x, or to *x itself as the only item. Returns their number. */
+/* If *x is a list or tuple, sets *items to its items; otherwise, sets *items to *x as the only item. Returns the number
+ * of items. */
 static int items_of(struct obj **x, struct obj ***items)
 {
     int n = 1;
@@ -308,7 +308,8 @@ static int items_of(struct obj **x, struct obj ***items)
     return n;
 }
 
-/* Sets x to the operands, broadcast to one shape, and returns their number; -1 after an error, which it reports. */
+/* Converts the items to operands of one shape, and stores them in x. Returns the number of operands; -1 after an error,
+ * which it reports. */
 static int asm_operands(struct eval *e, struct obj **items, const struct args *call, struct obj **x)
 {
     struct loc at = arg_loc(call, 2, "args");

@@ -4,8 +4,8 @@
  *     tl.dot(a, b)          %dot = dot %a, %b, %zero precision=tf32
  *     tl.dot(a, b, acc)     %dot = dot %a, %b, %acc
  *
- * If the program requests f16 results, the accumulator is an f16 tile; later passes may accumulate in f32 and
- * convert at the end. */
+ * If the program requests f16 results, the accumulator is an f16 tile. Later passes may accumulate in f32 and convert
+ * the final result to f16. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
@@ -71,8 +71,9 @@ static bool can_give(const struct lang_type *t, const struct lang_type *out)
     return is_dtype(out, DT_f32) || (is_dtype(out, DT_f16) && (is_dtype(t, DT_f16) || is_fp8_type(t)));
 }
 
-/* Finds the result's type. Only operands of f16 and fp8 leave a choice: the result has out_dtype if that is given,
- * else the accumulator's type if the operands can accumulate in it, else f32. */
+/* Finds the result's type. If the operands are f16 or fp8, it is out_dtype if the call passes out_dtype, else the
+ * accumulator's type if such operands can accumulate in this type, else f32. All other operand types determine the
+ * result's type. */
 static bool find_out_type(struct eval *e, struct dot *d, struct obj *asked, const struct obj *acc,
                           const struct args *call)
 {
@@ -106,8 +107,9 @@ static const char *lower_case(struct eval *e, const char *s)
     return copy;
 }
 
-/* Finds the precision of the inputs, which matters for f32 only. If the call has allow_tf32, False and None mean ieee,
- * and True means tf32; else input_precision counts, and None means tf32. */
+/* Finds the precision in which the inputs are multiplied. It affects only f32 inputs. If the call passes allow_tf32,
+ * the precision is tf32 for True, and ieee for False or None. Otherwise, input_precision determines the precision, and
+ * None means tf32. */
 static bool find_precision(struct eval *e, struct dot *d, struct obj *precision, struct obj *allow_tf32,
                            const struct args *call)
 {

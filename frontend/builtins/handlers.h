@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* handlers.h: declares what the files of frontend/builtins share: the handlers, and functions that convert
- * arguments. builtins.h is the table of all builtins; builtins.c makes the modules from it; arguments.c
- * converts arguments; every other file has the handlers of one group. */
+/* handlers.h: declares what the files of frontend/builtins share: the handlers, and functions that convert arguments.
+ * builtins.h is the table of all builtins. builtins.c creates the modules from this table, and arguments.c converts
+ * arguments. Each of the other files has the handlers of one group of builtins. */
 #ifndef NESO_FRONTEND_BUILTINS_INTERNAL_H
 #define NESO_FRONTEND_BUILTINS_INTERNAL_H
 
@@ -19,39 +19,43 @@ enum { TENSOR_ELEMS_MOST = 1 << 20 };
 
 /* -- builtins.c -- */
 struct obj *builtin_hidden(struct eval *e, const char *name); /* finds a row whose column `where` is hidden */
-bool is_unsupported(const struct obj *x); /* does x exist in Triton, but not here? */
+bool is_unsupported(const struct obj *x); /* is x a builtin of Triton that neso does not support? */
 
-/* -- arguments.c: converts arguments, and reports wrong ones -- */
-/* Returns the location of argument i, named `name`, of a call. */
+/* -- arguments.c: converts arguments, and reports invalid arguments -- */
+/* Returns the location of argument i of a call. `name` is the parameter's name, by which a keyword argument is
+ * found. */
 struct loc arg_loc(const struct args *call, int i, const char *name);
-/* arg_int, arg_bool and arg_string set *out to the constant x; messages call x `what`. arg_bool also takes None, as
- * False, and arg_string None, as "". They return false after an error, which they report. */
+/* arg_int, arg_bool and arg_string set *out to the value of the constant x. `what` is the name of x in messages. None
+ * gives False in arg_bool, and "" in arg_string. The functions return false after an error, which they report. */
 bool arg_int(struct eval *e, struct obj *x, const char *what, struct loc at, int64_t *out);
 bool arg_bool(struct eval *e, struct obj *x, const char *what, struct loc at, bool *out);
 bool arg_string(struct eval *e, struct obj *x, const char *what, struct loc at, const char **out);
 /* Converts a tensor or a number to a tensor; returns NULL after an error, which it reports. */
 struct obj *arg_tensor(struct eval *e, struct obj *x, const struct args *call, int i, const char *name);
-/* Converts x as arg_tensor does, and checks that it is a block, of rank 1 or more; returns NULL after an error, which
- * it reports. */
+/* Converts x as arg_tensor does, and checks that the result is a block (a tensor of rank 1 or more). Returns NULL after
+ * an error, which it reports. */
 struct obj *arg_block(struct eval *e, struct obj *x, const struct args *call, int i, const char *name);
-/* Returns the type that x is, or whose name x is; NULL after an error, which it reports. */
+/* Converts x, a type or the name of a type, to a type. Returns NULL after an error, which it reports. */
 const struct lang_type *arg_dtype(struct eval *e, struct obj *x, struct loc at);
-/* Sets *n and *items to the items of a tuple or list. If its only item is itself a tuple or list, uses the items of the
- * inner one: a parameter *shape takes f(2, 4) and f((2, 4)). */
+/* Sets *n and *items to the items of a tuple or list. If its only item is also a tuple or list, uses the items of the
+ * inner tuple or list, since a parameter *shape accepts both f(2, 4) and f((2, 4)). */
 void arg_items(struct obj *x, int *n, struct obj ***items);
-/* Sets `shape`, of RANK_MAX ints, to the sizes in x, and returns the rank; -1 after an error, which it reports. */
+/* Stores the sizes in x to `shape`, an array of RANK_MAX ints, and returns the rank; -1 after an error, which it
+ * reports. */
 int arg_shape(struct eval *e, struct obj *x, struct loc at, int *shape);
 /* Sets *axis to the axis x of a tensor of this rank; a negative x counts from the end. Returns false after an error,
  * which it reports. */
 bool arg_axis(struct eval *e, struct obj *x, int rank, struct loc at, int *axis);
-/* Sets *out to the index of x, without `prefix`, in a NULL-terminated list of words; None and "" give 0. Reports
- * `error`, with x and the list of words, and returns false if x is none of these words. */
+/* Looks up x, which begins with `prefix`, in a NULL-terminated list of words, and sets *out to the word's index. None
+ * and "" give 0. If x is not in the list, reports `error` with x and the words, and returns false. */
 bool arg_word(struct eval *e, struct obj *x, const char *const *words, const char *prefix, enum error error, struct loc at, int *out);
-/* Sets *propagate to whether x, the argument propagate_nan, is ALL. Returns false after an error, which it reports. */
+/* Sets *propagate to true if x, the argument propagate_nan, is ALL, and to false if it is NONE. Returns false after an
+ * error, which it reports. */
 bool arg_nan(struct eval *e, struct obj *x, struct loc at, bool *propagate);
 const char *shape_text(struct eval *e, int rank, const int *shape);
 int64_t numel(int rank, const int *shape);
-/* Checks the rank and the number of elements of a computed shape. Returns false after an error, which it reports. */
+/* Checks that the rank and the number of elements of a computed shape are not too large. Returns false after an error,
+ * which it reports. */
 bool check_numel(struct eval *e, int rank, const int *shape, struct loc at);
 
 /* -- builtins.c -- */
@@ -60,18 +64,18 @@ struct obj *descriptor_method(struct eval *e, struct obj *x, const char *name);
 
 /* -- block.c -- */
 bool is_block_pointer(const struct obj *x);
-/* Converts a block pointer to the pointers and mask of an ordinary load or store; argument i of the call is
- * boundary_check, argument i + 1 padding_option. Returns false after an error, which it reports. */
+/* Converts a block pointer to the pointers and the mask of an ordinary load or store. Argument i of the call is
+ * boundary_check, and argument i + 1 is padding_option. Returns false after an error, which it reports. */
 bool block_pointer_access(struct eval *e, struct obj *box, struct obj *boundary, struct obj *padding,
                           const struct args *call, int i, struct obj **ptrs, struct obj **mask, struct obj **other);
 
 /* -- memory.c -- */
-/* Implements tl.atomic_NAME; the column `data` of the builtin's row is NAME. With is_boxed, the pointers are those of
- * a tensor descriptor's block, and more types are allowed. */
+/* Implements tl.atomic_NAME; the column `data` of the builtin's row is NAME. With is_boxed, the pointers were computed
+ * for a tensor descriptor's block, and more types are allowed. */
 struct obj *atomic_update(struct eval *e, struct obj **args, const struct args *call, bool is_boxed);
 
 /* -- shape.c -- */
-/* Returns x in another shape, which must have as many elements. */
+/* Reshapes x. The new shape must have the same number of elements. */
 struct obj *reshape_to(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
 /* Inserts a dimension of size 1, which gets the number `axis`. Returns obj_error after an error, which it reports. */
 struct obj *expand_at(struct eval *e, struct obj *x, int axis, struct loc at);

@@ -2,7 +2,7 @@
 /* math.c: implements builtins for elementwise mathematics, selection, minimum and maximum.
  *
  *     tl.exp(x)          exp, of f32 and f64 only
- *     tl.maximum(a, b)   numbers become tensors, bf16 becomes f32, both get a common type, then max
+ *     tl.maximum(a, b)   numbers are converted to tensors, bf16 to f32, both to a common type; then max
  *     tl.where(c, x, y)  x and y get a common type (promote.c), c is broadcast with them, then select */
 #include "frontend/builtins/handlers.h"
 
@@ -13,7 +13,7 @@ static bool is_single_or_double(const struct lang_type *t)
     return is_dtype(t, DT_f32) || is_dtype(t, DT_f64);
 }
 
-/* Reports that x has not the type `wanted`, and returns obj_error. */
+/* Reports that x does not have the type `wanted`, and returns obj_error. */
 static struct obj *wrong_type(struct eval *e, const struct args *call, const char *wanted,
                               const struct obj *x, struct loc at)
 {
@@ -120,8 +120,8 @@ static bool float_pair(struct eval *e, struct obj **args, const struct args *cal
     return !is_error(*x);
 }
 
-/* Divides x by y; with `exact`, f32 quotients are rounded to nearest. f16 and bf16 are divided in f32, and the
- * quotient is rounded again. */
+/* Divides x by y. With `exact`, rounds f32 quotients to nearest. Divides f16 and bf16 operands in f32, and casts the
+ * quotient back. */
 static struct obj *divide(struct eval *e, struct obj *x, struct obj *y, bool exact, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -170,7 +170,7 @@ struct obj *builtin_float_binary(struct eval *e, struct obj **args, const struct
     return tensor_like(e, x, v, scalar_of(x));
 }
 
-/* Converts three operands to one type and shape; integers are allowed. */
+/* Converts three operands to one type and shape. Operands may be integers. */
 static bool promote_three(struct eval *e, struct obj **x, struct loc at)
 {
     for (int round = 0; round < 2; round++)
@@ -201,7 +201,8 @@ struct obj *builtin_fma(struct eval *e, struct obj **args, const struct args *ca
     return tensor_binary(e, OPER_add, tensor_binary(e, OPER_mul, x[0], x[1], call->loc), x[2], call->loc);
 }
 
-/* Implements umulhi: the high half of the product of two integers of 32 or 64 bits, as unsigned numbers. */
+/* Implements umulhi. It computes the high half of the product of two integers of 32 or 64 bits, which it treats as
+ * unsigned. */
 struct obj *builtin_umulhi(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x"), *y = arg_tensor(e, args[1], call, 1, "y");
@@ -289,7 +290,7 @@ struct obj *builtin_clamp(struct eval *e, struct obj **args, const struct args *
     return is_error(low) ? low : extremum(e, false, low, x[2], propagate, call);
 }
 
-/* Implements min(a, b, ...) and max(a, b, ...) in kernels. Without a tensor, these are Python's functions. */
+/* Implements min(a, b, ...) and max(a, b, ...) in kernels. If no argument is a tensor, calls Python's functions. */
 struct obj *builtin_bare_extremum(struct eval *e, struct obj **args, const struct args *call)
 {
     bool propagate;
@@ -343,7 +344,7 @@ struct obj *builtin_cdiv(struct eval *e, struct obj **args, const struct args *c
                        call->loc);
 }
 
-/* Implements libdevice functions such as float_as_int: a bitcast to the type that the row's column `data` names. */
+/* Implements libdevice functions such as float_as_int: bitcasts x to the type that the row's column `data` names. */
 struct obj *builtin_bits_as(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x");
@@ -369,7 +370,7 @@ static int count_params(const struct args *call)
     return n;
 }
 
-/* Calls a function of the prelude on operands of f32 or f64; operands after the first may be integers. */
+/* Calls a function of the prelude on operands of type f32 or f64. Operands after the first may also be integers. */
 struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     static const char *const names[] = {"x", "y", "z", "w"};
@@ -419,8 +420,8 @@ static enum rounding rounding_of(char letter)
     return letter == 'z' ? ROUND_rz : letter == 'd' ? ROUND_rd : letter == 'u' ? ROUND_ru : ROUND_rn;
 }
 
-/* Returns the rounding mode of libdevice functions on f32. It flushes subnormals to 0, because Triton links
- * libdevice in that mode. */
+/* Returns the rounding mode of a libdevice function on f32, given its letter. The mode flushes subnormals to 0, because
+ * Triton links libdevice with this option. */
 static enum rounding flushing_of(char letter)
 {
     return letter == 'z'   ? ROUND_rz_ftz
@@ -429,8 +430,8 @@ static enum rounding flushing_of(char letter)
                            : ROUND_rn_ftz;
 }
 
-/* Builds an f64 operation that rounds to nearest. Products and sums differ from the operators * and + in that
- * they must not be contracted to fma. */
+/* Builds an f64 operation that rounds to nearest. Unlike results of the operators * and +, its products and sums must
+ * not be contracted to fma. */
 static struct obj *round_to_nearest_f64(struct eval *e, enum opcode code, int n, struct value **opnds,
                                         struct obj **x, struct loc at)
 {
@@ -466,7 +467,8 @@ struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct
         if (!lang_equal(scalar_of(x[0]), scalar_of(x[i])))
             return wrong_type(e, call, lang_text(e, scalar_of(x[0])), x[i], arg_loc(call, i, names[i]));
     }
-    /* broadcast the first operand with each other operand, then each other operand with the first */
+    /* broadcast x[0] with each other operand: the first round gives x[0] the common shape, the second the other
+     * operands */
     for (int i = 1; i < 2 * n && n > 1; i++)
         tensor_broadcast(e, &x[0], &x[i % n ? i % n : 1], call->loc);
     if (is_error(x[0]))
@@ -515,7 +517,7 @@ static bool all_pointers(const struct obj *x, const struct obj *y)
            lang_equal(scalar_of(x), scalar_of(y));
 }
 
-/* Converts x and y to one type; a number takes the type of a tensor beside it. */
+/* Converts x and y to one type. If one is a number and the other a tensor, the number takes the tensor's type. */
 static bool promote_sides(struct eval *e, struct obj **x, struct obj **y, struct loc at)
 {
     if (all_pointers(*x, *y)) {

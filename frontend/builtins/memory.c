@@ -3,14 +3,14 @@
  *
  *     tl.load(p + offs, mask=offs < n, other=0.0)      %load = load %addptr, %cmp, %const : tile<512xf32>
  *
- * A bool is a byte in memory: a load reads an i8 and compares it with 0, and a store writes an i8. */
+ * A bool occupies a byte in memory: a load of a bool reads an i8 and compares it with 0, and a store writes an i8. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
 
 /* -- pointers, masks, values -- */
 
-/* Checks that x is a pointer or a block of pointers; returns NULL after an error, which it reports. */
+/* Checks that x is a pointer or a block of pointers, and returns x; returns NULL after an error, which it reports. */
 static struct obj *arg_pointer(struct eval *e, struct obj *x, const struct args *call, bool writes)
 {
     struct loc at = trace_loc(e, arg_loc(call, 0, "pointer"));
@@ -48,8 +48,8 @@ static bool check_no_block(struct eval *e, const struct obj *p, const struct obj
     return false;
 }
 
-/* Sets *mask to x, argument i of the call, as a tensor, or to NULL if x is None. Returns false after an error, which it
- * reports. */
+/* Converts x, argument i of the call, to a tensor, and sets *mask to this tensor, or to NULL if x is None. Returns
+ * false after an error, which it reports. */
 static bool arg_mask(struct eval *e, struct obj *x, const struct obj *p, const struct args *call, int i,
                      struct obj **mask)
 {
@@ -68,8 +68,8 @@ static bool arg_mask(struct eval *e, struct obj *x, const struct obj *p, const s
     return check_no_block(e, p, x, ERR_mask_block, at);
 }
 
-/* Reports options that only block pointers take: boundary_check (argument i of the call) and padding_option (argument
- * i + 1). Returns false after an error. */
+/* Reports an error if the call passes options that are only for block pointers: boundary_check (argument i of the call)
+ * or padding_option (argument i + 1). Returns false after an error. */
 static bool check_no_block_options(struct eval *e, struct obj *boundary, struct obj *padding,
                                    const struct args *call, int i)
 {
@@ -128,7 +128,7 @@ static struct obj *load(struct eval *e, struct obj *p, struct obj *mask, struct 
     return tensor_cast(e, tensor_like(e, p, v, stored), elem, ROUND_none, false, at);
 }
 
-/* Loads through pointers. is_block: the pointers and the mask are those of a block pointer. */
+/* Loads through pointers. If is_block, the pointers and the mask were computed for a block pointer. */
 static struct obj *load_pointers(struct eval *e, struct obj **args, const struct args *call, bool is_block)
 {
     static const char *const caches[] = {"", "ca", "cg", "cs", "cv", NULL};
@@ -151,8 +151,8 @@ static struct obj *load_pointers(struct eval *e, struct obj **args, const struct
     return load(e, p, mask, other, &a, call->loc);
 }
 
-/* Reports a mask (or a similar argument x, argument i of the call) of an access through a block pointer, which defines
- * its own mask. Returns false after an error. */
+/* Reports an error if an access through a block pointer has the argument x, argument i of the call. x is a mask or a
+ * similar argument, which the block pointer itself determines. Returns false after an error. */
 static bool check_no_mask(struct eval *e, struct obj *x, const char *name, const struct args *call, int i)
 {
     if (x->kind != OBJ_none)
@@ -254,7 +254,8 @@ enum {
 };
 
 /* clang-format off */
-/* The columns: name; op on signed integers, on unsigned integers and on floats; allowed types. */
+/* The columns are the name, the operations on signed integers, on unsigned integers and on floats, and the allowed
+ * types. */
 static const struct atomic {
     const char *name;
     enum rmw on_signed, on_unsigned, on_float;
@@ -278,7 +279,7 @@ static const struct atomic *find_atomic(const char *name)
     return a;
 }
 
-/* Does atomic a support elements of type t? */
+/* Does the atomic operation a support elements of type t? */
 static bool takes(const struct atomic *a, const struct lang_type *t, bool is_boxed)
 {
     if (is_int_type(t))
@@ -296,7 +297,7 @@ static bool arg_order(struct eval *e, struct obj *sem, struct obj *scope, const 
                     out_scope);
 }
 
-/* Builds an atomic op with the n operands, without the NULL ones at their end. Stores the op in *out, and returns its
+/* Builds an atomic op with n operands, but omits NULL operands at the end. Stores the op in *out, and returns its
  * result. */
 static struct obj *atomic_op(struct eval *e, enum opcode code, int n, struct value *const *opnds,
                              const struct obj *p, int sem, int scope, struct op **out, struct loc at)
@@ -340,8 +341,8 @@ struct obj *builtin_atomic_rmw(struct eval *e, struct obj **args, const struct a
     return atomic_update(e, args, call, false);
 }
 
-/* Converts x, the argument cmp or val, to the pointer's shape, and a number also to the pointee's type. A tensor must
- * already have that type. */
+/* Converts x, the argument cmp or val, to the pointer's shape. Also converts a number to the pointee's type; a tensor
+ * must already have this type. */
 static struct obj *arg_compared(struct eval *e, struct obj *x, const struct obj *p, const struct args *call,
                                 int i, const char *name)
 {

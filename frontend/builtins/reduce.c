@@ -6,8 +6,8 @@
  *                         yield %add
  *                       }
  *
- * A reduction or scan has a region that combines two scalars. The combine functions of tl.sum, tl.max, ... are
- * written in Triton's language (prelude.py). */
+ * A reduction or scan has a region that combines two scalars. For tl.sum, tl.max and similar builtins, the combine
+ * functions are written in Triton's language (prelude.py). */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ enum { OPERANDS_MOST = 16 };
 struct operands {
     int n;
     struct obj *x[OPERANDS_MOST];
-    bool is_tuple; /* the call passes a tuple, so the result is a tuple */
+    bool is_tuple; /* the call passes a tuple or list, so the result is a tuple */
 };
 
 /* Checks the operands of a reduction or scan: x is a block, or a tuple of blocks of one shape. Returns false after an
@@ -91,7 +91,7 @@ static struct obj *results_of(struct eval *e, const struct operands *in, struct 
     return in->is_tuple ? obj_tuple(e, in->n, results) : results[0];
 }
 
-/* Reduces along one axis. The result lacks the axis, or, with keep_dims, has size 1 along it. */
+/* Reduces along one axis. If `keep`, the result has size 1 along this axis; otherwise, the axis is removed. */
 static struct obj *reduce_axis(struct eval *e, const struct operands *in, int axis, struct obj *f, bool keep,
                                struct loc at)
 {
@@ -111,7 +111,7 @@ static struct obj *reduce_axis(struct eval *e, const struct operands *in, int ax
     return results_of(e, in, results);
 }
 
-/* Reduces all elements: first reshapes each operand to one dimension. */
+/* Reduces over all elements: reshapes each operand to one dimension, and reduces along it. */
 static struct obj *reduce_all(struct eval *e, const struct operands *in, struct obj *f, bool keep,
                               struct loc at)
 {
@@ -159,7 +159,7 @@ struct obj *builtin_reduce(struct eval *e, struct obj **args, const struct args 
 
 /* -- sum, max, min -- */
 
-/* Widens integers of less than 32 bits: with keep_sign to int32 or uint32, else to int32. */
+/* Converts integers of less than 32 bits to int32; with keep_sign, converts unsigned integers to uint32 instead. */
 static struct obj *widen_ints(struct eval *e, struct obj *x, bool keep_sign, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -168,7 +168,7 @@ static struct obj *widen_ints(struct eval *e, struct obj *x, bool keep_sign, str
     return tensor_cast(e, x, lang_number(e, DT_i32, keep_sign && t->is_unsigned), ROUND_none, false, at);
 }
 
-/* Casts bf16 to f32, and, with f16_too, f16. */
+/* Casts bf16 to f32; with f16_too, also casts f16 to f32. */
 static struct obj *to_float(struct eval *e, struct obj *x, bool f16_too, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -210,7 +210,7 @@ struct obj *builtin_sum(struct eval *e, struct obj **args, const struct args *ca
     return reduce(e, &in, args[1], prelude_function(e, "_sum_combine"), args[2], call);
 }
 
-/* Returns a tensor of x's shape in which each element is its own index along the axis. */
+/* Returns a tensor of x's shape. Each of its elements equals the element's index along the axis. */
 static struct obj *indices(struct eval *e, const struct obj *x, int axis, struct loc at)
 {
     int n = shape_of(x)[axis], rank = rank_of(x);
@@ -227,8 +227,8 @@ static const char *const index_functions[2][2] = {
     {"_argmax_combine_fast", "_argmax_combine_left"},
 };
 
-/* Returns the tuple (values, indices) of the largest or smallest elements along an axis. Of equal elements, the one
- * with the least index counts if `left` is true; else any of them. */
+/* Returns the tuple (values, indices) of the largest or smallest elements along an axis. If several elements are
+ * equally large, the result is the one with the least index if `left` is true, and otherwise any of them. */
 static struct obj *with_indices(struct eval *e, struct obj *x, struct obj *axis, struct obj *left,
                                 struct obj *keep, bool is_max, const struct args *call)
 {
@@ -318,8 +318,8 @@ struct obj *builtin_associative_scan(struct eval *e, struct obj **args, const st
     return scan(e, &in, args[1], args[2], args[3], call);
 }
 
-/* Implements cumsum, which widens as sum does, and cumprod, which does not. Both convert bf16 to f32, except cumsum if
- * it is given a dtype. */
+/* Implements cumsum and cumprod. cumsum widens its operand as tl.sum does; cumprod does not. Both convert bf16 to f32,
+ * unless cumsum is called with a dtype. */
 struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct args *call)
 {
     struct operands in = {.n = 1};
@@ -333,7 +333,7 @@ struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct a
 
 /* -- sorting -- */
 
-/* Checks that the argument is a block, and that the dimension to sort is the block's last one. Returns NULL
+/* Checks that the argument is a block, and that the dimension to sort is the last dimension. Returns the block; NULL
  * after an error, which it reports. */
 static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct args *call, int at)
 {
@@ -357,8 +357,8 @@ static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct ar
     return x;
 }
 
-/* Calls the prelude's `function`, which returns the first k elements of each sorted row. `down` is the argument
- * `descending`, number `at` of the call. */
+/* Calls the prelude's `function`, which sorts each row and returns its first k elements. `down` is the argument
+ * `descending`, which is argument `at` of the call. */
 static struct obj *sorted(struct eval *e, const char *function, struct obj *x, int64_t k, struct obj *down,
                           const struct args *call, int at)
 {
@@ -376,7 +376,8 @@ struct obj *builtin_sort(struct eval *e, struct obj **args, const struct args *c
     return x ? sorted(e, call->callee->data, x, shape_of(x)[rank_of(x) - 1], args[2], call, 2) : obj_error;
 }
 
-/* Implements topk. If k is less than the length of a row, types of less than 32 bits are widened, as tl.max does. */
+/* Implements topk. If k is less than the length of a row, converts elements of less than 32 bits to 32 bits, as tl.max
+ * does. */
 struct obj *builtin_topk(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_sorted(e, args, call, 2);

@@ -58,7 +58,7 @@ static bool check_range(struct eval *e, int64_t start, int64_t end, struct loc a
     return false;
 }
 
-/* Implements arange. arange(n), a form of Triton 1.0, is arange(0, n). */
+/* Implements arange. arange(n), a form of Triton 1.0, means arange(0, n). */
 struct obj *builtin_arange(struct eval *e, struct obj **args, const struct args *call)
 {
     bool has_start = args[1]->kind != OBJ_none;
@@ -75,7 +75,7 @@ struct obj *builtin_arange(struct eval *e, struct obj **args, const struct args 
     return tensor_new(e, v, lang_number(e, DT_i32, false), 1, &n);
 }
 
-/* Returns a block whose elements are the number x, as constants of type t. Reports a number that t cannot represent. */
+/* Returns a block of type t whose elements all have the value x. Reports an error if t cannot represent x. */
 static struct obj *full_number(struct eval *e, struct obj *x, const struct lang_type *t, int rank,
                                const int *shape, struct loc at)
 {
@@ -210,7 +210,8 @@ struct obj *expand_at(struct eval *e, struct obj *x, int axis, struct loc at)
                       rank + 1, shape);
 }
 
-/* Implements expand_dims. The axes are dimensions of the result; they are inserted from the lowest to the highest. */
+/* Implements expand_dims. The axes are the indices of the new dimensions in the result. Inserts the new dimensions from
+ * the lowest to the highest. */
 struct obj *builtin_expand_dims(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "input"), **items = &args[1];
@@ -341,7 +342,7 @@ struct obj *builtin_trans(struct eval *e, struct obj **args, const struct args *
 
 /* -- join and split -- */
 
-/* Converts the arguments a and b to tensors of one shape; both must have one type. Returns false after an error,
+/* Converts the arguments a and b to tensors of one shape. Both must have the same type. Returns false after an error,
  * which it reports. */
 static bool join_pair(struct eval *e, struct obj **args, const struct args *call, struct obj **a,
                       struct obj **b)
@@ -359,7 +360,7 @@ static bool join_pair(struct eval *e, struct obj **args, const struct args *call
     return !is_error(*a);
 }
 
-/* Returns r with r[..., 0] = a and r[..., 1] = b. Two scalars are joined as blocks of one element. */
+/* Returns a tensor r with r[..., 0] = a and r[..., 1] = b. Converts two scalars to blocks of one element before. */
 static struct obj *join(struct eval *e, struct obj *a, struct obj *b, struct loc at)
 {
     int shape[RANK_MAX] = {1}, rank = rank_of(a);
@@ -426,7 +427,7 @@ struct obj *builtin_split(struct eval *e, struct obj **args, const struct args *
 
 /* -- tl.map_elementwise -- */
 
-/* Reshapes x: with `apart`, splits the last dimension into pairs, which become a new last dimension of size 2; else
+/* Reshapes x. With `apart`, splits the last dimension of size n into two dimensions of sizes n/2 and 2. Otherwise,
  * merges the last two dimensions. */
 static struct obj *with_pairs(struct eval *e, struct obj *x, bool apart, struct loc at)
 {
@@ -437,7 +438,7 @@ static struct obj *with_pairs(struct eval *e, struct obj *x, bool apart, struct 
     return reshape_to(e, x, rank + apart, shape, at);
 }
 
-/* For each i below n, sets out[step * i] to a tensor of every n-th element of x's rows, beginning with element i. */
+/* For each i < n, sets out[step * i] to a tensor of the elements i, n + i, 2n + i, ... of each row of x. */
 static void unpack(struct eval *e, struct obj *x, int n, struct obj **out, int step, struct loc at)
 {
     if (n == 1) {
@@ -449,7 +450,8 @@ static void unpack(struct eval *e, struct obj *x, int n, struct obj **out, int s
     unpack(e, pair->seq.at[1], n / 2, out + step, 2 * step, at);
 }
 
-/* Reverses unpack: returns a tensor whose rows have the elements of x[0], x[step], ... in turn, n at a time. */
+/* Reverses unpack: interleaves the elements of the n tensors x[0], x[step], x[2 * step], ... along the last
+ * dimension. */
 static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step, struct loc at)
 {
     if (n == 1)
@@ -458,8 +460,8 @@ static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step,
     return with_pairs(e, join(e, a, b, at), false, at);
 }
 
-/* Broadcasts the operands to one shape, and splits each into `pack` tensors, since the mapped function takes `pack`
- * elements of each operand at a time; returns NULL after an error, which it reports. */
+/* Broadcasts the operands to one shape, and splits each operand into `pack` tensors, because each call of the mapped
+ * function takes `pack` elements of each operand. Returns NULL after an error, which it reports. */
 static struct obj **mapped_operands(struct eval *e, struct obj *list, int64_t pack, const struct args *call)
 {
     int n = list->seq.n;
@@ -512,8 +514,8 @@ struct obj *builtin_map_elementwise(struct eval *e, struct obj **args, const str
     return out->seq.n == 1 ? out->seq.at[0] : out;
 }
 
-/* Implements cat. join puts the two operands side by side in a new last dimension, which is then moved before
- * dim and merged with it. */
+/* Implements cat. Joins the two operands in a new last dimension of size 2, moves this dimension to just before `dim`,
+ * and merges it with `dim`. */
 struct obj *builtin_cat(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *a = arg_block(e, args[0], call, 0, "input"), *b = arg_block(e, args[1], call, 1, "other");
@@ -539,7 +541,7 @@ struct obj *builtin_cat(struct eval *e, struct obj **args, const struct args *ca
     return reshape_to(e, permute(e, x, order, call->loc), rank, shape, call->loc);
 }
 
-/* Implements flip, by a gather at the reversed index. */
+/* Implements flip: builds a gather whose indices run in reverse order. */
 struct obj *builtin_flip(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_block(e, args[0], call, 0, "x");
@@ -596,7 +598,7 @@ static bool is_full_slice(const struct obj *x)
            (!x->slice.step || x->slice.step->kind == OBJ_none);
 }
 
-/* Returns n indices along a dimension, as i32: start, start + step, ... */
+/* Returns a 1-D tensor of n i32 indices: start, start + step, ... */
 static struct value *indices(struct builder *b, int64_t start, int64_t step, int n)
 {
     struct value *i = build_range(b, 0, n);
@@ -604,7 +606,8 @@ static struct value *indices(struct builder *b, int64_t start, int64_t step, int
     return build_binary(b, OP_add, i, build_const_int(b, i->type, start));
 }
 
-/* Returns the elements of x that an index, an int or a slice, selects along a dimension, which remains. */
+/* Returns the elements of x that `index` selects along dimension `dim`. The index is an int, an integer tensor or a
+ * slice. The result still has the dimension. */
 static struct obj *take(struct eval *e, struct obj *x, int dim, struct obj *index, struct loc at)
 {
     const struct lang_type *i32 = lang_number(e, DT_i32, false);
@@ -645,8 +648,8 @@ static bool is_item(const struct obj *x)
     return x->kind == OBJ_slice || obj_as_int(x, &i) || is_scalar;
 }
 
-/* Evaluates x[...] in an expression of the debugger, where ints and slices select elements, as in NumPy. Returns NULL if
- * the index has other items than those, `:` and None, or too many. */
+/* Evaluates x[...] in an expression of the debugger. Integers and slices select elements, and None inserts a dimension,
+ * as in NumPy. Returns NULL if the index has other items, or too many items. */
 static struct obj *select_items(struct eval *e, struct obj *x, int n, struct obj **items, struct loc at)
 {
     int shape[RANK_MAX], kept = 0, dim = 0;
@@ -669,7 +672,8 @@ static struct obj *select_items(struct eval *e, struct obj *x, int n, struct obj
     return reshape_to(e, x, kept, shape, at);
 }
 
-/* Evaluates x[...]. Each item of the index is `:`, which keeps a dimension, or None, which inserts one. */
+/* Evaluates x[...]. Each item of the index is `:`, which keeps a dimension, or None, which inserts a dimension of size
+ * 1. */
 struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at)
 {
     struct obj *one[1] = {index}, **items = one, *selected;
@@ -704,8 +708,8 @@ static struct obj *shape_object(struct eval *e, const struct obj *x)
     return obj_tuple(e, rank_of(x), items);
 }
 
-/* Returns an attribute of a tensor. A constant that is not a constexpr, such as an argument of value 1, has the
- * attributes of the tensor that it becomes. */
+/* Returns an attribute of a tensor. x may also be a constant that is not a constexpr, such as an argument of value 1;
+ * its dtype is that of the tensor to which it would be converted. */
 struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *method = tensor_method(e, x, name);

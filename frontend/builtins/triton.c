@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* triton.c: implements the functions of the module triton that programs use outside of kernels: decorators,
- * Config, small functions of ints. This file only stores the decorators' arguments on the kernel (struct jit);
- * the runtime implements launches, tuning and heuristics. */
+/* triton.c: implements the functions of the module triton that programs use outside of kernels: decorators, Config, and
+ * functions of ints, such as cdiv. This file only stores the decorators' arguments on the kernel (struct jit); the
+ * runtime implements launches, tuning and heuristics. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
@@ -30,7 +30,8 @@ static struct obj *make_jit(struct eval *e, struct obj *options, struct obj *fn,
     return x;
 }
 
-/* Returns a dict that maps the names of the builtin's parameters to the arguments, from args[first] on. */
+/* Returns a dict that maps the names of the builtin's parameters to the arguments, beginning with parameter number
+ * `first`. */
 static struct obj *keywords(struct eval *e, struct obj **args, const struct args *call, int first)
 {
     struct obj *d = obj_dict(e);
@@ -51,7 +52,7 @@ static struct obj *keywords(struct eval *e, struct obj **args, const struct args
     return d;
 }
 
-/* Returns a decorator function: the builtin `hidden` with `options` bound to its first parameter. */
+/* Returns a decorator: the builtin named `hidden` with its first parameter bound to `options`. */
 static struct obj *decorator(struct eval *e, const char *hidden, struct obj *options)
 {
     return obj_method(e, options, builtin_hidden(e, hidden));
@@ -82,7 +83,7 @@ struct obj *builtin_heuristics(struct eval *e, struct obj **args, const struct a
     return decorator(e, "decorate_heuristics", args[0]);
 }
 
-/* Stores (name, options) on the kernel; the decorator nearest the def comes first. */
+/* Stores (name, options) in the kernel's list of decorators. The decorator nearest to the def comes first. */
 struct obj *builtin_decorate(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *fn = args[1];
@@ -150,7 +151,7 @@ struct obj *builtin_config(struct eval *e, struct obj **args, const struct args 
     return obj_native(e, &config_class, s);
 }
 
-/* Returns one dict of kwargs and of those launch options that are not None. */
+/* Returns a dict with the kwargs of a triton.Config and its launch options. Omits options that are None. */
 struct obj *builtin_all_kwargs(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *all = obj_dict(e), *kwargs = config_get(e, args[0], "kwargs", call->loc);
@@ -167,7 +168,7 @@ struct obj *builtin_all_kwargs(struct eval *e, struct obj **args, const struct a
 
 /* -- functions of ints -- */
 
-/* Returns (x + y - 1) // y by Python's rules; in a kernel, by the rules of tensors. */
+/* Returns (x + y - 1) // y, computed by Python's rules, or, in a kernel, by the rules of tensors. */
 struct obj *builtin_host_cdiv(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *sum = eval_binary(e, OPER_add, args[0], args[1], call->loc);
@@ -192,7 +193,7 @@ struct obj *builtin_next_power_of_2(struct eval *e, struct obj **args, const str
 
 /* -- other decorators -- */
 
-/* Marks a function that kernels call at compile time. */
+/* Marks a function as one that kernels call at compile time. */
 struct obj *builtin_constexpr_function(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)call;
