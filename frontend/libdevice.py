@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# libdevice.py: the functions of triton.language.extra.libdevice that are written in Triton's language. A row of
-# libdevice.h names each function. As in prelude.py, each section is a module, which is read when it is first needed.
+# libdevice.py: the functions of triton.language.extra.libdevice that are written in Triton's language. A row of libdevice.h
+# names each function. As in prelude.py, each section is a module, which is parsed when a kernel first needs it.
 
 # -- libdevice: of f32 and f64 --
 import triton
@@ -41,10 +41,10 @@ def libdevice_llround(x):
     return libdevice_round(x).to(tl.int64)
 
 
-# Returns b^x, as 2^n 2^r for n + r = x log_2 b; log2_b is log_2 b rounded to f32, low the rest. To round to an integer, this
-# function adds and subtracts 1.5 * 2^23, after which no bit of the mantissa is left for a fraction. It limits n to -126 to
-# 126, so that 2^n is a normal number; for larger |x|, r grows instead, and the product overflows or becomes subnormal. The
-# low bits of n + 1.5 * 2^23 + 127 are the biased exponent of 2^n.
+# Returns b^x, computed as 2^n 2^r with an integer n and n + r = x log_2(b). log2_b is log_2(b) rounded to f32, and `low` is the
+# rounding error. To round to an integer, adds and subtracts 1.5 * 2^23: the mantissa of the sum has no bits for a fraction.
+# Limits n to -126..126, so that 2^n is a normal number; for larger |x|, |r| grows instead, and the product overflows or becomes
+# subnormal. The low bits of n + 1.5 * 2^23 + 127 are the biased exponent of 2^n.
 @triton.jit
 def power_f32(x, log2_b, low):
     big: tl.constexpr = 12582912.0 + 127
@@ -97,7 +97,7 @@ def libdevice_log10(x):
     return tl.log2(x) * 0.3010299956639812
 
 
-# Returns exp(x) - 1; near 0 by the Taylor series, because the subtraction would cancel.
+# Returns exp(x) - 1. Near 0, uses the Taylor series, because the subtraction would cancel most significant bits.
 @triton.jit
 def libdevice_expm1(x):
     if x.dtype == tl.float32:
@@ -116,7 +116,8 @@ def libdevice_expm1(x):
     return tl.where(tl.abs(x) < 0.5, near, tl.exp(x) - 1.0)
 
 
-# Returns log(1 + x), computed as x log(u) / (u - 1): the quotient is accurate for u, the rounded 1 + x.
+# Returns log(1 + x), computed as x log(u) / (u - 1). u is the rounded sum 1 + x; the quotient log(u) / (u - 1) changes so
+# slowly that this rounding hardly affects it.
 @triton.jit
 def libdevice_log1p(x):
     u = 1.0 + x
@@ -142,8 +143,8 @@ def libdevice_cosh(x):
     return 0.5 * t + 0.5 / t
 
 
-# Returns tanh(x). In f32: for |x| < 0.6, a minimax polynomial (2 ulp); else 1 - 2 / (e^2|x| + 1), where the subtraction
-# loses less than one bit, since its result is more than 1/2.
+# Returns tanh(x). In f32, uses a minimax polynomial for |x| < 0.6 (2 ulp), and otherwise 1 - 2 / (exp(2|x|) + 1). This
+# subtraction loses less than one bit, since its result is more than 1/2.
 @triton.jit
 def libdevice_tanh(x):
     if x.dtype == tl.float32:
@@ -220,8 +221,8 @@ def libdevice_hypot(x, y):
     return tl.where(big == float("inf"), big, big * tl.sqrt(1.0 + r * r))
 
 
-# Returns x^y. A negative base gives a negative result for an odd integer exponent, and NaN for an exponent that
-# is not an integer.
+# Returns x^y. If the base is negative, the result is negative for an odd integer exponent, and NaN for an exponent that is not
+# an integer.
 @triton.jit
 def libdevice_pow(x, y):
     y = y.to(x.dtype)
@@ -245,7 +246,7 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 
-# Returns atan(t) for 0 <= t <= 1; from tan(pi/8) on, as pi/4 + atan((t - 1) / (t + 1)).
+# Returns atan(t) for 0 <= t <= 1. For t > tan(pi/8), computes it as pi/4 + atan((t - 1) / (t + 1)).
 @triton.jit
 def atan_of(t):
     far = t > 0.41421356237309503
@@ -291,8 +292,8 @@ def libdevice_acos(x):
     return 2.0 * libdevice.atan2(tl.sqrt_rn(1.0 - x), tl.sqrt_rn(1.0 + x))
 
 
-# Returns the cube root of x: a guess by logarithms, improved by one step of Newton's method, in which the cube has
-# twice the precision. Small x are first multiplied by 2^72.
+# Returns the cube root of x. Computes an approximation by logarithms, and improves it by one step of Newton's method. This step
+# computes the cube of the approximation in twice the precision. A small x is first multiplied by 2^72.
 @triton.jit
 def libdevice_cbrt(x):
     a = tl.abs(x)
@@ -358,8 +359,8 @@ def libdevice_rnorm3d(x, y, z):
     return libdevice_rnorm4d(x, y, z, x * 0.0)
 
 
-# Returns x - n y for the integer n nearest to x / y, of two the even one: reduces |x| modulo 2 |y|, then subtracts
-# |y| at most twice.
+# Returns x - n y for the integer n nearest to x / y; if two integers are equally near, n is the even one. Computes |x| modulo 2
+# |y|, and then subtracts |y| at most twice.
 @triton.jit
 def libdevice_remainder(x, y):
     b = tl.abs(y)
@@ -385,7 +386,7 @@ def libdevice_nextafter(x, y):
     return tl.where(x == y, y, tl.where((x != x) | (y != y), x + y, next_))
 
 
-# Returns 2^n for an n for which 2^n is not subnormal.
+# Returns 2^n. 2^n must be a normal number of type dtype.
 @triton.jit
 def power_of_2(n, dtype):
     if dtype == tl.float32:
@@ -394,7 +395,7 @@ def power_of_2(n, dtype):
         return ((n.to(tl.int64) + 1023) << 52).to(tl.float64, bitcast=True)
 
 
-# Returns x 2^n. Multiplies in three steps, because 2^n may be out of range; only the last step may round.
+# Returns x 2^n. Multiplies by three powers of two, because 2^n may be out of range. Only the last product may round.
 @triton.jit
 def libdevice_ldexp(x, n):
     most: tl.constexpr = 120 if x.dtype == tl.float32 else 1000
@@ -427,8 +428,8 @@ def libdevice_rsqrt_rn(x):
     return (1.0 / tl.sqrt(x.to(tl.float64))).to(tl.float32)
 
 
-# libdevice_mul_rn, libdevice_add_rn and libdevice_sub_rn return a product, a sum and a difference as an fma, which no
-# pass can contract with another op.
+# libdevice_mul_rn, libdevice_add_rn and libdevice_sub_rn compute a product, a sum and a difference by an fma, because no pass
+# can contract an fma with another op.
 @triton.jit
 def libdevice_mul_rn(x, y):
     return tl.fma(x, y, tl.full(x.shape, -0.0, x.dtype))
@@ -469,7 +470,7 @@ def polynomial(c: tl.constexpr, t):
     return r
 
 
-# Returns log(gamma(x)) / ((x - 1) (x - 2)) for x from 1 to 3: one polynomial for x < 2, another for x >= 2.
+# Returns log(gamma(x)) / ((x - 1) (x - 2)) for 1 <= x <= 3. Uses one polynomial for x < 2, and another for x >= 2.
 @triton.jit
 def lgamma_factor(x):
     low: tl.constexpr = (0.4831289505409809, -0.14595989591430608, 0.06291140107456439, -0.031308487501010646,
@@ -486,9 +487,9 @@ def lgamma_factor(x):
     return tl.where(x < 2.0, polynomial(low, x - 1.5), polynomial(high, x - 2.5))
 
 
-# Returns log(|gamma(x)|). For 0 < x < 13, applies the recurrence x gamma(x) = gamma(x + 1) until lgamma_factor gives
-# the logarithm; for larger x, uses Stirling's series. For x < 0, uses the reflection formula gamma(x) gamma(-x) =
-# -pi / (x sin(pi x)).
+# Returns log(|gamma(x)|). For 0 < x < 13, applies the recurrence x gamma(x) = gamma(x + 1) until the argument is in the range
+# of lgamma_factor. For larger x, uses Stirling's series. For x < 0, uses the reflection formula gamma(x) gamma(-x) = -pi / (x
+# sin(pi x)).
 @triton.jit
 def lgamma_f64(x):
     a = tl.abs(x)
@@ -509,9 +510,9 @@ def lgamma_f64(x):
     return tl.where((x < 0.0) & (a > 1e-17), reflected, r)
 
 
-# Returns gamma(x) by Lanczos' approximation: gamma(z) = (v / e)^(z - 1/2) n(z) / d(z) with v = z + 5.52468....
-# Computes integer powers of v / e with pairs of numbers, of which the second is the rounding error of the first. For
-# x < 0, returns -pi / (x sin(pi x) gamma(-x)).
+# Returns gamma(x) by Lanczos' approximation: gamma(z) = (v / e)^(z - 1/2) n(z) / d(z) with v = z + 5.52468.... To compute
+# integer powers of v / e accurately, represents each number by a pair, whose second number is the rounding error of the first.
+# For x < 0, returns -pi / (x sin(pi x) gamma(-x)).
 @triton.jit
 def tgamma_f64(x):
     n: tl.constexpr = (56906521.913471565, 103794043.11634454, 86363131.2881386, 43338889.32467614, 14605578.087685067,
@@ -573,15 +574,15 @@ def polynomial(c: tl.constexpr, t):
     return r
 
 
-# Returns log(x / (z + low)), also accurate for x near z. `low` is the rounding error of z; log_z is log(z).
+# Returns log(x / (z + low)). The result is accurate also for x near z. `low` is the rounding error of z, and log_z is log(z).
 @triton.jit
 def log_ratio(x, z: tl.constexpr, low: tl.constexpr, log_z: tl.constexpr):
     near = libdevice.log1p((x - z - low) * (1.0 / z))
     return tl.where((x > 0.5 * z) & (x < 2.0 * z), near, tl.log(x) - log_z)
 
 
-# For x >= 8 and t = x - pi/4, returns the Bessel function J0(x) = sqrt(2 / (pi x)) (p cos(t) - q sin(t)), or, with
-# is_y, Y0(x) = sqrt(2 / (pi x)) (p sin(t) + q cos(t)). p, and x q, are polynomials in 1 / x^2.
+# For x >= 8 and t = x - pi/4, returns the Bessel function J0(x) = sqrt(2 / (pi x)) (p cos(t) - q sin(t)), or, with is_y, Y0(x)
+# = sqrt(2 / (pi x)) (p sin(t) + q cos(t)). p and x q are polynomials in 1 / x^2.
 @triton.jit
 def far_0(x, is_y: tl.constexpr):
     p: tl.constexpr = (0.9994572757882519, -0.0005363673192130031, 6.137416080162966e-06, -2.0527448162213505e-07,
@@ -622,8 +623,8 @@ def far_1(x, is_y: tl.constexpr):
     return tl.where(x == float("inf"), 0.0, r * tl.sqrt(0.3183098861837907 / x))
 
 
-# Returns J0(a) for a >= 0: for a < 8, a polynomial times the factors of J0's zeros, so that the result is accurate
-# there.
+# Returns J0(a) for a >= 0. For a < 8, multiplies a polynomial by factors that vanish at the zeros of J0, so that the result is
+# accurate near the zeros.
 @triton.jit
 def j0_of(a):
     low: tl.constexpr = (-0.08866241912277732, 0.06466008281491797, -0.017030107053326454, 0.002349675176132567,
@@ -643,7 +644,7 @@ def j0_of(a):
     return tl.where(a < 8.0, near, far_0(tl.where(a < 8.0, 8.0, a), False))
 
 
-# Returns J1(a) for a >= 0, as j0_of does for J0.
+# Returns J1(a) for a >= 0. Uses the same method as j0_of.
 @triton.jit
 def j1_of(a):
     low: tl.constexpr = (0.32852615235309574, -0.14916645910265286, 0.02083593083972483, -0.0014132148107335741,
@@ -668,15 +669,15 @@ def j1_of(a):
     return tl.where(a < 8.0, near, far_1(tl.where(a < 8.0, 8.0, a), False))
 
 
-# Returns Y0(x) for x^2 from `low` to `high`; z + rest is the only zero of Y0 there. j is J0(x), log_z is log(z). The
-# result is 2/pi log(x / z) J0(x), plus a polynomial with the coefficients c times the factor of the zero.
+# Returns Y0(x) for x^2 from `low` to `high`. z + rest is the only zero of Y0 in this range, j is J0(x), and log_z is log(z).
+# The result is 2/pi log(x / z) J0(x) + (x^2 - z^2) p, where p is a polynomial with the coefficients c.
 @triton.jit
 def y0_near(x, j, c: tl.constexpr, low: tl.constexpr, high: tl.constexpr, z: tl.constexpr, rest: tl.constexpr, log_z: tl.constexpr):
     t = (x * x - low) * (2.0 / (high - low)) - 1.0
     return 0.6366197723675814 * log_ratio(x, z, rest, log_z) * j + (x - z - rest) * (x + z) * polynomial(c, t)
 
 
-# Returns Y0(a), NaN for a < 0.
+# Returns Y0(a); NaN for a < 0.
 @triton.jit
 def y0_of(a):
     c0: tl.constexpr = (0.1447756721336901, -0.03434817226725003, 0.0028909204659974177, -0.00012608994301624424,
@@ -703,14 +704,14 @@ def y0_of(a):
     return tl.where(a < 0.0, float("nan"), tl.where(a < 8.0, near, far_0(tl.where(a < 8.0, 8.0, a), True)))
 
 
-# Returns Y1(x) near a zero, as y0_near does for Y0; j is J1(x). The polynomial's part is divided by x.
+# Returns Y1(x) near a zero by the method of y0_near. j is J1(x). The term with the polynomial is divided by x.
 @triton.jit
 def y1_near(x, j, c: tl.constexpr, low: tl.constexpr, high: tl.constexpr, z: tl.constexpr, rest: tl.constexpr, log_z: tl.constexpr):
     t = (x * x - low) * (2.0 / (high - low)) - 1.0
     return 0.6366197723675814 * log_ratio(x, z, rest, log_z) * j + tl.div_rn((x - z - rest) * (x + z) * polynomial(c, t), x)
 
 
-# Returns Y1(a), NaN for a < 0.
+# Returns Y1(a); NaN for a < 0.
 @triton.jit
 def y1_of(a):
     c0: tl.constexpr = (0.1860079516954709, 0.005076131380824236, -0.037904399344574534, 0.009868318215178959,
@@ -731,9 +732,9 @@ def y1_of(a):
     return tl.where(a < 0.0, float("nan"), tl.where(a < 8.0, near, far_1(tl.where(a < 8.0, 8.0, a), True)))
 
 
-# Returns a modified Bessel function of a >= 0: for a < 8, the power series in (a/2)^2 with the coefficients `low`;
-# else exp(a) / sqrt(a) times a polynomial in 1 / a with the coefficients `high`. Multiplies twice by exp(a/2),
-# because exp(a) may overflow where the result does not.
+# Returns a modified Bessel function of a >= 0. For a < 8, computes the power series in (a/2)^2 with the coefficients `low`;
+# otherwise, multiplies exp(a) / sqrt(a) by a polynomial in 1 / a with the coefficients `high`. Multiplies twice by exp(a/2)
+# instead of once by exp(a), because exp(a) may overflow although the result does not.
 @triton.jit
 def modified(a, low: tl.constexpr, high: tl.constexpr):
     half = a * 0.5
@@ -803,9 +804,9 @@ def libdevice_y1(x):
     return y1_of(x.to(tl.float64)).to(x.dtype)
 
 
-# Returns the Bessel function Jn(x) for x >= 0, from j0 = J0(x) and j1 = J1(x). For n <= x, where that is stable, uses
-# the recurrence upward from orders 0 and 1; else downward from a high order, and scales the result so that
-# J0 + 2 J2 + 2 J4 + ... is 1.
+# Returns the Bessel function Jn(x) for x >= 0, from j0 = J0(x) and j1 = J1(x). For n <= x, uses the recurrence upward from
+# orders 0 and 1, which is stable there. For n > x, uses the recurrence downward from a high order, and scales the result so
+# that J0 + 2 J2 + 2 J4 + ... = 1.
 @triton.jit
 def jn_scalar(n, x, j0, j1):
     if n < 2 or x == 0.0:
@@ -835,7 +836,7 @@ def jn_scalar(n, x, j0, j1):
     return r
 
 
-# Returns Yn(x) by the recurrence upward from y0 = Y0(x) and y1 = Y1(x), which is stable. -inf stays -inf.
+# Returns Yn(x) by the recurrence upward from y0 = Y0(x) and y1 = Y1(x), which is stable. Stops at -inf to avoid NaN.
 @triton.jit
 def yn_scalar(n, x, y0, y1):
     before, r = y0, y1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# prelude.py: the functions of triton.language that are written in Triton's language itself. A row of builtins.h
-# names each function; the ops of the function's body get the location of the user's call. Each section is a
-# module, which is read when it is first needed.
+# prelude.py: the functions of triton.language that are written in Triton's language itself. A row of builtins.h names each
+# function. The ops that a function's body builds get the location of the user's call. Each section is a module, which is parsed
+# when a kernel first needs it.
 
 # -- combine functions of reductions and scans --
 import triton
@@ -38,8 +38,8 @@ def _or_combine(a, b):
     return a | b
 
 
-# The combine functions of tl.argmax and tl.argmin: combine (value, index) pairs. _left: of equal values, the result
-# is the one with the smaller index. _fast: it may be either.
+# The combine functions of tl.argmax and tl.argmin. They combine two (value, index) pairs. If the values are equal, the _left
+# functions return the pair with the smaller index, and the _fast functions return either pair.
 @triton.jit
 def _argmax_combine_left(v1, i1, v2, i2):
     first = (v1 > v2) | ((v1 == v2) & (i1 < i2))
@@ -86,8 +86,8 @@ def softmax(x, dim, keep_dims, ieee_rounding):
     return tl.fdiv(num, den, ieee_rounding)
 
 
-# Returns the new row and column of element (i, j) of a matrix of size_i rows and size_j columns, for a new order of its
-# elements: group by group of size_g rows, and within a group column by column.
+# Maps the position (i, j) in a matrix of size_i rows and size_j columns to a new position. Positions in row-major order are
+# mapped to an order that traverses groups of size_g rows one after the other, and each group column by column.
 @triton.jit
 def swizzle2d(i, j, size_i, size_j, size_g):
     ij = i * size_j + j
@@ -100,7 +100,7 @@ def swizzle2d(i, j, size_i, size_j, size_g):
 
 
 # -- tensor descriptors of the host --
-# triton.tools.tensor_descriptor.TensorDescriptor, which block.c recognizes by _is_tensor_descriptor.
+# Implements triton.tools.tensor_descriptor.TensorDescriptor. block.c recognizes the class by _is_tensor_descriptor.
 class TensorDescriptor:
     _is_tensor_descriptor = True
 
@@ -235,16 +235,17 @@ import triton
 import triton.language as tl
 
 
-# Converts the bits of floats to integers that compare in the same order, and such integers back to bits: if the
-# sign bit is set, the other bits are inverted. -0 orders before +0, and a NaN beyond the infinity of its sign.
+# Converts the bits of floats to integers that compare in the same order as the floats, and also converts such integers back:
+# inverts all bits but the sign bit if the sign bit is set. In this order, -0 < +0; a NaN is less than -inf or greater than
+# +inf, depending on its sign.
 @triton.jit
 def order_of_bits(bits):
     sign: tl.constexpr = bits.dtype.primitive_bitwidth - 1
     return bits ^ ((bits >> sign) & ((1 << sign) - 1))
 
 
-# Converts x to integers that compare in the same order. They have at least 32 bits, because the GPU compares
-# 32-bit integers fastest. from_keys converts them back.
+# Converts x to integers that compare in the same order as the elements of x. The integers have at least 32 bits, because the
+# GPU compares 32-bit integers fastest. from_keys is the inverse function.
 @triton.jit
 def to_keys(x):
     if x.dtype.is_floating():
@@ -261,18 +262,18 @@ def from_keys(keys, dtype: tl.constexpr):
         return keys.to(dtype)
 
 
-# Returns a block of n elements: element i is bit j of i. It is built as a broadcast along a dimension of size 2, so
-# in a layout that keeps index bit j in registers, each register has a constant.
+# Returns a block of n elements, of which element i is bit j of i. The block is built by a broadcast along a dimension of size
+# 2. So if the layout maps index bit j to a register bit, each register holds a constant.
 @triton.jit
 def index_bit(n, j):
     bit = tl.arange(0, 2)[None, :, None]
     return tl.reshape(tl.broadcast_to(bit, (n >> (j + 1), 2, 1 << j)), (n,))
 
 
-# Swaps the elements of each pair whose indices differ in bit j if they are out of order. The order is descending where
-# bit i of the index is set; if i is None, it is descending for all pairs if `descending`. An element's partner is its
-# exclusive or with the exclusive or of both elements. Equal integers are interchangeable, so one comparison serves both
-# directions.
+# Compares the two elements of each pair whose indices differ only in bit j, and swaps them if they are out of order. If i is
+# None, `descending` gives the order of all pairs; otherwise, pairs are in descending order where bit i of the index is set. An
+# element's partner is computed as the exclusive or of the element with the exclusive or of the pair. A swap of equal integers
+# has no effect, so one comparison serves both orders.
 @triton.jit
 def exchange(x, j, i, descending):
     shape: tl.constexpr = (x.numel >> (j + 1), 2, 1 << j)
@@ -282,8 +283,8 @@ def exchange(x, j, i, descending):
     return tl.where((x > partner) != turned, partner, x)
 
 
-# Sorts blocks of 2^(i+1) elements, each a bitonic sequence: all in one order, or, with `alternate`, in alternating
-# order.
+# Sorts blocks of 2^(i+1) elements, each of which is a bitonic sequence. With `alternate`, sorts adjacent blocks in opposite
+# orders; otherwise, sorts all blocks in the same order.
 @triton.jit
 def merge(x, i, alternate, descending):
     for j in tl.static_range(i, -1, -1):
@@ -291,9 +292,9 @@ def merge(x, i, alternate, descending):
     return x
 
 
-# Merges each pair of adjacent blocks of 2^log_k elements, one ascending and one descending, to one block: the greater
-# (or smaller) of each two elements at the same position. These are the greatest (or smallest) 2^log_k elements of
-# both blocks, as a bitonic sequence.
+# Reduces each pair of adjacent blocks of 2^log_k elements, one ascending and one descending, to one block. An element of the
+# result is the greater (or smaller) one of the two elements at its position. The result contains the 2^log_k greatest (or
+# smallest) elements of both blocks, as a bitonic sequence.
 @triton.jit
 def halve(x, log_k, descending):
     half: tl.constexpr = x.numel >> 1
@@ -301,7 +302,7 @@ def halve(x, log_k, descending):
     return tl.reshape(tl.max(x, 1) if descending else tl.min(x, 1), (half,))
 
 
-# Returns the first 2^log_k of the 2^log_n elements of each row, sorted.
+# Sorts each row of 2^log_n elements, and returns the first 2^log_k elements of each sorted row.
 @triton.jit
 def sort(x, log_n, log_k, descending):
     rows: tl.constexpr = x.shape[:-1]
@@ -324,7 +325,7 @@ import triton
 import triton.language as tl
 
 
-# Returns the polynomial c[0] x^(n-1) + ... + c[n-1].
+# Returns the value of the polynomial c[0] x^(n-1) + ... + c[n-1].
 @triton.jit
 def polynomial(x, c):
     y = x * c[0] + c[1]
@@ -333,7 +334,7 @@ def polynomial(x, c):
     return y
 
 
-# Returns the tuple w with its first n items replaced: in each element whose i has the bit `by`, item k becomes w[k + by].
+# Returns the tuple w with its first n items shifted: item k of the result is w[k + by] in elements where i has the bit `by`.
 @triton.jit
 def shift_items(w, i, by, n):
     chosen = ()
@@ -342,8 +343,8 @@ def shift_items(w, i, by, n):
     return chosen + w[n:]
 
 
-# Reduces a large x as reduce_argument does, by the method of Payne and Hanek: |x| is m 2^e with a 53-bit integer m, and
-# the product of m and the right 192 bits of 2/pi (`words` has them all) is |x| / (pi/2) modulo 4.
+# Computes the result of reduce_argument for a large x by the method of Payne and Hanek. |x| is m 2^e with a 53-bit integer m.
+# The product of m and 192 bits of 2/pi, which e selects from `words`, gives |x| / (pi/2) modulo 4.
 @triton.jit
 def reduce_large_argument(x):
     bits = x.to(tl.uint64, bitcast=True)
@@ -376,8 +377,8 @@ def reduce_large_argument(x):
     return tl.where(x < 0, -q, q), tl.where((x < 0) != (flip < 0), -r, r)
 
 
-# Returns q and r with x = q pi/2 + r and |r| <= pi/4. Only a block with an element of 2^30 or more executes the slow
-# path, reduce_large_argument.
+# Returns q and r with x = q pi/2 + r and |r| <= pi/4. Executes the slow path, reduce_large_argument, only if the block contains
+# an element with |x| >= 2^30.
 @triton.jit
 def reduce_argument(x):
     k = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
@@ -412,7 +413,7 @@ def sine(x, more):
     return tl.where((q & 2) == 0, y, -y)
 
 
-# Returns 1 - z/2 + z^2 p, corrected by the rounding error of 1 - z/2. With z = r^2, this is cos(r).
+# Returns 1 - z/2 + z^2 p, corrected by the rounding error of 1 - z/2. For z = r^2 and the caller's p, this is cos(r).
 @triton.jit
 def cosine_of(z, p):
     h = 0.5 * z
@@ -430,7 +431,7 @@ def cos_f64(x):
     return sine(x, 1)
 
 
-# Returns f = erfc(x) / exp(-x^2) for x >= 1/2: (1 + 2 x) f is a polynomial in (x - 3) / (x + 3).
+# Returns f = erfc(x) / exp(-x^2) for x >= 1/2. Approximates (1 + 2 x) f by a polynomial in (x - 3) / (x + 3).
 @triton.jit
 def erfcx_f64(x):
     c: tl.constexpr = (3.4821714559368368e-09, -2.36373378622686e-08, 1.8415624444881093e-08, 1.3374156697840068e-07, -1.2376649830177098e-07,
@@ -441,8 +442,8 @@ def erfcx_f64(x):
     return polynomial((x - 3.0) / (x + 3.0), c) / (1.0 + 2.0 * x)
 
 
-# Returns erf(x): for |x| < 1, a polynomial in odd powers of x; else 1 - erfc(|x|) with the sign of x. From |x| = 6
-# on, this rounds to 1.
+# Returns erf(x). For |x| < 1, computes a polynomial in odd powers of x; otherwise, computes 1 - erfc(|x|) with the sign of x.
+# For |x| >= 6, |erf(x)| rounds to 1, so |x| is limited to 6.
 @triton.jit
 def erf_f64(x):
     c: tl.constexpr = (-7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07, 1.6447424703317362e-06,
@@ -483,7 +484,8 @@ def libdevice_erfcx(x):
     return tl.where(tl.abs(w) < 0.5, e * (1.0 - erf_f64(w)), tl.where(w == w, y, w)).to(x.dtype)
 
 
-# Returns erfc(-x / sqrt 2) / 2. Where erfc is steep, corrects the result by the rounding error of erfc's argument.
+# Returns erfc(-x / sqrt(2)) / 2. Where a small error of erfc's argument changes the result much, corrects the result by the
+# rounding error of the argument.
 @triton.jit
 def libdevice_normcdf(x):
     w = -x.to(tl.float64)
@@ -494,8 +496,8 @@ def libdevice_normcdf(x):
     return (0.5 * tl.where((u > 1.0) & (u < 30.0), y - 2.0 * u * rest * y, y)).to(x.dtype)
 
 
-# Returns the y >= 0 with erf(y) = a and erfc(y) = c: starts with a guess whose relative error is at most 1/500, then
-# makes three steps of Halley's method.
+# Returns the y >= 0 with erf(y) = a and erfc(y) = c. Starts with an approximation whose relative error is at most 1/500, and
+# improves it by three steps of Halley's method.
 @triton.jit
 def inverse_erf(a, c):
     w = tl.log(c) + tl.log(1.0 + a)
@@ -536,8 +538,8 @@ import triton
 import triton.language as tl
 
 
-# Unpacks pairs of 4-bit floats from bytes. The two exponent bits of a float become the lowest exponent bits of an
-# f32, its mantissa bit the highest mantissa bit; multiplying that f32 by 2^126 corrects the bias of the exponent.
+# Unpacks pairs of 4-bit floats from bytes. Copies the two exponent bits of a 4-bit float to the lowest exponent bits of an f32,
+# and its mantissa bit to the highest mantissa bit. The factor 2^126 corrects the bias of the exponent.
 @triton.jit
 def unpack_e2m1(x):
     y = tl.interleave(x & 15, x >> 4).to(tl.int32)
@@ -545,8 +547,8 @@ def unpack_e2m1(x):
     return tl.where(y >= 8, -v, v)
 
 
-# Converts an operand of tl.dot_scaled from its format to the type `to`. Pairs of e2m1 are packed along the last
-# dimension if packed_last, else along the first.
+# Converts an operand of tl.dot_scaled from its format to the type `to`. Pairs of e2m1 values are packed along the last
+# dimension if packed_last is true, and along the first dimension otherwise.
 @triton.jit
 def unpack(x, format, packed_last, to):
     if format == "e2m1":
@@ -564,8 +566,8 @@ def unpack(x, format, packed_last, to):
     return x.to(to)
 
 
-# Multiplies x[M, K] by 2^(scale - 127), for scales of shape [M, K/16] or [M, K/32], and returns the product in type
-# `to`. A scale of 255 is NaN.
+# Multiplies x[M, K] by 2^(scale - 127), for scales of shape [M, K/16] or [M, K/32], and returns the product in type `to`. A
+# scale of 255 means NaN.
 @triton.jit
 def scaled(x, scale, to):
     m: tl.constexpr = x.shape[0]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# library.py: the modules of Python's library that programs with kernels use. Each module is a section, which is
-# executed at its first import. library.c has the functions that need C, such as getenv.
+# library.py: the modules of Python's library that programs with kernels use. Each section is a module, which is executed when a
+# program first imports it. library.c has the functions that need C, such as getenv.
 
 # -- os
 import os.path as path
@@ -8,7 +8,7 @@ makedirs = lambda name, mode=511, exist_ok=False: None
 sep = '/'
 name = 'posix'
 
-# os.environ: looks up the variables that the program has set, then those of the host.
+# The class of os.environ. A variable that the program has set takes precedence over the host's variable of the same name.
 class _Environ:
     own = {}
     def get(self, key, default=None):
@@ -179,7 +179,7 @@ def reduce(function, iterable, *initial):
         total = function(total, x)
     return total
 
-# Decorators without effect. A program applies them directly, or first calls them with options.
+# Decorators without effect. A program may apply a decorator directly, or call it with options and apply the result.
 def cached_property(function, /):
     return function
 total_ordering = cached_property
@@ -203,8 +203,8 @@ def cmp_to_key(compare, /):
     return Key
 
 # -- itertools
-# Finite iterators compute all items at once, whereas Python computes each item on demand; only endless
-# iterators work item by item.
+# Finite iterators compute all items at once, whereas Python computes each item on demand. Only endless iterators compute their
+# items on demand.
 def chain(*iterables):
     return iter([x for items in iterables for x in items])
 def product(*iterables, repeat=1):
