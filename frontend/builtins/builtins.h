@@ -88,7 +88,7 @@ ROW(tl,        unsqueeze,     "x, dim",                            expand_dims, 
     "Inserts a dimension of size 1, as tl.expand_dims does.", "dim: a constexpr", "axis-range rank-limit",
     "tl.unsqueeze(i, 1).shape\n# (4, 1)")
 ROW(method,    item,          "x",                                 item,          NULL,
-    "The element of a tile of one element, as a scalar.", "x: a tile of one element", "not-one-element",
+    "The only element of a tile of one element, as a scalar.", "x: a tile of one element", "not-one-element",
     "tl.item(tl.full((1,), 5, tl.int32))\n# [5]")
 ROW(tl,        cat,           "input, other, can_reorder=False, dim=0", cat,      NULL,
     "Joins two tiles of one type along a dimension.",
@@ -102,7 +102,7 @@ ROW(method,    split,         "a",                                 split,       
     "The two halves of a last dimension of size 2.", "a: a tile; the result is a tuple of two", "split-last wants-block",
     "tl.split(tl.reshape(i, (2, 2)))[1]\n# [1 3]")
 ROW(tl,        interleave,    "a, b",                              interleave,    NULL,
-    "Elements of a and b in turn, along the last dimension.",
+    "The elements of a and b alternately, along the last dimension.",
     "a, b: one type; shapes that broadcast", "dtypes-differ shape-broadcast",
     "tl.interleave(i, i * 10)\n# [ 0  0  1 10  2 20  3 30]")
 ROW(method,    flip,          "x, dim=None",                       flip,          NULL,
@@ -118,10 +118,10 @@ ROW(method,    gather,        "src, index, axis",                  gather,      
     "index: integers; all dimensions but the axis have the sizes of src's", "gather-shapes gather-index-type axis-range",
     "tl.gather(x, 3 - i, 0)\n# [4. 3. 2. 1.]")
 ROW(tl,        swizzle2d,     "i, j, size_i, size_j, size_g",      prelude,       "swizzle2d",
-    "New row and column of program (i, j), so that groups of size_g rows are walked column by column.",
-    "five integers; the result is a tuple of two", "operands", "tl.swizzle2d(0, 3, 4, 4, 2)\n# (1, 1)")
+    "The new row and column of program (i, j) in an order that traverses each group of size_g rows column by column.",
+    "five integers; the result is a pair", "operands", "tl.swizzle2d(0, 3, 4, 4, 2)\n# (1, 1)")
 ROW(method,    cdiv,          "x, div",                            cdiv,          NULL,
-    "x / div, rounded up.", "integers; of constexprs a constexpr", "operator-type", "tl.cdiv(7, 2)\n# 4")
+    "x / div, rounded up.", "integers; for constexprs, the result is a constexpr", "operator-type", "tl.cdiv(7, 2)\n# 4")
 ROW(tl,        map_elementwise, "scalar_fn, *args, pack=1",        map_elementwise, NULL,
     "Applies a function of scalars to each element, with real branches instead of tl.where.",
     "scalar_fn: a @triton.jit function without effects; args: tiles that broadcast; pack: elements a call", "map-function map-result map-pack combine-effects",
@@ -158,15 +158,15 @@ ROW(math,      floor,         "x",                                 float_unary, 
 ROW(math,      ceil,          "x",                                 float_unary,   "ceil",
     "The next integer above or equal to x, as a float.", "x: floats", "math-type", "tl.ceil(x / 2)\n# [1. 1. 2. 2.]")
 ROW(math,      abs,           "x",                                 abs,           NULL,
-    "The absolute value; the smallest integer of a type stays itself.", "x: numbers", "math-type",
+    "The absolute value; for the smallest integer of a type, this integer.", "x: numbers", "math-type",
     "tl.abs(x - 3)\n# [2. 1. 0. 1.]")
 ROW(only_math, fdiv,          "x, y, ieee_rounding=False",         fdiv,          NULL,
-    "x / y of floats, approximate; with ieee_rounding=True rounded to nearest.", "x, y: floats", "math-type",
+    "x / y of floats, approximate; rounded to nearest with ieee_rounding=True.", "x, y: floats", "math-type",
     "tl.fdiv(x, 4.0)\n# [0.25 0.5  0.75 1.  ]")
 ROW(only_math, div_rn,        "x, y",                              div_rn,        NULL,
     "x / y of floats, rounded to nearest.", "x, y: floats", "math-type", "tl.div_rn(x, 4.0)\n# [0.25 0.5  0.75 1.  ]")
 ROW(only_math, fma,           "x, y, z",                           fma,           NULL,
-    "x * y + z, of floats rounded once.", "x, y, z: numbers that promote", "operands", "tl.fma(x, x, 1.0)\n# [ 2.  5. 10. 17.]")
+    "x * y + z; for floats, rounded only once.", "x, y, z: numbers that promote", "operands", "tl.fma(x, x, 1.0)\n# [ 2.  5. 10. 17.]")
 ROW(only_math, umulhi,        "x, y",                              umulhi,        NULL,
     "The upper half of the product of unsigned integers.", "x, y: integers of 32 or 64 bits", "math-type",
     "tl.umulhi(i + 2147483647, i)\n# [0 0 1 1]")
@@ -175,15 +175,15 @@ ROW(tl,        clamp,         "x, min, max, propagate_nan='NONE'", clamp,       
     "x, min, max: floats; propagate_nan: tl.PropagateNan.NONE or ALL", "math-type nan-word",
     "tl.clamp(x, 2.0, 3.0)\n# [2. 2. 3. 3.]")
 ROW(tl,        maximum,       "x, y, propagate_nan='NONE'",        extremum,      "max",
-    "The larger of two numbers, for each element; of a NaN and a number the number, unless propagate_nan is ALL.",
+    "The larger of two numbers, for each element. If one is a NaN, the result is the other, or NaN if propagate_nan is ALL.",
     "x, y: numbers that promote", "math-type nan-word", "tl.maximum(x, 2.5)\n# [2.5 2.5 3.  4. ]")
 ROW(tl,        minimum,       "x, y, propagate_nan='NONE'",        extremum,      "min",
-    "The smaller of two numbers, for each element; of a NaN and a number the number, unless propagate_nan is ALL.",
+    "The smaller of two numbers, for each element. If one is a NaN, the result is the other, or NaN if propagate_nan is ALL.",
     "x, y: numbers that promote", "math-type nan-word", "tl.minimum(x, 2.5)\n# [1.  2.  2.5 2.5]")
 ROW(method,    sigmoid,       "x",                                 prelude_of_float, "sigmoid",
     "1 / (1 + exp(-x)).", "x: floats", "math-type", "tl.sigmoid(x)\n# [0.7310586  0.880797   0.95257413 0.98201376]")
 ROW(method,    softmax,       "x, dim=None, keep_dims=False, ieee_rounding=False", prelude_of_float, "softmax",
-    "exp(x - max) / sum of these, along a dimension; by default the first.",
+    "exp(x - max), divided by its sum, along a dimension; the default is the first dimension.",
     "x: floats; dim: a constexpr", "math-type axis-range", "tl.softmax(x)\n# [0.0320586  0.08714432 0.2368828  0.6439142 ]")
 ROW(tl,        add,           "x, y, sanitize_overflow=True",      operator,      "+",
     "x + y.", "x, y: numbers that promote, or a pointer and an integer", "operands operator-type",
@@ -201,11 +201,11 @@ ROW(only_method, logical_or,  "x, y",                              logical,     
 
 HEADING("Memory")
 ROW(tl,        load,  "pointer, mask=None, other=None, boundary_check=None, padding_option='', cache_modifier='', eviction_policy='', volatile=False", load, NULL,
-    "Reads the elements that pointers point to; where the mask is false it reads nothing and gives `other`, without `other` an undefined value.",
+    "Reads the elements to which pointers point. Where the mask is false, reads nothing: the result is `other`, or undefined if `other` is not given.",
     "pointer: a pointer, a tile of them, or a block pointer with boundary_check; mask: int1; cache_modifier: '.ca', '.cg', '.cv'; eviction_policy: 'evict_first', 'evict_last'", "not-pointer mask-type mask-block value-block other-without-mask boundary-dim cache-word evict-word",
     "tl.load(X + i, mask=i < 3, other=0.0)\n# [1. 2. 3. 0.]")
 ROW(method,    store, "pointer, value, mask=None, boundary_check=None, cache_modifier='', eviction_policy=''", store, NULL,
-    "Writes a value through pointers, where the mask is true.",
+    "Writes a value to the addresses in pointers where the mask is true.",
     "pointer: a pointer, a tile of them, or a block pointer; value: converted to the element's type; mask: int1", "not-pointer const-store mask-type pointer-shape cache-word",
     "tl.store(X + i, 2 * x)\ntl.load(X + i)\n# [2. 4. 6. 8.]")
 ROW(tl,        make_block_ptr, "base, shape, strides, offsets, block_shape, order",                make_block_ptr, NULL,
@@ -216,7 +216,7 @@ ROW(tl,        advance,        "base, offsets",                                 
     "A block pointer, moved by offsets.", "base: a block pointer; offsets: an integer for each dimension", "box-kind box-items",
     "b = tl.make_block_ptr(X, (4,), (1,), (0,), (2,), (0,))\ntl.load(tl.advance(b, (1,)))\n# [2. 3.]")
 ROW(tl,        make_tensor_descriptor, "base, shape, strides, block_shape, padding_option='zero'", make_tensor_descriptor, NULL,
-    "A descriptor of an array, from which whole blocks are loaded and stored; outside of the array loads give the padding, and stores write nothing.",
+    "A descriptor of an array, through which kernels load and store blocks. Outside of the array, loads give the padding, and stores write nothing.",
     "base: a scalar pointer, aligned to 16 bytes; shape, strides: integers, the last stride 1; block_shape: constexprs; padding_option: 'zero' or 'nan'", "box-base box-items descriptor-stride padding-word",
     "d = tl.make_tensor_descriptor(X, [4], [1], [4])\nd.load([2])\n# [3. 4. 0. 0.]")
 ROW(tl,        load_tensor_descriptor, "desc, offsets",                                            descriptor_load, NULL,
@@ -239,15 +239,15 @@ ROW(descriptor, load,       "desc, offsets",                        descriptor_l
     "offsets: an int32 for each dimension; the result has the block's shape", "box-items descriptor-offset",
     "d = tl.make_tensor_descriptor(X, [4], [1], [4])\nd.load([0])\n# [1. 2. 3. 4.]")
 ROW(descriptor, store,      "desc, offsets, value",                 descriptor_store,   NULL,
-    "Stores the block at the offsets; what lies outside of the array is not written.",
+    "Stores the block at the offsets; writes nothing outside of the array.",
     "offsets: an int32 for each dimension; value: of the block's shape", "box-items descriptor-offset descriptor-value",
     "d = tl.make_tensor_descriptor(X, [4], [1], [4])\nd.store([1], x)\ntl.load(X + i)\n# [1. 1. 2. 3.]")
 ROW(descriptor, gather,     "desc, x_offsets, y_offset",            descriptor_gather,  NULL,
-    "Loads the rows that x_offsets number, from column y_offset on.",
+    "Loads the rows whose indices are in x_offsets, beginning at column y_offset.",
     "the descriptor's block is [1, n]; x_offsets: a tile of integers", "descriptor-rows",
     "d = tl.make_tensor_descriptor(X, [2, 4], [0, 1], [1, 4])\nd.gather(tl.arange(0, 8) % 2, 0).shape\n# (8, 4)")
 ROW(descriptor, scatter,    "desc, value, x_offsets, y_offset",     descriptor_scatter, NULL,
-    "Stores rows of value to the rows that x_offsets number, from column y_offset on.",
+    "Stores the rows of value to the rows whose indices are in x_offsets, beginning at column y_offset.",
     "the descriptor's block is [1, n]; x_offsets: a tile of integers", "descriptor-rows descriptor-value",
     "d = tl.make_tensor_descriptor(X, [1, 4], [4, 1], [1, 4])\nd.scatter(tl.full((8, 4), 5.0, tl.float32), tl.arange(0, 8), 0)\ntl.load(X + i)\n# [5. 5. 5. 5.]")
 ROW(descriptor, atomic_add, "desc, offsets, value",                 descriptor_atomic,  "add",
@@ -271,35 +271,35 @@ ROW(descriptor, atomic_xor, "desc, offsets, value",                 descriptor_a
     "Replaces elements by old ^ new, atomically.", "value: integers, of the block's shape", "atomic-type descriptor-value",
     "d = tl.make_tensor_descriptor(N, [4], [1], [4])\nd.atomic_xor([0], i * 0 + 2)\ntl.load(N + i)\n# [3 0 1 6]")
 ROW(method,    atomic_add,  "pointer, val, mask=None, sem=None, scope=None", atomic_rmw, "add",
-    "Adds to memory atomically; the result is what was there before.",
+    "Adds to memory atomically; the result is the old value.",
     "pointer: of floats or integers of 32 or 64 bits, or halves; sem: 'relaxed', 'acquire', 'release', 'acq_rel' (the default); scope: 'cta', 'gpu' (the default), 'sys'", "atomic-type not-pointer sem-word scope-word mask-type",
     "tl.atomic_add(X + i, x)\ntl.load(X + i)\n# [2. 4. 6. 8.]")
 ROW(method,    atomic_max,  "pointer, val, mask=None, sem=None, scope=None", atomic_rmw, "max",
-    "Replaces memory by the larger of old and new, atomically; the result is what was there before.",
+    "Replaces memory by the larger of old and new, atomically; the result is the old value.",
     "as for tl.atomic_add, without halves", "atomic-type not-pointer sem-word scope-word",
     "tl.atomic_max(N + i, 3)\ntl.load(N + i)\n# [3 3 3 4]")
 ROW(method,    atomic_min,  "pointer, val, mask=None, sem=None, scope=None", atomic_rmw, "min",
-    "Replaces memory by the smaller of old and new, atomically; the result is what was there before.",
+    "Replaces memory by the smaller of old and new, atomically; the result is the old value.",
     "as for tl.atomic_add, without halves", "atomic-type not-pointer sem-word scope-word",
     "tl.atomic_min(N + i, 3)\ntl.load(N + i)\n# [1 2 3 3]")
 ROW(method,    atomic_and,  "pointer, val, mask=None, sem=None, scope=None", atomic_rmw, "and",
-    "Replaces memory by old & new, atomically; the result is what was there before.",
+    "Replaces memory by old & new, atomically; the result is the old value.",
     "pointer: of integers of 32 or 64 bits", "atomic-type not-pointer sem-word scope-word",
     "tl.atomic_and(N + i, 3)\ntl.load(N + i)\n# [1 2 3 0]")
 ROW(method,    atomic_or,   "pointer, val, mask=None, sem=None, scope=None", atomic_rmw, "or",
-    "Replaces memory by old | new, atomically; the result is what was there before.",
+    "Replaces memory by old | new, atomically; the result is the old value.",
     "pointer: of integers of 32 or 64 bits", "atomic-type not-pointer sem-word scope-word",
     "tl.atomic_or(N + i, 8)\ntl.load(N + i)\n# [ 9 10 11 12]")
 ROW(method,    atomic_xor,  "pointer, val, mask=None, sem=None, scope=None", atomic_rmw, "xor",
-    "Replaces memory by old ^ new, atomically; the result is what was there before.",
+    "Replaces memory by old ^ new, atomically; the result is the old value.",
     "pointer: of integers of 32 or 64 bits", "atomic-type not-pointer sem-word scope-word",
     "tl.atomic_xor(N + i, 1)\ntl.load(N + i)\n# [0 3 2 5]")
 ROW(method,    atomic_xchg, "pointer, val, mask=None, sem=None, scope=None", atomic_rmw, "xchg",
-    "Replaces memory, atomically; the result is what was there before.",
+    "Replaces memory, atomically; the result is the old value.",
     "pointer: of elements of 32 or 64 bits", "atomic-type not-pointer sem-word scope-word",
     "tl.atomic_xchg(X + i, 0.0)\n# [1. 2. 3. 4.]")
 ROW(method,    atomic_cas,  "pointer, cmp, val, sem=None, scope=None",       atomic_cas, NULL,
-    "Replaces memory by val where it equals cmp, atomically; the result is what was there before.",
+    "Replaces memory by val where it equals cmp, atomically; the result is the old value.",
     "pointer: of elements of 16, 32 or 64 bits; cmp, val: of that type", "atomic-cas-type dtypes-differ not-pointer sem-word",
     "tl.atomic_cas(N + i, i * 0 + 3, i * 0)\ntl.load(N + i)\n# [1 2 0 4]")
 
@@ -322,24 +322,24 @@ ROW(method,    argmin,    "input, axis, tie_break_left=True, keep_dims=False", a
     "The index of the smallest element along an axis.",
     "axis: a constexpr; the result is int32", "axis-range reduce-axis math-type", "tl.argmin(x, axis=0)\n# [0]")
 ROW(method,    xor_sum,   "input, axis=None, keep_dims=False",     int_reduction, "_xor_combine",
-    "The exclusive or of the elements along an axis, or of all.", "input: integers", "reduce-ints axis-range",
+    "The exclusive or of the elements along an axis, or of all elements.", "input: integers", "reduce-ints axis-range",
     "tl.xor_sum(i, axis=0)\n# [0]")
 ROW(method,    reduce_or, "input, axis, keep_dims=False",          int_reduction, "_or_combine",
     "The bitwise or of the elements along an axis.", "input: integers", "reduce-ints axis-range",
     "tl.reduce_or(i, axis=0)\n# [3]")
 ROW(method,    reduce,    "input, axis, combine_fn, keep_dims=False, reduction_ordering=None", reduce, NULL,
-    "Combines elements along an axis by a function; of a tuple of tiles, element by element.",
+    "Combines elements along an axis by a function. For a tuple of tiles, combines tuples of elements.",
     "combine_fn: a @triton.jit function, associative, of two elements (or of two tuples)", "reduce-function reduce-shapes combine-types axis-range",
     "tl.reduce(x, 0, larger)\n# [4.]")
 ROW(method,    associative_scan, "input, axis, combine_fn, reverse=False", associative_scan, NULL,
-    "The results of combining the first 1, 2, 3, ... elements along an axis by a function; with reverse from the end.",
+    "The results of combining the first 1, 2, 3, ... elements along an axis by a function; with reverse=True, beginning at the end.",
     "combine_fn: a @triton.jit function, associative, of two elements (or of two tuples)", "reduce-function reduce-shapes combine-types axis-range",
     "tl.associative_scan(x, 0, larger)\n# [1. 2. 3. 4.]")
 ROW(method,    cumsum,    "input, axis=0, reverse=False, dtype=None", cumulative, "_sum_combine",
-    "The sums of the first 1, 2, 3, ... elements along an axis; with reverse from the end.",
+    "The sums of the first 1, 2, 3, ... elements along an axis; with reverse=True, beginning at the end.",
     "axis: a constexpr; dtype: the type in which to add", "axis-range math-type", "tl.cumsum(x, axis=0)\n# [ 1.  3.  6. 10.]")
 ROW(method,    cumprod,   "input, axis=0, reverse=False",          cumulative,    "_prod_combine",
-    "The products of the first 1, 2, 3, ... elements along an axis; with reverse from the end.",
+    "The products of the first 1, 2, 3, ... elements along an axis; with reverse=True, beginning at the end.",
     "axis: a constexpr", "axis-range math-type", "tl.cumprod(x, axis=0)\n# [ 1.  2.  6. 24.]")
 ROW(method,    sort,      "x, dim=None, descending=False",         sort,          "sort",
     "Sorts along the last dimension.", "x: numbers, floats of at least 16 bits; descending: a constexpr", "sort-axis sort-type",
@@ -351,17 +351,17 @@ ROW(tl,        bitonic_merge, "x, dim=None, descending=False",     sort,        
     "Sorts a bitonic sequence (one that first rises, then falls) along the last dimension.",
     "x: numbers; descending: a constexpr", "sort-axis sort-type", "tl.bitonic_merge(tl.where(i < 2, i, 9 - i))\n# [0 1 6 7]")
 ROW(method,    histogram, "input, num_bins, mask=None",            histogram,     NULL,
-    "How many elements have the value 0, 1, ..., num_bins - 1; others, and masked ones, count nowhere.",
+    "Counts the elements that have the value 0, 1, ..., num_bins - 1; does not count other elements and masked elements.",
     "input: a 1-D tile of integers; num_bins: a constexpr, a power of two; the result is int32", "histogram-input shape-power",
     "tl.histogram(i % 2, 2)\n# [2 2]")
 
 HEADING("Dot")
 ROW(tl,        dot,        "input, other, acc=None, input_precision=None, allow_tf32=, max_num_imprecise_acc=None, out_dtype=None", dot, NULL,
-    "The product of two matrices, plus acc; of 3-D tiles for each index of the first dimension.",
-    "input, other: one type (fp16, bf16, fp32, fp64, fp8, int8), inner sizes equal; input_precision: 'tf32' (the default), 'tf32x3', 'bf16x3', 'bf16x6', 'ieee'; out_dtype: tl.float32, or of fp16 tl.float16; of int8 the result is int32", "dot-types dot-type dot-inner dot-rank dot-acc-shape dot-acc-type precision-word",
+    "The product of two matrices, plus acc. For 3-D tiles, one product for each index of the first dimension.",
+    "input, other: one type (fp16, bf16, fp32, fp64, fp8, int8), inner sizes equal; input_precision: 'tf32' (the default), 'tf32x3', 'bf16x3', 'bf16x6', 'ieee'; out_dtype: tl.float32, or for fp16 also tl.float16; for int8, the result is int32", "dot-types dot-type dot-inner dot-rank dot-acc-shape dot-acc-type precision-word",
     "a = tl.full((16, 16), 0.5, tl.float16)\ntl.sum(tl.dot(a, a))\n# [1024.]")
 ROW(tl,        dot_scaled, "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, lhs_k_pack=True, rhs_k_pack=True, out_dtype=None", prelude, "dot_scaled",
-    "The product of two matrices of which each group of 16 or 32 elements along K has a scale.",
+    "The product of two matrices in which each group of 16 or 32 elements along K has a scale.",
     "lhs, rhs: formats 'e2m1', 'e4m3', 'e5m2', 'bf16', 'fp16'; scales: uint8, the exponents of powers of two, or None", "dot-type dot-inner",
     "a = tl.full((16, 64), 1.0, tl.bfloat16)\ntl.sum(tl.dot_scaled(a, None, 'bf16', a.T, None, 'bf16'))\n# [16384.]")
 
@@ -396,17 +396,17 @@ ROW(tl,        uint_to_uniform_float,  "x",                        prelude, "uin
     "Random integers as float32 in [0, 1).", "x: int32, uint32, int64 or uint64", "static-assert",
     "tl.uint_to_uniform_float(i * 500000000)\n# [0.         0.23283063 0.46566126 0.6984919 ]")
 ROW(tl,        pair_uniform_to_normal, "u1, u2",                   prelude, "pair_uniform_to_normal",
-    "Two tiles of the normal distribution, of two of the uniform one (Box-Muller).",
+    "Two tiles of the normal distribution, computed from two tiles of the uniform distribution (Box-Muller).",
     "u1, u2: float32 in [0, 1); the result is a tuple of two", "operands",
     "tl.pair_uniform_to_normal(x / 5, x / 5)[0]\n# [ 0.55441433 -1.0951896  -0.8177279   0.20643802]")
 
 HEADING("Loops, hints, debugging")
 ROW(tl,        range, "arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, disallow_acc_multi_buffer=False, flatten=False, warp_specialize=False, disable_licm=False, **hints", tl_range, NULL,
-    "A loop's values, like Python's range. num_stages sets the depth of its pipeline, loop_unroll_factor how often its body is repeated; the other options are accepted and ignored, since neso decides these by itself.",
+    "A loop's values, like Python's range. num_stages sets the depth of the loop's pipeline, and loop_unroll_factor the number of copies of its body. The other options have no effect, since neso makes these decisions itself.",
     "arg1, arg2, step: integers", "loop-bound loop-step wants-int",
     "for k in tl.range(0, 3, num_stages=2): x += k\nx\n# [4. 5. 6. 7.]")
 ROW(tl,        static_range,   "arg1, arg2=None, step=None",       static_range,  NULL,
-    "The values of a loop that is unrolled while compiling; the loop's variable is a constexpr.", "constexprs", "static-range",
+    "The values of a loop that is unrolled at compile time; the loop's variable is a constexpr.", "constexprs", "static-range",
     "for k in tl.static_range(3): x += k\nx\n# [4. 5. 6. 7.]")
 ROW(tl,        condition,      "arg1, disable_licm=False",         same,          NULL,
     "The condition of a while loop; disable_licm is ignored.", "arg1: a scalar boolean", "condition-block",
@@ -415,20 +415,20 @@ ROW(tl,        multiple_of,    "input, values",                    hint,        
     "Promises that the first value of each aligned group is a multiple of a number, per dimension.",
     "values: constexprs", "hint-length hint-value", "tl.multiple_of(i, 4)\n# [0 1 2 3]")
 ROW(tl,        max_contiguous, "input, values",                    hint,          "contiguous",
-    "Promises that groups of so many values are consecutive integers, per dimension.",
+    "Promises that groups of this many values are consecutive integers, per dimension.",
     "values: constexprs", "hint-length hint-value", "tl.max_contiguous(i, 4)\n# [0 1 2 3]")
 ROW(tl,        max_constancy,  "input, values",                    hint,          "constant",
-    "Promises that groups of so many values are equal, per dimension.", "values: constexprs", "hint-length hint-value",
+    "Promises that groups of this many values are equal, per dimension.", "values: constexprs", "hint-length hint-value",
     "tl.max_constancy(i // 4, 4)\n# [0 0 0 0]")
 ROW(tl,        assume,         "cond",                             nothing,       NULL,
     "A promise to the compiler; neso does not use it.", "cond: a boolean", "", "tl.assume(tl.program_id(0) >= 0)")
 ROW(tl,        debug_barrier,  "",                                 debug_barrier, NULL,
-    "Waits until all threads of the program have arrived here; then each sees what the others wrote to memory before.", "", "",
+    "Waits until all threads of the program have reached this barrier; then each thread sees the earlier writes of the others.", "", "",
     "tl.debug_barrier()")
 ROW(tl,        expect_zero,    "x, mask",                          same,          NULL,
     "x itself; a hint that x is 0 where the mask is false.", "x: a tensor", "", "tl.expect_zero(x, i < 2)\n# [1. 2. 3. 4.]")
 ROW(constant,  static_print,   "*values, sep=' ', end=None, file=None, flush=False", static_print, NULL,
-    "Prints while compiling.", "values: anything; tensors are shown by their type", "wants-string", "tl.static_print(x.dtype, 4)")
+    "Prints values at compile time.", "values: anything; tensors are shown by their type", "wants-string", "tl.static_print(x.dtype, 4)")
 ROW(constant,  static_assert,  "cond, msg=''",                     static_assert, NULL,
     "Fails the compilation if the condition is false.", "cond: a constexpr; msg: a string", "static-assert static-assert-kind",
     "tl.static_assert(x.dtype == tl.float32)")
@@ -445,7 +445,7 @@ ROW(tl,        inline_asm_elementwise, "asm, constraints, args, dtype, is_pure, 
 
 HEADING("Types, constants")
 ROW(constant,  constexpr,      "value",                            constexpr,     NULL,
-    "A value known while compiling. As the annotation of a parameter: a launch passes a constant.",
+    "A value known at compile time. As a parameter's annotation, it means that a launch passes a constant.",
     "value: a number, string, type, function or tuple", "constexpr-of-tensor", "tl.constexpr(3) + 1\n# 4")
 ROW(constant,  tuple,          "items",                            tuple,         NULL,
     "A tuple.", "items: anything", "unpack-kind", "tl.tuple((1, 2))[1]\n# 2")
@@ -476,11 +476,11 @@ ROW(constant,  aggregate_replace, "*args, **kwargs",               unsupported, 
 ROW(constant,  float8e4b15,    "*args",                            unsupported,   NULL,
     "Not supported: no GPU has instructions for this format.", "", "not-supported", "")
 ROW(constant,  float8e4b8,     "*args",                            unsupported,   NULL,
-    "Not supported: AMD's format.", "", "not-supported", "")
+    "Not supported: this is a format of AMD GPUs.", "", "not-supported", "")
 ROW(constant,  float8e5b16,    "*args",                            unsupported,   NULL,
-    "Not supported: AMD's format.", "", "not-supported", "")
+    "Not supported: this is a format of AMD GPUs.", "", "not-supported", "")
 ROW(core,      get_int_dtype,  "bitwidth, signed",                 get_int_dtype, NULL,
-    "The integer type of so many bits.", "bitwidth: 1, 8, 16, 32 or 64; signed: a bool", "no-int-type",
+    "The integer type with this number of bits.", "bitwidth: 1, 8, 16, 32 or 64; signed: a bool", "no-int-type",
     "tl.core.get_int_dtype(16, False)\n# uint16")
 ROW(core,      _log2,          "i",                                log2_of_const, NULL,
     "The binary logarithm of a constant power of two.", "i: a constexpr", "not-constant wants-int", "tl.core._log2(8)\n# 3")
@@ -550,7 +550,7 @@ HEADING("libdevice")
 
 HEADING("tl.extra.cuda")
 ROW(cuda,      globaltimer,   "",      globaltimer, NULL,
-    "Nanoseconds, by a clock of the whole GPU; the interpreter and the emulator have a clock of their own.",
+    "The time in nanoseconds of the GPU's global clock; the interpreter and the emulator use another clock.",
     "the result is an int64 scalar", "", "tl.extra.cuda.globaltimer()")
 ROW(cuda,      smid,          "",      smid,        NULL,
     "The number of the multiprocessor that runs this program.", "the result is an int32 scalar", "", "tl.extra.cuda.smid()")
@@ -569,11 +569,11 @@ ROW(cuda,      convert_custom_float8_sm80, "*args, **kwargs", unsupported, NULL,
 
 HEADING("triton")
 ROW(triton,    jit,           "fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None", jit, NULL,
-    "Makes a function a kernel, which a grid launches, or a helper that kernels call.",
+    "Makes a function a kernel, which a program launches, or a helper, which kernels call.",
     "fn: a function; debug: check assertions; do_not_specialize: names of parameters whose values select no specialization; noinline, repr and launch_metadata have no effect", "jit-function",
     "@triton.jit\ndef twice(x): return 2 * x")
 ROW(triton,    autotune,      "configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False", autotune, NULL,
-    "Measures the configurations for each new key at the first launch, and keeps the best; without a GPU the first that compiles.",
+    "Measures the configurations at the first launch with a new key, and keeps the best. Without a GPU, takes the first configuration that compiles.",
     "configs: a list of triton.Config; key: names of parameters; prune_configs_by, reset_to_zero, restore_value, pre_hook, post_hook, warmup, rep: as in Triton", "decorate-jit tune-config tune-conflict tune-no-config",
     "@triton.autotune([triton.Config({'BLOCK': 64})], key=['n'])\n@triton.jit\ndef tuned(X, n, BLOCK: tl.constexpr): tl.store(X, 0.0)")
 ROW(triton,    heuristics,    "values",                     heuristics,         NULL,
@@ -592,16 +592,16 @@ ROW(triton,    constexpr_function, "fn",                    constexpr_function, 
     "Lets kernels call a plain Python function while they are compiled, with constants as arguments.",
     "fn: a function", "constexpr-argument", "@triton.constexpr_function\ndef half(n): return n // 2")
 ROW(triton,    must_use_result, "x",                        must_use_result,    NULL,
-    "Marks a function whose result is to be used; neso does not check that.", "x: a function", "",
+    "Marks a function whose result must be used; neso does not check this.", "x: a function", "",
     "@triton.must_use_result\ndef twice(x): return 2 * x")
 ROW(triton,    aggregate,     "cls",                        unsupported,        NULL,
     "Not supported: use a NamedTuple.", "", "not-supported", "")
 ROW(triton,    reinterpret,   "tensor, dtype",              unsupported,        NULL,
     "Not supported: use tensor.view(dtype) of torch.", "", "not-supported", "")
 ROW(triton,    set_allocator, "fn",                         nothing,            NULL,
-    "Does nothing: descriptors that kernels make need no memory of the host.", "fn: a function", "", "triton.set_allocator(None)")
+    "Does nothing: descriptors that kernels create need no memory of the host.", "fn: a function", "", "triton.set_allocator(None)")
 ROW(triton,    compile,       "*args, **kwargs",            unsupported,        NULL,
-    "Not supported: `neso compile`, or neso_kernel_compile.", "", "not-supported", "")
+    "Not supported: use `neso compile` or neso_kernel_compile.", "", "not-supported", "")
 ROW(triton,    MockTensor,    "dtype, shape=None",          unsupported,        NULL,
     "Not supported.", "", "not-supported", "")
 ROW(triton,    TensorWrapper, "*args",                      unsupported,        NULL,
@@ -617,11 +617,11 @@ ROW(bare,      range,         "a, b=None, c=None, **ignored", bare_range,       
     "The values of a loop, as tl.range gives them.", "a, b, c: integers", "loop-bound loop-step",
     "for k in range(0, 3): x += k\nx\n# [4. 5. 6. 7.]")
 ROW(bare,      min,           "*items, propagate_nan='NONE'", bare_extremum,    "min",
-    "The smaller of several numbers; of a single tile its smallest element.", "items: numbers that promote", "math-type",
+    "The smallest of several numbers; for a single tile, its smallest element.", "items: numbers that promote", "math-type",
     "min(x, 2.5)\n# [1.  2.  2.5 2.5]")
 ROW(bare,      max,           "*items, propagate_nan='NONE'", bare_extremum,    "max",
-    "The larger of several numbers; of a single tile its largest element.", "items: numbers that promote", "math-type",
+    "The largest of several numbers; for a single tile, its largest element.", "items: numbers that promote", "math-type",
     "max(x, 2.5)\n# [2.5 2.5 3.  4. ]")
 ROW(bare,      print,         "prefix='', *args, hex=False", device_print,       NULL,
-    "Prints while the kernel runs: on the interpreter as Python does, elsewhere as tl.device_print.",
-    "prefix: elsewhere a constant string", "print-prefix", "print('x', x)")
+    "Prints while the kernel runs: on the interpreter like Python's print, on other devices like tl.device_print.",
+    "prefix: on other devices, a constant string", "print-prefix", "print('x', x)")
