@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* arith.c: computes instructions on integers and bits, comparisons and moves, for 32 lanes at a time. (PTX ISA,
- * "Integer Arithmetic Instructions", "Comparison and Selection Instructions", "Logic and Shift Instructions".)
+/* arith.c: computes instructions on integers and bits, comparisons and moves. Each function computes all 32 lanes of a
+ * warp. (PTX ISA, "Integer Arithmetic Instructions", "Comparison and Selection Instructions", "Logic and Shift
+ * Instructions".)
  *
  * Macros define a function for each operation and type; tables list these functions. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
 
-/* clang-format is off, because it mistakes macro calls without a semicolon for unfinished lines. */
+/* clang-format is off, because it treats macro calls without a semicolon as unfinished lines. */
 /* clang-format off */
 
 __extension__ typedef unsigned __int128 u128;
@@ -18,8 +19,8 @@ __extension__ typedef __int128 s128;
                      const struct emu_insn *in)
 #define UNUSED(x) (void)(x)
 
-/* Defines a function that computes d = EXPR, an expression of x, y, z, for every lane. D, A, B and C are the C types
- * of a lane of d, x, y and z. */
+/* Defines a function that computes d = EXPR for every lane. EXPR is an expression of the operands x, y and z. D, A, B
+ * and C are the C types of one lane of d, x, y and z. */
 #define LANEWISE(name, D, A, B, C, EXPR)                                                                     \
     FUNCTION(name)                                                                                           \
     {                                                                                                        \
@@ -36,9 +37,11 @@ __extension__ typedef __int128 s128;
             d[i] = (D)(EXPR);                                                                                \
         }                                                                                                    \
     }
-/* If an instruction has fewer than three operands, its first operand is passed for the missing ones. */
+/* If an instruction has fewer than three operands, the caller passes the first operand in place of the missing
+ * operands. */
 
-/* All operands have type T. EXPR computes in the wider type W, and the result is truncated. */
+/* For operations whose operands all have type T. EXPR is computed in the wider type W, and its result is truncated to
+ * T. */
 #define SAME(name, T, W, EXPR) LANEWISE(name, T, T, T, T, EXPR)
 #define UNSIGNED(op, EXPR)                                                                                   \
     SAME(op##_u16, uint16_t, uint32_t, EXPR)                                                                 \
@@ -91,7 +94,7 @@ LANEWISE(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)((int32_t
 LANEWISE(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)x *y + z)
 LANEWISE(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int64_t)x * y) + z)
 
-/* -- shifts: counts above the width are clamped to it; shf takes them modulo 32 -- */
+/* -- shifts: shift counts are clamped to the width; shf takes them modulo 32 -- */
 
 LANEWISE(shl_u16, uint16_t, uint16_t, uint32_t, uint16_t, y > 15 ? 0 : (uint32_t)x << y)
 LANEWISE(shl_u32, uint32_t, uint32_t, uint32_t, uint32_t, y > 31 ? 0 : (uint64_t)x << y)
@@ -104,8 +107,8 @@ LANEWISE(shr_s32, int32_t, int32_t, uint32_t, int32_t, x >> (y > 31 ? 31 : y))
 LANEWISE(shr_s64, int64_t, int64_t, uint32_t, int64_t, x >> (y > 63 ? 63 : y))
 SAME(shf_l, uint32_t, uint64_t, (((uint64_t)y << 32 | x) << (z & 31)) >> 32)
 
-/* Each hexadecimal digit of the selector selects a byte of b:a; if the digit's high bit is set, the result is that
- * byte's sign bit, replicated. */
+/* Each hexadecimal digit of the selector c selects a byte of b:a, the concatenation of b and a. If the digit's high bit
+ * is set, the result byte is the selected byte's sign bit, replicated eight times. */
 FUNCTION(prmt)
 {
     (void)in;
@@ -183,7 +186,7 @@ SELECT(64)
     COMPARE(op##_f32, float, EXPR)                                                                           \
     COMPARE(op##_f64, double, EXPR)
 COMPARE_ALL(eq, x == y)
-COMPARE_ALL(ne, x < y || x > y) /* of floats: false if an operand is NaN */
+COMPARE_ALL(ne, x < y || x > y) /* for floats: false if an operand is NaN */
 COMPARE_ALL(lt, x < y)
 COMPARE_ALL(le, x <= y)
 COMPARE_ALL(gt, x > y)
@@ -195,7 +198,7 @@ COMPARE_FLOATS(neu, x != y)
 COMPARE_FLOATS(nan, x != x || y != y)
 COMPARE_FLOATS(num, x == x && y == y)
 
-/* The 16-bit float types compare by value. */
+/* 16-bit floats are converted to f32 to compare their values. */
 #define COMPARE_HALVES(op, type)                                                                             \
     FUNCTION(op##_##type)                                                                                    \
     {                                                                                                        \
@@ -221,7 +224,7 @@ COMPARE_BOTH(num)
 
 /* -- selecting the function for an instruction -- */
 
-/* Table rows for `key`, which is an instruction or the modifier of a comparison. */
+/* Defines the table rows for `key`, which is an instruction or the modifier of a comparison. */
 #define BY_SIGN(key, op)                                                                                     \
     {key, PT_u16, op##_u16}, {key, PT_u32, op##_u32}, {key, PT_u64, op##_u64}, {key, PT_s16, op##_s16},      \
         {key, PT_s32, op##_s32},                                                                             \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* async.c: executes asynchronous copies (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy").
  *
- *     cp.async [s], [g], 16;      from here on, any access to the bytes at s is a race
+ *     cp.async [s], [g], 16;      from now on, any access to the bytes at s is a race
  *     cp.async.commit_group;
  *     cp.async.wait_group 0;      now the bytes are visible to this warp, and after a barrier to other warps
  *     cp.async.mbarrier.arrive.noinc [b];      each lane arrives at mbarrier b when its copies are complete
  *
- * The emulator performs asynchronous operations in a pseudorandom order that depends on the launch's seed: some of
- * them early, others when no warp can continue, and each at the latest when a warp waits for it. It reads the source
- * when it performs the operation, not when the instruction is issued. */
+ * The emulator performs asynchronous operations in a pseudorandom order, which depends on the launch's seed. It
+ * performs some operations early, and others only when no warp can continue or when a warp waits for them. A copy reads
+ * its source when it is performed, not when its instruction is issued. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -75,13 +75,13 @@ static void copy(struct emu_op *op)
 {
     for (int i = 0; i < op->ncopies; i++) {
         struct emu_copy *x = &op->copies[i];
-        if (x->taken) /* an address from which no byte is read may be invalid */
+        if (x->taken) /* if no byte is read, the address may be invalid */
             memcpy(x->to, x->from, x->taken);
         memset(x->to + x->taken, 0, (size_t)(x->bytes - x->taken));
     }
 }
 
-/* Computes how many bytes each lane reads; the rest of its copy is zeros. */
+/* Computes the number of bytes that each lane reads. The rest of the lane's copy is filled with zeros. */
 static void sizes(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint8_t *taken)
 {
     int bytes = (int)in->opnds[2].offset;
@@ -99,8 +99,8 @@ static void sizes(struct emu_warp *w, const struct emu_insn *in, uint32_t on, ui
     }
 }
 
-/* Checks the source addresses: a copy reads only the bytes that it needs, but the address must be aligned to the
- * full size. */
+/* Checks the source addresses. A copy reads only `taken` bytes, but its address must be aligned to the full size of the
+ * copy. */
 static void check_sources(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *from,
                           const uint8_t *taken)
 {
@@ -148,7 +148,8 @@ void emu_run_cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t on
     }
 }
 
-/* Fails unless all lanes execute the instruction, because the emulator counts groups for a whole warp. */
+/* Fails unless all lanes execute the instruction. This is a limitation of the emulator: it counts groups of copies per
+ * warp, not per lane. */
 static void need_all(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t missing = ~on & ~w->exited;
@@ -164,7 +165,7 @@ void emu_run_cp_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t o
     w->copy_times[w->copy_groups++ % GROUPS_KNOWN] = w->cta->cluster->time++;
 }
 
-/* Completes all groups of copies but the last `running` ones. */
+/* Executes cp.async.wait_group: completes all groups of copies except the last `running` groups. */
 void emu_run_cp_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cluster *c = w->cta->cluster;

@@ -2,8 +2,9 @@
 /* barrier.c: executes waits at barriers, and reports deadlocks (PTX ISA, "Parallel Synchronization and Communication
  * Instructions: bar, barrier", "bar.warp.sync", "barrier.cluster").
  *
- * A barrier of a CTA counts the threads that wait (bar.sync) or only arrive (bar.arrive). The last thread releases
- * all waiting threads; the earlier accesses of all arrived threads are then visible to them. */
+ * A barrier of a CTA counts the threads that arrive and wait (bar.sync) and those that only arrive (bar.arrive). The
+ * arrival of the last thread releases all waiting threads. The accesses that the arrived threads made before are then
+ * visible to the released threads. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <stdio.h>
@@ -142,9 +143,9 @@ static void tally_wait(struct emu_warp *w, uint32_t ready)
 }
 
 /* Executes mbarrier.try_wait. On hardware the instruction returns false if the phase is not complete after a time
- * limit. In the emulator, if the phase is not complete, it waits or returns false at once, each at random in half of
- * the cases. While instructions are counted, it never returns false, so that counts do not depend on the length of a
- * wait. */
+ * limit. In the emulator, if the phase is not complete, the instruction either waits or returns false at once; both
+ * happen with probability 1/2. While instructions are counted, it never returns false, so that counts do not depend on
+ * the length of a wait. */
 static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     bool counts = w->cta->cluster->tallies;
@@ -164,8 +165,9 @@ enum { WARPGROUP = 4 };
 
 /* Releases the warps of a warpgroup that wait for wgmmas. A group of wgmmas is complete when all four warps have
  * committed it. The accesses of each warp before its commit are then ordered before the end of the wait. Kernels rely
- * on this if a single thread arrives at an mbarrier for the warpgroup. The wait does not order asynchronous accesses
- * for which only another warp has waited, nor another warp's accesses after its commit of the group. */
+ * on this order if a single thread arrives at an mbarrier on behalf of the warpgroup. The wait orders neither
+ * asynchronous accesses for which only another warp has waited, nor accesses that another warp made after its commit of
+ * the group. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++) {
@@ -207,7 +209,7 @@ void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- release -- */
 
-/* Releases lanes that wait at bar.warp.sync for lanes that have exited since. */
+/* Releases lanes that wait at bar.warp.sync if all other lanes have exited. */
 static void let_go_last_lanes(struct emu_warp *w)
 {
     uint32_t waiting = lanes_waiting(w, WAIT_lanes);
@@ -229,7 +231,7 @@ bool emu_release(struct emu_cluster *c)
         for (int k = 0; c->code->has_wgmma && k + WARPGROUP <= cta->nwarps; k += WARPGROUP)
             open_warpgroup(cta, k);
         for (int k = 0; k < cta->nwarps; k++) {
-            if (has_news) { /* lets warps check their mbarriers and registers again */
+            if (has_news) { /* warps check again whether their mbarriers and registers are ready */
                 let_go(&cta->warps[k], WAIT_mbarrier, NULL);
                 let_go(&cta->warps[k], WAIT_registers, NULL);
             }
@@ -269,8 +271,8 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
     }
 }
 
-/* Reports a deadlock by one of the waits. It reports a wait for lanes of the same warp or for warps of the same
- * warpgroup only if there is no other wait, because such waits are usually consequences. */
+/* Reports a deadlock by naming one of the waits. Prefers waits for other warps or copies: a wait for lanes of the same
+ * warp, or for warps of the same warpgroup, is usually a consequence of such a wait. */
 void emu_deadlock(struct emu_cluster *c)
 {
     static const struct emu_group nobody = {.pc = 1, .waits = WAIT_lanes};

@@ -4,8 +4,8 @@
  *
  *     lanes of the source type ─► 64-bit integers or doubles, which represent every value ─► lanes of the result type
  *
- * round_to rounds a double once, to nearest or toward zero, to any narrower format. Conversions to f32 and f64 in
- * other rounding modes use the CPU's rounding mode. */
+ * round_to rounds a double only once, to nearest or toward zero, to any narrower format. Conversions to f32 and f64
+ * with other rounding modes set the CPU's rounding mode. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>
@@ -16,7 +16,8 @@
 
 struct format {
     int exponent_bits, mantissa_bits;
-    /* bits without the sign: the largest finite value and NaN; infinity, if the format has it, is largest + 1 */
+    /* the bits, without the sign, of the largest finite value and of NaN; largest + 1 is infinity if the format has
+     * it */
     uint32_t largest, nan;
     bool has_infinity;
 };
@@ -52,7 +53,8 @@ static inline double value_of(const struct format *f, uint32_t bits)
     return sign ? -x : x;
 }
 
-/* Rounds to nearest even, or toward zero. `finite`: values beyond the largest finite one are clamped to it. */
+/* Rounds x to nearest even, or toward zero. If `finite` is true, clamps values that exceed the largest finite value to
+ * this value. */
 static inline uint32_t round_to(const struct format *f, double x, bool to_zero, bool finite)
 {
     int bias = (1 << (f->exponent_bits - 1)) - 1, m = f->mantissa_bits, lowest = 1 - bias;
@@ -69,7 +71,7 @@ static inline uint32_t round_to(const struct format *f, double x, bool to_zero, 
         return sign | (finite || to_zero || !f->has_infinity ? f->largest : f->largest + 1);
     if (e < lowest)
         e = lowest;
-    double scaled = size * power_of_two(m - e); /* exact: the value in units of the last place */
+    double scaled = size * power_of_two(m - e); /* the value in units of the last place; exact */
     uint64_t whole = (uint64_t)scaled;
     double rest = scaled - (double)whole;
     whole += !to_zero && (rest > 0.5 || (rest == 0.5 && whole & 1));
@@ -84,8 +86,8 @@ double emu_half_value(enum ptype t, uint16_t bits)
     return value_of(&formats[t], bits);
 }
 
-/* A bf16 is the upper half of an f32. The bits of an f16 are moved into the fields of an f32; a multiplication
- * corrects the difference of the exponent biases. */
+/* Converts 16-bit floats to doubles. A bf16 is the upper half of an f32. For an f16, moves its bits into the fields of
+ * an f32, and corrects the difference of the exponent biases by a multiplication. */
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x)
 {
     for (int i = 0; i < n; i++) {
@@ -120,7 +122,7 @@ static bool is_float(enum ptype t)
     return formats[t].mantissa_bits || t == PT_f64;
 }
 
-/* Lane i of a register, truncated to the width of type t. */
+/* Returns lane i of a register, truncated to the width of type t. */
 static uint64_t lane_bits(const void *p, enum ptype t, int i)
 {
     uint16_t b16;
@@ -174,8 +176,8 @@ static uint64_t float_bits(enum ptype t, double x, const struct emu_insn *in)
                        : round_to(&formats[t], x, in->mods[0] == MOD_rz, emu_has_mod(in, MOD_sat_finite));
 }
 
-/* PTX ISA, cvt, "Integer Notes": the value is clamped to the range of the type; a NaN becomes 0, or the highest bit
- * alone if one of the types has 64 bits. */
+/* Clamps a value to the range of type t (PTX ISA, cvt, "Integer Notes"). For a NaN, returns 0, or, if one of the types
+ * has 64 bits, a number of which only the highest bit is set. */
 static uint64_t clamp(double x, enum ptype t, enum ptype from)
 {
     int bits = ptype_info[t].bits;
@@ -200,8 +202,8 @@ static double to_integer(double x, enum mod mode)
     }
 }
 
-/* Converts an integer to a double that rounds to any narrower format as the integer itself would: bits beyond 53 are
- * combined into a sticky bit. */
+/* Converts an integer to a double. Combines the bits below the 53 highest ones into a sticky bit, so that rounding the
+ * double to a narrower format gives the same result as rounding the integer. */
 static double integer_value(int64_t x, bool with_sign)
 {
     bool minus = with_sign && x < 0;
@@ -247,9 +249,9 @@ FUNCTION(float_to_int)
             (uint64_t)extend(clamp(to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), t, from), t));
 }
 
-/* Conversions to f32 and f64 that round toward zero, down or up, or that flush subnormal results before rounding.
- * The CPU's rounding mode is changed for the conversion; `volatile` keeps the C compiler from moving the conversion
- * past the changes. */
+/* Converts to f32 or f64 with rounding toward zero, down or up, or flushes subnormal results before rounding. Sets the
+ * CPU's rounding mode for the conversion. `volatile` prevents the C compiler from moving the conversion across the
+ * changes of the mode. */
 FUNCTION(to_float_toward)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;
@@ -272,7 +274,7 @@ FUNCTION(to_float_toward)
     fesetround(FE_TONEAREST);
 }
 
-/* Copies bits, so that NaNs stay unchanged. */
+/* Copies the bits instead of converting the value, so that NaNs do not change. */
 FUNCTION(bf16_to_f32)
 {
     const uint16_t *x = a;
@@ -290,7 +292,7 @@ FUNCTION(float_to_float)
         put(d, t, i, float_bits(t, to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), in));
 }
 
-/* Rounds an f32 to a whole number, which is also an f32; subnormal operands are flushed to 0. */
+/* Rounds an f32 to an integer value in f32. Flushes subnormal operands to 0. */
 FUNCTION(flushed_to_whole)
 {
     (void)b, (void)c;
@@ -314,7 +316,7 @@ FUNCTION(pair)
                 float_bits(half, lane_value(b, PT_f32, i), in));
 }
 
-/* Converts two 8-bit floats to two f16, which is exact. */
+/* Converts two 8-bit floats to two f16. The conversion is exact. */
 FUNCTION(unpair)
 {
     enum ptype from = (enum ptype)in->from;
@@ -338,8 +340,8 @@ static bool is_plain(enum ptype t)
     return t != PT_none && t != PT_pred && t != PT_f16x2 && t != PT_bf16x2 && !is_small_pair(t);
 }
 
-/* The function for a cvt with one source, if the types allow the rounding mode (ISA, cvt, "Semantics" and "Notes");
- * else NULL. */
+/* Returns the function for a cvt with one source. Returns NULL if the types do not allow the rounding mode (PTX ISA,
+ * cvt, "Semantics" and "Notes"). */
 static emu_compute *plain(const struct emu_insn *in)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;

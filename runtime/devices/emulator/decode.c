@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* decode.c: chooses the function that executes an instruction, and rejects forms that the emulator does not execute. */
+/* decode.c: chooses the function that executes an instruction, and rejects forms that the emulator does not support. */
 #include "runtime/devices/emulator/machine.h"
 
 emu_compute *emu_find(const struct emu_row *rows, size_t n, int key, int type)
@@ -17,8 +17,8 @@ static bool decode_compute(struct emu_insn *in, emu_compute *f)
     return f != NULL;
 }
 
-/* Is the instruction's state space global, shared or local, or does it name none? If it names none, its address is
- * generic and must have 64 bits. */
+/* Is the instruction's state space global, shared or local, or is its address generic? An address without a state space
+ * is generic, and must have 64 bits. */
 static bool has_space(const struct emu_insn *in)
 {
     int n = emu_has_mod(in, MOD_global) + emu_has_mod(in, MOD_shared) + emu_has_mod(in, MOD_local);
@@ -61,7 +61,7 @@ static bool decode_redux(struct emu_insn *in)
     return in->mods[0] < 64 && combines >> in->mods[0] & 1 && !in->mods[1] && ptype_info[in->type].bits == 32;
 }
 
-/* The instruction's type decides whether it is an integer or a float instruction. */
+/* Chooses an integer function or a float function, depending on the instruction's type. */
 static bool decode_arithmetic(struct emu_insn *in)
 {
     emu_compute *f = emu_arith(in);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device.c: the emulator as a device: loads PTX, launches it, and passes on its reports. */
+/* device.c: the emulator as a device: loads PTX, launches kernels, and passes on the emulator's reports. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 

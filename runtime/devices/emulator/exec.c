@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c: executes warps with divergent control flow, and distributes the CTAs of a grid over all cores.
  *
- * A warp runs one group of lanes at a time: the one whose next instruction is first in the PTX text. Diverged lanes
- * thus reconverge where their paths meet, because the compiler places the block there after the blocks of both paths:
+ * A warp runs one group of lanes at a time: the group whose next instruction comes first in the PTX text. So diverged
+ * lanes reconverge at the block where their paths meet, because the compiler places this block after the blocks of both
+ * paths:
  *
- *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { next pc, the others }, which run first; all join at L3
+ *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { next pc, the others }, which run first; all meet at L3
  *
- * The warps of a cluster take turns: each runs until it must wait, exits, or has used a time slice. If no warp can
- * continue, the emulator performs asynchronous operations; if there are none, it reports a deadlock. A cluster that
- * runs for long may wait for another cluster, so clusters take turns too. If several clusters fail, the one with the
- * lowest number is reported, so that every run reports the same error. (PTX ISA, "Control Flow Instructions",
- * "Cluster of Cooperative Thread Arrays", "Special Registers".) */
+ * The warps of a cluster take turns: each warp runs until it must wait, exits, or has used its time slice. If no warp
+ * can continue, the emulator performs an asynchronous operation; if none is pending, it reports a deadlock. A cluster
+ * that runs for a long time may wait for another cluster, so clusters take turns too. If several clusters fail, the
+ * emulator reports the error of the cluster with the lowest number, so that every run reports the same error. (PTX ISA,
+ * "Control Flow Instructions", "Cluster of Cooperative Thread Arrays", "Special Registers".) */
 #include "runtime/devices/emulator/machine.h"
 
 #include <limits.h>
@@ -28,7 +29,7 @@ struct grid {
     const struct emu_code *code;
     struct emu_launch *launch;
     atomic_llong next;       /* the next cluster to start */
-    long long total, sample; /* numbers of clusters: `total` in the grid, `sample` of them run */
+    long long total, sample; /* the number of clusters in the grid, and the number of clusters to run */
     /* the lowest number of a cluster that has failed; -1: a limit or lack of memory ended the launch */
     atomic_llong failed;
     pthread_mutex_t lock; /* protects the report and the launch's tallies */
@@ -53,7 +54,7 @@ void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane, enum erro
     va_end(args);
     int packs = c->launch->packs, first = packs ? 0 : w->index * LANES,
         x = packs ? c->pid[0] * packs + w->index : c->pid[0], y = c->pid[1];
-    if (c->launch->turned) { /* as opt/grid/turn_grid.c numbers programs */
+    if (c->launch->turned) { /* opt/grid/turn_grid.c maps CTAs to programs like this */
         long long width = (long long)c->launch->grid[0] * (packs ? packs : 1), height = c->launch->grid[1],
                   k = y * width + x;
         x = (int)(k / height);
@@ -79,8 +80,8 @@ void emu_park(struct emu_warp *w, int pc, uint32_t mask, int waits)
     w->waiting[w->nwaiting++] = (struct emu_group){pc, mask, waits};
 }
 
-/* Selects the group of lanes to run next: of the groups that do not wait, the one with the lowest pc. False: all
- * lanes wait or have exited. */
+/* Selects the group of lanes to run next: the group with the lowest pc among those that do not wait. Returns false if
+ * all lanes wait or have exited. */
 static bool resume(struct emu_warp *w)
 {
     int first = -1;
@@ -143,7 +144,7 @@ static uint32_t guarded(struct emu_warp *w, const struct emu_insn *in)
     return w->mask & (in->guard_not ? ~mask : mask);
 }
 
-/* Counts the instruction. A wait for an mbarrier may execute repeatedly; it counts once, when it ends
+/* Counts the instruction. A wait for an mbarrier may execute repeatedly, so it is counted only once, when it ends
  * (barrier.c). */
 static void tally(struct emu_warp *w, uint32_t on)
 {
@@ -159,8 +160,8 @@ static bool is_limit(enum error e)
     return budget_ends(e) || e == ERR_steps;
 }
 
-/* Ends the launch if its budget is exhausted. The function is called about once in INSNS_UNASKED instructions of the
- * cluster, which take at most milliseconds. */
+/* Ends the launch if its budget is exhausted. This function is called about once per INSNS_UNASKED instructions of the
+ * cluster. The time between two calls is at most some milliseconds. */
 static void ask(struct emu_warp *w, const struct emu_insn *in)
 {
     enum { INSNS_UNASKED = 16 };
@@ -175,10 +176,10 @@ static void ask(struct emu_warp *w, const struct emu_insn *in)
     longjmp(c->fail, 1);
 }
 
-/* Performs the checks and counts that only some launches need. If a warp has released registers by setmaxnreg, it
- * must not have more live registers than its budget plus a quarter, because ptxas would spill. The quarter is a
- * tolerance, because ptxas may schedule differently. Warps that have acquired registers are not checked, because they
- * may need more registers than a thread can have. */
+/* Performs the checks and counts that only some launches need. If a warp has released registers by setmaxnreg, it must
+ * not have more live registers than 5/4 of its budget, because ptxas would spill registers. The factor 5/4 includes a
+ * tolerance, because ptxas may schedule instructions in another order. Warps that have acquired registers are not
+ * checked, because they may need more registers than a thread can have. */
 static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     enum { SPARED = 4 }; /* tolerance: budget / SPARED */
@@ -194,7 +195,7 @@ static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         tally(w, on);
 }
 
-/* Runs the warp for a time slice; returns false if the warp used all of it. */
+/* Runs the warp for a time slice. Returns false if the warp has used the whole time slice. */
 static bool run_warp(struct emu_warp *w)
 {
     const struct emu_code *code = w->cta->code;
@@ -238,7 +239,7 @@ static bool run_warp(struct emu_warp *w)
 
 /* -- clusters -- */
 
-/* Runs each warp that can continue for a time slice; returns false if no warp could. */
+/* Runs each warp that can continue for one time slice. Returns false if no warp could continue. */
 static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
 {
     bool running = false;
@@ -253,8 +254,8 @@ static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
     return running;
 }
 
-/* Runs the warps until the cluster ends. Returns false when the cluster's turn ends: a warp may wait for other
- * clusters, which should then run. */
+/* Runs the warps until the cluster ends. Returns false when the cluster's turn ends. A turn must end because a warp may
+ * wait for other clusters, which run between the turns. */
 static bool run_warps(struct emu_cluster *c)
 {
     enum { ASYNC_IS_RARE = 4 };
@@ -382,7 +383,7 @@ static size_t aligned(size_t bytes)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Allocates from the worker's block; if block is NULL, only adds up the sizes. */
+/* Allocates memory from the worker's block. If block is NULL, only adds the size to *used. */
 static void *piece(char *block, size_t *used, size_t bytes)
 {
     void *p = block ? block + *used : NULL;
@@ -455,7 +456,7 @@ static size_t lay_out(struct emu_cluster *c, char *block)
     return used;
 }
 
-/* A running cluster, or memory for a cluster. */
+/* Memory for a cluster. A cluster may be running in it. */
 struct resident {
     struct emu_cluster cluster;
     long long number; /* the cluster's number in the grid; -1: no cluster runs */
@@ -495,15 +496,15 @@ static void resident_free(const struct grid *g, struct resident *r)
     m->free(m->ctx, r, sizeof *r);
 }
 
-/* The number of the i-th cluster to run: i, or the i-th of a sample of evenly spaced clusters. */
+/* Returns the number of the i-th cluster to run, which is i, or the i-th number of an evenly spaced sample. */
 static long long spread(const struct grid *g, long long i)
 {
     long long step = g->total / g->sample, rest = g->total % g->sample;
     return i * step + i * rest / g->sample;
 }
 
-/* Begins the grid's next cluster if r has none. Returns false if there is no cluster left to run: clusters after one
- * that failed need not run. */
+/* Begins the grid's next cluster if r has none. Returns false if no cluster is left to run. Clusters with a higher
+ * number than a failed cluster need not run. */
 static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {
@@ -530,7 +531,8 @@ static bool run_cluster(struct grid *g, struct resident *r)
     return true;
 }
 
-/* The number of clusters that a worker should run concurrently, if its current ones need more time. */
+/* Returns the number of clusters that a worker should run concurrently, given that its n current clusters need more
+ * time. */
 static int wanted_residents(struct resident *const *residents, int n)
 {
     int most = n ? (int)(RESIDENT_BYTES_MOST / residents[0]->bytes) : 1;
@@ -542,7 +544,7 @@ static size_t tallies_bytes(const struct grid *g)
     return (size_t)g->code->insns.n * sizeof(struct emu_tally);
 }
 
-/* Allocates the tallies of a worker; NULL: the launch is not counted, or there is no memory. */
+/* Allocates the tallies of a worker. Returns NULL if the launch is not counted, or if there is no memory. */
 static struct emu_tally *tallies_new(const struct grid *g)
 {
     const struct memory *m = g->launch->mem;
@@ -564,8 +566,8 @@ static void tallies_add(struct grid *g, struct emu_tally *t)
     m->free(m->ctx, t, tallies_bytes(g));
 }
 
-/* The main function of a worker: runs one cluster after the other. If a cluster needs more time, for example because
- * it waits for others, the worker runs further clusters in between. */
+/* The main function of a worker. It runs one cluster after the other. If a cluster needs more than one turn, for
+ * example because it waits for another cluster, the worker also runs further clusters between the turns. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;

@@ -2,17 +2,17 @@
 /* float.c: computes float instructions (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point
  * Instructions").
  *
- * f32 and f64 round as IEEE 754 specifies, in the instruction's rounding mode. 16-bit floats (32 lanes, or 64 halves
- * for f16x2) are computed in double, where the result is exact or rounded to odd, and then rounded once. Approximate
- * functions have the bits of an H200 (special.c); where these are not known, the float nearest to the exact value.
- * NaN results have the same bits as on GPUs. */
+ * f32 and f64 results are rounded as IEEE 754 specifies, in the instruction's rounding mode. Operations on 16-bit
+ * floats (32 lanes, or 64 halves for f16x2) are computed in double, where the result is exact or rounded to odd, and
+ * then rounded to 16 bits. Approximate functions give the same bits as an H200 (special.c); where these bits are not
+ * known, they give the float nearest to the exact value. NaN results have the same bits as on GPUs. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
 
-/* clang-format is off, because it mistakes macro calls without a semicolon for unfinished lines. */
+/* clang-format is off, because it treats macro calls without a semicolon as unfinished lines. */
 /* clang-format off */
 
 #define FUNCTION(name)                                                                                       \
@@ -36,7 +36,8 @@ static double canonical_f64(double x)
     return x == x ? x : nan;
 }
 
-/* Defines a function that computes d = EXPR, an expression of x, y, z, rounded to nearest. */
+/* Defines a function that computes d = EXPR, rounded to nearest, for every lane. EXPR is an expression of the operands
+ * x, y and z. */
 #define LANEWISE(name, T, suffix, EXPR)                                                                      \
     FUNCTION(name##_##suffix)                                                                                \
     {                                                                                                        \
@@ -57,8 +58,8 @@ static void set_rounding(const struct emu_insn *in)
                                        : FE_UPWARD);
 }
 
-/* Defines such a function that rounds in the instruction's mode. `volatile` keeps the C compiler from moving the
- * operation past the changes of the CPU's mode. */
+/* Like LANEWISE, but defines a function that rounds in the instruction's rounding mode. `volatile` prevents the C
+ * compiler from moving the operation across the changes of the CPU's rounding mode. */
 #define LANEWISE_TOWARD(name, T, suffix, EXPR)                                                               \
     FUNCTION(name##_##suffix)                                                                                \
     {                                                                                                        \
@@ -73,8 +74,9 @@ static void set_rounding(const struct emu_insn *in)
         }                                                                                                    \
         fesetround(FE_TONEAREST);                                                                            \
     }
-/* Defines such a function for an instruction with .ftz. A result of 2^-126 may have been less before rounding; the
- * same operation rounded toward zero tells whether it was. */
+/* Like LANEWISE_TOWARD, but for an instruction with .ftz, which flushes results that are subnormal before rounding. A
+ * result of +-2^-126 may have been rounded from a subnormal value, so the operation is repeated with rounding toward
+ * zero. */
 #define LANEWISE_FTZ(name, EXPR)                                                                             \
     FUNCTION(name##_exact_ftz_f32)                                                                           \
     {                                                                                                        \
@@ -103,7 +105,7 @@ BOTH(div, x / y, x / y)
 BOTH(fma, fmaf(x, y, z), fma(x, y, z))
 BOTH(sqrt, sqrtf(x), sqrt(x))
 
-/* With .sat, limits a result to 0 to 1; NaN and -0 become +0. */
+/* Implements .sat: clamps a result to the range from 0 to 1. NaN and -0 give +0. */
 static float saturated(float x)
 {
     return x > 0 ? fminf(x, 1) : 0;
@@ -121,8 +123,8 @@ BOTH_TOWARD(div, x / y, x / y)
 BOTH_TOWARD(fma, fmaf(x, y, z), fma(x, y, z))
 BOTH_TOWARD(sqrt, sqrtf(x), sqrt(x))
 
-/* -- min, max: if one operand is NaN, the result is the other operand, but with the modifier .NaN it is NaN; -0 is
- * less than +0 -- */
+/* -- min, max: if one operand is NaN, the result is the other operand, or, with the modifier .NaN, NaN; -0 is less than
+ * +0 -- */
 
 #define LESS(x, y) ((x) < (y) || ((x) == (y) && signbit(x) && !signbit(y)))
 #define PICK(x, y, first) ((x) != (x) ? (y) : (y) != (y) ? (x) : (first) ? (x) : (y))
@@ -159,14 +161,16 @@ SIGN_BIT(abs_f64, uint64_t, 1, UINT64_MAX, UINT64_MAX >> 1, x & 0x7fffffffffffff
 HALF_SIGN_BIT(f16, 0x7c00)
 HALF_SIGN_BIT(bf16, 0x7f80)
 
-/* -- approximate functions; .ftz flushes subnormal operands and results to zero. special.c has the bits of an H200 -- */
+/* -- approximate functions; .ftz flushes subnormal operands and results to zero. special.c computes the bits of an H200
+ * -- */
 
 LANEWISE(ex2, float, f32, special_ex2(x))
 LANEWISE(lg2, float, f32, special_lg2(x))
 LANEWISE(rsqrt, float, f32, 1 / sqrt((double)x))
 LANEWISE(rcp, float, f32, 1 / x)
 
-/* ptxas makes of div.full a multiplication by the unit's inverse of y, whose exponent it keeps away from the ends. */
+/* ptxas compiles div.full to a multiplication of x by the special function unit's reciprocal of y. If y is very large
+ * or subnormal, ptxas first scales both x and y by a power of two. */
 static float div_by_unit(float x, float y)
 {
     bool is_large = fabsf(y) > 0x1p126f, is_tiny = fabsf(y) < 0x1p-126f;
@@ -175,7 +179,7 @@ static float div_by_unit(float x, float y)
     return scaled * special_rcp_ftz(y * scale);
 }
 LANEWISE(div_full, float, f32, div_by_unit(x, y))
-LANEWISE(div_full_const, float, f32, x * (1 / y)) /* ptxas rounds the inverse of a constant to nearest */
+LANEWISE(div_full_const, float, f32, x * (1 / y)) /* if y is a constant, ptxas rounds 1 / y to nearest */
 LANEWISE(rcp_ftz, float, f32, special_rcp_ftz(x))
 LANEWISE(ex2_ftz, float, f32, special_ex2_ftz(x))
 LANEWISE(lg2_ftz, float, f32, special_lg2_ftz(x))

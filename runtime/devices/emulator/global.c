@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* global.c: checks accesses to global memory: finds reads of bytes that nobody has written, and races between programs.
+/* global.c: checks accesses to global memory: finds reads of bytes that were never written, and races between programs.
  *
  *     x = torch.empty(8)      undefined: ff ff ff ff ...      ld ─► the register's lanes are undefined (undefined.c)
  *     st.global [x+4]         undefined: ff ff ff ff 00 00 00 00 ff ...
  *
- * For each byte of a buffer that the host has not written as a whole, `undefined` has a mask of the bits that nobody
- * has written. race.c finds the races. Each CTA counts as one program there (if programs are packed, each warp does),
- * so a fence or atomic of one warp orders the accesses of all warps of the CTA, and races between programs that one CTA
- * executes are not found. */
+ * If the host has not written a whole buffer, the buffer's `undefined` has a mask for each byte: the bits that were
+ * never written. race.c finds the races. For race.c, each CTA is one program; if programs are packed, each warp is one
+ * program. So a fence or atomic of one warp orders the accesses of all warps of the CTA. Races between programs that
+ * the same CTA executes are not found. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static const struct cpu_buffer *buffer_of(struct emu_warp *w, uint64_t at, uint6
 
 /* -- programs -- */
 
-/* The number of the program that the warp runs, and the number of programs along axis 0. */
+/* Returns the number of the program that the warp runs. Sets *along to the number of programs along axis 0. */
 static uint32_t program_number(const struct emu_warp *w, uint32_t *along)
 {
     const struct emu_cta *c = w->cta;
@@ -48,7 +48,8 @@ void emu_acquire(struct emu_warp *w)
         race_acquire(w->cta->launch->race, w->party);
 }
 
-/* If there is no memory for another epoch, accesses after the release count as released, too. */
+/* Releases the program's accesses (race.h). If there is no memory for a new epoch, later accesses also count as
+ * released. */
 void emu_release_accesses(struct emu_warp *w)
 {
     if (w->cta->launch->race)

@@ -3,13 +3,13 @@
  *
  *     mul.f32 %f3, %f1, %f2;      live before: %f1 %f2; after: %f3, and all registers that are read later
  *
- * A backward dataflow analysis: a register is live if a path leads to a read of it without a write in between. A
- * guarded write may keep the old value, so it does not end a live range. A 64-bit register counts as two registers;
- * predicates do not count.
+ * A backward dataflow analysis computes the live registers. A register is live if a path leads to a read of the
+ * register without a write before. A guarded write may keep the old value, so it does not end a live range. A 64-bit
+ * register counts as two registers, and a predicate counts as none.
  *
- * Values that are computed only from parameters, constants and the numbers of the CTA are equal in all lanes. An
- * assembler keeps such values in uniform registers, or rematerializes them. The lower bound on needed registers
- * (`surely`) excludes these values. */
+ * Values that are computed only from parameters, constants and the indices of the CTA are equal in all lanes. An
+ * assembler keeps such values in uniform registers, or rematerializes them. Therefore, the lower bound on the number of
+ * registers (`surely`) does not count them. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ struct live {
     int nwords;     /* the number of words in a set */
     uint64_t *sets; /* live registers before each instruction */
     uint64_t *now;  /* live registers before the current instruction */
-    bool *varies;   /* varies[r]: may lanes have different values of register r? NULL: all registers count */
+    bool *varies;   /* varies[r]: may r's value differ between lanes? NULL: count all registers */
 };
 
 static uint64_t *set_of(const struct live *l, int i)
@@ -50,7 +50,7 @@ static void set(const struct live *l, int reg, bool is_live)
         l->now[reg / 64] &= ~bit;
 }
 
-/* Computes the registers live before instruction i in l->now. */
+/* Computes the set of registers that are live before instruction i, and stores it to l->now. */
 static void step(const struct live *l, int i)
 {
     const struct emu_insn *in = &l->code->insns.at[i];
@@ -78,7 +78,7 @@ static int weight(const struct live *l, const uint64_t *set)
     return n;
 }
 
-/* May lanes have different results of `in`? */
+/* May the result of `in` differ between lanes? */
 static bool reads_varying(const struct emu_insn *in, const bool *varies)
 {
     bool any = in->guard >= 0 && varies[in->guard];

@@ -6,8 +6,8 @@
  *     @%p1 ld.global.v2.b32 {%r1, %r2}, [%rd3+8];
  *         => guard %p1, row `ld` of insns.h, modifiers global and v2, type b32, operands %r1, %r2, address %rd3 offset 8
  *
- * A text is one module with one kernel. An unknown instruction or type is an error, whose message contains the line;
- * directives without an effect on the execution are skipped. */
+ * A text is one module with one kernel. An unknown instruction or type is an error, whose message contains the line.
+ * Directives that do not affect the execution are skipped. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <ctype.h>
@@ -18,11 +18,11 @@
 
 enum {
     NAME_MOST = 100,
-    LOCAL_MARK = 1 << 30 /* marks the address of a local variable or format string */,
+    LOCAL_MARK = 1 << 30 /* a bit that marks the address of a local variable or format string */,
     VARIABLES_MOST = 1 << 24 /* bytes */
 };
 
-/* `.reg .b32 %r<9>`: registers first to first + count - 1. */
+/* A declaration such as `.reg .b32 %r<9>`. It declares the registers `first` to `first + count - 1`. */
 struct declaration {
     const char *prefix;
     size_t prefix_len;
@@ -45,9 +45,9 @@ struct loader {
     int line;
     struct loc loc;
     VEC(struct declaration) declarations;
-    VEC(int) scopes; /* number of declarations at each open brace */
+    VEC(int) scopes; /* for each open brace, the number of declarations before it */
     VEC(struct fixup) fixups;
-    VEC(const char *) params; /* pointers into the text, each to a parameter's name */
+    VEC(const char *) params; /* pointers to the parameters' names in the PTX text */
     struct map labels;        /* maps a label to the index of its instruction + 1 */
     /* maps a variable to its address, and a format string to its index in the code's texts */
     struct map symbols;
@@ -125,8 +125,9 @@ static bool same(const char *s, size_t len, const char *other)
     return strlen(other) == len && memcmp(s, other, len) == 0;
 }
 
-/* PTX ISA, "Constants": a decimal or 0x integer; 0f or 0d with a float's bits (*bits is then 32 or 64, else 0); or a
- * decimal with a point, which is a double until the instruction's type is known (*bits is EMU_DECIMAL). */
+/* Reads a constant (PTX ISA, "Constants"), and sets *bits to its kind. *bits is 0 for a decimal or 0x integer; 32 or 64
+ * for 0f or 0d with the bits of a float; EMU_DECIMAL for a decimal number with a point, which is read as a double until
+ * the instruction's type is known. */
 static uint64_t number(struct loader *l, int *bits)
 {
     *bits = 0;
@@ -150,7 +151,7 @@ static uint64_t number(struct loader *l, int *bits)
     return minus ? 0 - x : x;
 }
 
-/* Reads the number in a directive, which may be at most `most`. */
+/* Reads a number in a directive. The number may be at most `most`; `what` describes it in messages. */
 static int count(struct loader *l, int most, const char *what)
 {
     int bits;
@@ -180,7 +181,7 @@ static enum ptype type_of_word(struct loader *l, const char *s, size_t len)
     fail(l, "unknown type '%.*s'", (int)len, s);
 }
 
-/* .reg .b32 %r<9>, %x; */
+/* Reads a directive such as `.reg .b32 %r<9>, %x;`. */
 static void declare_registers(struct loader *l)
 {
     size_t len;
@@ -201,8 +202,8 @@ static void declare_registers(struct loader *l)
     expect(l, ';');
 }
 
-/* .shared .align 16 .b8 name[64]; with [] the launch determines the size. Addresses begin at `base`; *used is the
- * number of bytes allocated so far. */
+/* Reads a declaration such as `.shared .align 16 .b8 name[64];`. If the size is missing ([]), the launch determines it.
+ * Addresses begin at `base`; *used is the number of bytes allocated so far. */
 static void declare_variable(struct loader *l, int base, int *used)
 {
     size_t len;
@@ -230,7 +231,8 @@ static void declare_variable(struct loader *l, int base, int *used)
     *map_at(&l->symbols, s, len) = (void *)(uintptr_t)(base + at);
 }
 
-/* .global .align 1 .b8 $text0[3] = {37, 100, 0}; a format string for vprintf, which no other instruction reads. */
+/* Reads a format string for vprintf, such as `.global .align 1 .b8 $text0[3] = {37, 100, 0};`. No other instruction may
+ * read it. */
 static void declare_text(struct loader *l)
 {
     int bits;
@@ -288,7 +290,7 @@ static void read_loc(struct loader *l)
     l->loc.col = (uint16_t)number(l, &bits);
 }
 
-/* .file 1 "add.py": files must be numbered in order. */
+/* Reads a directive such as `.file 1 "add.py"`. Files must be numbered in order. */
 static void read_file(struct loader *l)
 {
     int bits;
@@ -301,7 +303,7 @@ static void read_file(struct loader *l)
     skip_line(l);
 }
 
-/* .maxntid 128, 1, 1 */
+/* Reads a directive such as `.maxntid 128, 1, 1`. */
 static void read_threads(struct loader *l)
 {
     int n = 1;
@@ -401,8 +403,8 @@ static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_c
     return o;
 }
 
-/* The address of a variable in shared memory, for code that may run in clusters. The address contains the rank of the
- * CTA, so the operand is a register, whose value differs in each CTA. */
+/* Returns an operand for the address of a variable in shared memory, for code that may run in clusters. The address
+ * contains the rank of the CTA, so the operand is a register, whose value differs between CTAs. */
 static struct emu_opnd symbol_opnd(struct loader *l, int address)
 {
     struct emu_code *c = l->code;
@@ -455,7 +457,7 @@ static struct emu_written read_plain(struct loader *l)
     return w;
 }
 
-/* [register], [register+8], [symbol+8] or [parameter]. */
+/* Reads an address: [register], [register+8], [symbol+8] or [parameter]. */
 static struct emu_written read_address(struct loader *l)
 {
     int bits;
@@ -470,8 +472,8 @@ static struct emu_written read_address(struct loader *l)
     return w;
 }
 
-/* Reads the mark of an unused result: `_`, or `_|` before another operand. Returns true if it has read `_`, which
- * replaces an operand. */
+/* Reads the mark of an unused result, if there is one: `_`, or `_|` before another operand. Returns true if it has read
+ * `_`, which takes the place of an operand. */
 static bool accept_nothing(struct loader *l, struct emu_insn *in)
 {
     skip_space(l);
@@ -520,8 +522,8 @@ static void read_operands(struct loader *l, struct emu_insn *in, struct emu_writ
 
 /* -- instructions -- */
 
-/* The length of the mnemonic at s if it matches the row's mnemonic, else 0; sets *number to the number that matches
- * `#`. */
+/* Returns the length of the mnemonic at s if it matches `mnemonic`, the mnemonic of a row; otherwise returns 0. Sets
+ * *number to the number that matches `#`. */
 static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, int *number)
 {
     size_t i = 0;
@@ -541,7 +543,7 @@ static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, in
     return i == len || s[i] == '.' ? i : 0;
 }
 
-/* Do the operands belong to row `code`? Several rows of insns.h may share a mnemonic. */
+/* Do the operands fit row `code`? Several rows of insns.h may have the same mnemonic. */
 static bool fits(const struct emu_insn *in, enum insn_code code, bool unpacks, bool has_and)
 {
     switch (code) {
@@ -603,7 +605,8 @@ static void identify(struct loader *l, struct emu_insn *in, const char *s, size_
              insn_info[in->code].mnemonic);
 }
 
-/* The register class of a constant of type t: the bits of a float are stored like those of an integer. */
+/* Returns the register class of a constant of type t. Floats have the class of an integer of the same size, because
+ * only their bits are stored. */
 static enum reg_class constant_class(enum ptype t)
 {
     int bits = class_info[ptype_info[t].cls].bits;
@@ -688,7 +691,7 @@ static const char *statement_text(struct loader *l, const char *from)
     return s;
 }
 
-/* call (%r1), vprintf, (%rd1, %rd2); returns the function's name. */
+/* Reads a call such as `call (%r1), vprintf, (%rd1, %rd2)`, and returns the function's name. */
 static const char *read_call(struct loader *l, struct emu_insn *in, struct emu_written *w, size_t *len)
 {
     expect(l, '(');

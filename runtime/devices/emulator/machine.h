@@ -3,9 +3,9 @@
  *
  *     PTX text ──load──► emu_code: instructions on numbered registers ──run──► the CTAs of the grid, on all cores
  *
- * A register is an array of 32 lanes, so one instruction is one loop. The emulator and codegen share only the table
- * of instructions (codegen/insns.h); the emulator implements their semantics from the PTX ISA, whose sections the
- * files cite.
+ * A register is an array of 32 lanes, so an instruction is executed by one loop. The emulator and codegen share only
+ * the table of instructions (codegen/insns.h). The emulator implements the semantics of the instructions after the PTX
+ * ISA, whose sections the files cite.
  *
  *     load.c       text to emu_code                       memory.c     ld, st, atom: bounds, alignment
  *     decode.c     which function executes an instruction shared.c     shared memory, and who accessed it when
@@ -34,11 +34,11 @@
 
 enum { LANES = 32, WARPS_MOST = 32, EMU_OPNDS_MOST = 144, EMU_MODS_MOST = 8 };
 #define ALL_LANES UINT32_MAX
-/* The first address of a kernel's variables in shared memory: the system reserves lower addresses, as on sm_90. */
+/* The first address of a kernel's variables in shared memory. As on sm_90, the system reserves the lower addresses. */
 enum { SHARED_BASE = 1024 };
-/* In a cluster, a shared address has the rank of its CTA in the bits from RANK_SHIFT up. */
+/* In a cluster, the bits of a shared address from RANK_SHIFT up are the rank of the CTA. */
 enum { RANK_SHIFT = 24, CLUSTER_MOST = 16 };
-/* The address of parameter i: PARAM_BASE + i * PARAM_STEP, in the parameter space and in the generic one. */
+/* The address of parameter i is PARAM_BASE + i * PARAM_STEP, both in the parameter space and in the generic space. */
 #define PARAM_BASE (UINT64_C(0x7fe) << 52)
 #define PARAM_STEP (UINT64_C(1) << 20)
 /* Bits of a generic address from WINDOW_SHIFT up select the windows of shared and local memory. */
@@ -46,7 +46,7 @@ enum { WINDOW_SHIFT = 52 };
 #define SHARED_WINDOW (UINT64_C(0x7fd) << WINDOW_SHIFT)
 #define LOCAL_WINDOW (UINT64_C(0x7fc) << WINDOW_SHIFT)
 
-/* The error that stopped a launch, or a load (pid and thread are then 0). */
+/* The error that stopped a launch or the loading of PTX. For an error in loading, pid and thread are 0. */
 struct emu_report {
     enum error error; /* ERR_count: no error */
     struct loc loc;   /* position in the kernel's sources, from .loc; line 0: unknown */
@@ -57,17 +57,17 @@ struct emu_report {
 
 /* -- code -- */
 
-/* An operand of an instruction: where its 32 values are, one for each lane. */
+/* An operand of an instruction. It tells where the operand's 32 values are stored, one for each lane. */
 struct emu_opnd {
     int reg;        /* the number of the register; -1: the operand is a constant */
     uint8_t cls;    /* enum reg_class */
-    size_t at;      /* byte offset: of a register in the warp's values, of a constant in the code's constants */
+    size_t at;      /* the byte offset of a register in the warp's values, or of a constant in the code's constants */
     int64_t offset; /* for an address: the constant that is added to the register */
 };
 
 struct emu_warp;
 struct emu_insn;
-/* Computes d = f(a, b, c) for all lanes; d overlaps no operand. Predicates are bit masks of lanes. */
+/* Computes d = f(a, b, c) for all lanes. d must not overlap an operand. Predicates are bit masks of lanes. */
 typedef void emu_compute(void *restrict d, const void *a, const void *b, const void *c, const struct emu_insn *in);
 /* Executes the instruction for the lanes `on`. */
 typedef void emu_run(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
@@ -78,7 +78,7 @@ struct emu_insn {
     uint8_t nopnds, ndefs, nvec; /* nvec: the number of operands in the first braces */
     bool guard_not, joins; /* joins: the instruction is the target of a branch */
     bool has_address;      /* opnds[address] is an address */
-    bool follows;          /* a global address may be computed from its result (overflow.c) */
+    bool follows;          /* a global address may depend on the instruction's result (overflow.c) */
     uint8_t dropped;       /* enum emu_dropped */
     uint8_t address;
     int guard;             /* number of a predicate register, or -1 */
@@ -92,7 +92,7 @@ struct emu_insn {
     const char *text;      /* the instruction's text, for reports */
 };
 
-/* How the text marks an unused result: `_` in place of the first operand, or `_|` before it. */
+/* How the text marks an unused result: by `_` in place of the first operand, or by `_|` before the first operand. */
 enum emu_dropped { DROPPED_none, DROPPED_operand, DROPPED_first };
 
 struct emu_register {
@@ -109,7 +109,7 @@ struct emu_symbol {
 struct emu_code {
     const char *name;
     VEC(struct emu_insn) insns;
-    VEC(struct emu_register) regs; /* the special registers, then the declared ones */
+    VEC(struct emu_register) regs; /* the special registers, and then the declared registers */
     size_t values_bytes;           /* the size of all registers of a warp */
     char *constants;
     size_t constants_bytes, constants_room;
@@ -120,9 +120,9 @@ struct emu_code {
     VEC(char) texts;               /* format strings for vprintf */
     bool is_async;                 /* the code has asynchronous copies */
     bool has_wgmma;
-    bool follows;                  /* some instruction has `follows` set */
-    /* the code has atomics, fences, or loads that are acquire, relaxed or volatile, so results of a CTA may depend on
-     * earlier CTAs */
+    bool follows;                  /* at least one instruction has `follows` set */
+    /* the code has atomics, fences, or loads that are acquire, relaxed or volatile, so the results of a CTA may depend
+     * on CTAs that ran before */
     bool has_atomics;
     int static_shared_bytes;
     int local_bytes;               /* size of a thread's local memory */
@@ -143,7 +143,7 @@ static inline bool emu_has_mod(const struct emu_insn *in, enum mod m)
 }
 
 /* -- load.c -- */
-/* Parses PTX; returns NULL after an error, which is in *r. */
+/* Parses PTX. After an error, stores the error in *r and returns NULL. */
 const struct emu_code *emulator_load(struct arena *a, const char *ptx, size_t bytes, struct emu_report *r);
 
 /* How an operand is written in the PTX text. */
@@ -154,23 +154,23 @@ struct emu_written {
     uint8_t form;
     bool in_braces, in_brackets;
     uint8_t type;      /* the declared type of a register, enum ptype */
-    uint8_t want;      /* the type that the instruction requires, enum ptype; emu_check_operands sets it */
+    uint8_t want;      /* the type that the instruction requires, enum ptype; set by emu_check_operands */
     uint8_t space;     /* a variable's state space, enum mod */
     int float_bits;    /* for a constant: 32 or 64 for 0f or 0d, EMU_DECIMAL for a decimal with a point, else 0 */
     const char *s;     /* the text of a name */
     size_t len;
 };
 /* -- operands.c -- */
-/* Checks the operands against the instruction's row. Returns false if an operand does not fit, and writes the reason
- * to `text`. */
+/* Checks the operands against the instruction's row. If an operand does not fit, writes the reason to `text` and
+ * returns false. */
 bool emu_check_operands(const struct emu_insn *in, struct emu_written *w, char *text, size_t room);
 
 /* -- words.c -- */
-/* Are the words after the mnemonic valid? They are from s to `end`, with a dot before each. */
+/* Are the words after the mnemonic valid? The words are the text from s to `end`, with a dot before each word. */
 bool emu_words_fit(int code, const char *s, const char *end);
 
 /* -- decode.c -- */
-/* Sets in->run and in->compute, unless exec.c executes the instruction. Returns false if the emulator does not
+/* Sets in->run and in->compute, unless exec.c itself executes the instruction. Returns false if the emulator does not
  * support the instruction. */
 bool emu_decode(struct emu_insn *in);
 
@@ -187,13 +187,13 @@ emu_compute *emu_arith(const struct emu_insn *in);
 emu_compute *emu_compare(const struct emu_insn *in);
 emu_compute *emu_float(const struct emu_insn *in);
 emu_compute *emu_convert(const struct emu_insn *in);
-/* Conversions between 8-bit or 16-bit floats and double (convert.c). */
+/* These functions convert between 8-bit or 16-bit floats and double (convert.c). */
 double emu_half_value(enum ptype t, uint16_t bits) __attribute__((pure));
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x);
 double emu_small_value(enum ptype pair, uint8_t bits); /* the value of one half of an fp8 pair */
 uint16_t emu_half_round(enum ptype t, double x) __attribute__((pure));
 
-/* A subnormal number becomes 0, as .ftz asks. */
+/* Replaces a subnormal number by 0 of the same sign, as .ftz requires. */
 static inline float emu_flush(float x)
 {
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
@@ -218,42 +218,42 @@ struct emu_launch {
     int shared_bytes; /* the size of dynamic shared memory */
     /* the number of programs that each CTA runs, one warp each; 0: one program, with the code's number of warps */
     int packs;
-    bool turned;      /* the CTAs run the programs in the order of axis 1 */
+    bool turned;      /* the CTAs run the programs in the order of axis 1 (opt/grid/turn_grid.c) */
     bool pairs;       /* clusters have two CTAs along x, unless the code declares more along x */
     int cluster[3];   /* the sizes of a cluster; emulator_run sets them */
     int num_workers;  /* the largest number of threads; 0: one for each core */
     uint64_t seed;    /* determines the order of asynchronous operations */
     struct emu_tally *tallies; /* receives the costs of each instruction; NULL: counting is off */
     long long sample; /* the number of evenly spaced CTAs to run, rounded up to whole clusters; 0: all */
-    struct race *race;  /* looks for races between CTAs, on one thread; NULL: races are not checked */
-    bool has_undefined; /* a buffer has bytes that nobody has written */
+    struct race *race;  /* detects races between CTAs, on one thread; NULL: races are not checked */
+    bool has_undefined; /* a buffer has bytes that were never written */
     const struct memory *mem;
-    struct budget *budget; /* limits time and steps; one instruction of a warp is a step; NULL: no limits */
+    struct budget *budget; /* limits the time and the number of steps; a step is one instruction of a warp; NULL: no limits */
     /* Receives printed output; NULL: the output is discarded. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
     struct emu_report report;
 };
-/* Returns how many CTAs a cluster of a launch has, with or without `pairs`. */
+/* Returns the number of CTAs in a cluster of a launch, with or without `pairs`. */
 int emulator_cluster_ctas(const struct emu_code *code, bool pairs);
-/* Runs a launch. Returns false after an error, which is in l->report. */
+/* Runs a launch. After an error, stores the error in l->report and returns false. */
 bool emulator_run(const struct emu_code *code, struct emu_launch *l);
 
-/* The event for which lanes wait: CTA barrier 0 to 15, or one of these. */
+/* The event for which lanes wait: the number of a CTA barrier, 0 to 15, or one of these constants. */
 enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_warpgroup, WAIT_cluster, WAIT_mbarrier,
        WAIT_registers };
 
-/* A group of lanes with the same pc, which run or wait. */
+/* A group of lanes that have the same pc, and that run or wait together. */
 struct emu_group {
     int pc; /* the index of the instruction at which the lanes continue */
     uint32_t mask;
     int waits;
 };
 
-/* The recorded accesses to a byte of shared memory. Times also increase from each cluster to the next one in the same
- * memory, so the records need no clearing when a cluster begins; begin_cluster clears them only before the times
- * could overflow. If more than three reads are not ordered among each other, three of them are recorded, including
- * the oldest and the newest. */
+/* The recorded accesses to a byte of shared memory. The times of a cluster are greater than those of the previous
+ * cluster in the same memory, so the records need not be cleared when a cluster begins. begin_cluster clears them only
+ * before the times could overflow. If there are more than three reads without an order between them, only three of them
+ * are recorded, including the oldest and the newest. */
 enum { READERS = 3, COPY_generic = 1, COPY_async = 2 };
 struct emu_shadow {
     uint32_t written, read[READERS]; /* times of the accesses; 0: none */
@@ -261,21 +261,21 @@ struct emu_shadow {
     uint16_t writer, reader[READERS]; /* actors (order.c) that made the accesses */
     uint8_t undefined;      /* the byte's undefined bits */
     uint8_t by_copy;        /* COPY_generic or COPY_async if a copy wrote the byte; 0: a warp wrote it */
-    /* 1 + the swizzle (tensormap.h) of the tensor map that loaded the byte; 0: no tensor map did */
+    /* 1 + the swizzle (tensormap.h) of the tensor map that loaded the byte; 0: no copy with a tensor map loaded it */
     uint8_t laid;
 };
 
-/* The largest n for which the emulator supports a wait for all groups but the last n. */
+/* The largest n for which the emulator supports wait_group n, a wait for all groups except the last n. */
 enum { GROUPS_KNOWN = 32 };
 
-/* A barrier of a CTA (bar.sync, bar.arrive): how many threads have arrived. */
+/* A barrier of a CTA (bar.sync, bar.arrive). */
 struct emu_barrier {
     int arrived, expected; /* numbers of threads; expected is 0 until the first arrival */
-    uint32_t *seen;        /* for each actor: the arrived threads have published its accesses up to this time */
+    uint32_t *seen;        /* for each actor: the arrived threads have published the actor's accesses up to this time */
 };
 
 struct emu_event {
-    uint32_t time; /* when it happened; 0: never */
+    uint32_t time; /* the time of the event; 0: it never happened */
     struct emu_warp *w;
     const struct emu_insn *in;
 };
@@ -286,22 +286,22 @@ struct emu_ask {
     const struct emu_insn *in; /* the wait instruction; NULL: there was no wait */
 };
 
-/* An mbarrier: its phase completes when no arrival and no byte is pending. */
+/* An mbarrier. A phase completes when no arrivals and no bytes are pending. */
 enum { MBARRIERS_MOST = 64 };
 struct emu_mbarrier {
-    int at; /* its address in shared memory */
-    bool live, fenced; /* live: it is initialized; fenced: its initialization is visible to copies and other CTAs */
+    int at; /* the mbarrier's offset in shared memory */
+    bool live, fenced; /* live: the mbarrier is initialized; fenced: its initialization is visible to copies and other CTAs */
     int count, pending;
     /* the number of expected bytes that have not arrived; negative if bytes arrived before expect_tx */
     int64_t bytes;
     uint32_t phase;
     uint32_t landed;        /* the latest issue time of the copies whose bytes have arrived */
     struct emu_event copy;  /* the last copy whose bytes arrived, in any phase */
-    /* for each actor: arriving warps have published its accesses up to this time, in this phase (coming) or in the
-     * previous one (done) */
+    /* for each actor: the time up to which arriving warps have published the actor's accesses, in this phase (coming)
+     * and in the previous phase (done) */
     uint32_t *coming, *done;
     struct emu_ask *asked;   /* the last wait of each warp of the CTA */
-    struct emu_warp *maker; /* the warp that initialized it */
+    struct emu_warp *maker; /* the warp that initialized the mbarrier */
     const struct emu_insn *expects; /* the last expect_tx in this phase */
     struct emu_warp *expecter;
 };
@@ -318,16 +318,16 @@ struct emu_cta {
     struct emu_shadow *shadow;
     int shared_bytes;
     const struct cpu_buffer *last; /* the buffer of the last global access, as a cache */
-    bool is_in_last; /* all lanes of that access are in it */
+    bool is_in_last; /* all lanes of the last access are in the buffer `last` */
     struct emu_barrier barriers[BARRIERS];
     struct emu_mbarrier *mbarriers;
     int nmbarriers;
-    int spare_registers; /* registers per thread that setmaxnreg released, less those that it acquired, of all warps */
+    int spare_registers; /* the registers per thread that setmaxnreg has released minus those it has acquired, summed over all warps */
     struct race_party party;
-    struct emu_event *arrivals; /* for each actor of other CTAs: its last arrival at an mbarrier of this CTA */
+    struct emu_event *arrivals; /* for each actor of another CTA: the actor's last arrival at an mbarrier of this CTA */
 };
 
-/* A cluster: the CTAs that run together, usually one. */
+/* A cluster: CTAs that run together. Usually, a cluster has only one CTA. */
 struct emu_cluster {
     const struct emu_code *code;
     const struct emu_launch *launch;
@@ -337,8 +337,8 @@ struct emu_cluster {
     bool may_release;      /* an event has happened that may release waiting warps */
     uint64_t random;
     uint32_t phase;        /* the phase of the cluster's barrier */
-    /* for each actor: warps that arrived at the cluster's barrier have published its accesses up to this time, in this
-     * phase (coming) or in the previous one (done) */
+    /* for each actor: the time up to which warps that arrived at the cluster's barrier have published the actor's
+     * accesses, in this phase (coming) and in the previous phase (done) */
     uint32_t *coming, *done;
     struct emu_op *ops;    /* pending asynchronous operations, in no particular order */
     int nops;
@@ -353,7 +353,8 @@ struct emu_warp {
     struct emu_cta *cta;
     int index;
     int actor;        /* the actor of the warp's own accesses */
-    /* the program whose accesses to global memory are the warp's: the CTA's, or its own if programs are packed */
+    /* the program to which the warp's accesses to global memory belong: that of the CTA, or own_party if programs are
+     * packed */
     struct race_party *party, own_party;
     int pc;
     uint32_t mask;    /* the lanes of the current group; 0: none */
@@ -367,12 +368,12 @@ struct emu_warp {
     /* by register: the lanes whose 32-bit arithmetic overflowed; NULL: no address of the kernel depends on such
      * arithmetic */
     uint32_t *wrapped;
-    int64_t (*exact)[LANES];       /* by register: the exact results in those lanes */
+    int64_t (*exact)[LANES];       /* by register: the exact results in the lanes of `wrapped` */
     const struct emu_insn *wrapping; /* the last instruction whose result overflowed */
     uint64_t scratch[4 * LANES];   /* the output of compute functions */
-    /* by actor: the time up to which the actor's accesses are ordered before this warp's next access */
+    /* by actor: the actor's accesses up to this time are ordered before this warp's next access */
     uint32_t *seen;
-    uint32_t *released;            /* what the warp published at its last fence that was not a proxy fence */
+    uint32_t *released;            /* the vector clock that the warp published at its last fence, proxy fences excluded */
     uint32_t unfenced;             /* the lanes that have written shared memory since their last proxy fence */
     int budget;                    /* the number of registers set by setmaxnreg; 0: none */
     /* the lanes that have arrived at the cluster's barrier in this phase */
@@ -381,23 +382,23 @@ struct emu_warp {
     uint32_t cluster_passed;
     int store_groups;              /* the number of committed groups of bulk stores */
     struct emu_group_time { uint32_t time; int lane; } store_times[GROUPS_KNOWN];
-    uint32_t stored;               /* time and instruction of the last bulk store */
+    uint32_t stored;               /* the time of the last bulk store; last_store is its instruction */
     const struct emu_insn *last_store;
     int mma_groups;                /* the number of committed groups of wgmma */
     uint32_t mma_times[GROUPS_KNOWN]; /* the commit times of the last groups of wgmma */
-    int mma_awaited;               /* the number of groups for which the warp waits: the first ones; 0: none */
-    /* by register: 2 (group + 1) if a wgmma of that group in flight uses it, plus 1 if it is the wgmma's D; 0: no
-     * wgmma uses it */
+    int mma_awaited;               /* the warp waits for groups before this number; 0: the warp does not wait */
+    /* by register: 2 (group + 1) if a wgmma in flight, of this group, uses the register, plus 1 if the register belongs
+     * to the wgmma's D; 0: no wgmma in flight uses the register */
     uint32_t *flying;
-    bool *fresh;                   /* by register: has it been written since the last wgmma.fence? */
+    bool *fresh;                   /* by register: was the register written after the last wgmma.fence? */
     int copy_groups;               /* the number of committed groups of cp.async */
-    uint32_t copy_times[GROUPS_KNOWN]; /* their commit times, for the last groups */
+    uint32_t copy_times[GROUPS_KNOWN]; /* the commit times of the last groups of cp.async */
 };
 
-/* Stops the cluster with a report at instruction `in` that names the thread of `lane`. */
+/* Stops the cluster with a report that names instruction `in` and the thread of `lane`. */
 _Noreturn void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane, enum error e, const char *format, ...)
     PRINTF_LIKE(5, 6);
-/* The memory at a thread's local address. */
+/* Returns a pointer to the memory at a thread's local address. */
 unsigned char *emu_local_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes);
 /* -- print.c -- */
 void emu_run_vprintf(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
@@ -423,13 +424,13 @@ static inline int emu_first_lane(uint32_t lanes)
 }
 
 /* -- exec.c -- */
-/* Makes the lanes stop at `pc` and wait. */
+/* Stops the lanes at `pc`, where they wait for the event `waits`. */
 void emu_park(struct emu_warp *w, int pc, uint32_t mask, int waits);
 
 /* -- barrier.c -- */
-/* Executes an instruction at which the lanes `on` may have to wait, and sets the pc at which each continues. */
+/* Executes an instruction at which the lanes `on` may have to wait. Sets the pc at which each lane continues. */
 void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* Releases the warps that can continue; false: no warp can. */
+/* Releases the warps that can continue. Returns false if no warp can continue. */
 bool emu_release(struct emu_cluster *c);
 _Noreturn void emu_deadlock(struct emu_cluster *c);
 
@@ -438,7 +439,7 @@ _Noreturn void emu_deadlock(struct emu_cluster *c);
  * are ordered before the warp's next access only after the warp has waited for them. */
 enum emu_actor {
     ACTOR_warp,
-    ACTOR_fenced,  /* not an actor, but the time of the warp's last proxy fence */
+    ACTOR_fenced,  /* not an actor: this entry of a vector clock has the time of the warp's last proxy fence */
     ACTOR_copies,  /* the warp's cp.async */
     ACTOR_stores,  /* the warp's bulk stores, which read shared memory */
     /* reads of shared memory by wgmma; the time of a read is the cluster's start time plus the number of the wgmma
@@ -453,8 +454,8 @@ static inline bool emu_is_over(const struct emu_warp *w, int who, uint32_t time)
 {
     return who == w->actor || time <= w->seen[who];
 }
-/* Merges all accesses that w has made or seen so far into `seen`. A warp that merges `seen` into its own vector
- * clock then sees these accesses. */
+/* Merges all accesses that w has made or seen so far into the vector clock `seen`. A warp that later merges `seen` into
+ * its own vector clock sees these accesses. */
 void emu_publish(struct emu_warp *w, uint32_t *seen);
 void emu_see(struct emu_warp *w, const uint32_t *seen);
 void emu_see_until(struct emu_warp *w, int actor, uint32_t time);
@@ -463,14 +464,14 @@ void emu_join(const struct emu_cluster *c, uint32_t *seen, const uint32_t *other
 /* -- async.c -- */
 emu_run emu_run_cp_async, emu_run_cp_commit, emu_run_cp_wait, emu_run_cp_arrive;
 bool emu_decode_cp_async(struct emu_insn *in);
-/* Adds an asynchronous operation to the pending ones; `finish` performs it later. */
+/* Adds an asynchronous operation to the pending operations. The operation's member `finish` performs it later. */
 struct emu_op *emu_begin_op(struct emu_warp *w, const struct emu_insn *in, int lane);
 void emu_finish_op(struct emu_cluster *c, int number);
 /* The copy of one active lane of a cp.async. */
 struct emu_copy {
     unsigned char *to;
     const unsigned char *from;
-    /* bytes: the size of the copy; taken: the number of bytes that are read; the others are zeros */
+    /* bytes: the size of the copy; taken: the number of bytes that are read; the remaining bytes are zeros */
     uint8_t bytes, taken;
 };
 struct emu_op {
@@ -496,37 +497,37 @@ struct emu_op {
 
 /* -- mbarrier.c -- */
 emu_run emu_run_mbarrier_init, emu_run_mbarrier_arrive, emu_run_mbarrier_test, emu_run_fence;
-/* The lanes `on` for which the awaited phase is complete. */
+/* Returns those of the lanes `on` for which the awaited phase is complete. */
 uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Returns the mbarrier at an address, and sets *cta to its CTA. Fails with a report if there is no mbarrier, if its
- * initialization is not visible to the warp, or if the mbarrier is in another CTA and that CTA has ended. If the
- * mbarrier is in another CTA, or if a copy uses it (`remote`), a fence.mbarrier_init or fence.proxy.async must also
- * have followed the initialization. */
+ * initialization is not visible to the warp, or if the mbarrier is in a CTA that has ended. If the mbarrier is in
+ * another CTA, or if a copy uses it (`remote`), the initialization must also have been followed by a
+ * fence.mbarrier_init or fence.proxy.async. */
 struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address,
                                      bool remote, struct emu_cta **cta);
 void emu_mbarrier_land(const struct emu_op *copy);
 /* Performs n arrivals that publish the accesses of `actor` up to `time`, but not the warp's own accesses. */
 void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n,
                              int actor, uint32_t time);
-/* The mbarrier at the instruction's address operand. */
+/* Returns the mbarrier at the instruction's address operand. */
 struct emu_mbarrier *emu_mbarrier_of(struct emu_warp *w, const struct emu_insn *in, int lane);
-/* Describes the mbarrier for which a group waits. Fails with a report if all arrivals are complete but
- * the number of expected bytes is wrong. */
+/* Writes a description of the mbarrier for which a group waits to `text`. Fails with a report if all arrivals are
+ * complete but the number of expected bytes is wrong. */
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes);
 
 /* -- tma.c -- */
 emu_run emu_run_tma_load, emu_run_tma_store, emu_run_bulk_load, emu_run_bulk_commit, emu_run_bulk_wait,
     emu_run_bulk_prefetch, emu_run_nothing;
 bool emu_decode_bulk(struct emu_insn *in);
-/* At the end of a cluster: reports asynchronous operations for which no warp has waited. */
+/* Called at the end of a cluster: reports asynchronous operations for which no warp has waited. */
 void emu_check_end(struct emu_cluster *c);
 
 /* -- sums.c -- */
 
 enum { EMU_DEPTH_MOST = 32, EMU_ROWS = 16, EMU_COLUMNS_MOST = 256 };
 
-/* The operands of c = a b + c for a warp's 16 rows. The element types of a and b are f16, bf16, f32 (for tf32), s8,
- * u8, or a pair of fp8; those of c are f32, f16 or s32. */
+/* The operands of c = a b + c for a warp's 16 rows. The elements of a and b have type f16, bf16, f32 (for tf32), s8,
+ * u8, or a pair of fp8. The elements of c have type f32, f16 or s32. */
 struct emu_dot {
     enum ptype a_type, b_type, c_type;
     int depth, columns;
@@ -537,7 +538,7 @@ void emu_sum(struct emu_dot *m);
 
 /* -- wgmma.c -- */
 bool emu_is_wgmma(const struct emu_insn *in) __attribute__((pure));
-/* Is the instruction a wgmma that adds to D? (A run-time predicate may still disable the addition.) */
+/* Is the instruction a wgmma that may add to D? At run time, a predicate may still disable the addition. */
 bool emu_wgmma_adds(const struct emu_insn *in) __attribute__((pure));
 bool emu_decode_wgmma(struct emu_insn *in);
 int emu_wgmma_operations(const struct emu_insn *in) __attribute__((pure));
@@ -545,7 +546,7 @@ emu_run emu_run_wgmma, emu_run_wgmma_fence, emu_run_wgmma_commit;
 int emu_first_registers(const struct emu_code *c); /* the registers per thread before any setmaxnreg */
 /* Executes setmaxnreg; returns false if the registers are not available yet. */
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* Executes wgmma.wait_group n, which waits for all groups but the last n. */
+/* Executes wgmma.wait_group n, which waits for all groups except the last n. */
 void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Checks that an instruction does not access registers that a wgmma in flight uses. */
 void emu_wgmma_watch(struct emu_warp *w, const struct emu_insn *in);
@@ -557,21 +558,21 @@ uint32_t emu_random(struct emu_cluster *c, uint32_t below);
 
 /* -- warp.c: registers -- */
 uint64_t emu_lane(const struct emu_warp *w, const struct emu_opnd *o, int lane);
-/* Stores one lane of a register, with its undefined bits. */
+/* Stores one lane of a register, together with the mask of its undefined bits. */
 void emu_set_lane(struct emu_warp *w, const struct emu_opnd *o, int lane, uint64_t bits, uint64_t undefined);
-/* Stores lanes `on` of `values`, which have the register class of o, to o. */
+/* Stores the lanes `on` of `values` to register o. `values` has the register class of o. */
 void emu_commit(struct emu_warp *w, const struct emu_opnd *o, uint32_t on, const void *values);
 emu_run emu_run_compute, emu_run_pack, emu_run_unpack, emu_run_param, emu_run_shfl, emu_run_redux, emu_run_policy,
     emu_run_vote, emu_run_activemask, emu_run_elect, emu_run_timer;
 emu_compute *emu_address_compute(const struct emu_insn *in);
 
 /* -- undefined.c -- */
-/* The undefined bits of operand o in a lane. */
+/* Returns a mask of the undefined bits of operand o in a lane. */
 uint64_t emu_undefined_opnd(const struct emu_warp *w, const struct emu_opnd *o, int lane);
-/* The undefined bits of a compute instruction's result in a lane. */
+/* Returns a mask of the undefined bits of a compute instruction's result in a lane. */
 uint64_t emu_undefined_result(const struct emu_warp *w, const struct emu_insn *in, int lane);
-/* Fails with a report if one of the low `bits` bits of operand o is undefined in one of the lanes `on`; `what` names
- * o in the report. */
+/* Fails with a report if any of the low `bits` bits of operand o is undefined in one of the lanes `on`. `what`
+ * describes o in the report. */
 void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, int bits, uint32_t on,
                       const char *what);
 
@@ -583,29 +584,29 @@ void emu_addresses(struct emu_warp *w, const struct emu_insn *in, const struct e
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
 
 /* -- global.c -- */
-/* Begins the program of the warp, or of its CTA, in the search for races between programs. */
+/* Tells race.c that the program of the warp, or of its CTA, begins. */
 void emu_begin_party(struct emu_warp *w);
 void emu_acquire(struct emu_warp *w);
 void emu_release_accesses(struct emu_warp *w);
 int emu_granule(const struct emu_code *code); /* for race_begin */
-/* Check and record an access to global memory, inside one buffer, before it happens. `value`: what is written; NULL:
- * the access is an atomic. */
+/* These functions check and record an access to global memory before it happens. The access must be inside one buffer.
+ * `value` is the value to be written; it is NULL if the access is an atomic. */
 void emu_global_read(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, uint64_t bytes);
 void emu_global_write(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, uint64_t bytes,
                       const void *value);
-/* The undefined bits of bytes of global memory; NULL: there are none. */
+/* Returns the masks of the undefined bits of a range of global memory; NULL if all bits are defined. */
 const unsigned char *emu_global_undefined(struct emu_warp *w, uint64_t at, uint64_t bytes);
-/* Those of the lanes `on` that read undefined bits. */
+/* Returns those of the lanes `on` that read undefined bits. */
 uint32_t emu_undefined_lanes(struct emu_warp *w, uint32_t on, const uint64_t *at, int bytes);
 
 /* -- tensor.c -- */
 bool emu_is_mma(const struct emu_insn *in);
-/* The number of multiplications and additions of an mma of a warp; 0: the instruction is not an mma. */
+/* Returns the number of multiplications and additions of an mma of a warp; 0 if the instruction is not an mma. */
 int emu_mma_operations(const struct emu_insn *in) __attribute__((pure));
 emu_run emu_run_mma, emu_run_ldmatrix, emu_run_stmatrix;
 
 /* -- shared.c -- */
-/* Checks one access to shared memory; returns the memory. */
+/* Checks one access to shared memory, and returns a pointer to the memory. */
 unsigned char *emu_shared_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
 void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p, int bytes,
                      uint64_t *undefined);
@@ -615,49 +616,48 @@ void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, u
  * CTA. */
 int emu_shared_range(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes, int align,
                      struct emu_cta **cta);
-/* Checks that `actor` may write bytes of a CTA on behalf of w, and records the write. */
+/* Checks that a write of bytes of a CTA by `actor`, which acts for w, is not a race, and records the write. */
 void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
                       int actor);
-/* Checks that `actor` may read bytes of a CTA on behalf of w at `time`, and records the read. Returns whether some of
- * the bytes are undefined. */
+/* Checks that a read of bytes of a CTA by `actor`, which acts for w, at `time` is not a race, and records the read.
+ * Returns true if some of the bytes are undefined. */
 bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
                      int actor, uint32_t time);
 /* Checks that the initialization of an mbarrier is visible to the warp that uses the mbarrier. */
 void emu_shared_need_seen(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at);
-/* Checks that an atomic access to shared memory is inside it, is aligned, and is to defined bytes; returns the memory.
- * Does not look for races. */
+/* Checks that an atomic access to shared memory is in bounds, is aligned, and accesses only defined bytes. Does not
+ * detect races. Returns a pointer to the memory. */
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
 
 /* -- overflow.c -- */
 void emu_find_addresses(struct arena *a, struct emu_code *code);
-/* Tracks overflow through an instruction with `follows`; called before the instruction executes. */
+/* Tracks overflow through an instruction with `follows`. Called before the instruction is executed. */
 void emu_follow(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Fails with a report if an address was computed from a number that overflowed. */
 void emu_need_fit(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on);
 
 /* -- live.c -- */
-/* Returns the number of live 32-bit registers of a thread before each instruction. With `surely`, registers that are
- * equal in all lanes do not count. */
+/* Returns the number of live 32-bit registers of a thread before each instruction. With `surely`, does not count
+ * registers that are equal in all lanes. */
 uint16_t *emu_live_registers(struct arena *a, const struct emu_code *code, bool surely);
 
 /* -- counts.c -- */
 /* The costs of one instruction, summed over all warps. */
 struct emu_tally {
-    /* how often warps executed the instruction, and the sum of the active lanes */
+    /* the number of times that warps executed the instruction, and the sum of their active lanes */
     uint64_t executed, lanes;
-    /* accesses to global memory: their bytes and 32-byte sectors, and the sectors that the bytes would fill if they
-     * were contiguous */
+    /* accesses to global memory: the number of bytes and of 32-byte sectors, and the number of sectors that the bytes
+     * would fill if they were contiguous */
     uint64_t bytes, sectors, sectors_least;
-    /* accesses to shared memory: all wavefronts, and the additional ones due to bank conflicts */
+    /* accesses to shared memory: the number of wavefronts, and of those caused by bank conflicts */
     uint64_t wavefronts, conflicts;
 };
-/* The counters, summed over all launches since their creation. */
+/* The counters, summed over all launches since emu_counts_new. */
 struct emu_counts;
-/* `programs`: the number of CTAs to run of each launch; 0: all. Returns NULL if there is no memory. */
+/* `programs` is the number of CTAs of each launch to run; 0 means all. Returns NULL if there is no memory. */
 struct emu_counts *emu_counts_new(const struct memory *mem, int64_t programs);
 void emu_counts_free(struct emu_counts *c); /* c may be NULL */
-/* Runs a launch like emulator_run, and counts. The counts of all launches of kernels with the same `id` are
- * summed. */
+/* Runs a launch like emulator_run, and counts. Sums the counts of all launches of kernels with the same `id`. */
 bool emu_counts_run(struct emu_counts *c, const struct emu_code *code, const char *name, const char *id,
                     struct emu_launch *l);
 void emu_counts_each(struct emu_counts *c, neso_counts_fn *each, void *user);

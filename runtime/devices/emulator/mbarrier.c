@@ -9,9 +9,9 @@
  *     a copy of 64 bytes completes             0                   0      phase 0 is complete
  *     phase 1 begins                           2                   0
  *
- * A wait for parity q ends when the phase of that parity completes. All accesses that the arriving warps had made or
- * seen, and the copies whose bytes the mbarrier counted, are then visible to the waiting warp. A blocked wait is
- * checked again whenever a phase completes. */
+ * A wait for parity q ends when the phase of this parity completes. All accesses that the arriving warps had made or
+ * seen, and the copies whose bytes the mbarrier counted, are then visible to the waiting warp. Whenever a phase
+ * completes, the emulator checks all blocked waits again. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -96,9 +96,9 @@ void emu_run_mbarrier_init(struct emu_warp *w, const struct emu_insn *in, uint32
 
 /* -- phases -- */
 
-/* Checks, when a phase completes, that the arriving warps have synchronized with the ends of all waits for the previous
- * phase. Otherwise a late wait might miss its phase: after the next phase the parity is the same as before, so the
- * wait would not end. */
+/* Called when a phase completes. Checks that the arriving warps have synchronized with the ends of all waits for the
+ * previous phase. Otherwise, a late wait could miss its phase: after one more phase, the parity is the same as before
+ * the awaited phase, so the wait would not end. */
 static void check_asked(struct emu_cta *c, const struct emu_mbarrier *m)
 {
     for (int i = 0; i < c->nwarps; i++) {
@@ -235,7 +235,7 @@ void emu_run_mbarrier_test(struct emu_warp *w, const struct emu_insn *in, uint32
         emu_set_lane(w, &in->opnds[0], emu_first_lane(on), ready >> emu_first_lane(on) & 1, 0);
 }
 
-/* If all arrivals of the phase are complete but bytes are missing, reports the wrong expect_tx or copy. */
+/* If all arrivals of the phase are complete but the number of bytes is wrong, reports the expect_tx as an error. */
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes)
 {
     const struct emu_insn *in = &w->cta->code->insns.at[g->pc];
@@ -253,10 +253,10 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 
 /* -- fences -- */
 
-/* Executes fences. A proxy fence takes effect when all lanes of the warp that wrote shared memory have executed it. A
- * proxy fence or fence.mbarrier_init of any lane makes the mbarriers that the warp initialized visible to copies and
- * other CTAs. A proxy fence has no release semantics: on an H200, remote arrivals before a proxy fence became visible
- * later than a relaxed arrival at the cluster's barrier. */
+/* Executes fences. A proxy fence takes effect when all lanes of the warp that wrote shared memory have executed it. If
+ * any lane executes a proxy fence or fence.mbarrier_init, the mbarriers that the warp initialized become visible to
+ * copies and other CTAs. A proxy fence has no release semantics: on an H200, remote arrivals before a proxy fence
+ * became visible later than a relaxed arrival at the cluster's barrier. */
 void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cta *c = w->cta;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.c: executes ld, st, atom and red (PTX ISA, "Data Movement and Conversion Instructions: ld, st", "Parallel
- * Synchronization and Communication Instructions: atom, red"). Every address is checked before it is used: the whole
- * access, which may be a vector, must be inside one buffer of the device, or inside shared or local memory, and it
- * must be aligned to its size. Cache hints and policies have no effect. */
+ * Synchronization and Communication Instructions: atom, red"). Every address is checked before it is used. The whole
+ * access, which may be a vector, must be inside one buffer of the device, or inside shared or local memory, and must be
+ * aligned to its size. Cache hints and policies have no effect. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -11,13 +11,14 @@
 
 /* -- addresses -- */
 
-/* The lanes that access shared memory, and the lanes that access local memory; the others access global memory. */
+/* The lanes that access shared memory, and the lanes that access local memory. All other lanes access global memory. */
 struct spaces {
     uint32_t shared, local;
 };
 
-/* Determines the spaces by the instruction's state space. If it has none, the addresses are generic: the window that
- * contains an address determines the space, and the window's base is subtracted (PTX ISA, "Generic Addressing"). */
+/* Determines the state space of each lane's access. If the instruction has no state space, the addresses are generic:
+ * the window that contains an address determines its state space, and the base of the window is subtracted from the
+ * address (PTX ISA, "Generic Addressing"). */
 static struct spaces spaces_of(const struct emu_insn *in, uint32_t on, uint64_t *at)
 {
     struct spaces s = {emu_has_mod(in, MOD_shared) ? on : 0, emu_has_mod(in, MOD_local) ? on : 0};
@@ -54,7 +55,7 @@ static const char *buffer_name(const struct cpu_buffer *b)
     return b->name ? b->name : "a tensor";
 }
 
-enum { NEAR_BYTES = 1 << 20 }; /* further away, the nearest buffer says little about the pointer's origin */
+enum { NEAR_BYTES = 1 << 20 }; /* an address this near is reported as an offset in the buffer */
 
 static _Noreturn void out_of_bounds(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at,
                                     int bytes)
@@ -85,7 +86,7 @@ static void check_aligned(struct emu_warp *w, const struct emu_insn *in, int lan
         emu_fail(w, in, lane, ERR_misaligned, "address 0x%" PRIx64 " is no multiple of %d", at, bytes);
 }
 
-/* Fast path: if the lowest and the highest address are in the same buffer, all addresses are. */
+/* Fast path: if the lowest and the highest address are in the same buffer, all addresses are in this buffer. */
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                       int bytes)
 {
@@ -116,7 +117,7 @@ void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on
 
 /* -- ld, st -- */
 
-/* Determines each lane's state space and checks global addresses; other addresses are checked when they are
+/* Determines each lane's state space, and checks global addresses. Shared and local addresses are checked when they are
  * accessed. */
 static struct spaces check_access(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint64_t *at,
                                   int bytes)
@@ -129,7 +130,7 @@ static struct spaces check_access(struct emu_warp *w, const struct emu_insn *in,
     return s;
 }
 
-/* The offset in the warp's local memory of byte `at` of a lane's local memory. */
+/* Returns the offset of byte `at` of a lane's local memory in the local memory of the warp. */
 static size_t local_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes)
 {
     size_t size = (size_t)w->cta->code->local_bytes;
@@ -155,7 +156,7 @@ static int access_count(const struct emu_insn *in)
     return in->nvec ? in->nvec : 1;
 }
 
-/* Extends a loaded value to the width of its register (PTX ISA, ld: signed types are sign-extended). */
+/* Extends a loaded value to the width of its register. Values of signed types are sign-extended (PTX ISA, "ld"). */
 static uint64_t extended(const struct emu_insn *in, uint64_t x)
 {
     return in->type == PT_s8    ? (uint64_t)(int64_t)(int8_t)x
@@ -186,8 +187,8 @@ static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t
     w->defined[in->opnds[k].reg] |= on;
 }
 
-/* Loads one lane's vector, from any state space, to registers that may be wider than the elements, with undefined
- * bits. */
+/* Loads one lane's vector from any state space, together with its undefined bits. The registers may be wider than the
+ * elements. */
 static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, struct spaces s)
 {
     int bytes = access_bytes(in), n = access_count(in);
@@ -211,7 +212,8 @@ static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, u
     }
 }
 
-/* A load that other programs' atomics may race with orders like one of them. */
+/* Checks the lanes' reads for races. A volatile, acquire or relaxed load does not race: instead, it orders accesses
+ * like an atomic. */
 static void check_reads(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                         int bytes)
 {
@@ -252,7 +254,7 @@ void emu_run_ld(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         }                                                                                                    \
     } while (0)
 
-/* Records stores of element k; without a search for races, only that the bytes are written. */
+/* Records stores of element k. If races are not checked, only records that the bytes are written. */
 static void note_stores(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int k,
                         const struct emu_opnd *x)
 {
@@ -337,7 +339,7 @@ static enum mod combining(const struct emu_insn *in)
     return m;
 }
 
-/* Adds floats by the functions of float.c, which compute 32 lanes. */
+/* Adds floats by the functions of float.c, which compute 32 lanes. Only lane 0 is used. */
 static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
 {
     uint64_t a[LANES] = {x}, b[LANES] = {y}, d[LANES];
@@ -346,7 +348,7 @@ static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
     return d[0] & ~UINT64_C(0) >> (64 - ptype_info[t].bits);
 }
 
-/* PTX ISA, "atom": f32 additions in global memory flush subnormal operands and results to zero. */
+/* Flushes a subnormal operand or result of an f32 addition in global memory to zero (PTX ISA, "atom"). */
 static uint64_t flushed(const struct emu_insn *in, uint64_t x)
 {
     bool flushes = in->type == PT_f32 && emu_has_mod(in, MOD_global);
@@ -360,7 +362,7 @@ static bool is_less(enum ptype t, uint64_t x, uint64_t y)
     return t == PT_s32 ? (int32_t)x < (int32_t)y : t == PT_s64 ? (int64_t)x < (int64_t)y : x < y;
 }
 
-/* The new value in memory. */
+/* Returns the new value in memory. */
 static uint64_t combine(const struct emu_insn *in, uint64_t old, uint64_t x, uint64_t y)
 {
     enum ptype t = (enum ptype)in->type;
@@ -400,7 +402,8 @@ static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x
     }
 }
 
-/* Checks what an atomic does to global memory: it reads it, except for an exchange. */
+/* Checks and records an atomic access to global memory. Every atomic but an exchange reads the memory, so the memory
+ * must be defined. */
 static void check_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes)
 {
     if (combining(in) != MOD_exch && emu_global_undefined(w, at, (uint64_t)bytes))
@@ -408,7 +411,7 @@ static void check_atomic(struct emu_warp *w, const struct emu_insn *in, int lane
     emu_global_write(w, in, lane, at, (uint64_t)bytes, NULL);
 }
 
-/* Does the atomic have one of these memory orders? */
+/* Does the atomic have the memory order `order`, or acq_rel, which includes it? */
 static bool has_order(const struct emu_insn *in, enum mod order)
 {
     return emu_has_mod(in, order) || emu_has_mod(in, MOD_acq_rel);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* operands.c: do an instruction's operands fit the words of its row (codegen/insns.h)? An assembler rejects operands
- * that do not, so the emulator does too (PTX ISA, "Instruction Operands", "Type Information for Instructions and
- * Operands").
+/* operands.c: checks that an instruction's operands fit the operand descriptions in its row (codegen/insns.h). The
+ * emulator rejects other operands, as an assembler does (PTX ISA, "Instruction Operands", "Type Information for
+ * Instructions and Operands").
  *
  *     shl.b32 %r1, %f1, %rd1        shl: d a b:u32        operand 3 is a register of b64, not of u32
  *
- * An untyped-bits type (b32) agrees with every type of its size, a signed integer type with the unsigned one, and
- * every other type only with itself. This is stricter than an assembler only for code that is surely wrong (for
- * example a predicate in a vector of words). */
+ * A bits type, such as b32, agrees with every type of its size. A signed integer type agrees with the unsigned type of
+ * the same size. Every other type agrees only with itself. This check is stricter than an assembler only for code that
+ * is certainly wrong, such as a predicate in a vector of words. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static enum ptype wide_type(enum ptype t)
                          : PT_none;
 }
 
-/* The type of the operands that a word of the row describes; PT_none: they have no type. */
+/* Returns the type of the operands that a word of the row describes; PT_none if they have no type. */
 static enum ptype type_of(const struct emu_insn *in, const struct insn_word *x)
 {
     enum insn_result result = insn_info[in->code].result;
@@ -74,8 +74,8 @@ static int register_bits(enum ptype t)
     return class_info[ptype_info[t].cls].bits;
 }
 
-/* May a register be wider than the instruction's type? It may for loads and stores without a vector, and for
- * conversions other than those of bf16 and to f16x2. */
+/* May a register be wider than the instruction's type? This is allowed for loads and stores without a vector, and for
+ * conversions, except conversions from or to bf16 and to f16x2. */
 static bool may_be_wider(const struct emu_insn *in)
 {
     bool moves = in->code == INSN_ld || in->code == INSN_st || in->code == INSN_ld_param;
@@ -97,7 +97,7 @@ static bool agrees(const struct emu_insn *in, enum ptype want, enum ptype have)
 struct complaint {
     char *text;
     size_t room;
-    int number; /* the operand's number, from 1 */
+    int number; /* the number of the operand; the first operand has number 1 */
 };
 
 static bool complain(const struct complaint *c, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -127,8 +127,8 @@ static bool check_register(const struct emu_insn *in, enum ptype want, const str
                     ptype_info[want].word);
 }
 
-/* Checks a constant: an integer constant has no point; a float constant has the size of the instruction's type;
- * 16-bit floats have no constants. */
+/* Checks a constant. An integer constant must not have a point. A float constant must have the size of the
+ * instruction's type. There are no constants of 16-bit float types. */
 static bool check_constant(enum ptype want, const struct emu_written *w, const struct complaint *c)
 {
     enum sort sort = sort_of(want);
@@ -173,8 +173,8 @@ static bool check_address(const struct emu_insn *in, const struct insn_word *x, 
     return fits || complain(c, "an address in a register of %s", ptype_info[w->type].word);
 }
 
-/* Is the operand the name of a variable or parameter, used as an address? For `cvta` the name must be in the state
- * space of the instruction, for `mapa` in shared memory. */
+/* Is the operand the name of a variable or parameter, used as an address? For `cvta`, the variable must be in the
+ * instruction's state space; for `mapa`, it must be in shared memory. */
 static bool names_place(const struct emu_insn *in, const struct emu_written *w)
 {
     enum mod space = w->form == WRITTEN_name ? MOD_param : (enum mod)w->space;
@@ -184,7 +184,7 @@ static bool names_place(const struct emu_insn *in, const struct emu_written *w)
     return is_name && (in->code != INSN_mapa || space == MOD_shared);
 }
 
-/* Checks an operand that is a value, not an address in brackets. */
+/* Checks an operand that is not an address in brackets. */
 static bool check_value(const struct emu_insn *in, const struct insn_word *x, const struct emu_written *w,
                         enum ptype want, const struct complaint *c)
 {
@@ -193,7 +193,7 @@ static bool check_value(const struct emu_insn *in, const struct insn_word *x, co
         return check_register(in, want, w, c);
     if (w->form == WRITTEN_constant && x->kind != WORD_register && x->kind != WORD_result)
         return check_constant(want, w, c);
-    /* mov is the only instruction that reads special registers */
+    /* only mov may read special registers */
     if (w->form == WRITTEN_special && in->code == INSN_mov)
         return check_register(in, want, w, c);
     if (is_place && names_place(in, w))
@@ -203,7 +203,7 @@ static bool check_value(const struct emu_insn *in, const struct insn_word *x, co
                     x->kind == WORD_constant ? "constant" : "register", ptype_info[want].word);
 }
 
-/* Checks the operand with index `at` among those that the word describes. */
+/* Checks one of the operands that the word describes: the operand with index `at` among them. */
 static bool check_one(const struct emu_insn *in, const struct insn_word *x, int at, struct emu_written *w,
                       const struct complaint *c)
 {
@@ -272,8 +272,8 @@ static bool is_policy(const struct insn_word *x)
     return strncmp(x->name, "policy", 6) == 0;
 }
 
-/* Is the operand present? An optional cache policy is present if the instruction has the modifier for it. Another
- * optional operand is present if operands remain besides the policy; `left` is the number of remaining operands. */
+/* Is the operand present? An optional cache policy is present if the instruction has the modifier for it. Any other
+ * optional operand is present if more operands remain than the policy. `left` is the number of remaining operands. */
 static bool is_there(const struct emu_insn *in, const struct insn_word *x, int left)
 {
     bool hint = emu_has_mod(in, MOD_l2_hint);

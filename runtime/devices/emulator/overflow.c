@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* overflow.c: which addresses were computed by 32-bit arithmetic that overflowed?
+/* overflow.c: reports accesses to addresses that were computed by 32-bit arithmetic that overflowed.
  *
- *     mul.lo.s32 %r3, %r1, 40000;      overflows: no error yet, because a later sum may be in range again
- *     mul.wide.s32 %rd2, %r3, 4;       widens the wrong number, so the result is definitely wrong
+ *     mul.lo.s32 %r3, %r1, 40000;      overflows; no error yet, because a later sum may be in range again
+ *     mul.wide.s32 %rd2, %r3, 4;       widens the wrong number, so the result is certainly wrong
  *     @%p1 ld.global.b32 ...           an error if an enabled lane has such an address
  *
- * The loader marks the instructions from which a global address is computed: it searches backwards through sums,
- * products, shifts and signed widening, and stops at other instructions, so hashes may wrap. At run time, the
- * emulator also stores the exact result of each lane whose arithmetic overflowed. */
+ * The loader marks the instructions from whose results a global address is computed. It searches backwards through
+ * sums, products, shifts and signed widening, and stops at other instructions. So hash functions, which overflow on
+ * purpose, cause no errors. At run time, the emulator also stores the exact result of each lane whose arithmetic
+ * overflowed. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
 
 /* How an instruction computes a number on which an address depends. */
 enum kind {
-    MAKES_other,  /* by an instruction that the search does not follow */
+    MAKES_other,  /* by an instruction at which the search stops */
     MAKES_narrow, /* by 32-bit arithmetic: the emulator keeps the exact result if it overflows */
     MAKES_wide /* by signed widening or 64-bit arithmetic: the result is wrong if a source has overflowed */
 };
@@ -37,7 +38,7 @@ static enum kind kind_of(const struct emu_insn *in)
 
 /* -- at load time -- */
 
-/* The index of the instruction's operand that is a global address; -1: none is. */
+/* Returns the index of the operand that is a global address; -1 if no operand is one. */
 static int address_of(const struct emu_insn *in)
 {
     bool is_access =
@@ -85,7 +86,7 @@ void emu_find_addresses(struct arena *a, struct emu_code *code)
 /* -- at run time -- */
 
 static const int64_t FAR = INT64_C(1)
-                           << 61; /* bound on exact results: larger ones are wrong as addresses anyway */
+                           << 61; /* exact results are clamped to this magnitude, which no address reaches */
 
 static int64_t times(int64_t x, int64_t y)
 {
@@ -127,7 +128,7 @@ static int64_t exact(const struct emu_insn *in, int64_t x, int64_t y, int64_t z)
     }                                                                                                        \
     return bad == 0
 
-/* Given that no source has overflowed, do the results of all lanes fit into 32 bits? (The common case.) */
+/* Do the results of all lanes fit into 32 bits? This fast path assumes that no source has overflowed. */
 static bool fits(const struct emu_insn *in, const int32_t *x, const int32_t *y, const int32_t *z)
 {
     int64_t bad = 0;

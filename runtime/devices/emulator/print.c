@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* print.c: executes vprintf (CUDA C++ Programming Guide, "Formatted Output"): each lane in turn prints its format
- * with its arguments, which are consecutive in memory, each aligned to its size. */
+/* print.c: executes vprintf (CUDA C++ Programming Guide, "Formatted Output"). The lanes print one after the other. A
+ * lane's arguments are consecutive in memory, and each argument is aligned to its size. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -33,8 +33,8 @@ static uint64_t next_arg(struct printing *p, unsigned bytes)
     return bits;
 }
 
-/* Prints the argument of a conversion specifier such as `%3d`; s points after the percent sign. Returns the text
- * after the specifier. */
+/* Prints the argument of a conversion specifier such as `%3d`. s points after the percent sign. Returns a pointer to
+ * the text after the specifier. */
 static const char *put_conversion(struct printing *p, const char *s)
 {
     char piece[64];

@@ -2,20 +2,22 @@
 /* special.c: computes ex2, lg2, rcp, rsqrt and sqrt as the special function unit of an H200 does, bit for bit.
  *
  * The unit interpolates (Oberman and Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005).
- * The upper bits of the argument's fraction select a segment with three coefficients, the lower bits are the distance t
- * from the segment's start, 0 <= t < 1:
+ * The upper bits of the argument's fraction select a segment with three coefficients. The lower bits are the distance t
+ * from the start of the segment, scaled so that 0 <= t < 1:
  *
  *     y = floor(c0 + c1 t + c2 square(t))        in units of the last place of a float from 1/2 to 1 (ex2: from 1 to 2)
  *
- * lg2 keeps 36 fraction bits of the sum, adds the exponent, and then truncates. square(t) drops the partial products
- * below 2^-15. The coefficients, the constants that round, and that rule were found from the results for all fractions
- * on an H200 (README.md, "Approximate functions"), and hold for all 2^32 arguments. */
+ * lg2 keeps 36 fraction bits of the sum, adds the exponent, and then truncates to a float. square(t) is t squared
+ * without the partial products below 2^-15. The coefficients, the rounding constants and this rule were derived from
+ * the results for all fractions on an H200 (README.md, "Approximate functions"). The functions give the same results as
+ * an H200 for all 2^32 arguments. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <math.h>
 #include <string.h>
 
-/* c0 in quarters of a unit; c1 and c2, whose signs and factors belong to the function. */
+/* The coefficients of a segment. c0 is in quarters of a unit in the last place. struct unit_function has the signs and
+ * the scale factors of c1 and c2. */
 struct special_segment {
     uint32_t c0;
     uint16_t c1, c2;
@@ -165,8 +167,9 @@ static const struct special_segment lg2_segments[] = {
 };
 /* clang-format on */
 
-/* The sum of t's partial products that are at least 2^-15, in units of 2^-15. t has `bits` bits. Row i has the products
- * of the bit of weight 2^-i: its square, and twice its products with lower bits. */
+/* Returns the sum of those partial products of the square of t that are at least 2^-15, in units of 2^-15. t has `bits`
+ * bits. Iteration i adds the products of the bit of weight 2^-i: its square, and twice its products with the lower
+ * bits. */
 static int64_t square(uint32_t t, int bits)
 {
     enum { KEPT = 15, ROWS = 7 };
@@ -178,8 +181,8 @@ static int64_t square(uint32_t t, int bits)
     return sum;
 }
 
-/* A function of the unit: the number of bits of t, the factors of c1 (units) and of c2 (halves), and what is added, in
- * units of 2^-bits. */
+/* The parameters of a function of the unit: the number of bits of t, the scale factors of c1 (in units) and of c2 (in
+ * half units), and a rounding constant in units of 2^-bits, which is added to the polynomial. */
 struct unit_function {
     const struct special_segment *segments;
     int bits, c1_factor, c2_factor, rounding;
@@ -189,11 +192,11 @@ static const struct unit_function unit_ex2 = {ex2_segments, 17, 4, 2, 24458},
                                   unit_rcp = {rcp_segments, 16, -2, 2, 4047},
                                   unit_rsqrt = {rsqrt_segments, 17, -2, 2, -1},
                                   unit_lg2 = {lg2_segments, 17, 8, -8, 6696};
-/* of a number from 1 to 2, and from 2 to 4 */
+/* for arguments from 1 to 2, and from 2 to 4 */
 static const struct unit_function unit_sqrt[2] = {{sqrt_segments, 17, 1, -1, -1},
                                                   {sqrt_segments, 17, 2, -1, -1}};
 
-/* The exact sum, in units of 2^-bits. */
+/* Returns the value of the polynomial, without truncation, in units of 2^-bits. */
 static int64_t sum(const struct unit_function *f, uint32_t fraction)
 {
     enum { QUARTER_BITS = 2, HALF_SQUARE_BITS = 16 };
@@ -218,8 +221,8 @@ static uint32_t bits_of(float x)
 
 enum { MANTISSA = 23, BIAS = 127 };
 
-/* 2^x. The argument's magnitude is truncated to 23 fraction bits. For a negative argument, the result is then
- * complemented (~x) instead of negated (-x), unless these 23 bits are all 0. */
+/* Returns 2^x. Truncates the magnitude of x to 23 fraction bits. For a negative x, then complements this fixed-point
+ * number (~) instead of negating it (-), unless its 23 fraction bits are all 0. */
 static float ex2(float x)
 {
     const float far = 512;
@@ -239,7 +242,7 @@ float special_ex2_ftz(float x)
     return emu_flush(ex2(emu_flush(x)));
 }
 
-/* ptxas halves arguments below -126, for which the unit gives 0, and squares the result. */
+/* Returns 2^x. For x below -126, the unit gives 0, so the code of ptxas computes the square of 2^(x/2). */
 float special_ex2(float x)
 {
     if (!(x < -126))
@@ -259,7 +262,8 @@ float special_rcp_ftz(float x)
     return emu_flush(copysignf((float)ldexp((double)y, -exponent - MANTISSA - 1), x));
 }
 
-/* The exponent of a positive number, and its fraction with the exponent's lowest bit in front. */
+/* Returns the exponent of a positive number. Sets *fraction to the number's fraction, extended at the top by the lowest
+ * bit of the exponent. */
 static int split(float x, uint32_t *fraction)
 {
     int exponent = (int)(bits_of(x) >> MANTISSA) - BIAS;
@@ -274,7 +278,8 @@ float special_rsqrt_ftz(float x)
     if (x != x || x <= 0 || isinf(x))
         return x == 0 ? copysignf(INFINITY, x) : 1 / sqrtf(x);
     int exponent = split(x, &fraction);
-    /* only powers of 4 give a power of 2; there the polynomial is one unit below */
+    /* the argument is a power of 4 if fraction is 0; then the result is exact, but the polynomial is one unit too
+     * small */
     int64_t y = fraction ? interpolate(&unit_rsqrt, fraction) : 1 << (MANTISSA + 1);
     return (float)ldexp((double)y, -(exponent - (exponent & 1)) / 2 - MANTISSA - 1);
 }
@@ -290,9 +295,9 @@ float special_sqrt_ftz(float x)
     return (float)ldexp((double)y, (exponent - (exponent & 1)) / 2 - MANTISSA);
 }
 
-/* Exponent and polynomial are added with 38 fraction bits. The magnitude of a negative sum is its complement (~x), not
- * its negative. Bits that do not fit into a float are truncated. log2 of 1 is an exception, since the polynomial is not
- * 0 but 1.8 units at powers of 2. */
+/* Returns log2(x): the sum of the exponent and the polynomial, with SUM_BITS fraction bits. To get the magnitude of a
+ * negative sum y, complements it (~y) instead of negating it (-y). Truncates the bits that do not fit into a float.
+ * log2(1) needs a special case, because the polynomial is 1.8 units instead of 0 at powers of 2. */
 float special_lg2_ftz(float x)
 {
     enum { SUM_BITS = 36, FLOAT_BITS = MANTISSA + 1 };
@@ -311,7 +316,7 @@ float special_lg2_ftz(float x)
     return copysignf((float)ldexp((double)(size >> excess), excess - SUM_BITS), y < 0 ? -1.0f : 1.0f);
 }
 
-/* ptxas scales subnormal arguments by 2^24. */
+/* Returns log2(x). The code of ptxas multiplies subnormal arguments by 2^24, and subtracts 24 from the result. */
 float special_lg2(float x)
 {
     bool is_subnormal = fabsf(x) < 0x1p-126f;

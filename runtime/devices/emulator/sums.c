@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* sums.c: adds and rounds as the tensor cores of an H200 do, bit for bit. NVIDIA does not document the rule:
- * README.md describes the probes that found it, and tests/gpu/insns_sums.c compares random tiles of each type with a
- * GPU.
+/* sums.c: adds and rounds as the tensor cores of an H200 do, bit for bit. NVIDIA does not document the rounding rule.
+ * README.md describes the experiments that revealed the rule, and tests/gpu/insns_sums.c compares results for random
+ * tiles of each type with those of a GPU.
  *
  *     d = a[0] b[0] + a[1] b[1] + ... + a[k-1] b[k-1] + c         all k products of an instruction, and c, in one step:
  *
  *     1. The exponent of a product is the sum of its factors' exponents; a subnormal factor has the least exponent
  *        of its type.
- *     2. Each product, and c, is truncated at FRACTION bits below the largest exponent of the nonzero ones.
+ *     2. Each product, and c, is truncated to FRACTION bits below the largest exponent of the nonzero products and c.
  *     3. The truncated numbers are added exactly.
  *     4. The sum is rounded to the type of d: to f32 toward zero, to f16 to nearest even. Sums of fp8 in f32 are
  *        truncated to 14 significant bits. A zero result is +0.
  *
- * Infinities and NaNs among the operands give results according to IEEE 754. Sums of integers are exact; the caller
- * wraps them. */
+ * If operands are infinite or NaN, the result is that of IEEE 754. Sums of integers are computed exactly; the caller
+ * reduces them to 32 bits. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <math.h>
@@ -23,9 +23,9 @@ enum {
     NO_EXPONENT = -8192, /* the exponent of zero, which is less than any sum of two exponents */
     DOUBLE_BIAS = 1023,
     DOUBLE_FRACTION = 52,
-    FRACTION = 25,     /* numbers are truncated so many bits below the largest exponent */
-    FRACTION_FP8 = 13, /* the same for fp8 in wgmma; also the number of fraction bits of its f32 results */
-    BLOCK = 8          /* columns computed together; every instruction has a multiple of BLOCK columns */
+    FRACTION = 25,     /* truncation keeps this number of bits below the largest exponent */
+    FRACTION_FP8 = 13, /* for fp8 in wgmma; also the fraction bits of f32 sums of fp8 */
+    BLOCK = 8          /* columns computed together; divides the columns of any instruction */
 };
 
 static uint64_t bits_of_double(double x)
@@ -52,7 +52,7 @@ static bool is_fp8(enum ptype t)
     return t == PT_e4m3x2 || t == PT_e5m2x2;
 }
 
-/* The least exponent of normal numbers of the type. */
+/* Returns the least exponent of normal numbers of the type. */
 static int least_exponent(enum ptype t)
 {
     return t == PT_f16 || t == PT_e5m2x2 ? -14 : t == PT_e4m3x2 ? -6 : -126;
@@ -99,8 +99,7 @@ static void find_exponents(const struct emu_dot *m, struct exponents *e)
     }
 }
 
-/* Computes columns [at, at + BLOCK) of a row. The number of columns is constant, so that the C compiler uses vector
- * instructions. */
+/* Computes columns [at, at + BLOCK) of a row. BLOCK is a constant, so that the C compiler uses vector instructions. */
 static void sum_block(struct emu_dot *m, const struct exponents *e, int row, int at)
 {
     int fraction = is_fp8(m->a_type) ? FRACTION_FP8 : FRACTION;
@@ -149,8 +148,8 @@ static bool has_special(const struct emu_dot *m)
     return sum != 0;
 }
 
-/* Sets `special` to the sums that are infinite or NaN, and to 0 for other sums; replaces operands that are not
- * finite by 0. */
+/* Sets each element of `special` to its sum if the sum is infinite or NaN, and to 0 otherwise. Replaces infinite and
+ * NaN operands by 0. */
 static void take_special(struct emu_dot *m, double special[EMU_ROWS][EMU_COLUMNS_MOST])
 {
     for (int i = 0; i < EMU_ROWS; i++)

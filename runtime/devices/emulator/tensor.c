@@ -8,8 +8,8 @@
  *     A (16 x k)        word i:     row group + 8 (i % 2), p columns from p (member + 4 (i / 2))
  *     B (k x 8)         word i:     p rows from p (member + 4 i), column group
  *
- * A word is 32 bits with p elements, the first in the lowest bits: p is 2 for f16 and bf16, 4 for s8 and fp8, 1 for
- * tf32. sums.c adds floats as an H200 does. Integers wrap. */
+ * A word of 32 bits contains p elements, the first in the lowest bits. p is 2 for f16 and bf16, 4 for s8 and fp8, and 1
+ * for tf32. sums.c adds floats as an H200 does. Sums of integers wrap. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -53,7 +53,8 @@ static int words_of_b(const struct shape *s)
     return COLUMNS * s->depth * s->bits / 32 / LANES;
 }
 
-/* Is the instruction an mma? Its operands are 4 registers of D, those of A and B, and 4 of C. */
+/* Is the instruction an mma? An mma has 4 registers of D, the registers of A and B, and 4 registers of C as
+ * operands. */
 bool emu_is_mma(const struct emu_insn *in)
 {
     const struct shape *s = shape_of(in);
@@ -70,7 +71,7 @@ int emu_mma_operations(const struct emu_insn *in)
 static void elements(enum ptype elem, uint32_t word, double *x)
 {
     uint16_t halves[2] = {(uint16_t)word, (uint16_t)(word >> 16)};
-    uint32_t bits = word & 0xffffe000; /* of tf32 only 10 bits of the mantissa are used */
+    uint32_t bits = word & 0xffffe000; /* tf32 uses only 10 bits of the mantissa */
     float f;
     memcpy(&f, &bits, sizeof f);
     switch (elem) {
@@ -162,9 +163,9 @@ static uint32_t result(const struct shape *s, double sum)
     return x == x ? bits : 0x7fffffff;
 }
 
-/* Computes mma.sync of fp8. Hopper has no such instruction, so this function computes what the code of ptxas does: it
- * converts the elements to f16; one mma sums the products of the two low elements of each word, and a second mma adds
- * to them those of the two high elements; c is added last, as an f32. */
+/* Computes mma.sync of fp8. Hopper has no such instruction, so this function does the same as the code that ptxas
+ * generates for it. It converts the elements to f16. One mma sums the products of the two low elements of each word,
+ * and a second mma adds the products of the two high elements to this sum. Finally, it adds c in f32. */
 static void multiply_fp8(const struct emu_dot *m, struct emu_dot *halves)
 {
     enum { PER_WORD = 4, LOW = 2 };
@@ -225,11 +226,12 @@ void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- ldmatrix, stmatrix (PTX ISA, the sections of these names): matrices of 8 x 8 16-bit elements -- */
 
-/* Lane 8 j + i supplies the address of row i of matrix j. Lane l receives, from each matrix, the elements of row l /
- * 4 in columns 2 (l % 4) and 2 (l % 4) + 1; with .trans, rows and columns are exchanged. */
+/* Lane 8 j + i provides the address of row i of matrix j. From each matrix, lane l receives the two elements in row l /
+ * 4 and columns 2 (l % 4) and 2 (l % 4) + 1. With .trans, rows and columns are exchanged. */
 enum { SIDE = 8, HALF_BYTES = 2, ROW_BYTES = SIDE * HALF_BYTES };
 
-/* Collects the addresses of all rows, before a result can overwrite the register with the address. */
+/* Reads the addresses of all rows before the first result is stored, because a result may overwrite the register with
+ * the address. */
 static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on, unsigned char *rows[LANES])
 {
     const struct emu_opnd *address = &in->opnds[in->address];
@@ -248,7 +250,7 @@ static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on
         emu_count_shared(w, in, ALL_LANES >> (LANES - n), at, ROW_BYTES);
 }
 
-/* The address of 16-bit element k of a lane. */
+/* Returns the address of a lane's 16-bit element k. */
 static unsigned char *half_at(unsigned char *const *row, bool transposed, int lane, int k)
 {
     int at = lane / MEMBERS, beside = 2 * (lane % MEMBERS) + k;

@@ -5,9 +5,10 @@
  *     load    global ─► shared memory of one or several CTAs; an mbarrier in each CTA counts the bytes
  *     store   shared ─► global; the issuing thread waits for its groups of stores
  *
- * The rows of a box, along dimension 0, are consecutive in shared memory. A swizzle of W bytes permutes the 16-byte
- * chunks of each row of W bytes: bits 7 and up of the absolute address are XORed into bits 4 and up. Loads fill
- * elements outside of the tensor with zeros or NaNs, whose bytes the mbarrier counts too; stores skip such elements. */
+ * A row of a box extends along dimension 0. The rows are consecutive in shared memory. A swizzle of W bytes permutes
+ * the 16-byte chunks of each row of W bytes: it XORs bits 7 and up of the absolute address into bits 4 and up. Loads
+ * fill elements outside of the tensor with zeros or NaNs. The mbarrier also counts the bytes of these elements. Stores
+ * skip such elements. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -32,7 +33,8 @@ static uint64_t address(struct emu_warp *w, const struct emu_insn *in, int i, in
     return o->cls == CLASS_b32 ? (uint32_t)at : at;
 }
 
-/* Returns the tensor map at the address in operand i: in a parameter of the kernel, or in global memory. */
+/* Returns the tensor map at the address in operand i. The address points to a parameter of the kernel, or to global
+ * memory. */
 static const struct packed_map *find_map(struct emu_warp *w, const struct emu_insn *in, int i, int lane)
 {
     const struct emu_launch *l = w->cta->launch;
@@ -68,7 +70,8 @@ static bool holds_float(const struct packed_map *m)
     return m->type == MAP_f16 || m->type == MAP_bf16 || m->type == MAP_f32 || m->type == MAP_f64;
 }
 
-/* Is the map valid? cuTensorMapEncodeTiled would reject an invalid map, or copies with it would trap on an H200. */
+/* Is the map valid? On an H200, cuTensorMapEncodeTiled would reject an invalid map, or a copy that uses it would
+ * trap. */
 static bool is_valid(const struct packed_map *m)
 {
     bool good = m->rank >= 1 && m->rank <= MAP_RANK_MAX && m->type < MAP_type_count &&
@@ -84,21 +87,22 @@ static bool is_valid(const struct packed_map *m)
 
 /* -- boxes -- */
 
-/* The swizzled offset of the 16-byte chunk at offset `at` of a CTA's shared memory (PTX ISA, "Swizzling modes"). */
+/* Returns the swizzled offset of the 16-byte chunk at offset `at` of a CTA's shared memory (PTX ISA, "Swizzling
+ * modes"). */
 static int swizzled(const struct packed_map *m, int at)
 {
     int address = at + SHARED_BASE, mask = m && m->swizzle ? (1 << m->swizzle) - 1 : 0;
     return (address ^ (address >> 7 & mask) << 4) - SHARED_BASE;
 }
 
-/* One row of a box that is copied; its elements from `first` up to, but excluding, `end` are inside the tensor. */
+/* One row of a box that is copied. The row's elements [first, end) are inside the tensor. */
 struct row {
     const struct emu_op *op;
     unsigned char *global; /* the address of the row's element 0 */
     int at, first, end;    /* at: the offset in shared memory */
 };
 
-/* Fills a line with NaNs of 16, 32 or 64 bits by repeating the same 16 bits. */
+/* Fills a line with NaNs. The repeated 16-bit pattern is a NaN in every format of 16, 32 or 64 bits. */
 static void fill_nan(unsigned char *line, int bytes)
 {
     static const uint16_t nan = 0x7ff7;
@@ -158,7 +162,7 @@ static void check_row(const struct row *r)
         emu_global_read(r->op->w, r->op->in, r->op->lane, from, bytes);
 }
 
-/* Is the box outside of the tensor as a whole? */
+/* Is the whole box outside of the tensor? */
 static bool is_outside(const struct emu_op *op)
 {
     const struct packed_map *m = op->bulk.map;
@@ -219,7 +223,7 @@ static void finish_store(struct emu_op *op)
 
 /* -- loads -- */
 
-/* Loads to the address `to` of the CTA that `to` selects, in which the mbarrier must be too. */
+/* Loads to the shared address `to`, which also selects the CTA. The mbarrier must be in the same CTA. */
 static void load_to(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, uint64_t to,
                     uint64_t mbarrier, int align)
 {
@@ -245,7 +249,7 @@ static uint64_t in_rank(uint64_t address, int rank)
     return (address & ((UINT64_C(1) << RANK_SHIFT) - 1)) | (uint64_t)rank << RANK_SHIFT;
 }
 
-/* Executes a load. `mask`: for a multicast, the index of the operand that selects the CTAs. */
+/* Executes a load. For a multicast, `mask` is the index of the operand that selects the CTAs. */
 static void load(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, int mbarrier,
                  int mask, int align)
 {
@@ -337,7 +341,8 @@ void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t o
 
 /* -- stores -- */
 
-/* Fails if some of the row's bytes that are stored are undefined; those outside of the tensor may be. */
+/* Fails if a byte of the row that is stored is undefined. Bytes outside of the tensor are not stored, so they may be
+ * undefined. */
 static void need_row(const struct row *r)
 {
     const struct packed_map *m = r->op->bulk.map;
@@ -387,8 +392,8 @@ void emu_run_tma_store(struct emu_warp *w, const struct emu_insn *in, uint32_t o
     }
 }
 
-/* Executes a commit. Groups of stores belong to a thread, so the warp records the time and the lane of each
- * commit. */
+/* Executes cp.async.bulk.commit_group. Each thread has its own groups of stores, so the warp records the time and the
+ * lane of each commit. */
 void emu_run_bulk_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     (void)in;
@@ -433,7 +438,7 @@ static bool is_seen(const struct emu_cta *c, int actor, uint32_t time)
 /* Checks that nothing accesses a CTA's shared memory after the CTA has exited: bulk stores must have read the memory
  * (PTX ISA, "cp.async.bulk"), and a warp must have waited for each copy into it and for each arrival of another CTA at
  * the CTA's mbarriers. Without such a wait, an arrival may still be in flight (PTX ISA, "mbarrier.arrive" on
- * shared::cluster; a relaxed arrival at "barrier.cluster" does not order it). */
+ * shared::cluster). A relaxed arrival at barrier.cluster does not order it. */
 static void check_end(struct emu_cta *c)
 {
     for (int i = 0; i < c->nwarps; i++) {

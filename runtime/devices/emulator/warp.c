@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* warp.c: accesses registers of a warp, and executes computations, packing, parameter loads and shuffles.
  *
- * An instruction computes all 32 lanes into scratch memory, from which only the active lanes are stored. */
+ * An instruction computes all 32 lanes into scratch memory. Then only the active lanes are stored to the result
+ * register. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -72,8 +73,8 @@ void emu_commit(struct emu_warp *w, const struct emu_opnd *o, uint32_t on, const
 
 /* -- computing -- */
 
-/* Updates the definedness of the result: if an operand has undefined bits, computes the undefined bits of the
- * result. */
+/* Records which lanes of the result are defined. For the lanes in which an operand has undefined bits, computes the
+ * undefined bits of the result. */
 static void define_result(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint32_t defined)
 {
     const struct emu_opnd *d = &in->opnds[0];
@@ -107,8 +108,7 @@ void emu_run_compute(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         mask &= also;
         memcpy(w->scratch, &mask, sizeof mask);
     }
-    define_result(w, in, on,
-                  sources_defined(w, in)); /* this must happen before the result overwrites an operand */
+    define_result(w, in, on, sources_defined(w, in)); /* before the result can overwrite an operand */
     emu_commit(w, &in->opnds[0], on, w->scratch);
 }
 
@@ -189,8 +189,8 @@ static void need_members(struct emu_warp *w, const struct emu_insn *in, const st
                  emu_first_lane(extra), mask);
 }
 
-/* The lane from which `lane` reads, after the pseudocode of section "shfl.sync": bits 0 to 4 of c are the clamp
- * value, bits 8 to 12 the segment mask. */
+/* Returns the lane from which `lane` reads, by the pseudocode of section "shfl.sync" of the PTX ISA. Bits 0 to 4 of c
+ * are the clamp value, and bits 8 to 12 are the segment mask. */
 static int source_lane(const struct emu_insn *in, int lane, uint32_t b, uint32_t c)
 {
     int segment = (int)(c >> 8 & 31), clamp = (int)(c & 31), at = (int)(b & 31);
@@ -275,7 +275,7 @@ void emu_run_activemask(struct emu_warp *w, const struct emu_insn *in, uint32_t 
     set_all(w, &in->opnds[0], on, on);
 }
 
-/* The ISA does not specify which lane is elected; the emulator elects the first. */
+/* Executes elect.sync. The PTX ISA does not specify which lane is elected; the emulator elects the first lane. */
 void emu_run_elect(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     need_members(w, in, &in->opnds[1], on);

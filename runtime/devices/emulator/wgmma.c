@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* wgmma.c: executes wgmma, and reports wrong accesses to the registers that it uses (PTX ISA, "Asynchronous
- * Warpgroup Level Matrix Instructions": "wgmma.mma_async", "Register Fragments", "Shared Memory Matrix Layout",
- * "Matrix Descriptor Format", "wgmma.fence").
+/* wgmma.c: executes wgmma, and reports invalid accesses to the registers of a wgmma in flight (PTX ISA, "Asynchronous
+ * Warpgroup Level Matrix Instructions": "wgmma.mma_async", "Register Fragments", "Shared Memory Matrix Layout", "Matrix
+ * Descriptor Format", "wgmma.fence").
  *
  *     D (64 x n) = A (64 x k) B (k x n) + D       each of the 4 warps has 16 rows; A in shared memory or
  *                                                 registers, B in shared memory
@@ -10,10 +10,10 @@
  *                     in a register
  *     A   register i: row lane / 4 + 8 (i % 2), the word with index lane % 4 + 4 (i / 2) of the row
  *
- * chunk_at computes the address of element (mn, k) of an operand in shared memory. sums.c computes the sums
- * when the instruction is issued, but no instruction may read them before the wait: until then the registers are
- * `flying`, and a separate actor reads the shared memory. Registers that other instructions wrote are `fresh` until
- * the next wgmma.fence. */
+ * chunk_at computes the address of element (mn, k) of an operand in shared memory. sums.c computes the sums when the
+ * instruction is issued, but no instruction may read them before the wait. Until the wait, the registers are marked in
+ * `flying`, and a separate actor counts as reading the shared memory. Registers that other instructions have written
+ * are marked in `fresh` until the next wgmma.fence. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -67,8 +67,9 @@ int emu_wgmma_operations(const struct emu_insn *in)
 
 /* -- operands -- */
 
-/* The instruction's operands in order: registers of D; A (a descriptor or 4 registers); the descriptor of B; scale-d;
- * for floats the signs of A and B; for 16-bit types whether A (if it is in shared memory) and B are transposed. */
+/* The instruction's operands, in their order: the registers of D; A, which is a descriptor or 4 registers; the
+ * descriptor of B; scale-d; for floats, imm-scale-a and imm-scale-b; for 16-bit types, imm-trans-a (if A is in shared
+ * memory) and imm-trans-b. */
 struct operands {
     int nd;
     bool a_in_registers;
@@ -152,7 +153,8 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
                           .type = type};
 }
 
-/* The address of the 16-byte chunk that begins with element (mn, k) and extends along the major dimension, k or mn.
+/* Returns the address of the 16-byte chunk that begins with element (mn, k) and extends along the major dimension, k or
+ * mn.
  *
  *     major  swizzle   offset, with kb and mb: k and mn in bytes
  *     k      none      (mn % 8) 16 + kb % 16 + (kb / 16) LBO + (mn / 8) SBO
@@ -201,8 +203,8 @@ static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
         }
 }
 
-/* Fails if a tensor map loaded the data with another swizzle than the descriptor's. The layout of data that threads
- * wrote is unknown. */
+/* Fails if a copy with a tensor map loaded the data with another swizzle than that of the descriptor. Data that threads
+ * wrote are not checked, because their layout is unknown. */
 static void check_laid(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int at)
 {
     static const char *const names[] = {"without a swizzle", "with a swizzle of 32 bytes",
@@ -221,8 +223,8 @@ static bool is_undefined(const struct emu_cta *c, int at, int bytes)
     return any;
 }
 
-/* Reads elements (mn, k), mn in [first, first + n), k in [0, depth), into to[k * pitch + mn - first]. Sets
- * bad[mn - first] if some of the elements of mn are undefined. */
+/* Reads the elements (mn, k) with mn in [first, first + n) and k in [0, depth) to to[k * pitch + mn - first]. Sets
+ * bad[mn - first] if one of the elements (mn, k) is undefined. */
 static void gather(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int first, int n,
                    int depth, double *to, int pitch, bool *bad)
 {
@@ -287,8 +289,8 @@ static uint32_t result(const struct shape *s, double sum)
     return s->d == PT_f16 ? emu_half_round(PT_f16, sum) : x == x ? bits : 0x7fffffff;
 }
 
-/* Visits a row of the accumulators: loads its elements to `sums`, or stores them from there. Finds lane, register and
- * (for f16) half of each column. */
+/* Loads the elements of a row of the accumulators to `sums`, or, if `stores` is true, stores `sums` to the row. For
+ * each column, finds the lane, the register and, for f16, the half of the register. */
 static void visit_row(struct emu_warp *w, const struct operands *x, const struct shape *s, int row,
                       bool stores, double *sums)
 {
@@ -374,7 +376,8 @@ static void need_warpgroup(struct emu_warp *w, const struct emu_insn *in, uint32
         emu_fail(w, in, 0, ERR_emulator_warp, "a warpgroup has %d warps", WARPGROUP);
 }
 
-/* An element of D is undefined if its row of A, its column of B, or what it adds to is; of f16, a register has two. */
+/* Computes the undefined bits of D. An element of D is undefined if its row of A or its column of B is undefined, or if
+ * the wgmma adds to an undefined element. A register has two elements of f16. */
 static void define(struct emu_warp *w, const struct operands *x, const struct shape *s, bool adds,
                    const bool *rows, const bool *columns)
 {
@@ -448,8 +451,8 @@ void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
                   w->cta->cluster->began + (uint32_t)done - 1);
 }
 
-/* The number of registers that a thread has before setmaxnreg: .maxnreg, or else an equal share of the SM's registers.
- * It is at most 255, and rounded down to a multiple of eight. */
+/* Returns the number of registers that a thread has before setmaxnreg: the number in .maxnreg, or else an equal share
+ * of the SM's registers. The number is at most 255, and is rounded down to a multiple of eight. */
 int emu_first_registers(const struct emu_code *c)
 {
     enum { REGISTERS = 65536, MOST = 255 };
@@ -458,8 +461,8 @@ int emu_first_registers(const struct emu_code *c)
     return (n < MOST ? n : MOST) & ~7;
 }
 
-/* PTX ISA, "setmaxnreg": the total of a CTA does not increase, so a warp that requests more registers waits until
- * other warps have released enough. */
+/* Executes setmaxnreg. The total number of registers of a CTA does not increase, so a warp that requests more registers
+ * waits until other warps have released enough registers (PTX ISA, "setmaxnreg"). */
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     int n = (int)in->opnds[0].offset, had = w->budget ? w->budget : emu_first_registers(w->cta->code);

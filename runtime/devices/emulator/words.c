@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* words.c: are the words after a mnemonic, in this order, a valid form of the instruction? (PTX ISA, each
- * instruction's "Syntax".)
+/* words.c: checks that the words after a mnemonic, in their order, are a valid form of the instruction (PTX ISA,
+ * section "Syntax" of each instruction).
  *
  *     ld.acquire.gpu.global.b32        acquire, gpu, global, b32 match a row of `ld`
  *     ld.global.acquire.gpu.b32        matches no row: an assembler rejects it, and so does the emulator
  *
- * A row is an ordered list of slots, separated by blanks. A slot lists alternative words, separated by |; if it ends
- * in ?, the word is optional. An instruction may have several rows; an instruction without rows has no words after
- * its mnemonic. The rows list the forms that the emulator executes, a subset of PTX. */
+ * A row is an ordered list of slots, separated by blanks. A slot lists alternative words, separated by |. If a slot
+ * ends in ?, its word is optional. An instruction may have several rows. An instruction without rows has no words after
+ * its mnemonic. The rows list the forms that the emulator supports, which are a subset of PTX. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@
 #define OWN_SHARED "shared|shared::cta"
 #define HINT "L2::cache_hint? "
 #define VECTOR "v2|v4? "
-/* rows for the operations and types of an atomic or a bulk reduction, after the slots `head` */
+/* Defines the rows for an atomic or a bulk reduction. `head` are the slots before the operation and its type. */
 #define ATOMICS(code, head)                                                                                  \
     {code, head "add u32|s32|u64|f32|f64"}, {code, head "add noftz f16|bf16"},                               \
         {code, head "min|max u32|s32|u64|s64"}, {code, head "inc|dec u32"},                                  \
@@ -184,8 +184,8 @@ static bool is_in(const char *slot, size_t slot_bytes, const char *word, size_t 
     return false;
 }
 
-/* Do the words from s to `end`, with a dot before each, match the row? Matching is greedy: if a word matches an
- * optional slot, it fills this slot; no row needs backtracking. */
+/* Do the words from s to `end`, with a dot before each word, match the row? Matching is greedy: if a word matches an
+ * optional slot, it fills this slot. No row needs backtracking. */
 static bool fits(const char *slots, const char *s, const char *end)
 {
     while (*slots) {
