@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-/* At least GUARD_BYTES unused bytes are between two allocations, so that an access just past the end of one is
- * detected. */
+/* Two allocations are separated by at least GUARD_BYTES unused bytes, so that an access just past the end of an
+ * allocation is detected. */
 enum { ADDRESS_ALIGN = 256, GUARD_BYTES = 256 };
 
 bool cpu_open(struct device *d, int ordinal, struct fault *f)
@@ -63,7 +63,7 @@ static bool grow(struct device *d, struct cpu *m)
     return true;
 }
 
-/* The index of the first allocation whose base is not below `base`. */
+/* Returns the index of the first allocation whose base is at least `base`. */
 static int position(const struct cpu *m, uint64_t base)
 {
     int i = 0;
@@ -106,7 +106,7 @@ bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *
     return true;
 }
 
-/* Are the `bytes` bytes from `base` on outside of every allocation? The caller holds the lock. */
+/* Are the `bytes` bytes at address `base` outside of every allocation? The caller holds the lock. */
 static bool is_free(const struct cpu *m, uint64_t base, uint64_t bytes)
 {
     int i = position(m, base);
@@ -163,8 +163,8 @@ bool cpu_extent(struct device *d, uint64_t address, uint64_t *base, uint64_t *by
 
 /* -- undefined memory -- */
 
-/* Makes the record of an allocation of which nobody has written all bytes; without memory for one, all count as
- * written. */
+/* Creates the record `undefined` of an allocation if the host has not written all its bytes. If there is no memory for
+ * the record, all bytes count as written. */
 static void need_record(struct device *d, struct cpu_allocation *a)
 {
     if (a->is_defined || a->buffer.undefined)
@@ -252,7 +252,7 @@ bool cpu_sync(struct device *d, void *stream, struct fault *f)
     return true;
 }
 
-/* -- queries about a kernel, which have no answer on a CPU -- */
+/* -- queries about a kernel, whose results are unknown on a CPU -- */
 
 void cpu_resources(struct device *d, void *loaded, int *registers, int *local_bytes)
 {

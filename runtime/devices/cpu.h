@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu.h: memory of this process as device memory, which the interpreter and the emulator use. Allocations have known
- * bounds and unused bytes between them. Addresses are pointers. Functions are synchronous. The state of such a
- * device (device.state) is a struct cpu. */
+/* cpu.h: implements device memory by memory of this process, for the interpreter and the emulator. Allocations have
+ * known bounds, and unused bytes separate them. Addresses are pointers of this process. Functions are synchronous. The
+ * state of such a device (device.state) is a struct cpu. */
 #ifndef NESO_RUNTIME_CPU_H
 #define NESO_RUNTIME_CPU_H
 
@@ -9,13 +9,14 @@
 
 #include <pthread.h>
 
-/* Memory that programs may access; reports call it by the name of the kernel's argument. */
+/* Memory that programs may access. `name` is its name in reports: the name of the kernel's argument. */
 struct cpu_buffer {
     uint64_t base;
     uint64_t bytes;
     const char *name;
     struct race_shadow *shadow; /* the recorded accesses; NULL: accesses are not recorded */
-    /* for each byte its bits that nobody has written, as far as the emulator knows; NULL: all are written */
+    /* for each byte: a mask of the bits that, as far as the emulator knows, were never written; NULL: all bits were
+     * written */
     unsigned char *undefined;
 };
 
@@ -23,7 +24,7 @@ struct cpu_allocation {
     struct cpu_buffer buffer;
     char *block; /* the block of `bytes` bytes to free; NULL: the caller owns the memory (device_class.lend) */
     size_t bytes;
-    bool is_defined; /* the host has written all bytes; its `undefined`, if there is one, is no longer used */
+    bool is_defined; /* the host has written all bytes, so the buffer's `undefined` is no longer used */
 };
 
 struct cpu {
@@ -32,11 +33,11 @@ struct cpu {
     int n, cap;
     /* the race detector, which the device's launches share; NULL: there is none */
     struct race *race;
-    bool tracks_undefined; /* the device reports the use of memory that nobody has written */
+    bool tracks_undefined; /* the device reports the use of memory that was never written */
     struct emu_counts *counts; /* the emulator's counters; NULL: counting is off */
 };
 
-/* Implementations of device_class functions. The class implements `open` itself and calls cpu_open. */
+/* These functions implement members of device_class. The class implements `open` itself, and calls cpu_open. */
 bool cpu_open(struct device *d, int ordinal, struct fault *f);
 void cpu_close(struct device *d);
 bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
@@ -47,7 +48,7 @@ bool cpu_write(struct device *d, uint64_t to, const void *from, size_t bytes, vo
 bool cpu_read(struct device *d, void *to, uint64_t from, size_t bytes, void *stream, struct fault *f);
 bool cpu_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);
 bool cpu_fill(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
-/* The bytes are written from now on. */
+/* Records that the bytes are written. */
 void cpu_define(struct device *d, uint64_t at, uint64_t bytes);
 bool cpu_workspace(struct device *d, size_t bytes, void *stream, uint64_t *address, struct fault *f);
 void cpu_workspace_end(struct device *d, uint64_t address, void *stream);
@@ -59,12 +60,13 @@ void cpu_event_free(struct device *d, void *event);
 bool cpu_event_record(struct device *d, void *event, void *stream, struct fault *f);
 bool cpu_event_seconds(struct device *d, void *from, void *to, double *seconds, struct fault *f);
 
-/* Returns a sorted list of the device's *n current buffers, which the caller frees with cpu_buffers_free. NULL: out
- * of memory. The buffer into which pointers[k] points gets the name names[k], unless that is NULL. */
+/* Returns a sorted list of the device's current buffers, and sets *n to their number. The caller frees the list with
+ * cpu_buffers_free. Returns NULL if there is no memory. The buffer into which pointers[k] points gets the name
+ * names[k], unless names[k] is NULL. */
 struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *names, const uint64_t *pointers,
                                int *n);
 void cpu_buffers_free(struct device *d, struct cpu_buffer *list, int n);
-/* The last buffer that begins at or below `at`; NULL: there is none. */
+/* Returns the last buffer that begins at or below `at`; NULL if there is none. */
 const struct cpu_buffer *cpu_buffer_at(const struct cpu_buffer *list, int n, uint64_t at);
 
 static inline bool cpu_is_inside(const struct cpu_buffer *b, uint64_t at, uint64_t bytes)
@@ -72,7 +74,7 @@ static inline bool cpu_is_inside(const struct cpu_buffer *b, uint64_t at, uint64
     return b && at >= b->base && at - b->base <= b->bytes && b->bytes - (at - b->base) >= bytes;
 }
 
-/* The current time of the system's clock. */
+/* Returns the current time of the system's clock. */
 int64_t cpu_nanoseconds(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* device.c: lists the devices, and opens one by name: "cuda", "cuda:1", "interpreter", "emulator", or "best",
- * the first of the list that opens. */
+/* device.c: lists the devices, and opens one by name: "cuda", "cuda:1", "interpreter", "emulator", or "best", the first
+ * device in the list that can be opened. */
 #include "runtime/devices/device.h"
 
 #include <stdarg.h>
@@ -54,7 +54,8 @@ static bool open_best(struct device *d, void *cuda_context, const struct memory 
     return false;
 }
 
-/* "cuda:1" is class cuda, ordinal 1. */
+/* Does the name denote a device of this class? Sets *ordinal to the number after a colon: "cuda:1" denotes GPU 1 of
+ * class cuda. */
 static bool matches(const char *name, const struct device_class *class, int *ordinal)
 {
     size_t n = strlen(class->name);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* device.h: the interface of devices, on which kernels run. The folders: cuda/ (GPUs, by the CUDA driver API),
- * interpreter/ (executes traced IR), emulator/ (executes PTX on the CPU).
+/* device.h: the interface of devices, on which kernels run. Each folder implements a device: cuda/ (GPUs, by the CUDA
+ * driver API), interpreter/ (executes traced IR), emulator/ (executes PTX on the CPU).
  *
  *     device_open ─► alloc, write ─► load(image) ─► launch(loaded, args, grid) ─► sync, read ─► unload, close
  *
  * A device that takes PTX gets the compiled kernel; the interpreter gets the traced IR, before any pass. A function
- * that fails returns false and fills a fault; it never calls longjmp, because any thread may launch. A device
+ * that fails returns false and fills in a fault. It never calls longjmp, because any thread may launch. A device
  * function never holds a lock or handle while it calls the compiler.
  *
- * A new device needs a row in device.c's table, and a `const struct device_class` in a file of its own. */
+ * To add a device, add a row to device.c's table, and define a `const struct device_class` in a new file. */
 #ifndef NESO_RUNTIME_DEVICE_H
 #define NESO_RUNTIME_DEVICE_H
 
@@ -19,8 +19,8 @@ struct budget;
 struct ptx_info;
 struct float_trace;
 
-/* The reason why a device function failed. Its message is that of row `error` in ir/errors.h, with `detail` for
- * %s. */
+/* The reason why a device function failed. The message is that of row `error` in ir/support/errors.h, with `detail` in
+ * place of %s. */
 struct fault {
     enum neso_status status;
     int driver_code; /* CUresult, if the status is NESO_DRIVER */
@@ -32,21 +32,20 @@ struct fault {
 bool fault_set(struct fault *f, enum neso_status status, enum error e, const char *detail, ...) PRINTF_LIKE(4, 5);
 /* Returns the status of a launch that ended with this error. */
 enum neso_status fault_status(enum error e);
-/* Writes the fault's message: at most n bytes, with a terminating 0. */
+/* Writes the fault's message: at most n bytes, including the terminating 0. */
 void fault_text(const struct fault *f, char *out, size_t n);
 
 struct device {
     const struct device_class *class; /* NULL: the device is not open */
     const struct memory *mem;         /* the allocator for the class's memory on the host */
     int multiprocessors;              /* the number of SMs; 0: unlimited */
-    /* the target to compile for: the GPU's row of the target table; NULL on a CPU, where code for any target
-     * works */
+    /* the target to compile for: the GPU's row of the target table; NULL on a CPU, which can run code for any target */
     const struct target *target;
-    void *state;                      /* data that only the class uses */
+    void *state;                      /* data that only the class's functions use */
     char text[160];                   /* a description, for example "NVIDIA H200 (cuda:0, sm_90a)" */
 };
 
-/* Code to load, which must stay valid until it is unloaded. */
+/* Code to load. It must stay valid until it is unloaded. */
 struct image {
     const char *name, *id; /* id: a unique string for each specialization of a kernel */
     const char *ptx; /* the PTX, if the device takes PTX */
@@ -56,10 +55,10 @@ struct image {
     const struct func *func; /* the traced IR, if the device does not take PTX */
 };
 
-/* The part of a launch during which the interpreter checks for races between programs. */
+/* The part of a launch in which the interpreter checks for races between programs. */
 enum races { RACES_start, RACES_off, RACES_all };
 
-/* The tensor that an argument points into, for reports. */
+/* The tensor into which an argument points, for reports. */
 struct launch_tensor {
     const char *dtype; /* the element type, for example "float32"; NULL: unknown */
     uint64_t elem_bytes;
@@ -74,21 +73,21 @@ struct host_call {
     int pid[3];
     const char *const *values; /* the values of the operands, row-major */
     char *result;              /* memory for the result; NULL: the call has no result */
-    /* The op at which a value became a NaN, and where it came from; `op` and `site` are then the last host_call before
-     * it. NULL: the op host_call itself is executed. */
+    /* If an op has made a NaN: this op, and a text that explains the NaN. `op` and `site` are then those of the last
+     * host_call before it. NULL: the call executes the op host_call itself. */
     const struct op *nan_at;
     const char *nan_text;
 };
 
-/* A launch passes at most LAUNCH_PARAMS_MOST parameters of the source (kernel_run checks this): as many of 4 bytes as
- * codegen allows. After these it passes the three sizes of the grid, if the kernel is persistent, and the addresses of
- * tensor maps. */
+/* A launch passes at most LAUNCH_PARAMS_MOST parameters of the source (kernel_run checks this), which is the number of
+ * 4-byte parameters that codegen allows. After these, it passes the three sizes of the grid, if the kernel is
+ * persistent, and then the addresses of tensor maps. */
 enum {
     LAUNCH_PARAMS_MOST = PARAMS_MOST_BYTES / 4,
     LAUNCH_ARGS_MOST = LAUNCH_PARAMS_MOST + 3 + MAPS_MOST
 };
 
-/* One launch. args[i] has the value of the kernel's parameter i in its low bytes; its other bytes are 0. */
+/* One launch. The low bytes of args[i] are the value of the kernel's parameter i; the other bytes are 0. */
 struct launch {
     uint32_t grid[3]; /* sizes of the grid, which are at least 1 */
     void *stream;
@@ -100,44 +99,44 @@ struct launch {
     int packs;  /* the number of programs that each CTA runs, one warp each; 0: one program */
     const struct launch_tensor *tensors; /* the tensor of each argument; NULL: unknown */
     enum races races;
-    int64_t sample;      /* on a CPU: the number of evenly spaced CTAs (in the interpreter programs) to run; 0: all */
+    int64_t sample;      /* on a CPU: the number of evenly spaced CTAs (in the interpreter: programs) to run; 0: all */
     struct float_trace *trace; /* in the interpreter: shadows of floats; NULL: none */
     bool one_thread;     /* in the emulator: run CTAs one after the other */
-    /* Receives the output of the kernel's prints; NULL: it is discarded. */
+    /* Receives the output of the kernel's prints; NULL: the output is discarded. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
-    /* Executes a host_call on the host; false: the launch must end, and the callee has recorded the reason. */
+    /* Executes a host_call on the host. Returns false if the launch must end; the reason is then already recorded. */
     bool (*host)(void *ctx, const struct host_call *call);
     void *host_ctx;
     const int *only; /* in the interpreter: the id of the only program to run; NULL: all programs run */
-    /* In the interpreter, while it is true: call `host` where a value becomes a NaN. NULL: never. */
+    /* In the interpreter: while *finds_nan is true, `host` is called when an op makes a NaN. NULL: never. */
     const bool *finds_nan;
     struct budget *budget; /* limits of memory, time and steps, on a CPU; NULL: unlimited */
     const neso_launch_options *options; /* for a GPU; NULL: a plain launch */
-    /* Gets a capsule of the launch; NULL: the context gets those that it wants. */
+    /* Receives a capsule of the launch; NULL: the context decides whether it receives a capsule. */
     void (*give_capsule)(void *user, const neso_capsule *seen, const void *data, size_t length);
     void *give_user;
 };
 
-/* A batched matrix product out = a b. out is row-major and contiguous; there are `count` products; `batch` is the
- * distance in elements between consecutive matrices of a factor. */
+/* A batched matrix product out = a b. It has `count` products. out is row-major and contiguous. `batch` is the distance
+ * in elements between consecutive matrices of a factor. */
 struct product {
     enum dtype dtype; /* element type of a, b and out */
-    bool may_round;   /* float32 may be rounded to TF32 */
+    bool may_round;   /* float32 inputs may be rounded to TF32 */
     int m, n, k, count;
     struct factor {
         uint64_t address;
-        bool is_transposed; /* its columns are contiguous instead of its rows */
+        bool is_transposed; /* the factor's columns are contiguous, not its rows */
         int lead;           /* distance in elements from one row (or column, if transposed) to the next */
         int64_t batch;
     } a, b;
     uint64_t out;
-    /* additional folders in which to search for the vendor's library, such as /usr/local; NULL at the end */
+    /* additional folders in which to search for the vendor's library, such as /usr/local; ends with NULL */
     const char *const *prefixes;
 };
 
 /* A copy of `rows` rows of `bytes` bytes. In the destination, rows begin at multiples of 16 bytes, and up to 15 bytes
- * after each row are written too. In the source, rows begin at any address. */
+ * after each row are overwritten. In the source, rows may begin at any address. */
 struct row_copy {
     uint64_t to, to_pitch, from, from_pitch; /* addresses, and distances of rows in bytes */
     uint64_t rows, bytes;
@@ -148,17 +147,17 @@ enum { DEVICE_MEMORY = -1 };
 struct device_class {
     const char *name, *meaning;
     bool takes_ptx;
-    /* Sets d->state, target and text. `ordinal` is the number after the colon, else 0. */
+    /* Sets d->state, d->target and d->text. `ordinal` is the number after the colon in the device's name, or 0. */
     bool (*open)(struct device *d, int ordinal, void *cuda_context, struct fault *f);
     void (*close)(struct device *d);
 
     /* alloc returns addresses that are multiples of 256. release waits for running kernels. */
     bool (*alloc)(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
     bool (*release)(struct device *d, uint64_t address, struct fault *f);
-    /* Allows kernels to access memory of the caller until `release`, which does not free it. NULL: the driver
+    /* Allows kernels to access memory of the caller until `release`, which does not free such memory. NULL: the driver
      * decides which memory kernels may access. */
     bool (*lend)(struct device *d, uint64_t address, size_t bytes, struct fault *f);
-    /* Finds the allocation, lent memory included, that has an address, or that ends there. */
+    /* Finds the allocation or lent memory that contains an address, or that ends at this address. */
     bool (*extent)(struct device *d, uint64_t address, uint64_t *base, uint64_t *bytes);
     /* These functions copy or fill memory in stream order. When a copy to or from the host returns, it has
      * finished. */
@@ -167,35 +166,36 @@ struct device_class {
     bool (*copy)(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);
     bool (*fill)(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
     bool (*sync)(struct device *d, void *stream, struct fault *f);
-    /* Memory for one launch, which exists in stream order until workspace_end; its address is a multiple of 256. Any
-     * thread may call these functions. copy_rows makes n copies at once, up to MAPS_MOST. NULL, all three: the device
-     * has no tensor maps. */
+    /* workspace allocates memory for one launch, in stream order, and workspace_end frees it. The address is a multiple
+     * of 256. copy_rows makes n copies at once, at most MAPS_MOST. Any thread may call these functions. All three are
+     * NULL if the device has no tensor maps. */
     bool (*workspace)(struct device *d, size_t bytes, void *stream, uint64_t *address, struct fault *f);
     void (*workspace_end)(struct device *d, uint64_t address, void *stream);
     bool (*copy_rows)(struct device *d, const struct row_copy *c, int n, void *stream, struct fault *f);
 
     bool (*load)(struct device *d, const struct image *image, void **loaded, struct fault *f);
     void (*unload)(struct device *d, void *loaded);
-    /* Encodes a tensor map for a kernel into MAP_BYTES bytes, aligned to 64; false: the values cannot be encoded.
-     * Any thread may call it. NULL: the device has no tensor maps. */
+    /* Encodes a tensor map for a kernel into MAP_BYTES bytes, aligned to 64. Returns false if the values cannot be
+     * encoded. Any thread may call this function. NULL: the device has no tensor maps. */
     bool (*encode)(struct device *d, const struct tensor_map_values *v, void *map);
-    /* Launches a kernel; any thread may call it. */
+    /* Launches a kernel. Any thread may call this function. */
     bool (*launch)(struct device *d, void *loaded, const struct launch *l, struct fault *f);
-    /* Gives the number of registers and the bytes of local memory of a thread, after assembly; -1: unknown. */
+    /* Returns the number of registers and the bytes of local memory of a thread, as the assembler reports them; -1:
+     * unknown. */
     void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
     /* Returns the driver's function of loaded code. NULL: the device has no driver. */
     void *(*function)(void *loaded);
     /* Queries the driver's device attribute `number`; DEVICE_MEMORY means the size of memory in bytes. NULL: the
      * device has no driver. */
     bool (*attribute)(struct device *d, int number, int64_t *value, struct fault *f);
-    /* Enqueues a matrix product that a library of the vendor computes. Returns false with NESO_OK in f if no library
-     * can. NULL: the device has no such library. */
+    /* Enqueues a matrix product, which a library of the vendor computes. If no library can compute it, returns false
+     * with status NESO_OK in f. NULL: the device has no such library. */
     bool (*multiply)(struct device *d, const struct product *p, struct fault *f);
     /* Start counting and report counters, as neso.h describes. NULL: the device cannot count. */
     bool (*count)(struct device *d, int64_t programs, struct fault *f);
     void (*counts)(struct device *d, neso_counts_fn *each, void *user);
 
-    /* Events on a stream, for timing; event_seconds waits until event `to` has happened. */
+    /* Events on a stream, for timing. event_seconds waits until event `to` has happened. */
     bool (*event_new)(struct device *d, void **event, struct fault *f);
     void (*event_free)(struct device *d, void *event);
     bool (*event_record)(struct device *d, void *event, void *stream, struct fault *f);

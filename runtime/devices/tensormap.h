@@ -3,13 +3,13 @@
  * box that a bulk copy moves, and the swizzle of the box in shared memory. map_pack converts the values of the launch
  * plan (plan.h) to a struct packed_map.
  *
- *     cuda      cuTensorMapEncodeTiled makes the parameter from the fields of the struct packed_map
+ *     cuda      cuTensorMapEncodeTiled creates the parameter from the fields of the struct packed_map
  *     emulator  the struct packed_map, of 128 bytes, is the parameter
  *
- * Dimension 0 is contiguous. The limits are those of cuTensorMapEncodeTiled: rank 1 to 5, extents up to 2^31 (it
- * accepts 2^32, but copies then trap on an H200), base a multiple of 16, strides multiples of 16 below 2^40, boxes
- * up to 256 elements, the box's size along dimension 0 a multiple of 16 bytes and, with a swizzle, at most the
- * swizzle's width. */
+ * Dimension 0 is contiguous. The limits are those of cuTensorMapEncodeTiled. The rank is 1 to 5. Extents are at most
+ * 2^31; the driver accepts 2^32, but copies then trap on an H200. The base is a multiple of 16. Strides are multiples
+ * of 16, and less than 2^40. A box has at most 256 elements along each dimension. The box's size along dimension 0 is a
+ * multiple of 16 bytes, and, with a swizzle, at most the swizzle's width. */
 #ifndef NESO_RUNTIME_TENSORMAP_H
 #define NESO_RUNTIME_TENSORMAP_H
 

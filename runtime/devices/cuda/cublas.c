@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cublas.c: computes products of matrices by cuBLAS, if it is installed, as a baseline for kernels. The first
- * product opens the library, which may belong to the system, a toolkit or a Python environment. If there is none,
- * the caller multiplies on the CPU.
+/* cublas.c: computes products of matrices by cuBLAS, if it is installed, as a baseline for kernels. The first product
+ * opens the library, which may belong to the system, a toolkit or a Python environment. If there is no library, the
+ * caller multiplies on the CPU.
  *
  * cuBLAS is column-major, so it reads the bytes of row-major A, B and C as their transposes:
  *
@@ -55,15 +55,15 @@ static const struct {
 
 /* -- finding the library -- */
 
-/* Opens the library; returns false if it lacks a function or does not work with this driver. The GPU's context must
- * be current. */
+/* Opens a library. Returns false if the library lacks a function or does not work with this driver. The GPU's context
+ * must be current. */
 static bool try_library(struct cublas *c, const char *path)
 {
     *c = (struct cublas){.library = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
     bool good = c->library != NULL;
     for (size_t i = 0; good && i < sizeof entries / sizeof *entries; i++) {
         void *entry = dlsym(c->library, entries[i].symbol);
-        /* ISO C has no cast from object to function pointer */
+        /* memcpy, because ISO C does not allow a cast from an object pointer to a function pointer */
         memcpy((char *)c + entries[i].offset, &entry, sizeof entry);
         good = entry != NULL;
     }
@@ -75,7 +75,7 @@ static bool try_library(struct cublas *c, const char *path)
     return false;
 }
 
-/* Tries the libraries whose paths match the pattern under a prefix, the newest version first. */
+/* Tries the libraries whose paths are the prefix followed by a match of the pattern. Tries the newest version first. */
 static bool try_pattern(struct cublas *c, const char *prefix, const char *pattern)
 {
     char path[500];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cuda.c: the device `cuda`: implements device.h by the CUDA driver library, which cuda_open opens.
  *
- * Each call that needs the device's context makes it current, unless it already is, and restores the thread's
- * previous context at the end. There is no per-thread state, so any thread may launch. */
+ * Each function that needs the device's context makes this context current, unless it is current already, and restores
+ * the thread's previous context at the end. There is no other per-thread state, so any thread may launch. */
 #include "runtime/devices/cuda/cuda.h"
 
 #include "codegen/codegen.h"
@@ -37,7 +37,8 @@ static bool find_entries(struct driver *d, struct fault *f)
         if (!entry)
             return fault_set(f, NESO_NO_DEVICE, ERR_driver_missing, "libcuda.so.1 is too old: it has no %s",
                              entries[i].symbol);
-        /* ISO C has no cast from object to function pointer; POSIX guarantees equal representations. */
+        /* ISO C does not allow a cast from an object pointer to a function pointer, but POSIX guarantees that both have
+         * the same representation. */
         memcpy((char *)d + entries[i].offset, &entry, sizeof entry);
     }
     return true;
@@ -59,7 +60,8 @@ bool driver_check(const struct driver *d, cu_result r, const char *call, struct 
 
 bool driver_open(struct driver *d, struct fault *f)
 {
-    /* The driver stays in memory: after a GPU's fault, its threads may still run when the library is closed. */
+    /* RTLD_NODELETE keeps the driver in memory: after a fault of the GPU, threads of the driver may still run when the
+     * library is closed. */
     *d = (struct driver){.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)};
     if (!d->library)
         return fault_set(f, NESO_NO_DEVICE, ERR_driver_missing, "%s", dlerror());
@@ -423,7 +425,8 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
     bool pushed;
     if (!grid_fits(l, f) || !enter(g, &pushed, f))
         return false;
-    /* A value is in the low bytes, which are first in memory; the driver knows the parameter's size. */
+    /* The driver knows the size of each parameter, and reads the parameter's value from the first bytes, which are the
+     * low bytes. */
     for (int i = 0; i < l->nargs; i++)
         params[i] = i < l->nargs - l->nmaps ? (void *)(uintptr_t)&l->args[i] : (void *)(uintptr_t)l->args[i];
     cu_result r = l->pairs || l->options

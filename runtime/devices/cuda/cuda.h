@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda.h: the functions of the CUDA driver that neso uses, one row each. The prototypes are written here, so the build
- * needs neither the driver's header nor its library. driver_open (cuda.c) opens libcuda.so.1 and looks up every
+/* cuda.h: the functions of the CUDA driver that neso uses, one row each. This file declares the prototypes, so the
+ * build needs neither the driver's header nor its library. driver_open (cuda.c) opens libcuda.so.1 and looks up every
  * row. */
 #ifndef NESO_RUNTIME_CUDA_H
 #define NESO_RUNTIME_CUDA_H
@@ -68,7 +68,7 @@ struct cu_pool_props;
 /* The layouts of CUlaunchConfig and CUlaunchAttribute. */
 struct cu_launch_attribute {
     int id;
-    /* after 4 unused bytes a union of 64 bytes: the cluster's sizes x, y, z, or the value of another attribute */
+    /* after 4 unused bytes, a union of 64 bytes: the cluster's sizes x, y and z, or the value of another attribute */
     unsigned cluster[17];
 };
 struct cu_launch {
@@ -93,7 +93,8 @@ enum {
     /* JIT options */
     CU_INFO_LOG = 3, CU_INFO_LOG_BYTES = 4, CU_ERROR_LOG = 5, CU_ERROR_LOG_BYTES = 6, CU_LINE_INFO = 13,
     CU_COOPERATIVE = 2, CU_CLUSTER_DIMENSION = 4, CU_PRIORITY = 8, /* launch attributes */
-    /* constants of tensor maps; for types, swizzles and fills the driver uses the same numbers as tensormap.h */
+    /* constants of tensor maps; the driver's constants for types, swizzles and fills have the same values as those of
+     * tensormap.h */
     CU_NO_INTERLEAVE = 0, CU_PROMOTE_128 = 2
 };
 
@@ -104,8 +105,8 @@ struct gpu {
     cu_context context;
     bool owns_context; /* the context is the primary context, which `open` has retained */
     struct cublas *cublas; /* NULL: not opened yet */
-    pthread_mutex_t lock;  /* protects the making of the pool, and of what copies into its memory */
-    cu_mem_pool pool;      /* NULL: not made yet */
+    pthread_mutex_t lock;  /* protects the creation of pool, copy_module and copy_rows */
+    cu_mem_pool pool;      /* NULL: not created yet */
     cu_module copy_module;
     cu_function copy_rows;
 };
@@ -113,8 +114,8 @@ struct gpu {
 /* -- cuda.c -- */
 bool driver_open(struct driver *d, struct fault *f);
 void driver_close(struct driver *d);
-/* Returns true if r is success; otherwise sets the fault, with the name of the call and the driver's error name and
- * text. */
+/* Returns true if r means success. Otherwise, sets the fault to the name of the call and the driver's name and text of
+ * the error, and returns false. */
 bool driver_check(const struct driver *d, cu_result r, const char *call, struct fault *f);
 /* Queries a GPU's name, compute capability and sizes. */
 bool driver_gpu(const struct driver *d, int ordinal, struct neso_gpu *out, struct fault *f);
@@ -130,7 +131,7 @@ void workspace_close(struct gpu *g);
 bool workspace_copy_rows(struct gpu *g, int multiprocessors, const struct row_copy *c, int n, void *stream,
                          struct fault *f);
 
-/* -- jit.c: PTX to loaded code; the GPU's context is current -- */
+/* -- jit.c: assembles and loads PTX; the GPU's context is current -- */
 struct cuda_code {
     cu_module module;
     cu_function function;

@@ -3,11 +3,11 @@
  *
  *     PTX, or a cubin that ptxas made of it ──module_load──► function
  *
- * Without a cubin, jit.c loads PTX directly. The driver's linker could return a cubin, but the linker assembles
- * relocatable code. In such code, `setmaxnreg` has no effect and warp-uniform values are not in uniform registers: a
- * matmul of n = 4096 executes 1.6 times the instructions, and takes 1.5 % longer. The driver caches assembled code.
- * The assembler's messages name a line of PTX; the `.loc` before that line names the line of Python from which the
- * PTX was compiled:
+ * If there is no cubin, jit.c loads PTX by cuModuleLoadDataEx, and the driver caches the assembled code. jit.c does not
+ * use the driver's linker, which could return a cubin, because the linker assembles relocatable code. In such code,
+ * `setmaxnreg` has no effect, and warp-uniform values are not in uniform registers: a matmul of n = 4096 executes 1.6
+ * times as many instructions, and takes 1.5 % longer. The assembler's messages name a line of the PTX. The `.loc`
+ * before this line names the line of Python from which the PTX was compiled:
  *
  *     ptxas application ptx input, line 41; error : Unknown symbol '%q3'
  *       =>  softmax.py:14:11, "line 41 of the PTX: Unknown symbol '%q3' (in `add.f32 %f1, %f2, %q3;`)" */
@@ -22,7 +22,7 @@
 
 /* -- the assembler's log -- */
 
-/* Line `n` of the PTX, counted from 1; NULL if there is none. */
+/* Returns line n of the PTX; the first line has number 1. Returns NULL if there is no such line. */
 static const char *find_line(const struct image *image, long n, int *len)
 {
     const char *s = image->ptx, *end = s + image->ptx_bytes;
@@ -37,7 +37,7 @@ static const char *find_line(const struct image *image, long n, int *len)
     return s;
 }
 
-/* The source position in the last `.loc FILE LINE COLUMN` at or before `line`. */
+/* Returns the source position in the last `.loc FILE LINE COLUMN` at or before `line`. */
 static struct loc find_loc(const struct image *image, const char *line)
 {
     for (const char *s = line; s > image->ptx; s--) {
@@ -48,13 +48,13 @@ static struct loc find_loc(const struct image *image, const char *line)
     return (struct loc){0};
 }
 
-/* The length of the first line of s. */
+/* Returns the length of the first line of s. */
 static int first_line(const char *s)
 {
     return (int)strcspn(s, "\n");
 }
 
-/* Reports the first error in the log; of a log in an unknown format, reports the first line. */
+/* Reports the first error in the log. If the log's format is unknown, reports its first line. */
 static bool refuse(const struct image *image, const char *log, struct fault *f)
 {
     const char *at = strstr(log, "line "), *what = strstr(log, "error");
@@ -76,8 +76,8 @@ static bool refuse(const struct image *image, const char *log, struct fault *f)
 
 enum { LOG_BYTES = 8192 };
 
-/* Loads the image's cubin. Returns false if there is none, or if the driver refuses it, which is possible because
- * another assembler than the driver's own has made it. */
+/* Loads the image's cubin. Returns false if there is no cubin, or if the driver rejects it. The driver may reject a
+ * cubin because ptxas, not the driver, has assembled it. */
 static bool load_code(struct gpu *g, const struct image *image, struct cuda_code *code)
 {
     return image->code && g->driver.module_load(&code->module, image->code, 0, NULL, NULL) == 0;
@@ -101,7 +101,7 @@ static bool load_module(struct gpu *g, const struct memory *mem, const struct im
     return good;
 }
 
-/* Requests dynamic shared memory, which the driver requires for more than 48 KiB. */
+/* Requests dynamic shared memory. The driver requires such a request for more than 48 KiB. */
 static bool reserve_shared(struct gpu *g, const struct image *image, struct cuda_code *code, struct fault *f)
 {
     enum { WITHOUT_ASKING = 48 * 1024 };

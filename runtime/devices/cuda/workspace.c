@@ -3,22 +3,23 @@
  *
  *     workspace (cuMemAllocFromPoolAsync) ─► copy_rows ─► the launch ─► workspace_end (cuMemFreeAsync)
  *
- * The memory comes from a pool that only workspaces use, which keeps freed memory for the next launch. A CUDA graph can
- * capture all these calls. The driver's copies of matrices are slow where rows begin at odd addresses, so a kernel
- * copies: each thread loads the one or two aligned vectors of 16 bytes around its 16 bytes, and shifts them.
+ * The memory comes from a pool that only workspaces use. The pool keeps freed memory for the next launch. A CUDA graph
+ * can capture all these calls. The driver's functions copy matrices slowly if rows begin at odd addresses, so copy_rows
+ * launches a kernel instead. Each thread copies 16 bytes: it loads the one or two aligned vectors of 16 bytes that
+ * contain these bytes, and shifts them.
  *
  *     from   |....ABCDEFGHIJKL|MNOP............|        to   |ABCDEFGHIJKLMNOP|
  *
- * The second vector is loaded only if the row has bytes in it. Where a vector would reach beyond the array, at its
- * first or last bytes, the thread copies single bytes instead. */
+ * The second vector is loaded only if it contains bytes of the row. If a vector would extend beyond the first or the
+ * last byte of the array, the thread copies single bytes instead. */
 #include "runtime/devices/cuda/cuda.h"
 
 enum { CHUNK = 16, THREADS = 256, CTAS_PER_SM = 8 };
 
 /* The kernel's parameters for one copy. */
 struct copy_param {
-    uint64_t to, to_pitch, from, from_pitch, end; /* end: after the last byte of the original */
-    uint32_t bytes, chunks, total, unused; /* of a row: bytes, chunks of 16 bytes; chunks of all rows */
+    uint64_t to, to_pitch, from, from_pitch, end; /* end: the address after the last byte of the source */
+    uint32_t bytes, chunks, total, unused;        /* bytes and 16-byte chunks of a row; chunks of all rows */
 };
 _Static_assert(sizeof(struct copy_param) == 56 && MAPS_MOST == 16, "as in the PTX");
 
@@ -29,7 +30,7 @@ static const char copy_ptx[] =
     "{\n"
     ".reg .pred %p<4>;\n.reg .b32 %r<16>;\n.reg .b32 %v<8>;\n.reg .b32 %z<6>;\n.reg .b32 %y<5>;\n"
     ".reg .b32 %o<4>;\n.reg .b64 %d<12>;\n"
-    /* axis 1 of the grid counts the copies */
+    /* %ctaid.y is the number of the copy */
     "mov.u32 %r3, %ctaid.y;\nmov.b64 %d8, copies;\nmul.wide.u32 %d9, %r3, 56;\nadd.u64 %d8, %d8, %d9;\n"
     "ld.param.u64 %d0, [%d8];\nld.param.u64 %d1, [%d8+8];\n"
     "ld.param.u64 %d2, [%d8+16];\nld.param.u64 %d3, [%d8+24];\nld.param.u64 %d10, [%d8+32];\n"
@@ -38,13 +39,13 @@ static const char copy_ptx[] =
     "mad.lo.u32 %r3, %r3, %r4, %r5;\nmul.lo.u32 %r4, %r4, %r6;\n"
     "$next:\n"
     "setp.ge.u32 %p0, %r3, %r2;\n@%p0 ret;\n"
-    /* the row, and the distance in the row in bytes; the addresses; the bytes to copy */
+    /* the row, and the offset in the row in bytes; the addresses; the number of bytes to copy */
     "div.u32 %r5, %r3, %r1;\nmul.lo.u32 %r6, %r5, %r1;\nsub.u32 %r6, %r3, %r6;\nshl.b32 %r6, %r6, 4;\n"
     "cvt.u64.u32 %d4, %r5;\ncvt.u64.u32 %d5, %r6;\n"
     "mad.lo.u64 %d6, %d4, %d3, %d2;\nadd.u64 %d6, %d6, %d5;\n"
     "mad.lo.u64 %d7, %d4, %d1, %d0;\nadd.u64 %d7, %d7, %d5;\n"
     "sub.u32 %r8, %r0, %r6;\nmin.u32 %r8, %r8, 16;\n"
-    /* the aligned vectors, and whether they reach beyond the array */
+    /* the aligned vectors, and whether they extend beyond the array */
     "cvt.u32.u64 %r7, %d6;\nand.b32 %r7, %r7, 15;\nand.b64 %d9, %d6, -16;\n"
     "add.u32 %r9, %r8, %r7;\nsetp.gt.u32 %p1, %r9, 16;\n"
     "selp.b64 %d11, 32, 16, %p1;\nadd.u64 %d11, %d9, %d11;\n"

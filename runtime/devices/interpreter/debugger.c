@@ -9,9 +9,9 @@
  *     (neso) b 14 if offs[0] > 100
  *       breakpoint 1 at line 14
  *
- * The tracer inserts a site, which records the variables, before each statement (hostcall.c); specialize.c asks the
- * debugger whether to stop at a site. evaluate.c evaluates expressions. If a value becomes a NaN (shadow_ops.c), the
- * kernel counts as stopped at the last site before the op. */
+ * Before each statement, the tracer inserts a site, which records the variables (hostcall.c). specialize.c asks the
+ * debugger whether to stop at a site. evaluate.c evaluates expressions. If an op makes a NaN (shadow_ops.c), the
+ * debugger shows the last site before this op. */
 #include "runtime/devices/interpreter/debugger.h"
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
@@ -52,7 +52,7 @@ bool debugger_open(struct debugger *d, const char *where)
     return d->has_pid ? read_pid(rest + 1, d->pid) : !*rest;
 }
 
-/* Does path `name` end in the file name of the breakpoint? */
+/* Does the path `name` end in the file name of the breakpoint given by --break? */
 static bool is_file(const struct debugger *d, const char *name)
 {
     size_t n = strlen(name);
@@ -61,7 +61,7 @@ static bool is_file(const struct debugger *d, const char *name)
     return n == d->file_bytes || name[n - d->file_bytes - 1] == '/';
 }
 
-/* The depth of a place in the kernel: the number of inlined calls that contain it. */
+/* Returns the call depth of a location in the kernel: the number of inlined calls that contain it. */
 static int depth_of(const struct program *p, struct loc at)
 {
     int n = 0;
@@ -107,7 +107,7 @@ bool debugger_stops(struct program *p, const struct host_site *site, const int *
     return false;
 }
 
-/* -- frames: the function that is shown, `up` calls above the site -- */
+/* -- frames: the debugger shows the function that is `up` calls above the site -- */
 
 static const struct host_site *frame_of(const struct stop *stop, int up)
 {
@@ -117,7 +117,7 @@ static const struct host_site *frame_of(const struct stop *stop, int up)
     return site;
 }
 
-/* Returns where the frame stands: at the site, or at the call of the frame below. */
+/* Returns the location at which a frame is stopped: that of the site, or that of the call of the next inner frame. */
 static struct loc place_of(const struct program *p, const struct stop *stop, int up)
 {
     struct loc at = stop->site->loc;
@@ -157,7 +157,8 @@ static void show_stop(struct program *p, const struct stop *stop, int up)
     say(p, &out);
 }
 
-/* Shows the call stack, innermost call first: functions inlined into the kernel, the kernel, then host functions. */
+/* Shows the call stack, the innermost call first: the functions inlined into the kernel, the kernel, and the host
+ * functions. */
 static void show_where(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct text out;
@@ -183,8 +184,9 @@ static void show_where(struct program *p, struct eval *e, const struct stop *sto
 
 enum { LISTED = 11 };
 
-/* Which lines: `l` those around the place, and then the next; `l .` those around the place again, `l 40` those around a
- * line, `l 40, 60` and `l 40, 5` (the second is then a number of lines) a range. */
+/* Determines the lines that `list` shows. `l` shows the lines around the location of the stop; if repeated, it shows
+ * the next lines. `l .` shows the lines around the location again, and `l 40` the lines around line 40. `l 40, 60`
+ * shows a range. In `l 40, 5`, 5 is the length of a range, because it is less than 40. */
 static bool choose_lines(const struct debugger *d, struct loc at, const char *text, uint32_t *first,
                          uint32_t *last)
 {
@@ -203,7 +205,7 @@ static bool choose_lines(const struct debugger *d, struct loc at, const char *te
     return true;
 }
 
-/* Shows source lines; an arrow marks the one at which the kernel stands. */
+/* Shows source lines. An arrow marks the line at which the kernel is stopped. */
 static void show_source(struct program *p, struct loc at, const char *which)
 {
     struct text out;
@@ -227,7 +229,8 @@ static void show_source(struct program *p, struct loc at, const char *which)
 
 /* -- values -- */
 
-/* Of the arguments whose tensors begin at or before an address, the one whose tensor begins last; -1: none does. */
+/* Returns the number of the argument whose tensor probably contains an address: among the tensors that begin at or
+ * before the address, the tensor that begins last. Returns -1 if there is no such tensor. */
 static int argument_of(const struct launch *l, uint64_t at)
 {
     int found = -1;
@@ -237,8 +240,8 @@ static int argument_of(const struct launch *l, uint64_t at)
     return found;
 }
 
-/* Shows pointers as "x_ptr, float32[8], at offset [4 5]". Returns false if x contains no pointers, or if
- * no argument's tensor begins at or before the first of them. */
+/* Shows pointers as "x_ptr, float32[8], at offset [4 5]". Returns false if x contains no pointers, or if no argument's
+ * tensor begins at or before the first pointer. */
 static bool show_pointers(struct eval *e, const struct stop *stop, const struct obj *x, struct text *out)
 {
     const struct tile *t = obj_tile(x);
@@ -262,7 +265,7 @@ static bool show_pointers(struct eval *e, const struct stop *stop, const struct 
     return true;
 }
 
-/* Shows a scalar as a number, not as the array of one element that it is for Python on the interpreter. */
+/* Shows a scalar as a number. (On the interpreter, Python sees a scalar as an array of one element.) */
 static void show_scalar(struct eval *e, struct obj *x, struct text *out)
 {
     struct text array;
@@ -277,7 +280,8 @@ static void show_scalar(struct eval *e, struct obj *x, struct text *out)
     text_bytes(out, s + whole + is_bare, n - whole - is_bare);
 }
 
-/* Shows the items of a plain tuple one by one, so that pointers and scalars in it are shown as such. */
+/* Shows a value. Shows each item of a plain tuple separately, so that pointers and scalars in the tuple are shown as
+ * pointers and scalars. */
 static void show_value(struct eval *e, const struct stop *stop, struct obj *x, struct text *out)
 {
     const struct tile *t = obj_tile(x);
@@ -312,7 +316,7 @@ static void show_expression(struct program *p, struct eval *e, const struct stop
     say(p, x ? &out : &why);
 }
 
-/* Shows the kernel's variables, one per line. Of a long value, shows only the beginning. */
+/* Shows the variables of the frame, one per line. Shows only the beginning of a long value. */
 static void show_variables(struct program *p, struct eval *e, const struct stop *stop, int up)
 {
     enum { WIDTH = 70 };
@@ -334,7 +338,7 @@ static void show_variables(struct program *p, struct eval *e, const struct stop 
     say(p, &out);
 }
 
-/* -- breakpoints of the prompt -- */
+/* -- breakpoints set at the prompt -- */
 
 static void show_points(struct program *p)
 {
@@ -350,7 +354,7 @@ static void show_points(struct program *p)
     say(p, &out);
 }
 
-/* Has the kernel a statement at a line? */
+/* Does the kernel have a statement at the breakpoint's line? */
 static bool has_statement(const struct stop *stop, const struct point *b)
 {
     for (int i = 0; i < stop->spec->sites.n; i++)
@@ -359,7 +363,7 @@ static bool has_statement(const struct stop *stop, const struct point *b)
     return false;
 }
 
-/* Sets a breakpoint. `text` is a line, perhaps with a condition: "12", "12 if pid > 3", or "12, pid > 3". */
+/* Sets a breakpoint. `text` is a line number, optionally with a condition: "12", "12 if pid > 3", or "12, pid > 3". */
 static void set_point(struct program *p, const struct stop *stop, const char *text, bool is_temporary)
 {
     struct debugger *d = &p->debugger;
@@ -408,8 +412,8 @@ static void clear_points(struct program *p, const char *text)
     show_points(p);
 }
 
-/* Is a breakpoint's condition true? If it cannot be evaluated, or is not a single value, the kernel stops, and the user
- * is told why. */
+/* Is a breakpoint's condition true? If the condition cannot be evaluated, or is not a single value, the kernel stops,
+ * and the debugger reports the reason. */
 static bool is_met(struct program *p, struct eval *e, const struct stop *stop, struct point *b)
 {
     struct text why;
@@ -431,8 +435,8 @@ static bool is_met(struct program *p, struct eval *e, const struct stop *stop, s
     return true;
 }
 
-/* Does the kernel stop at this site, if the conditions of breakpoints are taken into account? Deletes temporary
- * breakpoints whose condition is true. */
+/* Does the kernel stop at this site? Evaluates the conditions of breakpoints. Deletes temporary breakpoints whose
+ * condition is true. */
 static bool holds(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct debugger *d = &p->debugger;
@@ -448,7 +452,7 @@ static bool holds(struct program *p, struct eval *e, const struct stop *stop)
     return stops;
 }
 
-/* Goes one frame up (1) or down (-1), and shows it. */
+/* Moves one frame up (by = 1) or down (by = -1), and shows this frame. */
 static void move(struct program *p, const struct stop *stop, int *up, int by)
 {
     struct text out;
@@ -471,7 +475,7 @@ static void move(struct program *p, const struct stop *stop, int *up, int by)
 /* -- the prompt -- */
 
 static const struct command {
-    const char *letter, *word, *arguments, *meaning; /* a capital letter is not a command */
+    const char *letter, *word, *arguments, *meaning; /* users cannot type a capital letter */
 } commands[] = {
     {"p", "print", "EXPR", "show an expression of the kernel's language; pp EXPR and EXPR alone do it too"},
     {"V", "vars", "", "show all variables"},
@@ -492,7 +496,7 @@ static const struct command {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-/* Is the text a word that is an argument of the command? */
+/* Is the text a word that the command accepts as its argument? */
 static bool is_word_of(const struct command *c, const char *text)
 {
     bool is_switch = strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
@@ -500,7 +504,8 @@ static bool is_word_of(const struct command *c, const char *text)
 }
 
 /* Returns the letter of the command at the start of a line, and sets *rest to the text after the command. Returns 0 if
- * the line is an expression: no command, or a command followed by text that cannot be its argument (`n * 2`). */
+ * the line is an expression: it does not begin with a command, or the text after the command cannot be an argument of
+ * it (`n * 2`). */
 static char command_of(const char *line, const char **rest)
 {
     size_t n = strcspn(line, " ");
@@ -531,7 +536,8 @@ static void show_help(struct program *p)
     say(p, &out);
 }
 
-/* Switches the search for NaNs on or off, and says so. Where a value has become a NaN before, it may stop again. */
+/* Switches the search for NaNs on or off, and prints the new state. Forgets the ops that have already stopped the
+ * kernel, so that they can stop it again. */
 static void switch_nan(struct program *p, const char *word)
 {
     struct debugger *d = &p->debugger;
@@ -625,7 +631,8 @@ void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
         prompt(p, e, stop, 0);
 }
 
-/* The statement that makes the NaN may be the call in a caller of the site's function: the site was in the call. */
+/* If the last site before the NaN is in a call that has already returned, the NaN's statement is in a caller of the
+ * site's function. Then shows the frame of this caller. */
 void debugger_nan(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct debugger *d = &p->debugger;

@@ -23,18 +23,18 @@ struct debugger {
     const char *asked; /* the breakpoint of --break, FILE:LINE[@pid]; NULL: there is none */
     size_t file_bytes; /* the length of FILE in `asked` */
     int line, pid[3];
-    bool has_pid; /* pid is valid: it was given, or it is that of the first program to reach the breakpoint */
+    bool has_pid; /* `pid` is valid: --break contains it, or a program, whose id `pid` then is, has reached the breakpoint */
     bool was_reached;
-    /* STEP_into: stop at the next statement. STEP_over: stop at the next statement that is not inside a deeper call,
-     * or at the next one of another program. */
+    /* STEP_into: stop at the next statement. STEP_over: stop at the next statement that is not in a deeper call, or at
+     * the next statement of another program. */
     enum { STEP_none, STEP_into, STEP_over } step;
     int depth, step_pid[3]; /* the call depth and program id of the statement at which the step began */
     const char *last; /* the command that an empty line repeats; NULL: none */
-    uint32_t listed;  /* the last line that `list` has shown since the stop; 0: none */
-    bool finds_nan;   /* stop where a value first becomes a NaN */
-    VEC(const struct op *) nans; /* the ops at which a value has become a NaN: each stops once */
-    int npoints; /* breakpoints that exist now */
-    int nset;    /* the number of breakpoints that were ever set, which is also the number that the newest one has */
+    uint32_t listed;  /* the last line that `list` has shown at this stop; 0: none */
+    bool finds_nan;   /* stop at an op that makes the first NaN */
+    VEC(const struct op *) nans; /* the ops that have made a NaN; each op stops the kernel only once */
+    int npoints; /* the number of breakpoints that exist now */
+    int nset;    /* the number of breakpoints that were ever set; also the number of the newest breakpoint */
     struct point points[POINTS_MOST];
 };
 
@@ -49,19 +49,21 @@ struct stop {
     const struct spec *spec;     /* of the kernel */
 };
 
-/* Parses `where`, which may be NULL; returns false if it is malformed. */
+/* Parses `where`, the argument of --break, which may be NULL. Returns false if `where` is malformed. */
 bool debugger_open(struct debugger *d, const char *where);
-/* May the kernel stop at the site? Conditions of breakpoints are not evaluated here. */
+/* May the kernel stop at the site? Does not evaluate the conditions of breakpoints. */
 bool debugger_stops(struct program *p, const struct host_site *site, const int *pid);
-/* Returns at once if conditions of breakpoints say that the kernel does not stop here. Otherwise executes commands
- * until one continues the kernel; raises SystemExit at `quit` and at the end of the input. */
+/* Returns at once if no condition of a breakpoint at this site is true. Otherwise, executes commands until a command
+ * continues the kernel. Raises SystemExit at `quit` and at the end of the input. */
 void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop);
-/* The same where a value has become a NaN (host_call.nan_at), if no value has become one at that op before. */
+/* Like debugger_prompt, but for an op that has made a NaN (host_call.nan_at). Returns at once if this op has already
+ * stopped the kernel. */
 void debugger_nan(struct program *p, struct eval *e, const struct stop *stop);
 
 /* -- evaluate.c -- */
-/* Evaluates an expression in the frame `up` calls above the site. If that fails, returns NULL and appends the reason to
- * `why`. `traced`: keeps the traced expression of each site for the next time; NULL: traces it anew. */
+/* Evaluates an expression in the frame `up` calls above the site. If the evaluation fails, returns NULL and appends the
+ * reason to `why`. If `traced` is not NULL, it maps sites to the traced expression, so that later evaluations at the
+ * same site need not trace it again. */
 struct obj *debugger_evaluate(struct program *p, struct eval *e, const struct stop *stop, int up, const char *text,
                               struct map *traced, struct text *why);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* device.c: the interpreter as a device: loads traced kernels, launches them, and passes on their reports. */
+/* device.c: the interpreter as a device: loads traced kernels, launches them, and passes on the interpreter's
+ * reports. */
 #include "runtime/devices/cpu.h"
 #include "runtime/devices/interpreter/interpreter.h"
 
@@ -67,7 +68,7 @@ static bool may_write(const struct code *c, const struct launch *l, const struct
     return false;
 }
 
-/* Keeps race detection only for the buffers that the kernel may write; only they can have races. */
+/* Switches off race detection for buffers that the kernel cannot write, because a race needs a write. */
 static void watch_written(const struct code *c, const struct launch *l, struct cpu_buffer *list, int n)
 {
     for (int i = 0; i < n; i++)

@@ -6,7 +6,8 @@
  *     (neso) p sorted(x)                run as Python on the values, because kernels have no `sorted`, as in a plain
  *     [2., 3.5, 5.5]                    function that the kernel calls
  *
- * Errors are shown, with their place in the expression, and leave the session as it is. */
+ * The debugger shows errors with their location in the expression. An error does not change the state of the
+ * session. */
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
 #include "runtime/devices/interpreter/debugger.h"
@@ -41,8 +42,8 @@ static void answer_site(struct evaluation *v, const struct host_call *call)
         host_site_run(v->eval, site, call->values, call->result);
 }
 
-/* Executes a host call of the expression. Nothing may unwind past the interpreter, so the function catches exceptions
- * and fatal errors, and records them in v. */
+/* Executes a host call of the expression. Exceptions must not unwind the stack frames of the interpreter, so this
+ * function catches exceptions and fatal errors, and records them in v. */
 static bool answer(void *ctx, const struct host_call *call)
 {
     struct evaluation *v = ctx;
@@ -64,7 +65,8 @@ static bool answer(void *ctx, const struct host_call *call)
     return !v->has_raised && !v->has_ended;
 }
 
-/* The arguments of the expression's function: those of the kernel, scalars of the frame, and addresses of its tiles. */
+/* Returns the arguments of the expression's function: those of the kernel, and the values of the frame. A tile is
+ * passed by its address. */
 static uint64_t *arguments(const struct evaluation *v, int nown)
 {
     const struct func *f = v->x->func;
@@ -133,7 +135,8 @@ static void evaluate_as_python(struct evaluation *v)
     v->result = eval_expr(e, host_site_scope(e, v->stop->site, v->stop->call->values, v->up), v->x->tree);
 }
 
-/* Reports an exception at the place where it was raised; in a library of neso, at the expression. */
+/* Reports an exception at the location at which it was raised, or, if that is in neso's own Python code, at the
+ * expression. */
 static void report_raised(const struct evaluation *v, const struct exception *x)
 {
     struct diag *d = v->eval->diag;
@@ -144,13 +147,14 @@ static void report_raised(const struct evaluation *v, const struct exception *x)
     diag_error(d, is_ours ? v->x->tree->loc : x->loc, ERR_exception, what.s);
 }
 
-/* Does the exception end the program: `q` at a prompt within the expression, sys.exit()? */
+/* Does the exception end the program? sys.exit() does, and so does the command `q` at a prompt that the expression has
+ * opened. */
 static bool ends_program(struct eval *e, const struct exception *x)
 {
     return x->class && class_is_a(x->class, builtin_class(e, "SystemExit"));
 }
 
-/* Runs one way to evaluate. If that fails, appends the reason to `why` and returns false. */
+/* Tries one way to evaluate the expression. If it fails, appends the reason to `why` and returns false. */
 static bool attempt(struct evaluation *v, void way(struct evaluation *), struct text *why)
 {
     struct eval *e = v->eval;
@@ -160,7 +164,7 @@ static bool attempt(struct evaluation *v, void way(struct evaluation *), struct 
     volatile bool good = false;
     int nerrors = d->nerrors;
     handler_push(e, &h);
-    d->nerrors = 0; /* so that evaluation stops only at the maximum of errors */
+    d->nerrors = 0; /* earlier errors do not count toward the maximum number of errors */
     d->fatal = &here;
     if (setjmp(here) != 0) {
         e->handler = h.outer;
@@ -187,7 +191,7 @@ static bool attempt(struct evaluation *v, void way(struct evaluation *), struct 
     return good;
 }
 
-/* Returns the expression that `traced` keeps for the site, or a new one. */
+/* Returns the expression that `traced` has for the site, or a new expression. */
 static struct expression *expression_at(struct eval *e, const struct host_site *site, struct map *traced)
 {
     void **kept = traced ? map_at_ptr(traced, site) : NULL;
@@ -199,7 +203,8 @@ static struct expression *expression_at(struct eval *e, const struct host_site *
     return x;
 }
 
-/* May Python evaluate what the language refused? It may not take a tile for a truth value: to Python that is true. */
+/* May Python evaluate an expression that Triton's language does not allow? It may not if the error is about the truth
+ * value of a tile, because for Python every tile is true. */
 static bool may_be_python(const struct evaluation *v)
 {
     return !v->is_launched && v->x->tree && v->refused != ERR_condition_tensor &&
@@ -223,6 +228,6 @@ struct obj *debugger_evaluate(struct program *p, struct eval *e, const struct st
         text_printf(why, "%s", refused.len ? refused.s : "it cannot be evaluated\n");
     bool is_last = e->diag->sources.n == nsources + 1;
     if (is_last && !traced && (!good || obj_tile(v.result) || obj_is_number(v.result)))
-        e->diag->sources.n--; /* nothing refers to this source any more */
+        e->diag->sources.n--; /* no object refers to this source any more */
     return good ? v.result : NULL;
 }

@@ -3,18 +3,18 @@
  *
  *     %s = add %x, %y : tile<512xf32>      =>     step { run = elementwise, n = 512, in = {slot x, slot y}, out = {slot s} }
  *
- * Each value has a slot of its own, so a step never overwrites an operand of a later step; but results of ops that
- * preserve the row-major order (reshape, expand_dims, hint) share their operand's slot. ops.c and memory.c execute
- * all other ops; run.c manages threads. */
+ * Each value has its own slot, so a step never overwrites an operand of a later step. Exception: the results of ops
+ * that preserve the row-major order (reshape, expand_dims, hint) share the slots of their operands. ops.c and memory.c
+ * execute all other ops; run.c manages threads. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <string.h>
 
 enum {
     STEP_WORK = 16, /* the fixed cost of a step, in addition to its elements */
-    /* number of iterations after which a loop that may wait for another program yields to others */
+    /* the number of iterations after which a loop that may wait for another program yields to other programs */
     SPINS_AT_ONCE = 200,
-    SPINS_AGAIN = 2, /* the same after it has passed its token to another program (run.c) */
+    SPINS_AGAIN = 2, /* the same, after the program has passed its token to another program (run.c) */
 };
 
 /* -- decoding -- */
@@ -29,16 +29,15 @@ struct decoder {
     struct arena *arena;
     size_t frame_bytes;
     struct map slots;     /* maps struct value * to its slot + 1 */
-    struct map invariant; /* ops that each worker computes once */
+    struct map invariant; /* ops that each worker computes only once */
     struct map addresses; /* values from which addresses are computed */
     VEC(const struct op *) accesses;
     VEC(int) written;
     VEC(struct shadowed) shadowed;
     int granule;
     bool waits, in_order;
-    bool
-        calls_host; /* no op is computed before the first site, so that the debugger can stop where one makes a NaN */
-    /* the number of elements computed at once in a reduction's region; 0 outside of one */
+    bool calls_host; /* do not compute ops before the first site: a NaN needs a site to stop at */
+    /* in a reduction's region, the number of elements computed at once; otherwise 0 */
     int64_t region_width;
 };
 
@@ -103,7 +102,7 @@ static int64_t elems_of(const struct op *o)
     return o->nopnds && op_opnd(o, 0) ? type_elems(op_opnd(o, 0)->type) : 0;
 }
 
-/* The maximum number of elements that the region of a reduction, scan or map computes at once. */
+/* Returns the maximum number of elements that the region of a reduction, scan or map computes at once. */
 static int64_t region_width(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_reduce ? type_elems(op_opnd(o, 0)->type) : 0;
@@ -168,7 +167,7 @@ static struct step decode_op(struct decoder *d, const struct op *o)
         out[i] = slot_of(d, &o->results[i]);
     }
     step_function *run = interpreter_may_wrap(&d->addresses, o) ? step_address : interpreter_steps[o->code];
-    if (!run) /* an op that exists only in later degrees */
+    if (!run) /* the op exists only in later degrees of the IR */
         run = interpreter_steps[OP_convert];
     struct step s = {
         .op = o, .run = run, .n = elems_of(o), .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
@@ -223,7 +222,7 @@ static const struct code *decode_block(struct decoder *d, const struct block *b)
     return c;
 }
 
-/* Gives each float its shadows. */
+/* Assigns shadows to each float. */
 static void place_shadows(struct decoder *d, struct code *c)
 {
     uint32_t *at = NEW_ARRAY(d->arena, (int64_t)(d->frame_bytes / FRAME_ALIGN) + 1, uint32_t);
@@ -286,8 +285,8 @@ static void copy_shadows(struct frame *f, const struct step *from, int first, co
     shadow_copy(f, from->in + first, to, elems, n < MOST ? n : MOST);
 }
 
-/* Copies the operands of `from`, from index `first` on, to slots. Reads all operands before it writes any slot,
- * because a yield may swap values. */
+/* Copies the operands of `from`, beginning with operand `first`, to the slots `to`. Reads all operands before it writes
+ * a slot, because a yield may swap values. */
 static void copy_operands(struct frame *f, const struct step *from, int first, const size_t *to, int n)
 {
     size_t total = 0;
@@ -324,7 +323,7 @@ static int64_t read_int(const struct frame *f, size_t slot, const struct type *t
     int64_t i = 0;
     int bytes = type_elem_bytes(t);
     memcpy(&i, p, (size_t)bytes);
-    int shift = 64 - 8 * bytes; /* assumes little-endian memory, as on every host of a GPU */
+    int shift = 64 - 8 * bytes; /* assumes little-endian memory, which every host of a GPU has */
     return (int64_t)((uint64_t)i << shift) >> shift;
 }
 
@@ -356,7 +355,7 @@ void step_for(struct frame *f, const struct step *s)
     }
 }
 
-/* A hash of the loop's carried values. */
+/* Returns a hash of the loop's carried values. */
 static uint64_t carried_hash(const struct frame *f, const struct code *test)
 {
     uint64_t h = 0;
@@ -365,8 +364,8 @@ static uint64_t carried_hash(const struct frame *f, const struct code *test)
     return h;
 }
 
-/* Yields to other programs after many iterations of a loop that may wait for one of them. Returns the iteration at
- * which to yield next. */
+/* Called after many iterations of a loop that may wait for another program: yields to other programs. Returns the
+ * number of the iteration at which to yield again. */
 static int64_t yield_to_others(struct frame *f, const struct step *s, int64_t iterations, uint64_t *before)
 {
     uint64_t now = carried_hash(f, s->body[0]);

@@ -6,8 +6,8 @@
  *     traced func ──decode──► code: steps on slots of a frame ──run──► every program of the grid, on all cores
  *
  * A frame is the memory of one worker. Each value has a slot in the frame: an array of its elements as they are
- * represented in memory (i1: bytes 0 and 1; pointers: 8 bytes). Each worker executes the top-level ops that do not
- * depend on the program id, such as constants and ranges, only once, and not once for each program. */
+ * represented in memory (i1: bytes 0 and 1; pointers: 8 bytes). A worker executes top-level ops that do not depend on
+ * the program id, such as constants and ranges, only once for all its programs. */
 #ifndef NESO_RUNTIME_INTERPRETER_H
 #define NESO_RUNTIME_INTERPRETER_H
 
@@ -20,8 +20,8 @@
 #include <setjmp.h>
 #include <stdatomic.h>
 
-/* The error that stopped a launch. If several programs fail, the report is that of the program with the lowest
- * number, so that every run reports the same error. */
+/* The error that stopped a launch. If several programs fail, the error of the program with the lowest number is
+ * reported, so that every run reports the same error. */
 struct interp_report {
     enum error error; /* ERR_count: no error */
     struct loc loc;
@@ -43,12 +43,12 @@ struct interp_launch {
     bool races_all;       /* check for races during the whole launch, not only at its start */
     long long sample;     /* the number of evenly spaced programs to run; 0: all */
     const int *only;      /* the id of the only program to run; NULL: all programs run */
-    const bool *finds_nan; /* while it is true, calls `host` where a value becomes a NaN; NULL: never */
-    struct float_trace *trace;  /* keeps shadows of floats, on one thread; NULL: there are none */
-    /* Receives the output of prints; called with a lock held. */
+    const bool *finds_nan; /* while *finds_nan is true, call `host` when an op makes a NaN; NULL: never */
+    struct float_trace *trace;  /* records shadows of floats, on one thread; NULL: no shadows */
+    /* Receives the output of prints. The caller holds a lock. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
-    /* Executes a host_call (device.h); called by one program at a time. */
+    /* Executes a host_call (device.h). Only one program at a time calls this function. */
     bool (*host)(void *ctx, const struct host_call *call);
     void *host_ctx;
     struct interp_report report;
@@ -57,7 +57,7 @@ struct interp_launch {
 struct code;
 /* Decodes f; the code is allocated in `a`. */
 const struct code *interpreter_decode(struct arena *a, const struct func *f);
-/* Runs all programs. Returns false after an error, which is in l->report. */
+/* Runs all programs. After an error, stores the error in l->report and returns false. */
 bool interpreter_run(const struct code *c, struct interp_launch *l);
 
 /* -- internal to the interpreter -- */
@@ -90,7 +90,7 @@ struct code {
     const size_t *arg_bytes;
     int nargs;
     size_t frame_bytes;   /* top level only: the size of a frame */
-    long long work;       /* the approximate number of elements computed, without those of inner blocks */
+    long long work;       /* the approximate number of elements computed by the block, inner blocks excluded */
     /* The following fields are valid only for the top level: */
     struct map slots;     /* maps struct value * to its slot + 1 */
     struct {
@@ -104,8 +104,9 @@ struct code {
     int granule;          /* the size of the smallest element accessed */
     bool waits;           /* a loop may wait for memory to change */
     bool in_order;        /* programs must run one after the other, because they print or call the host */
-    bool one_by_one;      /* of any block: a region with control flow computes one element at a time */
-    /* of the top level: for each slot / FRAME_ALIGN the index + 1 of the first shadow of its float; 0: it has none */
+    bool one_by_one;      /* for any block: the block is a region with control flow, so it computes one element at a time */
+    /* top level only: indexed by slot / FRAME_ALIGN; 1 + the index of the first shadow of the float in this slot; 0: no
+     * shadows */
     const uint32_t *shadow_at;
     size_t nshadows;
 };
@@ -115,33 +116,33 @@ struct frame {
     const struct code *code; /* the kernel's block */
     struct interp_launch *launch;
     int pid[3];
-    int64_t width;       /* in a reduction's region: the number of elements computed at once; else 0 */
+    int64_t width;       /* in a reduction's region, the number of elements computed at once; otherwise 0 */
     bool returned;       /* the program has executed a `return` */
     bool wrapped;        /* 32-bit arithmetic of an address has overflowed in this program */
     bool wrapped_once;   /* 32-bit arithmetic of an address has overflowed in hoisted steps */
     long long program;   /* the program's number in the grid */
-    /* for each parameter the buffer into which it points; NULL: it is not a pointer, or points into no known
-     * buffer */
+    /* for each parameter: the buffer into which it points; NULL: the parameter is not a pointer, or does not point into
+     * a known buffer */
     const struct cpu_buffer *const *homes;
-    const struct cpu_buffer *last; /* the buffer of the last access through a pointer without a home, as a cache */
+    const struct cpu_buffer *last; /* a cache: the buffer of the last access through a pointer without a home */
     struct race *race;   /* the race detector; NULL: races are not checked */
     struct race_party party; /* the program, for the race detector */
     long long work;      /* work done since the counter was last read */
-    bool wrote;          /* the program has changed memory; maintained only if a loop may wait for memory */
-    /* the number of elements to compute until the next check of the budget; < 0: the budget is exhausted */
+    bool wrote;          /* the program has changed memory; set only if a loop may wait for memory */
+    /* the number of elements that may be computed until the next check of the budget; < 0: the budget is exhausted */
     int64_t unasked;
     enum error spent;    /* the limit that was exceeded */
     struct held *held;   /* scratch memory of the current steps */
     const struct step *site; /* the host_call that the program executed last; NULL: none */
-    struct shadow *shadows; /* the shadows of all floats of the frame; NULL: there are none */
+    struct shadow *shadows; /* the shadows of all floats of the frame; NULL: the launch has no shadows */
     struct worker *worker;
     jmp_buf *fail;
     struct interp_shared *shared;
 };
 
 typedef void step_function(struct frame *f, const struct step *s);
-/* the step function of each op: those of control flow are in interpreter.c, of memory in memory.c, all others in
- * ops.c */
+/* the step function of each op; interpreter.c has those of control flow, memory.c has those of memory ops, and ops.c
+ * has all others */
 extern step_function *const interpreter_steps[OP_count];
 void interpreter_block(struct frame *f, const struct code *c);
 step_function step_for, step_while, step_if, step_return, step_address;
@@ -156,13 +157,13 @@ static inline char *step_out(const struct frame *f, const struct step *s)
     return f->mem + s->out[0];
 }
 
-/* The number of elements that a step computes. */
+/* Returns the number of elements that a step computes. */
 static inline int64_t step_elems(const struct frame *f, const struct step *s)
 {
     return f->width ? f->width : s->n;
 }
 
-/* The dtype of a value's elements; for pointers, the dtype of addresses. */
+/* Returns the dtype of a value's elements; for pointers, the dtype of addresses. */
 static inline enum dtype step_dtype(const struct value *v)
 {
     const struct type *t = type_elem(v->type);
@@ -177,7 +178,7 @@ _Noreturn void interpreter_fail(struct frame *f, const struct step *s, enum erro
 _Noreturn void interpreter_fail_at(struct frame *f, struct loc loc, enum error e, const char *format,
                                    ...) PRINTF_LIKE(4, 5);
 void interpreter_write(struct frame *f, const char *s, size_t n);
-/* Checks the budget when frame_spend has used up its allowance; returns false if the budget is exhausted. */
+/* Called by frame_spend when f->unasked is used up: checks the budget. Returns false if the budget is exhausted. */
 bool interpreter_ask(struct frame *f);
 static inline bool frame_spend(struct frame *f, int64_t elems)
 {
@@ -186,23 +187,23 @@ static inline bool frame_spend(struct frame *f, int64_t elems)
 /* Stops the launch, and reports at the step's source position that the budget is exhausted. */
 _Noreturn void interpreter_stop(struct frame *f, const struct step *s);
 /* Allocates scratch memory for a step. interpreter_drop frees the memory that was allocated last. A step that fails
- * need not free its memory: when a worker ends, it frees what is left. */
+ * need not free its memory, because a worker frees all remaining memory when it ends. */
 void *interpreter_hold(struct frame *f, const struct step *s, size_t bytes);
 void interpreter_drop(struct frame *f);
 /* Computes the program id of program number i of the grid. */
 void interpreter_pid(const struct frame *f, long long i, int *pid);
-/* Has a program with a lower number failed, so that this one can stop? */
+/* Has a program with a lower number failed? If so, this program can stop. */
 bool interpreter_is_over(const struct frame *f);
 /* Called after many iterations of a loop that reads memory: yields to programs for which the loop may be waiting.
- * `counts`: the loop has changed its carried values since the last call. Returns true if the program has kept its
- * token (run.c). */
+ * `counts` tells whether the loop has changed its carried values since the last call. Returns true if the worker has
+ * kept its token (run.c). */
 bool interpreter_wait(struct frame *f, const struct step *at, bool counts);
 
 /* -- ops.c -- */
 
-/* Tells the host that element i of a step's result has become a NaN. */
+/* Tells the host that element i of a step's result is a new NaN. */
 void interpreter_tell_nan(struct frame *f, const struct step *s, int64_t i);
-/* Formats one element as a kernel's print shows it. */
+/* Formats one element as the kernel's prints do. */
 void interpreter_value(char *out, size_t room, const struct type *t, const char *p, bool hex, bool is_unsigned);
 
 /* -- memory.c -- */
@@ -220,40 +221,42 @@ step_function step_load, step_store, step_atomic;
 int interpreter_origin(struct arena *a, const struct value *pointer);
 /* Formats the indices of element i of a tile for a report. */
 void interpreter_element(char *out, size_t room, const struct type *t, int64_t i);
-/* Formats an address that step s accesses for a report, as an index from the beginning of buffer b: "index 12, [3,
- * 0], of 'x_ptr', which is float32[3, 4]". */
+/* Formats an address that step s accesses, for a report. The text gives the index of the address in buffer b: "index
+ * 12, [3, 0], of 'x_ptr', which is float32[3, 4]". */
 void interpreter_place(const struct frame *f, const struct step *s, const struct cpu_buffer *b, uint64_t at,
                        uint64_t bytes, char *out, size_t room);
 
 /* -- shadow.c and shadow_ops.c -- */
 
-/* The shadows of the float in a slot; NULL: it is not a float, or the launch has no shadows. */
+/* Returns the shadows of the float in a slot; NULL if the slot has no float, or if the launch has no shadows. */
 struct shadow *shadows_in(const struct frame *f, size_t slot);
-/* Sets the shadows of the results of a step that has run. */
+/* Computes the shadows of the results of a step that has been executed. */
 void shadow_step(struct frame *f, const struct step *s);
-/* Tells the host if the result of a step that has run has a NaN which its operands do not have. Needs no shadows. */
+/* Called after a step was executed. If the step's result has a NaN but its operands do not, tells the host. Needs no
+ * shadows. */
 void shadow_find_nan(struct frame *f, const struct step *s);
-/* Copies shadows between slots, as copy_operands does values. */
+/* Copies shadows between slots, as copy_operands copies values. */
 void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const int64_t *elems, int n);
-/* These check and record the shadows of floats, before a step stores or loads them, or after an atomic. */
+/* These functions check and record the shadows of floats, before a step stores or loads the floats, or after an
+ * atomic. */
 void shadow_store(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void shadow_load(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i, uint64_t old, uint64_t stored);
-/* Copies a tile; stride[d] is the distance in the operand, in elements, of neighbours along dimension d of the
+/* Copies a tile. stride[d] is the distance, in elements of the operand, between neighbours along dimension d of the
  * result (ops.c). */
 void interpreter_strided(char *out, const char *in, size_t bytes, int rank, const int *shape, const int64_t *stride);
 void interpreter_strides(const struct type *t, int64_t *stride);
 void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner);
 
-/* Has a value lost more bits against its shadow than the trace allows? `scale` is the largest magnitude among the
- * exact numbers of its tile. */
+/* Has a value lost more bits, compared to its shadow, than the trace allows? `scale` is the largest magnitude among the
+ * exact numbers of the value's tile. */
 bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shadow *x, double scale,
                      double *lost);
-double shadow_scale(const struct shadow *x, int64_t n); /* the largest magnitude of n exact numbers */
+double shadow_scale(const struct shadow *x, int64_t n); /* returns the largest magnitude of n exact numbers */
 
 /* -- origin.c -- */
 
-/* Writes where element i of a step's result comes from, back to tensors: one line an op. */
+/* Explains how element i of a step's result was computed from tensors: writes one line per op. */
 void interpreter_explain(struct frame *f, const struct step *s, int64_t i, char *out, size_t room);
 
 /* -- overflow.c -- */
@@ -261,9 +264,9 @@ void interpreter_explain(struct frame *f, const struct step *s, int64_t i, char 
 /* Marks the values from which addresses in block b are computed. */
 void interpreter_mark_addresses(struct map *marked, const struct block *b);
 bool interpreter_may_wrap(const struct map *marked, const struct op *o);
-/* Has the step that has just executed overflowed? */
+/* Has the step that was just executed overflowed? */
 bool interpreter_wraps(const struct frame *f, const struct step *s);
-/* Fails if an accessed address differs from the result of unbounded arithmetic. */
+/* Fails if an accessed address differs from the address that arithmetic without overflow would give. */
 void interpreter_check_wraps(struct frame *f, const struct step *s, const uint64_t *p, const char *mask);
 
 #endif

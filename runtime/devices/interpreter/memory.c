@@ -4,7 +4,7 @@
  *     x_ptr + offsets  ─► decoding finds that the origin is parameter x_ptr  ─► must be inside x_ptr's tensor,
  *                                                                                 even if another tensor is there
  *
- * If a pointer may be computed from several parameters, or from a loaded number, it may point into any tensor. */
+ * A pointer that may be computed from several parameters, or from a loaded number, may point into any tensor. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -28,8 +28,8 @@ static int yielded(struct map *seen, const struct block *b, int i)
     return end && i < end->nopnds ? origin(seen, op_opnd(end, i)) : ORIGIN_none;
 }
 
-/* A kernel's parameter is its own origin; a loop-carried pointer has the common origin of its initial and yielded
- * values. */
+/* Returns the origin of a block argument. A kernel's parameter is its own origin. The origin of a loop-carried pointer
+ * is the common origin of its initial and yielded values. */
 static int argument_origin(struct map *seen, const struct value *v)
 {
     const struct op *o = v->block->parent;
@@ -83,7 +83,7 @@ int interpreter_origin(struct arena *a, const struct value *pointer)
 
 /* -- bounds -- */
 
-/* The buffer that must contain address `at`. */
+/* Returns the buffer that must contain address `at`. */
 static const struct cpu_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)
 {
     const struct cpu_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
@@ -122,7 +122,7 @@ static int64_t index_in(uint64_t base, uint64_t at, uint64_t bytes)
     return d >= 0 ? d / n : -((-d + n - 1) / n);
 }
 
-/* The parameter that points into b; -1: none does. */
+/* Returns the number of a parameter that points into b; -1 if there is none. */
 static int parameter_of(const struct frame *f, const struct step *s, const struct cpu_buffer *b)
 {
     const struct func *func = f->launch->func;
@@ -134,8 +134,9 @@ static int parameter_of(const struct frame *f, const struct step *s, const struc
     return -1;
 }
 
-/* Computes the index of the element that is `flat` elements after the tensor's first, by division by the strides,
- * largest first. Returns false if no index leads there; the index may be outside of the shape. */
+/* Computes the index of the element at a distance of `flat` elements from the tensor's first element. Divides by the
+ * strides, beginning with the largest. The index may be outside of the shape. Returns false if no index has this
+ * distance. */
 static bool unravel(const struct launch_tensor *t, int64_t flat, int64_t *index)
 {
     bool done[8] = {false};
@@ -227,7 +228,7 @@ static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const
     interpreter_fail(f, s, ERR_out_of_bounds, "%s is %s%s%s%s", element, place, other, value, count);
 }
 
-/* The number of elements from i on that are contiguous and enabled by the mask. */
+/* Returns the number of elements, beginning at element i, that are contiguous and enabled by the mask. */
 static int64_t run_length(const struct interp_access *a, int64_t i)
 {
     int64_t k = i + 1;
@@ -250,7 +251,7 @@ static void check(struct frame *f, const struct step *s, struct interp_access *a
     }
 }
 
-/* The number of contiguous elements from i on, after checking their bounds. */
+/* Checks the bounds of the contiguous elements that begin at element i, and returns their number. */
 static int64_t checked_run(struct frame *f, const struct step *s, struct interp_access *a, int64_t i)
 {
     int64_t run = run_length(a, i);
@@ -282,8 +283,8 @@ static _Noreturn void tell_race(struct frame *f, const struct step *s, const str
                      (unsigned)f->code->accesses.at[other->place]->loc.line);
 }
 
-/* Checks and records an access to the contiguous elements i .. i + run - 1, before it happens. `from`: what is written;
- * NULL: nothing, or by an atomic. */
+/* Checks and records an access to the contiguous elements i .. i + run - 1 before it happens. `from` points to the
+ * values to be written; it is NULL for reads and atomics. */
 static void check_races(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i,
                         int64_t run, bool writes, const char *from)
 {
@@ -368,13 +369,14 @@ void step_store(struct frame *f, const struct step *s)
     }
 }
 
-/* PTX ISA, "atom": f32 additions in global memory flush subnormal operands and results to zero. */
+/* Flushes a subnormal operand or result of an f32 addition to zero, as atomics in global memory do (PTX ISA,
+ * "atom"). */
 static uint64_t flushed(enum rmw rmw, enum dtype t, uint64_t x)
 {
     return rmw == RMW_fadd && t == DT_f32 && !(x & 0x7f800000) ? x & 0x80000000 : x;
 }
 
-/* The value that an atomic stores if memory has the value `old`. */
+/* Returns the value that an atomic stores if the memory has the value `old`. */
 static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
 {
     enum opcode code[RMW_count] = {
@@ -390,7 +392,8 @@ static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
     return flushed(rmw, t, result);
 }
 
-/* Performs an atomic by a compare-and-swap loop; returns the old value. cmp NULL: the atomic is unconditional. */
+/* Performs an atomic by a compare-and-swap loop, and returns the old value. If cmp is NULL, the atomic is
+ * unconditional. */
 static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, const uint64_t *cmp,
                          uint64_t x, bool *changed)
 {
@@ -419,7 +422,7 @@ static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, c
     }
 }
 
-/* Does the atomic's memory order require a synchronization? It does unless the order is relaxed or `but`. */
+/* Does the atomic's memory order require a synchronization? It does unless the order is `relaxed` or equals `but`. */
 static bool orders(const struct frame *f, const struct step *s, enum sem but)
 {
     enum sem sem = (enum sem)op_int(s->op, ATTR_sem);

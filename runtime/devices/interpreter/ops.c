@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copies the first element, of `bytes` bytes at p, to the other n - 1 elements. */
+/* Copies the element of `bytes` bytes at p to the n - 1 elements after it. */
 static void fill(char *p, size_t bytes, int64_t n)
 {
     size_t total = bytes * (size_t)n;
@@ -41,7 +41,7 @@ static void step_num_programs(struct frame *f, const struct step *s)
     memcpy(step_out(f, s), &n, sizeof n);
 }
 
-/* The id of the SM is 0, as if there were one SM. */
+/* Sets the id of the SM to 0, as if there were only one SM. */
 static void step_sm_id(struct frame *f, const struct step *s)
 {
     memset(step_out(f, s), 0, sizeof(int32_t));
@@ -73,7 +73,7 @@ static void step_elementwise(struct frame *f, const struct step *s)
 {
     const struct op *o = s->op;
     const void *x[3] = {step_in(f, s, 0), step_in(f, s, 1), step_in(f, s, 2)};
-    /* The type in which the op computes: for a select, the type of its values, not of its condition. */
+    /* The type in which the op computes. For a select, it is the type of the values, not that of the condition. */
     enum dtype type = step_dtype(op_opnd(o, o->code == OP_select ? 1 : 0));
     if (!scalar_eval(&op_info[o->code], o->code, type, step_dtype(&o->results[0]), o->attrs, o->nattrs,
                      step_elems(f, s), step_out(f, s), x))
@@ -112,7 +112,7 @@ static void step_addptr(struct frame *f, const struct step *s)
 
 /* -- shape -- */
 
-/* Copies a tile; stride[d] is the distance in the operand, in elements, of neighbours along dimension d of the
+/* Copies a tile. stride[d] is the distance, in elements of the operand, between neighbours along dimension d of the
  * result. */
 void interpreter_strided(char *out, const char *in, size_t bytes, int rank, const int *shape,
                          const int64_t *stride)
@@ -209,7 +209,7 @@ static void step_gather(struct frame *f, const struct step *s)
 
 /* -- reduce, whose region executes on vectors of elements -- */
 
-/* Executes the region on `width` pairs of elements; returns its yield, whose operands are the results. */
+/* Executes the region on `width` pairs of elements. Returns the region's yield, whose operands are the results. */
 static const struct step *run_region(struct frame *f, const struct code *body, int64_t width)
 {
     int64_t outer = f->width;
@@ -224,9 +224,9 @@ struct pairs {
     const struct code *body;
     int n;                     /* the number of operands */
     char *x[16];               /* the operands' elements, which are combined in place */
-    struct shadow *shadow[16]; /* their shadows; NULL: they have none */
+    struct shadow *shadow[16]; /* the shadows of x[k]; NULL: no shadows */
     size_t bytes[16];
-    int nheld; /* how many blocks of scratch memory the pairs take */
+    int nheld; /* the number of blocks of scratch memory that the pairs use */
 };
 
 static void close_pairs(struct frame *f, const struct pairs *p)
@@ -235,8 +235,8 @@ static void close_pairs(struct frame *f, const struct pairs *p)
         interpreter_drop(f);
 }
 
-/* Computes x[to + i] = region(x[a + i], x[b + i]) for i < width, for all operands, in order of i; `to` may equal a
- * or b. */
+/* Computes x[to + i] = region(x[a + i], x[b + i]) for all operands and for i < width, in the order of i. `to` may equal
+ * a or b. */
 static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int64_t a, int64_t b,
                          int64_t width)
 {
@@ -265,7 +265,8 @@ static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int
     }
 }
 
-/* Computes the numbers of elements in the dimensions before the axis, along it, and after it. */
+/* Computes the number of elements in the dimensions before the axis, along the axis, and in the dimensions after the
+ * axis. */
 void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner)
 {
     const struct type *t = op_opnd(s->op, 0)->type;
@@ -303,8 +304,8 @@ static struct pairs open_pairs(struct frame *f, const struct step *s)
     return p;
 }
 
-/* Reduces as a tree: combines x[0..h) with x[h..2h), for h = n/2, n/4, ..., each level by one execution of the
- * region, or by one for each pair of elements if the region has control flow. */
+/* Reduces as a tree: combines x[0..h) with x[h..2h), for h = n/2, n/4, .... Executes the region once per level, or, if
+ * the region has control flow, once per pair of elements. */
 static void step_reduce(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -325,7 +326,7 @@ static void step_reduce(struct frame *f, const struct step *s)
     close_pairs(f, &p);
 }
 
-/* Scans element by element along the axis; the accumulator is the region's first argument. */
+/* Scans element by element along the axis. The accumulator is the region's first argument. */
 static void step_scan(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -392,15 +393,16 @@ static void widen(double *out, const char *in, enum dtype t, int64_t n)
                 (const void *const[]){in});
 }
 
-/* Spends budget for one row of a product, at a reduced rate for its multiply-adds; returns false if the budget is
- * exhausted, which the next step reports. */
+/* Spends budget for one row of a product. MULTIPLY_ADDS multiply-adds cost as much as one element. Returns false if the
+ * budget is exhausted; the next step then reports it. */
 static bool spend_row(struct frame *f, int64_t n, int64_t k)
 {
     enum { MULTIPLY_ADDS = 8 };
     return frame_spend(f, n * k / MULTIPLY_ADDS);
 }
 
-/* Computes one product of the batch: f64 accumulates in f64, other floats in f32; integers wrap. */
+/* Computes one product of the batch. Products of f64 are accumulated in f64, those of other floats in f32. Integers
+ * wrap. */
 static void dot_rows(struct frame *f, float *acc, const double *a, const double *b, int64_t m, int64_t n,
                      int64_t k)
 {
@@ -514,7 +516,7 @@ static int digits(int n)
     return d;
 }
 
-/* Formats the indices `(i, j)` of element i, each as wide as its dimension's largest index. */
+/* Formats the indices of element i as `(i, j)`. Pads each index to the width of the largest index of its dimension. */
 static void print_index(char *out, size_t room, const struct type *t, int64_t i)
 {
     size_t used = (size_t)snprintf(out, room, "(");
@@ -555,7 +557,8 @@ static void step_print(struct frame *f, const struct step *s)
     }
 }
 
-/* Calls the host at site `s`; `born`: the op at which a value became a NaN, explained by `text`, or NULL. */
+/* Calls the host at site `s`. If an op has made a NaN, `born` is this op, and `text` explains the NaN; otherwise `born`
+ * is NULL. */
 static void call_host(struct frame *f, const struct step *s, const struct op *born, const char *text)
 {
     const struct interp_launch *l = f->launch;
@@ -613,8 +616,8 @@ static void step_nothing(struct frame *f, const struct step *s)
     (void)s;
 }
 
-/* The step function of ops that exist only in later degrees. The table has it for OP_convert; decode_op takes it from
- * there for every op without an entry. */
+/* The step function of ops that exist only in later degrees of the IR. The table has it only for OP_convert; decode_op
+ * takes it from this entry for every op without an entry. */
 static void step_unsupported(struct frame *f, const struct step *s)
 {
     interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[s->op->code].name);

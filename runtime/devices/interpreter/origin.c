@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* origin.c: where does a value come from? Follows one element of a result back to tensors, arguments or constants, and prints
- * the values on the way as the interpreter holds them at that moment.
+/* origin.c: explains the origin of a value. Follows one element of a result back to tensors, arguments or constants,
+ * and prints the current values of the elements on this path.
  *
  *     softmax.py:12   exp(90.5) is inf
  *                     line 11: 90.5 - 0 is 90.5
  *                     line 9: index 3 of 'x', which is float32[8], is 90.5
  *
- * Of several operands it follows the one that explains the result: a divisor that is 0, else a NaN, else an infinity, else the
- * operand of the largest magnitude. */
+ * If an op has several operands, the path continues with the operand that best explains the result: a divisor that is
+ * 0, else a NaN, else an infinity, else the operand with the largest magnitude. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ struct path {
     char *out;
     size_t room, used;
     const struct value
-        *carried; /* the argument of a loop that the path has followed into the iteration before */
+        *carried; /* the loop-carried argument that the path has followed to the previous iteration */
 };
 
 enum { STEPS_MOST = 24 };
@@ -49,7 +49,7 @@ static void format(const struct path *p, const struct value *v, int64_t i, char 
     memcpy(&bits, at + i * bytes, (size_t)bytes);
     if (type_is_float(v->type)) {
         double x = bits_to_double(type_elem(v->type)->dtype, bits);
-        snprintf(out, room, "%.6g", isnan(x) ? NAN : x); /* without the sign that a NaN may have */
+        snprintf(out, room, "%.6g", isnan(x) ? NAN : x); /* prints a NaN without a sign */
     } else {
         interpreter_value(out, room, v->type, at + i * bytes, false, false);
     }
@@ -68,7 +68,7 @@ static double as_number(const struct path *p, const struct value *v, int64_t i)
 
 /* -- which element of which operand -- */
 
-/* How much an operand explains a result that is not finite. */
+/* Returns the priority of an operand as an explanation of a result that is not finite. */
 static double weight(double x)
 {
     return isnan(x) ? INFINITY : isinf(x) ? 0x1p1000 : fabs(x);
@@ -90,8 +90,8 @@ static int64_t through_shape(const struct op *o, int64_t i)
     return at;
 }
 
-/* The element along the axis that explains a reduction most; for a scan, one of those that it has
- * combined at i. */
+/* Returns the element along the axis that best explains a reduction. For a scan, considers only the elements that are
+ * combined into result i. */
 static int64_t through_reduce(const struct path *p, const struct op *o, int64_t i)
 {
     const struct type *t = op_opnd(o, 0)->type;
@@ -152,7 +152,8 @@ static void through_arithmetic(const struct path *p, const struct op *o, int64_t
     }
 }
 
-/* The operand and its element that explain element *i of a result; false: the path ends at the op. */
+/* Finds the operand and its element that explain element *i of a result; sets *k and *i to their numbers. Returns false
+ * if the path ends at the op. */
 static bool operand_of(const struct path *p, const struct value *v, int *k, int64_t *i)
 {
     const struct op *o = v->def;
@@ -201,7 +202,7 @@ static bool is_silent(enum opcode code)
            code == OP_hint || code == OP_trans || code == OP_fext;
 }
 
-/* "0 / 0 is nan", "exp(90) is inf", "reduce gives inf" */
+/* Writes a description such as "0 / 0 is nan", "exp(90) is inf" or "reduce gives inf". */
 static void describe(struct path *p, const struct value *v, int64_t i)
 {
     const struct op *o = v->def;
@@ -255,7 +256,7 @@ static void put_load(struct path *p, const struct value *v, int64_t i)
     put(p, text);
 }
 
-/* Is element i of two values the same, bit by bit? */
+/* Has element i the same bits in two values? */
 static bool is_same(const struct path *p, const struct value *x, const struct value *y, int64_t i)
 {
     const char *a = slot(p, x), *b = slot(p, y);
@@ -263,8 +264,8 @@ static bool is_same(const struct path *p, const struct value *x, const struct va
     return a && b && memcmp(a + (size_t)i * bytes, b + (size_t)i * bytes, bytes) == 0;
 }
 
-/* Writes what a block's argument is: a parameter, or what a loop carries. Returns the value to follow, or NULL. Only the
- * values of one iteration are known, so the path goes through a loop once. */
+/* Writes a description of a block argument: a parameter or a loop-carried value. Returns the next value on the path, or
+ * NULL. The path goes through a loop only once, because only the values of the current iteration are known. */
 static const struct value *follow_argument(struct path *p, const struct value *v, int64_t i)
 {
     const struct op *o = v->block->parent;
@@ -277,7 +278,7 @@ static const struct value *follow_argument(struct path *p, const struct value *v
         return NULL;
     }
     if (o->code == OP_for && v->index > 0 && is_same(p, v, op_opnd(o, v->index + 2), i))
-        return op_opnd(o, v->index + 2); /* the first iteration */
+        return op_opnd(o, v->index + 2); /* in the first iteration, continue with the initial value */
     put_line(p, o->loc);
     snprintf(text, sizeof text, "the loop carries %s", r);
     put(p, text);

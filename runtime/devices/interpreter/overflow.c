@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* overflow.c: which accesses use an address whose 32-bit arithmetic has overflowed?
+/* overflow.c: finds accesses to addresses that were computed by 32-bit arithmetic that overflowed.
  *
- *     row = pid * 40000                    overflows; that is an error only if an access uses the address:
- *     x = tl.load(x_ptr + row + cols, m)   here the addresses of enabled elements are recomputed without overflow
+ *     row = pid * 40000                    overflows; this is an error only if an access uses the address:
+ *     x = tl.load(x_ptr + row + cols, m)   the addresses of enabled elements are recomputed without overflow
  *
  * Decoding marks the additions, subtractions, negations, multiplications and left shifts in i32 from which addresses
- * are computed. Their steps record an overflow at almost no cost; accesses are checked only after an overflow.
- * Operands of a remainder, a bitwise operation, an unsigned widening or a comparison do not count as addresses, so
- * hashes may wrap. */
+ * are computed. Their steps record whether an overflow has happened, which costs almost no time. Accesses are checked
+ * only after an overflow. Operands of a remainder, a bitwise operation, an unsigned widening or a comparison are not
+ * marked, so hash functions, which overflow on purpose, cause no errors. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -126,7 +126,7 @@ static wide read_elem(const struct frame *f, const struct value *v, int64_t i)
     return type_elem_bits(v->type) == 1 ? x : (int64_t)((uint64_t)x << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 
-/* For broadcast and trans: the index of the operand's element that becomes element i of the result. */
+/* For broadcast and trans: returns the index of the operand's element that is element i of the result. */
 static int64_t strided_source(const struct op *o, int64_t i)
 {
     const struct type *from = op_opnd(o, 0)->type, *to = o->results[0].type;
@@ -143,7 +143,8 @@ static int64_t strided_source(const struct op *o, int64_t i)
     return at;
 }
 
-/* The index in operand *opnd of the element from which element i of v is computed. */
+/* Returns the index of the operand's element from which element i of v is computed. Sets *opnd to the operand's
+ * number. */
 static int64_t source(const struct value *v, int64_t i, int *opnd)
 {
     const struct op *o = v->def;
@@ -194,8 +195,8 @@ static wide exact(const struct frame *f, const struct value *v, int64_t i)
     return exact_arithmetic(f, o, i);
 }
 
-/* The first op in the computation of element i of v that overflowed; *at is the index of the element in the op's
- * result. */
+/* Returns the first op in the computation of element i of v that overflowed. Sets *at to the index of the element in
+ * the op's result. */
 static const struct op *find_wrap(const struct frame *f, const struct value *v, int64_t i, int64_t *at)
 {
     const struct op *o = v->def;

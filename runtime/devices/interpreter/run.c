@@ -4,13 +4,13 @@
  *     programs 0, 1, 2, ...   one at a time, in order, checked for races, until CHECKED_WORK ┐ a worker: a thread
  *     the others              on all cores, unchecked                                          ┘ with a frame
  *
- * Programs that print, or call the host, run one after the other, in the order of Triton's interpreter: the
- * last axis of the grid varies fastest. For other kernels, and for samples, the first axis does.
+ * Programs that print, or call the host, run one after the other, in the order of Triton's interpreter: the last axis
+ * of the grid varies fastest. For other kernels, and for samples, the first axis varies fastest.
  *
  * A worker runs while it has a token. There is one token while races are checked, or if programs run one after the
- * other; otherwise there is one per core. A program that spins in a loop on memory passes its token on: to a new
- * worker, which starts the next program, or else to the worker that has waited longest. If every worker spins and
- * memory does not change, run.c reports a deadlock. */
+ * other; otherwise there is one per core. If a program spins in a loop that reads memory, its worker passes the token
+ * to a new worker, which starts the next program, or else to the worker that has waited longest. If all workers spin
+ * and memory does not change, run.c reports a deadlock. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <limits.h>
@@ -25,16 +25,16 @@ enum {
     THREADS_MOST = 1024,
     STACK_BYTES = 1 << 20,
     HOST_STACK_BYTES = 8 << 20, /* enough for the evaluator, which a host_call runs on this stack */
-    /* the number of elements after which the check for races ends: about a tenth of a second */
+    /* the check for races ends after this number of elements, which takes about a tenth of a second */
     CHECKED_WORK = 32 << 20,
-    /* A worker counts as deadlocked after PATIENCE waits (calls of interpreter_wait) without a change of memory. A wait
-     * before which the carried values have not changed counts as QUIET_ROUND waits. All workers must be deadlocked
-     * CONFIRMATIONS times. */
+    /* A worker counts as deadlocked after PATIENCE waits (calls of interpreter_wait) without a change of memory. If the
+     * carried values have not changed since the previous wait, a wait counts as QUIET_ROUND waits. A deadlock is
+     * reported when all workers have counted as deadlocked CONFIRMATIONS times. */
     PATIENCE = 100000,
     QUIET_ROUND = 5000,
     CONFIRMATIONS = 3,
     POLITE_ROUNDS =
-        32, /* with several tokens, a spinning worker passes on its token only at every POLITE_ROUNDS-th wait */
+        32, /* if there are several tokens, a worker passes its token on only at every POLITE_ROUNDS-th wait */
 };
 
 struct worker {
@@ -54,11 +54,11 @@ struct interp_shared {
     const struct code *code;
     struct interp_launch *launch;
     const struct cpu_buffer **homes;
-    long long next, total; /* next: the program to start next */
+    long long next, total; /* next: the number of the next program to start */
     atomic_llong failed;   /* the lowest number of a failed program; programs with higher numbers can stop */
-    pthread_mutex_t lock;  /* protects all fields below, the report and output */
+    pthread_mutex_t lock;  /* protects all fields below, the report and the output */
     int tokens;            /* the number of workers that may run at once */
-    struct race *race;     /* the race detector; NULL: the check has ended */
+    struct race *race;     /* the race detector; NULL: the check for races has ended */
     long long work;        /* work done during the check */
     struct worker *workers, *first_waiting, *last_waiting;
     int nworkers, nthreads;
@@ -131,8 +131,8 @@ bool interpreter_ask(struct frame *f)
     return f->spent == ERR_count;
 }
 
-/* Reports the exceeded limit. `failed` becomes -1, which is below every program's number: all programs stop, and none
- * can replace the report. */
+/* Reports the exceeded limit. Sets `failed` to -1, which is less than the number of every program. So all programs
+ * stop, and no program can replace the report. */
 void interpreter_stop(struct frame *f, const struct step *s)
 {
     struct interp_report *r = &f->launch->report;
@@ -196,7 +196,7 @@ static int core_count(const struct interp_launch *l)
     return n < 1 ? 1 : n > THREADS_MOST ? THREADS_MOST : (int)n;
 }
 
-/* Stops checking for races, which allows several workers at once, and starts workers on the other cores. */
+/* Ends the check for races, so that several workers may run at once, and starts workers on the other cores. */
 static void open_up(struct interp_shared *s)
 {
     s->race = NULL;
@@ -236,15 +236,15 @@ static void memory_changed(struct interp_shared *s)
     s->nin_vain = s->confirmations = 0;
 }
 
-/* The i-th program to run of n in total: i, or the i-th of a sample of evenly spaced programs. */
+/* Returns the number of the i-th of n programs to run, which is i, or the i-th number of an evenly spaced sample. */
 static long long spread(const struct interp_launch *l, long long i, long long n)
 {
     long long total = (long long)l->grid[0] * l->grid[1] * l->grid[2];
     return n == total ? i : i * (total / n) + i * (total % n) / n;
 }
 
-/* Gives a worker the next programs, *first to *end - 1; false: no program is left, or only programs after one
- * that failed. */
+/* Assigns the next programs, *first to *end - 1, to a worker. Returns false if no program is left, or only programs
+ * with a higher number than a failed program. */
 static bool take(struct interp_shared *s, struct frame *f, long long *first, long long *end)
 {
     pthread_mutex_lock(&s->lock);
@@ -372,7 +372,8 @@ static void *work(void *shared)
 
 /* -- programs that wait for each other -- */
 
-/* Reports a deadlock at the lowest program: every worker spins, but memory does not change. */
+/* Reports a deadlock: every worker spins, but memory does not change. The report names the program with the lowest
+ * number. */
 static void report_deadlock(struct interp_shared *s)
 {
     struct worker *lowest = s->workers;
@@ -453,7 +454,7 @@ static bool find_homes(struct interp_shared *s)
     return s->homes != NULL;
 }
 
-/* Joins all threads, including those that start in the meantime. */
+/* Joins all threads, including threads that are started during the call. */
 static void join_all(struct interp_shared *s)
 {
     for (int i = 0;; i++) {

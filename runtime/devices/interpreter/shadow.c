@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shadow.c: keeps the shadows of a frame's floats (trace.h): where they are, how they move between values and memory,
- * and what is reported when one is stored. shadow_ops.c computes the shadows of results. */
+/* shadow.c: manages the shadows of a frame's floats (trace.h). It stores them, copies them between values and memory,
+ * and reports results when floats are stored. shadow_ops.c computes the shadows of results. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>
@@ -72,9 +72,9 @@ const struct trace_cell *trace_cell_at(const struct float_trace *t, uint64_t at)
     return c && c->at ? c : NULL;
 }
 
-/* Keeps element `lane` of a stored tile; ATOMIC_LANE: of an atomic. If another element has stored different bits to the
- * same address, in this store or in an earlier one after the last barrier, the launch is uncertain: different threads
- * may store the two, in any order. */
+/* Records that element `lane` of a tile was stored; ATOMIC_LANE means that an atomic stored it. If another element with
+ * different bits was stored to the same address after the last barrier, the result of the launch is uncertain, because
+ * different threads may store the two elements in any order. */
 enum { ATOMIC_LANE = -1 };
 static void keep(struct float_trace *t, struct loc loc, uint64_t at, int32_t lane, enum dtype dtype,
                  const struct shadow *x, uint64_t bits)
@@ -125,7 +125,7 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
 
 /* -- stores -- */
 
-/* The bits that a result with this shadow has lost, where `scale` is the largest magnitude in its tile. */
+/* Returns the number of bits that a result with this shadow has lost. `scale` is the largest magnitude in its tile. */
 static double lost_bits(enum dtype t, double value, const struct shadow *x, double scale)
 {
     if (isnan(value) || isinf(value))
@@ -165,7 +165,8 @@ double shadow_scale(const struct shadow *x, int64_t n)
     return largest(x, n, 1);
 }
 
-/* A stored NaN or inf ends the launch, a stored loss is counted. */
+/* Called when a value with a birth is stored. In kind `nan`, a NaN or inf ends the launch. In kind `precision`, counts
+ * a loss of precision. */
 static void store_birth(struct frame *f, const struct step *s, enum dtype t, double value,
                         const struct shadow *x, double scale)
 {
@@ -223,8 +224,8 @@ void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i
     const struct trace_cell *before = trace_cell_at(t, at);
     double was = bits_to_double(dtype, old), value = bits_to_double(dtype, stored), sum = was + value;
     double err = x[i].err + (before ? before->shadow.err : 0), ulp = ldexp(1, -trace_format(dtype)->bits);
-    /* Sums of small integers are exact in any order; other sums may be rounded in some order, even if not in this
-     * one. */
+    /* Sums of small integers are exact in any order. Other sums may be rounded in another order, even if they are exact
+     * in this order. */
     bool is_exact = was == floor(was) && value == floor(value) && 4 * ulp * (fabs(was) + fabs(value)) < 1;
     double flushed =
         ldexp(1, trace_format(dtype)->least); /* in another order, a small sum may be flushed to zero */

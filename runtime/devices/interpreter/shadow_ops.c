@@ -4,8 +4,9 @@
  *     %z = mul %x, %y      exact = exact(x) exact(y)
  *                          err   = |x| err(y) + |y| err(x) + half a unit in z's last place, if the product is not exact
  *
- * An error is a bound of what another order of sums, a fused multiply-add or another approximation may change. It is 0
- * where every way gives the same bits: sums of small integers are exact in any order, conversions round in one way. */
+ * An error is an upper bound of the difference that another order of a sum, a fused multiply-add or another
+ * approximation may cause. The error is 0 if every way to compute the result gives the same bits: for example, sums of
+ * small integers are exact in any order, and the rounding of conversions is fixed. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>
@@ -39,7 +40,7 @@ static void doubt(struct frame *f, const struct step *s)
 
 /* -- errors -- */
 
-/* An error times a number; 0 if one of them is 0, even if the other is an inf. */
+/* Returns the product of an error and a number. It is 0 if one factor is 0, even if the other is an inf. */
 static double scaled(double err, double x)
 {
     return err == 0 || x == 0 ? 0 : err * fabs(x);
@@ -73,7 +74,8 @@ static double function(enum opcode code, double x)
     }
 }
 
-/* By how much the approximate function of x may differ from r. */
+/* Returns a bound of the difference between r, the interpreter's result for an approximate function of x, and the
+ * result of another implementation. */
 static double approximation(enum opcode code, enum dtype t, double x, double r)
 {
     double ulp = 2 * half_ulp(t, r);
@@ -105,13 +107,14 @@ static double unary_error(enum opcode code, enum dtype t, double x, double ex, d
     return err;
 }
 
-/* The rounding error of r: half a unit in the last place, or 0 if r is the exact result. */
+/* Returns a bound of the rounding error of r: half a unit in the last place, or 0 if r is the exact result. */
 static double rounding(enum dtype t, double r, double exact)
 {
     return r == exact ? 0 : half_ulp(t, r);
 }
 
-/* Is r the exact sum of x and y? In f64, what rounding has cut off is again a number of f64. */
+/* Is r the exact sum of x and y? The rounding error of a sum of two f64 numbers is itself an f64 number, which this
+ * function computes. */
 static bool is_exact_sum(double x, double y, double r)
 {
     double part = r - x;
@@ -212,8 +215,8 @@ static struct shadow arithmetic(const struct frame *f, const struct step *s, int
     return out;
 }
 
-/* Returns the error of r; INFINITY if another order could give a finite number instead of an inf, or an inf instead
- * of a finite number. */
+/* Returns the error of r. Returns INFINITY if another order could give a finite number instead of an inf, or an inf
+ * instead of a finite number. */
 static double bounded(enum dtype t, const struct shadow *x, double r)
 {
     if (isnan(x->err))
@@ -262,7 +265,7 @@ static struct shadow element(struct frame *f, const struct step *s, int64_t i, d
 
 /* -- births -- */
 
-/* Returns the number of the op's birth. If the op has none yet, makes one, with an explanation of element i. */
+/* Returns the number of the op's birth. If the op has no birth yet, creates one with an explanation of element i. */
 static uint32_t birth_of(struct frame *f, const struct step *s, int64_t i)
 {
     struct float_trace *t = f->launch->trace;
@@ -277,7 +280,7 @@ static uint32_t birth_of(struct frame *f, const struct step *s, int64_t i)
     return (uint32_t)t->nbirths;
 }
 
-/* Notes what is not finite among the elements along the axis of a reduction or scan. */
+/* Sets *any_inf and *any_nan if there is an inf or a NaN among the elements along the axis of a reduction or scan. */
 static void look_along(const struct frame *f, const struct step *s, int64_t i, bool *any_inf, bool *any_nan)
 {
     int64_t outer, along, inner;
@@ -290,9 +293,9 @@ static void look_along(const struct frame *f, const struct step *s, int64_t i, b
     }
 }
 
-/* Did the NaN or inf r, which has no birth yet, begin at this step? A NaN did if no operand has a NaN; an inf did if
- * no operand has an inf or a NaN. A load begins only NaNs, a dot both; ops of family create, select and bitcast begin
- * neither. */
+/* Is this step the origin of r, a NaN or inf without a birth? It is the origin of a NaN if no operand is a NaN, and of
+ * an inf if no operand is an inf or a NaN. A dot is always the origin, a load only of a NaN. Ops of family create,
+ * selects and bitcasts are never an origin. */
 static bool is_born(const struct frame *f, const struct step *s, int64_t i, double r)
 {
     bool any_inf = false, any_nan = false, folds = s->op->code == OP_reduce || s->op->code == OP_scan;
@@ -313,16 +316,15 @@ static bool is_born(const struct frame *f, const struct step *s, int64_t i, doub
     return isnan(r) ? !any_nan : !any_inf && !any_nan;
 }
 
-/* Marks elements whose NaN, inf or loss began at this op, and removes the birth of an element that has none of
- * these. */
+/* Sets the birth of elements whose NaN, inf or loss of precision began at this op. Removes the birth of elements that
+ * have none of these. */
 static void mark_births(struct frame *f, const struct step *s, struct shadow *out, int64_t n)
 {
     struct float_trace *t = f->launch->trace;
     const struct value *v = &s->op->results[0];
     enum dtype type = step_dtype(v);
     double scale = t->kind == TRACE_precision ? shadow_scale(out, n) : 0, lost;
-    if (t->kind == TRACE_error ||
-        f->width) /* what a region computes is marked as the result of its reduction */
+    if (t->kind == TRACE_error || f->width) /* the reduction marks the results of its region */
         return;
     for (int64_t i = 0; i < n; i++) {
         double r = number(v, step_out(f, s), i);
@@ -386,7 +388,7 @@ static void shadow_of_gather(const struct frame *f, const struct step *s, struct
 
 /* -- sums -- */
 
-/* The exponent of the least bit that is set in x; 4096 if x is 0, an inf or a NaN. */
+/* Returns the exponent of the least significant bit that is set in x; 4096 if x is 0, an inf or a NaN. */
 static int lowest_bit(double x)
 {
     int e;
@@ -401,7 +403,7 @@ static int lowest_bit(double x)
     return (e ? e : 1) - 1075 + __builtin_ctzll(e ? fraction | UINT64_C(1) << 52 : fraction);
 }
 
-/* By how much a sum of n numbers may be off: 0 if all partial sums are exact. */
+/* Returns a bound of the rounding error of a sum of n numbers. It is 0 if all partial sums are exact. */
 static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int lowest)
 {
     enum { DEPTH = 256 };
@@ -415,7 +417,8 @@ static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int
     return (double)(n < DEPTH ? n : DEPTH) * (ldexp(magnitude, -bits) + least);
 }
 
-/* Bounds the error of a sum in any order; x: the shadow of the first summand, `stride` elements from the next. */
+/* Computes a bound of the error of a sum in any order. x is the shadow of the first summand; consecutive summands are
+ * `stride` elements apart. */
 static void sum_shadow(enum dtype t, const struct shadow *x, const char *values, int64_t along,
                        int64_t stride, struct shadow *out)
 {
@@ -457,7 +460,7 @@ static bool has_arithmetic(const struct block *b)
     return false;
 }
 
-/* The sum of the magnitudes of operand k's elements along the axis, for the result's element i. */
+/* Returns the sum of the magnitudes of those elements of operand k that contribute to element i of the result. */
 static double magnitude_along(const struct frame *f, const struct step *s, int k, int64_t i)
 {
     int64_t outer, along, inner;
@@ -469,7 +472,8 @@ static double magnitude_along(const struct frame *f, const struct step *s, int k
     return sum;
 }
 
-/* Increases the errors of a region that is not a sum: like a sum, it may be rounded in each step in another order. */
+/* Increases the errors of a reduction or scan that is not a sum. In another order, each step of it may round
+ * differently, as in a sum. */
 static void widen_errors(const struct frame *f, const struct step *s, int64_t along)
 {
     for (int k = 0; k < s->nout; k++) {
@@ -484,7 +488,8 @@ static void widen_errors(const struct frame *f, const struct step *s, int64_t al
     }
 }
 
-/* A reduction's or a scan's region has computed the shadows; the errors of sums depend on the order. */
+/* Corrects the errors of a reduction or scan. The steps of its region have computed the shadows for one order, but the
+ * errors must hold for any order. */
 static void shadow_reduce(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -514,12 +519,12 @@ static void shadow_reduce(struct frame *f, const struct step *s)
 
 enum { TF32_PRECISION = 11 };
 
-/* A factor of a dot, with the summed dimension last. */
+/* A factor of a dot, arranged so that the summed dimension is the last. */
 struct dot_factor {
     double *x, *exact, *err; /* the values, and the exact numbers and errors of their shadows */
     int *lowest;             /* lowest_bit of each value */
     bool has_errors;
-    bool *cut; /* rounding to TF32 would change the value */
+    bool *cut; /* for each value: would rounding to TF32 change the value? */
     uint8_t precision;
     uint32_t birth;
 };
@@ -528,8 +533,8 @@ struct dot {
     int64_t m, n, k;
     struct dot_factor a, b;
     enum dtype in, out;
-    bool is_exact_input; /* factors are not rounded to TF32 */
-    bool has_errors;     /* some element of a factor has an error */
+    bool is_exact_input; /* the factors are not rounded to TF32 */
+    bool has_errors;     /* at least one element of a factor has an error */
 };
 
 static int dot_bits(enum dtype in, enum dtype out)
@@ -538,14 +543,15 @@ static int dot_bits(enum dtype in, enum dtype out)
     return in == DT_f8e4 || in == DT_f8e5 ? FP8_BITS : trace_format(out)->bits;
 }
 
-/* The absolute value of a product as tensor cores align it: with a subnormal factor, it counts as that of the least
+/* Returns the absolute value of a product as tensor cores use it for alignment: a subnormal factor counts as the least
  * normal number. */
 static double aligned(double a, double b, double least)
 {
     return a == 0 || b == 0 ? 0 : fmax(fabs(a), least) * fmax(fabs(b), least);
 }
 
-/* By how much the sum of c and the products of row i of a and column j of b may be off. Notes the terms in `x`. */
+/* Returns a bound of the error of the sum of c and the products of row i of a and column j of b. Records the magnitude
+ * and the lowest bit of the terms in `x`. */
 static double dot_error(const struct dot *d, const double *a, const double *b, int64_t i, int64_t j, double c,
                         struct shadow *x)
 {
@@ -570,7 +576,7 @@ static double dot_error(const struct dot *d, const double *a, const double *b, i
         if (d->a.cut[i * d->k + l] || d->b.cut[j * d->k + l])
             cut += fabs(a[l] * b[l]);
     if (overflows || finite > trace_format(d->out)->most / 8)
-        return INFINITY; /* of numbers that overflow, tensor cores may make an inf, a NaN or a number */
+        return INFINITY; /* if numbers overflow, tensor cores may give an inf, a NaN or a number */
     return err + sum_error(d->out, dot_bits(d->in, d->out), d->k + 1, finite, lowest) + ldexp(cut, -9);
 }
 
@@ -583,8 +589,8 @@ static double dot_exact(const struct dot *d, int64_t i, int64_t j)
     return sum;
 }
 
-/* Reads operand k of the dot from element `first` on: `rows` rows of `depth` elements. Rows are row_step elements
- * apart, the elements of a row are `step` apart. */
+/* Reads operand k of the dot: `rows` rows of `depth` elements, beginning at element `first`. Rows are row_step elements
+ * apart; the elements of a row are `step` elements apart. */
 static struct dot_factor factor_of(struct frame *f, const struct step *s, int k, int64_t first, int64_t rows,
                                    int64_t depth, int64_t row_step, int64_t step)
 {
@@ -661,9 +667,9 @@ static void shadow_dot(struct frame *f, const struct step *s)
     }
 }
 
-/* Returns the error of element i of a sum with a dot's result, in addition to the error of an add. The compiler may
- * make the other summand the dot's accumulator; a tensor core then adds it together with the dot's products, and rounds
- * differently. */
+/* Returns the error of element i of a sum with a dot's result, in addition to the error of an add. The compiler may use
+ * the other summand as the dot's accumulator. Then a tensor core adds this summand together with the dot's products,
+ * and rounds differently. */
 static double dot_sum_error(const struct frame *f, const struct step *s, int64_t i)
 {
     double err = 0;
@@ -684,7 +690,8 @@ static double dot_sum_error(const struct frame *f, const struct step *s, int64_t
 
 /* -- a step -- */
 
-/* Marks a comparison or a conversion to integers that another rounding could decide otherwise. */
+/* Marks the launch as uncertain if another rounding could change the result of a comparison or of a conversion to
+ * integers. */
 static void check_decision(struct frame *f, const struct step *s)
 {
     const struct op *o = s->op;
@@ -694,7 +701,7 @@ static void check_decision(struct frame *f, const struct step *s)
     for (int64_t i = 0; x && i < step_elems(f, s); i++) {
         double a = number(op_opnd(o, 0), step_in(f, s, 0), i), err = x[i].err + (y ? y[i].err : 0);
         if (compares && f->width && (isnan(a) || isnan(number(op_opnd(o, 1), step_in(f, s, 1), i))))
-            doubt(f, s); /* which of several NaNs an argmax takes depends on the order */
+            doubt(f, s); /* the order determines which of several NaNs an argmax selects */
         if (err == 0)
             continue;
         if (converts ? o->code == OP_bitcast || trunc(a - err) != trunc(a + err)
@@ -769,7 +776,7 @@ void shadow_step(struct frame *f, const struct step *s)
 
 /* -- the debugger's search for NaNs, which needs no shadows -- */
 
-/* Does element i of a dot's result have a NaN among its accumulator, row and column? */
+/* Is there a NaN in the accumulator, the row or the column of element i of a dot's result? */
 static bool takes_nan(const struct frame *f, const struct step *s, int64_t i)
 {
     const struct type *a = op_opnd(s->op, 0)->type, *r = s->op->results[0].type;
@@ -782,7 +789,7 @@ static bool takes_nan(const struct frame *f, const struct step *s, int64_t i)
     return any;
 }
 
-/* Is the NaN in element i of a result new? One that a load takes from `other` is not. */
+/* Is the NaN in element i of a result new? A NaN that a load takes from `other` is not new. */
 static bool is_new_nan(const struct frame *f, const struct step *s, int64_t i)
 {
     const char *mask = s->op->code == OP_load ? step_in(f, s, 1) : NULL;
