@@ -118,8 +118,8 @@ static void module_free(void *ctx, void *p, size_t bytes)
     chunk_pool_free(&m->context->chunks, p, bytes);
 }
 
-/* Reports that memory is exhausted. The memory limit does not apply to the message. If the message's allocation fails
- * too, the function is called a second time and unwinds without a message. */
+/* Reports that memory is exhausted. The memory limit does not apply to the message. If allocating the message fails
+ * too, the arena calls this function again, which then unwinds without a message. */
 static void memory_failed(void *ctx, size_t asked_bytes)
 {
     struct neso_module *m = ctx;
@@ -148,7 +148,7 @@ bool options_read(void *to, size_t bytes, const void *from)
         return true;
     memcpy(&known, from, sizeof known);
     if (known < sizeof known || known > bytes ||
-        known % sizeof known != 0) /* versions end with whole words */
+        known % sizeof known != 0) /* the size of every version is a multiple of a word */
         return false;
     memcpy(to, from, known);
     return true;
@@ -364,7 +364,7 @@ static void render(void *arg)
     r->result = out.s;
 }
 
-/* Renders the messages in the module's own memory, without its limit. */
+/* Renders the messages in the module's arena, without its memory limit. */
 static const char *show(struct neso_context *c, void (*how)(const struct diag *d, struct text *out))
 {
     struct rendering r = {c->reported, how, NULL};
@@ -522,7 +522,7 @@ static const struct source *find_source(void *ctx, struct eval *e, const char *m
     return program_find_source(e, r->find, r->user, module, r->module->context->source_limit);
 }
 
-/* Files of neso that a user may take for a source begin with these words behind "neso ". */
+/* Files of neso that a user may take for a source begin with "neso " and one of these words. */
 static const struct file_kind {
     const char *word, *taker;
 } file_kinds[] = {

@@ -16,7 +16,8 @@ struct budget {
     size_t limit_bytes;  /* 0: no limit; only the call's own thread changes it */
     atomic_bool is_full; /* the limit has made an allocation fail */
     double deadline;     /* the time at which the call must end; 0: no deadline */
-    bool one_thread;     /* the call has one thread: times are of its processor time, whatever else the machine does */
+    /* the call has one thread: measure that thread's processor time, which other processes do not affect */
+    bool one_thread;
     int64_t time_ms;     /* the time limit that set the deadline */
     atomic_llong steps;  /* steps counted so far */
     int64_t step_limit;  /* 0: no limit */
@@ -24,8 +25,8 @@ struct budget {
     void *user;
 };
 
-/* STEP_ELEMS elements that an operation on a tile or tensor computes count as one step. An operation may
- * compute ELEMS_UNASKED elements, less than a millisecond's work, before it checks the budget. */
+/* An operation on a tile or tensor counts one step for each STEP_ELEMS elements that it computes. It may compute
+ * ELEMS_UNASKED elements, which takes less than a millisecond, before it checks the budget. */
 enum { STEP_ELEMS = 1024, ELEMS_UNASKED = 1 << 16 };
 
 double seconds_now(void); /* time of a monotonic clock */

@@ -3,7 +3,7 @@
  * programs that must compile nothing.
  *
  *     neso bundle 1
- *     compiler 7d03...                  the version that made it: no other version understands its launch plans
+ *     compiler 7d03...                  the version of neso that made it, which alone can read its launch plans
  *
  *     kernel scale                      the key of an entry: its fields, in this order
  *     signature *fp32:16, i32, 256
@@ -365,7 +365,7 @@ neso_status neso_bundle_join(neso_context *context, const char *const *texts, co
     if (status == NESO_OK) {
         *text = j.out.s;
         *length = j.out.len;
-        if (context->reported) /* no message: the context keeps the module for its text alone */
+        if (context->reported) /* the context keeps m, which has no messages, because m owns the text */
             module_drop(context->reported);
         context->reported = m;
         return status;
@@ -574,7 +574,8 @@ void bundle_take(struct neso_kernel *k, const struct func *f)
 
 /* -- kernels without a source -- */
 
-/* Copies a signature without the blanks outside of strings, so that two ways to write one are equal. */
+/* Copies a signature without the blanks outside of strings, so that signatures that differ only in blanks become
+ * equal. */
 static const char *without_blanks(struct arena *a, const char *s, size_t n)
 {
     struct text t;
@@ -616,7 +617,7 @@ static bool agrees(const char *key, const char *with)
     return true;
 }
 
-/* The key of an entry as the options ask for it, with the entry's own signature. */
+/* Returns the key that k's options select, with the signature of an entry in place of options.signature. */
 static const char *key_with_own(struct neso_kernel *k, struct cache_field signature)
 {
     struct text key;
@@ -642,7 +643,8 @@ static void take_as(struct neso_kernel *k, const struct bundle_entry *e, struct 
     take(k, e);
 }
 
-/* Without a signature: takes the only entry that the other options leave. Returns false if they leave none. */
+/* For options without a signature: takes the only entry that matches the other options, or reports an error if several
+ * match. Returns false if no entry matches. */
 static bool find_only(struct neso_kernel *k)
 {
     const struct bundle *b = &k->module->context->bundle;

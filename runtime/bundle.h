@@ -18,7 +18,7 @@ struct bundle_entry {
     size_t payload_bytes;
 };
 
-/* The bundle that a context uses, and owns. If `text` is NULL, the context uses none. */
+/* The bundle that a context uses and owns. If `text` is NULL, the context uses no bundle. */
 struct bundle {
     char *text, *name;
     size_t text_bytes, name_bytes;

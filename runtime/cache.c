@@ -274,7 +274,7 @@ bool cache_nearest(const struct disk_cache *c, const char *key, char nearest[CAC
             continue;
         read_key(dirfd(folder), e->d_name, found);
         int n = cache_likeness(key, found);
-        /* of equally near entries, take the first by name, so that the result does not depend on the folder's
+        /* among equally near entries, take the first by name, so that the result does not depend on the folder's
          * order */
         if (n > most || (n == most && n > 0 && strcmp(found, nearest) < 0)) {
             most = n;

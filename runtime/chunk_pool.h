@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* chunk_pool.h: keeps freed chunks of arenas for the next arena.
  *
- * Without the pool, free returns a chunk of a megabyte to the operating system, which has to map and clear its pages
- * again for the next compilation: this took 40 % of the time from source to PTX. */
+ * Without the pool, free() returns a chunk of a megabyte to the operating system, which then has to map and clear new
+ * pages for the next compilation. This took 40 % of the time from source to PTX. */
 #ifndef NESO_RUNTIME_CHUNK_POOL_H
 #define NESO_RUNTIME_CHUNK_POOL_H
 

@@ -77,7 +77,7 @@ static bool is_valid(struct diag *d, const struct func *f)
     return false;
 }
 
-/* Parses the kernel of an IR file into an IR module of its own. Returns NULL after an error, which it reports. */
+/* Parses the kernel of an IR file into a separate IR module. Returns NULL after an error, which it reports. */
 static struct func *parse_ir(struct neso_kernel *k)
 {
     struct diag *d = &k->module->diag;
@@ -290,9 +290,9 @@ static void plan_variants(const struct neso_kernel *k, struct text *out)
 
 /* Prints the launch plan as JSON, for programs that launch the PTX themselves. The launcher must check the
  * promises of the signature at every launch. It may launch CTAs in pairs if axis 0 of the grid is a multiple of
- * `pairs`. If "grid" is "persistent" (`ctas_per_sm` CTAs on each SM), the number of programs must be such a multiple
- * instead. If a guard fails or a tensor map cannot be encoded, the launcher uses the last variant, which has no guards
- * and no maps. */
+ * `pairs`. If "grid" is "persistent" (`ctas_per_sm` CTAs on each SM), the number of programs, instead of axis 0, must
+ * be a multiple of `pairs`. If a guard fails or a tensor map cannot be encoded, the launcher uses the last variant,
+ * which has no guards and no maps. */
 static void make_plan(struct neso_kernel *k, const char *name, const struct target *target, struct text *out)
 {
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", name, target->name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.c: loads and launches compiled kernels: the first launch loads the code; every launch checks the
- * promises of the signature and packs the arguments. Also implements the functions of neso.h on devices.
+ * promises of the signature and packs the arguments. This file also implements the functions of neso.h on devices.
  *
  *     args[0] ─► 0x7f..00 (*fp32:16, checked)  ┐
  *     args[1] ─► 98432    (i32:16, checked)    ├─► values[], 8 bytes each ─► device
@@ -208,9 +208,9 @@ static bool launch_values(struct neso_kernel *k, struct launch *l, const void *c
     return kernel_launch(k, l, f);
 }
 
-/* Fills the caller's error. Its message has the place, if there is one, and the tag: "scale.py:6:29: error: access out
- * of bounds in program (3, 0, 0): ... [out-of-bounds]". If the text is too long, its end is cut off, but the tag stays
- * whole. */
+/* Fills the caller's error. The message contains the source location, if it is known, and the tag: "scale.py:6:29:
+ * error: access out of bounds in program (3, 0, 0): ... [out-of-bounds]". If the text is too long, its end is cut off,
+ * but the tag stays whole. */
 static void error_set(struct neso_error *error, const struct neso_kernel *k, const struct fault *f)
 {
     char text[sizeof f->detail + 100], tag[40];
@@ -230,7 +230,7 @@ static void error_set(struct neso_error *error, const struct neso_kernel *k, con
     snprintf(error->message + n, room - n, "%.*s [%s]", (int)(room - n - length - 4), text, tag);
 }
 
-/* Launches with the limits of the context; `how` has the rest. */
+/* Launches with the limits of the context; `how` has the other parameters of the launch. */
 static neso_status start(neso_kernel *kernel, const uint32_t grid[3], const struct launch *how,
                          const void *const *args, const neso_launch_options *options, neso_error *error)
 {

@@ -2,7 +2,7 @@
 /* launch_plan.c: executes the launch plan: encodes tensor maps and checks guards. If a map cannot be encoded or a
  * guard fails, launches a fallback: the kernel, compiled without maps and guards.
  *
- *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► 128 bytes a map, cached for equal launches
+ *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► maps of 128 bytes, cached for equal launches
  *                              │ an extent of 0, a stride that is not a multiple of 16 bytes, a guard below 0
  *                              ├─► maps of padded copies of the arrays (padded_maps.c)
  *                              └─► a fallback: the same kernel, compiled without maps for stores, or, if that does
@@ -26,8 +26,8 @@
 
 enum { VALUES_MOST = 48, SLOTS = 64 };
 
-/* The slots of one kernel. Each of the SLOTS has the sequence count, the inputs of the maps (arguments, then
- * the grid), whether the maps could be encoded, and the maps. */
+/* The slots of one kernel. Each of the SLOTS contains, in order, the sequence count, the inputs of the maps (arguments,
+ * then the grid), whether the maps could be encoded, and the maps. */
 struct map_cache {
     size_t bytes;
     int nvalues, slot_words;
@@ -86,7 +86,7 @@ void plan_keep(struct neso_kernel *k, const struct func *f)
     memcpy(source->files, d->sources.at, (size_t)d->sources.n * sizeof *source->files);
 }
 
-/* What the names of fallbacks say of the alignment of rows. */
+/* The suffixes that name the alignment of rows in the ids of fallbacks. */
 static const char *const rows_id[ROWS_count] = {"", "-rows-of-4-bytes", "-rows-of-8-bytes"};
 
 static void fallback_free(struct neso_kernel *k, struct fallback *g)
@@ -292,7 +292,7 @@ static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate 
     return c;
 }
 
-/* Reads are acquire and writes are release operations: a reader that sees a word of a writer also sees the
+/* Reads have acquire order and writes have release order, so that a reader that sees a word of a writer also sees the
  * writer's sequence count. */
 static bool read_slot(const struct map_cache *c, const _Atomic uint64_t *slot, const uint64_t *values,
                       uint64_t *fulfilled, uint64_t *maps)
@@ -393,7 +393,8 @@ static struct candidate choose_variant(struct neso_kernel *k, const struct launc
              : (struct candidate){&k->info, &k->maps, NULL};
 }
 
-/* Makes the maps of a launch, of copies where that is necessary; false: a guard fails, or a map cannot be made. */
+/* Makes the tensor maps of a launch; some may describe padded copies of arrays. Returns false if a guard fails or a map
+ * cannot be made. */
 static bool fulfils(struct neso_kernel *k, const struct candidate *v, const struct launch *l, map_words *maps,
                     uint64_t *workspace)
 {

@@ -11,18 +11,19 @@
  * which any thread may call, fills the caller's neso_error instead.
  *
  * Ownership. The caller owns each object that a `_create`, `_from_source` or `_compile` function returns, and
- * releases it with the `_release` function of its type. A kernel keeps its module alive, and a module its
- * context, so objects may be released in any order. A returned string belongs to the object on which the
- * function was called, and lives as long as that object, unless the function's comment states otherwise.
+ * releases it with the `_release` function of its type. A kernel keeps its module alive, and a module keeps its context
+ * alive, so objects may be released in any order. A returned string belongs to the object on which the function was
+ * called, and lives as long as that object, unless the function's comment states otherwise.
  *
  * Threads. Different contexts are independent. Only one thread at a time may use a context with its modules
  * and kernels; but any number of threads may call neso_launch on one kernel at once. There is no global
  * state.
  *
  * The library never prints, exits or reads the environment. It opens files only in the cache's folder, if there
- * is one. It loads at run time the CUDA driver, for a context on a GPU and to list GPUs, and cuBLAS, if it is found,
- * for large or timed matrix products of a program on a GPU. Structures of options start with their size, so that later
- * versions can extend them: set `size` to sizeof the structure. A member that is 0 has its default. */
+ * is one. At run time it loads the CUDA driver, when a context uses a GPU or the caller lists GPUs. It also loads
+ * cuBLAS, if cuBLAS is installed, for the large or timed matrix products that a program computes on a GPU. Structures
+ * of options start with their size, so that later versions can extend them: set `size` to sizeof the structure. A
+ * member with the value 0 selects the default. */
 #ifndef NESO_H
 #define NESO_H
 
@@ -43,12 +44,12 @@ extern "C" {
 typedef struct neso_context neso_context;
 typedef struct neso_module neso_module;   /* a parsed source */
 typedef struct neso_kernel neso_kernel;   /* a kernel compiled for one signature */
-typedef struct neso_capsule neso_capsule; /* one launch, with all that it needs */
+typedef struct neso_capsule neso_capsule; /* one launch of a kernel, with all data that repeating it needs */
 
 typedef enum neso_status {
     NESO_OK,
     NESO_INVALID,       /* the input is wrong: the diagnostics show where */
-    NESO_FAILED,        /* a program ran and failed, by an exception or an assertion */
+    NESO_FAILED,        /* a program raised an exception, or an assertion failed */
     NESO_NO_DEVICE,     /* there is no driver or GPU, or the context has no device */
     NESO_DRIVER,        /* the CUDA driver returned an error: see neso_driver_code */
     NESO_OUT_OF_MEMORY, /* the allocator returned NULL, or a limit was exceeded */
@@ -56,13 +57,13 @@ typedef enum neso_status {
     NESO_CANCELLED      /* neso_context_options.cancelled ended the call */
 } neso_status;
 
-/* The version of this header. NESO_VERSION_NUMBER has it as one number, major * 10000 + minor * 100 + patch, for
- * conditions such as `#if NESO_VERSION_NUMBER >= 100`. */
+/* The version of this header. NESO_VERSION_NUMBER is the version as one number, major * 10000 + minor * 100 + patch,
+ * for conditions such as `#if NESO_VERSION_NUMBER >= 100`. */
 #define NESO_VERSION_MAJOR 0
 #define NESO_VERSION_MINOR 1
 #define NESO_VERSION_PATCH 0
 #define NESO_VERSION_NUMBER (NESO_VERSION_MAJOR * 10000 + NESO_VERSION_MINOR * 100 + NESO_VERSION_PATCH)
-/* These functions return the version of the library in use: as text ("0.1"), and as a number that compares with
+/* These functions return the version of the library in use: as text ("0.1"), and as a number in the format of
  * NESO_VERSION_NUMBER (100). */
 NESO_API const char *neso_version(void);
 NESO_API int neso_version_number(void);
@@ -72,7 +73,7 @@ NESO_API const char *neso_status_name(neso_status status);
 /* -- contexts -- */
 
 /* The library gets all its memory from these functions. `allocate` may return NULL; `release` gets the size
- * that was allocated. Any thread that calls into the library may call both functions. */
+ * that was allocated. Several threads may call both functions at the same time. */
 typedef struct neso_allocator {
     void *(*allocate)(void *user, size_t bytes);
     void (*release)(void *user, void *memory, size_t bytes);
@@ -81,28 +82,30 @@ typedef struct neso_allocator {
 
 /* The events for which a context calls neso_context_options.event. */
 typedef enum neso_event {
-    NESO_EVENT_COMPILED = 1, /* passes and code generation made PTX: "scale-81ab... for sm_90a in 1.9 ms" */
+    NESO_EVENT_COMPILED = 1, /* neso compiled a kernel to PTX: "scale-81ab... for sm_90a in 1.9 ms" */
     NESO_EVENT_CACHED,       /* the PTX came from the cache */
     NESO_EVENT_BUNDLED,      /* the PTX came from the bundle */
-    NESO_EVENT_LOADED,       /* a device took the code; a GPU's driver assembled it */
-    NESO_EVENT_COPIES        /* the kernel's first launch that copies matrices (neso_launch) */
+    NESO_EVENT_LOADED,       /* a device loaded the code (a GPU's driver also assembled it) */
+    NESO_EVENT_COPIES        /* the kernel's first launch that copies matrices (see neso_launch) */
 } neso_event;
 
-/* Each limit has its own error, which shows the source location at which it was exceeded: memory-limit (for a
- * tensor torch-memory, for a launch launch-memory), source-too-large, steps, ir-limit, time-limit. If a limit
- * of memory, IR or time is exceeded, the status is NESO_OUT_OF_MEMORY; a program cannot catch memory-limit and
- * time-limit. The limits do not count a GPU's own memory. A time limit does not interrupt kernels that run on a
+/* Each limit has its own error tag: memory-limit (torch-memory for a tensor, launch-memory for a launch),
+ * source-too-large, steps, ir-limit, time-limit. The error shows the source location at which the limit was exceeded.
+ * If a limit of memory, IR or time is exceeded, the status is NESO_OUT_OF_MEMORY; a program cannot catch memory-limit
+ * and time-limit. The limits do not count a GPU's own memory. A time limit does not interrupt kernels that run on a
  * GPU. */
 typedef struct neso_context_options {
     size_t size;
     neso_allocator allocator; /* if its functions are NULL: malloc and free */
-    /* Limit in bytes for each of these: a module, a kernel, the work of a launch on a CPU, and a program with
-     * all its kernels, tensors and launches. 0: 1 GiB for a module or a kernel, no limit for launches and programs. */
+    /* Limit in bytes for each of these: a module, a kernel, the temporary memory of a launch on a CPU, and a program
+     * with all its kernels, tensors and launches. 0: 1 GiB for a module or a kernel, no limit for launches and
+     * programs. */
     size_t memory_limit;
     size_t source_limit;      /* limit in bytes of one source; 0: 16 MiB */
-    /* Limit of the statements that are executed to read a module or to trace a kernel. 0: 100 million. If it is
-     * not 0, it also limits the statements of a program's host code, and, counted separately, the work of its
-     * kernels and tensors, in which 1024 computed elements, or one instruction of a warp, count as a step. */
+    /* Limit of the statements that are executed to read a module or to trace a kernel. 0: 100 million. A limit other
+     * than 0 also applies to the statements of a program's host code. It applies, with a separate count, to the work of
+     * the program's kernels and tensor operations: 1024 computed elements, or one instruction of a warp, count as one
+     * step. */
     int64_t step_limit;
     int64_t ir_limit;         /* limit of IR operations created while compiling a kernel; 0: 1 million */
     /* Approximate time limit of one call that reads, compiles, launches or runs. 0: no limit. */
@@ -112,23 +115,25 @@ typedef struct neso_context_options {
     const char *cache;
     /* Approximate limit of the bytes in that folder: the least recently used entries are removed. 0: 256 MiB. */
     size_t cache_limit;
-    /* 1: PTX that is missing in the cache is an error, whose message shows how the nearest entry differs. */
+    /* 1: if the cache lacks the PTX of a kernel, compiling the kernel fails, and the message shows how the most similar
+     * entry of the cache differs. */
     int cache_strict;
     void *user; /* the argument of the following callbacks, each of which may be NULL */
-    /* Gets a record of each kernel that is compiled, and of each choice of autotuning: text for neso_bundle_check
-     * and for the command `neso bundle`. A kernel that cannot run on a GPU has no record. */
+    /* neso calls this function with a record of each compiled kernel and of each choice of autotuning. A record is text
+     * for neso_bundle_check and for the command `neso bundle`. A kernel that cannot run on a GPU has no record. */
     void (*record)(void *user, const char *text, size_t length);
-    /* Is called after each compilation and each load, by launches too, from their threads. */
+    /* neso calls this function after each compilation and each load. A launch calls it from the launching thread. */
     void (*event)(void *user, neso_event event, const char *text);
-    /* Long calls call this function often, from any thread that works for them. If it does not return 0, the call ends
+    /* Long calls call this function often, from any of their threads. If it returns a value other than 0, the call ends
      * with NESO_CANCELLED, which a program cannot catch. A kernel that runs on a GPU continues. */
     int (*cancelled)(void *user);
-    /* Is asked before each launch of a kernel that was compiled since then. 0: no capsule; 1: a capsule if the launch
-     * fails or its check finds a difference; 2: in any case. The answer 1 or 2 copies the launch's memory first, and
-     * waits for a GPU afterwards. NULL: no capsules. */
+    /* neso calls this function before each launch, to ask whether to make a capsule of the launch (see neso_capsule).
+     * It returns 0: no; 1: if the launch fails or its check finds a difference; 2: always. For 1 and 2, neso copies the
+     * launch's memory before the launch, and waits for the GPU after it. NULL: no capsules. */
     int (*wants_capsule)(void *user, const char *kernel);
-    /* Gets a capsule (see neso_capsule) as a file: `length` bytes. `data` is NULL if it could not be made, and
-     * seen->text says why. Launches call both functions, from their threads. */
+    /* neso calls this function with each capsule, as the contents of a file of `length` bytes. If the capsule could not
+     * be made, `data` is NULL, and seen->text gives the reason. The launching thread calls this function and
+     * wants_capsule. */
     void (*capsule)(void *user, const neso_capsule *seen, const void *data, size_t length);
 } neso_context_options;
 
@@ -149,16 +154,16 @@ NESO_API const char *neso_context_device_text(const neso_context *context);
 
 /* -- bundles: kernels compiled earlier, in one file -- */
 
-/* From now on the context compiles nothing: it takes kernels, their variants and choices of autotuning from a bundle
- * (length bytes, copied), and whatever the bundle lacks is an error that shows which field differs. `name` is for
- * messages. Fails (NESO_INVALID) while the context has modules, and if the bundle is damaged or another version
- * of neso made it. */
+/* Makes the context take kernels, their variants and choices of autotuning from a bundle (length bytes, copied) instead
+ * of compiling. A call that needs a kernel or choice that the bundle lacks fails; its message shows which field differs
+ * from the most similar entry. Messages call the bundle `name`. Fails (NESO_INVALID) while the context has modules, and
+ * if the bundle is damaged or another version of neso made it. */
 NESO_API neso_status neso_context_use_bundle(neso_context *context, const char *name, const char *text, size_t length);
 /* Returns the kernels of the context's bundle as a module without a source. neso_kernel_compile takes signatures
  * as they are in the bundle; neso_module_variants lists them. */
 NESO_API neso_status neso_module_from_bundle(neso_context *context, neso_module **module);
-/* Makes one bundle of `count` texts: bundles (NESO_TEXT_BUNDLE of kernels, too), and records of choices. The text
- * lives until the next call on the context. */
+/* Joins `count` texts into one bundle. Each text is a bundle (the NESO_TEXT_BUNDLE of a kernel is one too), or the
+ * record of a choice of autotuning. The result lives until the next call on the context. */
 NESO_API neso_status neso_bundle_join(neso_context *context, const char *const *texts, const size_t *lengths,
                                       size_t count, const char **text, size_t *length);
 /* Compares the context's bundle with a record. Returns NESO_INVALID if the bundle lacks a kernel or choice of the
@@ -228,11 +233,13 @@ typedef enum neso_text {
 /* Returns the name of a text: "ast", "ir", ...; NULL for a number that is not a text. */
 NESO_API const char *neso_text_name(neso_text text);
 
-/* One record of what --explain prints: the reason for a decision of a pass, or a result of code generation. */
+/* One explanation (see neso_compile_options.note): the reason for a decision of a pass, or a result of code
+ * generation. */
 typedef struct neso_note {
     size_t size;
     const char *pass;     /* the pass, "registers" for code generation, or "schedule" for the schedules of loops */
-    const char *decision; /* a name (see `neso help decisions`); for "registers", "line_registers" */
+    /* the name of the decision (see `neso help decisions`); "line_registers" if `pass` is "registers" */
+    const char *decision;
     int file, line, column; /* source location; line 0: none; file 0: the module's source */
     /* Of two decisions of one pass at one location, the one with the larger grade is better. 0: the pass has no
      * choice; -1: the decision only simplifies the IR. */
@@ -255,8 +262,8 @@ typedef struct neso_checked {
     const char *kernel, *id;
     neso_verdict verdict;
     /* For NESO_CHECK_DIFFERS: `pass` is the pass or stage of code generation that causes the difference: "select" if
-     * leaving out passes does not remove it, "insert_barriers" if warps race. `without` lists the passes that later
-     * launches leave out, separated by commas; "" if there are none. */
+     * the difference remains whichever passes are left out, "insert_barriers" if warps race. `without` lists the passes
+     * that later launches leave out, separated by commas; "" if there are none. */
     const char *pass, *without;
     const char *text; /* the difference and its place, or why nothing was compared; lives until the callback returns */
     const char *file; /* the kernel's source and line; NULL: unknown */
@@ -270,28 +277,29 @@ typedef struct neso_compile_options {
     /* One entry for each parameter, separated by commas. An entry is a type ("*fp16" is a pointer, "*kfp16" a
      * pointer through which the kernel only reads, "i32", "u8", "fp32"); after a type, ":16" promises a
      * multiple of 16 (for a pointer: of bytes) and ":1" the value 1. Or the entry is a Python expression, which
-     * makes the parameter a constant. Or it is NAME=entry, for the parameter NAME or for a keyword of **META. A
-     * tuple is its entries in parentheses, "(*fp32, (i32, None))"; a named tuple is written after its class,
-     * "Matrix(*fp16:16, (i32, i32), stride=1)". "tensordesc<fp16[128, 64]>" is a tensor descriptor of the host,
-     * "tensordesc<fp16[128, 64], nan>" one that pads with NaN, and "tensordesc<fp16[128, 64], - 16 16>" promises which
-     * of its sizes, and of its strides but the last, are multiples of 16. A parameter without an entry is a constant
-     * with its default value. An IR file contains its own signature, so `signature` is NULL for it. */
+     * makes the parameter a constant. Or it is NAME=entry, for the parameter NAME or for a keyword of **META. A tuple
+     * is written as its entries in parentheses, "(*fp32, (i32, None))"; a named tuple has the name of its class before
+     * the parentheses, "Matrix(*fp16:16, (i32, i32), stride=1)". "tensordesc<fp16[128, 64]>" is a tensor descriptor of
+     * the host, "tensordesc<fp16[128, 64], nan>" one that pads with NaN, and "tensordesc<fp16[128, 64], - 16 16>" has a
+     * word for each size and for each stride except the last: 16 promises a multiple of 16, - promises nothing. A
+     * parameter without an entry is a constant with its default value. An IR file contains its own signature, so
+     * `signature` is NULL for it. */
     const char *signature;
     const char *target;  /* "sm_90a"; NULL: the device's target; without a device sm_90a */
     int num_warps;       /* 0 means 4 */
     int num_stages;      /* 0 means 3 */
     int max_registers;   /* 0: no limit */
     int no_fp_fusion;    /* 1: a * b + c rounds twice */
-    /* 1: every sum adds in an order that depends on the kernel's source, on constants and on the length of the axis
-     * only, so that equal rows have equal results whatever the grid, the number of warps and the other arguments are.
-     * Atomics whose effect depends on the order of programs are errors. */
+    /* 1: every sum adds its elements in an order that depends only on the kernel's source, on constants and on the
+     * length of the axis. So equal rows give equal results for every grid, number of warps and value of the other
+     * arguments. Atomics whose effect depends on the order of programs are errors. */
     int deterministic;
-    /* 1: floats may be rounded as if the kernel had associated additions and multiplications in another way; NaN, inf
-     * and ranges stay. An online softmax then keeps the maximum of its rows while the exponentials stay small. Not
-     * together with `deterministic`. */
+    /* 1: the compiler may reassociate additions and multiplications of floats, which changes their rounding; NaN and
+     * inf remain NaN and inf. An online softmax, for example, then updates the maximum of its rows only when the
+     * exponentials would become too large. Not allowed together with `deterministic`. */
     int fp_reassoc;
-    /* 1: check the kernel's assertions (those of @triton.jit(debug=True) are always checked), and that sums,
-     * differences and products of integers do not overflow. 2: check its assertions only. */
+    /* 1: check the kernel's assertions (those of @triton.jit(debug=True) are always checked), and check that sums,
+     * differences and products of integers do not overflow. 2: check the kernel's assertions only. */
     int debug;
     /* Compile up to this text. 0: as far as the device needs, and without a device up to NESO_TEXT_PTX. */
     neso_text until;
@@ -306,20 +314,20 @@ typedef struct neso_compile_options {
     int verify_each;         /* check the IR after every pass */
     int verbose_ptx;         /* print a comment for each IR operation in the PTX */
     int time;                /* write the time of each pass */
-    /* The compiler passes dumps, explanations and times to this function; `pass` names the pass that wrote
-     * them. NULL: they are discarded. */
+    /* The compiler calls this function with dumps, explanations and times; `pass` names the pass that wrote them. NULL:
+     * they are discarded. */
     void (*write)(void *user, const char *pass, const char *text, size_t length);
     void *user;
     /* "NAME=VALUE,NAME=VALUE": values of optimization thresholds that replace the defaults, for experiments.
      * See `neso help params`. */
     const char *params;
-    /* The compiler passes explanations to this function as records, together with `user`. NULL: `write` gets
-     * their text. */
+    /* The compiler calls this function with each explanation as a record, and with `user`. NULL: the compiler calls
+     * `write` with the text of the explanations instead. */
     void (*note)(void *user, const neso_note *note);
     /* 1: before the first launch, compare the PTX in the emulator with the traced kernel in the interpreter, on the
      * launch's inputs and on random ones, for some programs of the grid. If their results differ, launches use code
      * that is compiled without the pass that causes the difference. The launching thread passes the result to
-     * `checked`. 2: on the launch's inputs alone, in the whole grid, however long that takes. */
+     * `checked`. 2: compare on the launch's inputs only, but for all programs of the grid, however long that takes. */
     int check;
     void (*checked)(void *user, const neso_checked *result);
 } neso_compile_options;
@@ -329,15 +337,15 @@ typedef struct neso_compile_options {
 NESO_API neso_status neso_kernel_compile(neso_module *module, const char *name, const neso_compile_options *options,
                                          neso_kernel **kernel);
 /* Lists the specializations that launches can make of options->signature, as signatures, one on each line. An
- * entry without a promise is listed with the promise :1, with :16, and without one, in this order. So the first
- * signature whose promises hold for all arguments is the best. The module owns the string. */
+ * entry without a promise is listed with the promise :1, with the promise :16, and without a promise, in this order. So
+ * the first signature whose promises hold for all arguments is the best. The module owns the string. */
 NESO_API neso_status neso_module_variants(neso_module *module, const char *name, const neso_compile_options *options,
                                           const char **text);
 NESO_API void neso_kernel_release(neso_kernel *kernel);
 
-/* How a launch compiled the kernel, so that neso_kernel_compile does the same: signature, target, num_warps,
- * num_stages, max_registers, no_fp_fusion, deterministic, fp_reassoc and debug; everything else is 0. The caller sets
- * `out->size`. `out->signature` is NULL if an argument cannot be written in one: a named tuple, a function, or a
+/* Gives the options with which neso_kernel_compile makes the same kernel: signature, target, num_warps, num_stages,
+ * max_registers, no_fp_fusion, deterministic, fp_reassoc and debug. The other members are 0. The caller sets
+ * `out->size`. `out->signature` is NULL if a signature cannot describe an argument: a named tuple, a function, or a
  * descriptor with a size of 1. */
 NESO_API neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out);
 
@@ -383,7 +391,8 @@ NESO_API int neso_kernel_param(const neso_kernel *kernel, size_t index, neso_par
 /* -- launching -- */
 
 /* The message of a failed launch, without a newline at its end: "scale.py:6:29: error: access out of bounds in program
- * (3, 0, 0): ... [out-of-bounds]"; without the place if there is none, as for a wrong argument. */
+ * (3, 0, 0): ... [out-of-bounds]". A message that concerns no source line, such as one about a wrong argument, has no
+ * location. */
 typedef struct neso_error {
     size_t size;
     neso_status status;
@@ -403,9 +412,9 @@ typedef struct neso_code {
 } neso_code;
 
 /* Like neso_kernel_load, with three differences. Any thread may call it. It reports a failure in `error`, which
- * may be NULL. If the driver would have to assemble a PTX text with one of these digests, of the kernel or of a
- * variant that a launch needs later, it loads the code instead; it assembles the text if it refuses the code.
- * Only the first call that passes codes has an effect on later loads. The function copies them. */
+ * may be NULL. If `codes` has the digest of a PTX text of the kernel, or of a variant that a later launch needs, the
+ * driver loads that code instead of assembling the text. If the driver refuses the code, it assembles the text. Only
+ * the first call with codes affects later loads. The function copies the codes. */
 NESO_API neso_status neso_kernel_load_code(neso_kernel *kernel, const neso_code *codes, size_t count,
                                            neso_error *error);
 
@@ -414,8 +423,8 @@ NESO_API neso_status neso_kernel_load_code(neso_kernel *kernel, const neso_code 
  * cuLaunchKernel. The value of a pointer parameter is a device address. If an argument violates a promise of
  * the signature, returns NESO_INVALID. A launch whose grid contains a 0 does nothing. On the interpreter and
  * the emulator the programs have finished when the function returns. `error` may be NULL. Any thread may call
- * it. If the kernel needs tensor maps of matrices whose rows are no multiples of 16 bytes apart, the call first copies
- * the matrices, in the order of the stream, to memory from a pool that the device keeps. */
+ * it. If the kernel needs tensor maps of matrices whose row pitch is not a multiple of 16 bytes, the call first copies
+ * these matrices, in stream order, to memory from a pool that the device keeps. */
 NESO_API neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                                  neso_error *error);
 
@@ -432,23 +441,23 @@ typedef struct neso_launch_options {
 NESO_API neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3], void *stream,
                                       const void *const *args, const neso_launch_options *options, neso_error *error);
 
-/* Gives the driver's function (CUfunction) of the kernel, for graphs and launches of the caller's own: each block has
- * neso_resources.num_threads threads and shared_bytes of dynamic shared memory, and args are as for neso_launch,
- * without those that are promised to be 1. Returns NESO_INVALID if launches need a plan (tensor maps, guards, a
- * persistent grid): then capture neso_launch into the graph, which works for every kernel. Returns NESO_NO_DEVICE if
- * the device is not a GPU. */
+/* Gives the driver's function (CUfunction) of the kernel, for CUDA graphs and for launches that the caller makes
+ * through the driver: each block has neso_resources.num_threads threads and shared_bytes of dynamic shared memory, and
+ * the arguments are those of neso_launch, except those that are promised to be 1. Returns NESO_INVALID if launches need
+ * a plan (tensor maps, guards, a persistent grid): then capture neso_launch into the graph, which works for every
+ * kernel. Returns NESO_NO_DEVICE if the device is not a GPU. */
 NESO_API neso_status neso_kernel_function(neso_kernel *kernel, void **function);
 
-/* Sets the function that gets the output of kernels that neso_launch runs on a CPU, and that of tl.static_print in
- * kernels that are compiled (not found in a cache); the launching or compiling thread calls this function. NULL (the
- * default) discards the output. On a GPU the driver writes the output to standard
+/* Sets the function that receives the output of kernels that neso_launch runs on a CPU. It also receives the output of
+ * tl.static_print while a kernel is compiled (but not if the kernel comes from the cache). The launching or compiling
+ * thread calls this function. NULL (the default) discards the output. On a GPU the driver writes the output to standard
  * output. */
 NESO_API void neso_context_on_print(neso_context *context, void (*write)(void *user, const char *text, size_t length),
                                     void *user);
 
 /* These functions allocate, copy and release memory of the context's device, for callers that have no other
- * access to it. The interpreter's device memory is memory of this process. A copy follows earlier launches on
- * the default stream, and has finished when its function returns. */
+ * access to it. The interpreter's device memory is memory of this process. A copy begins after earlier launches on the
+ * default stream have ended, and has finished when its function returns. */
 NESO_API neso_status neso_memory_allocate(neso_context *context, size_t bytes, uint64_t *address);
 NESO_API neso_status neso_memory_release(neso_context *context, uint64_t address);
 /* Lets kernels access memory of the caller until neso_memory_release(address), which does not free it. On a
@@ -463,16 +472,16 @@ NESO_API neso_status neso_synchronize(neso_context *context, void *stream);
 
 /* -- capsules: one launch in a file -- */
 
-/* What a launch did. */
+/* The outcome of a launch. */
 typedef enum neso_seen {
-    NESO_SEEN_RESULT,     /* it wrote the memory in `after` */
-    NESO_SEEN_FAULT,      /* it failed, with the error `tag` */
-    NESO_SEEN_DIFFERENCE, /* the PTX in the emulator computes something else than the traced IR in the interpreter */
-    NESO_SEEN_REFUSED     /* the kernel does not compile, or does not take these arguments */
+    NESO_SEEN_RESULT,     /* the launch succeeded; neso_capsule_buffer.after is the memory that it wrote */
+    NESO_SEEN_FAULT,      /* the launch failed, with the error neso_capsule.tag */
+    NESO_SEEN_DIFFERENCE, /* the PTX in the emulator and the traced IR in the interpreter gave different results */
+    NESO_SEEN_REFUSED     /* the kernel does not compile, or refuses these arguments */
 } neso_seen;
 
 typedef struct neso_capsule_file {
-    /* of the first file its own name, "softmax.py" or "softmax.ir"; of others the imported module, "pkg.helpers" */
+    /* the first file: its own name, "softmax.py" or "softmax.ir"; other files: the imported module, "pkg.helpers" */
     const char *name;
     const char *text;
     size_t length;
@@ -489,21 +498,23 @@ typedef struct neso_capsule_buffer {
 typedef struct neso_capsule_argument {
     const char *name, *type; /* as in neso_param; arguments that are promised to be 1 are left out */
     int buffer;       /* the number of the buffer that a pointer points into; -1: none */
-    uint64_t value;   /* the low bytes are the argument's; of a pointer into a buffer, the distance from its begin */
+    /* the argument, in the low bytes; for a pointer into a buffer, the offset from the buffer's start */
+    uint64_t value;
 } neso_capsule_argument;
 
-/* A kernel with everything that one launch of it needs, and what was seen of that launch. A caller may change a copy
- * and run it. Strings are never NULL. */
+/* A kernel with all data that repeating one launch of it needs, and the outcome of that launch. A caller may copy this
+ * structure, change the copy and run it (neso_capsule_run). Strings are never NULL. */
 struct neso_capsule {
     size_t size;
     const char *kernel, *signature, *target, *params, *skip; /* as in neso_compile_options; "": NULL there */
     int num_warps, num_stages, max_registers, no_fp_fusion, deterministic, fp_reassoc, debug;
     uint32_t grid[3];
     int64_t programs;   /* the number of programs that ran, spread over the grid; 0: all */
-    const char *device; /* where it was seen, as neso_context_device_text returns it */
+    const char *device; /* the device of the launch, as neso_context_device_text returns it */
     neso_seen seen;
-    const char *tag, *text;     /* of a fault: the name of the error, and its message; of a difference: the first one */
-    const char *pass, *without; /* of a difference: as in neso_checked */
+    /* for a fault: the error's tag and message; for a difference: `text` describes the first one */
+    const char *tag, *text;
+    const char *pass, *without; /* for a difference: as in neso_checked */
     uint32_t line;              /* of the fault or the kernel, in the first file; 0: unknown */
     const neso_capsule_file *files;
     size_t file_count;
@@ -514,9 +525,9 @@ struct neso_capsule {
 };
 
 /* Launches the kernel as neso_launch does, waits, and returns the status of the launch. If the launch succeeds or ends
- * by a fault, calls `write` once, with the launch as a capsule in a file of `length` bytes. `data` is NULL if there is
- * no memory for the capsule, or if the device does not give the contents of the tensors; seen->text says which. `write`
- * is not called
+ * with a fault, calls `write` once, with the launch as a capsule in a file of `length` bytes. `data` is NULL if there
+ * is no memory for the capsule, or if the contents of the tensors cannot be read from the device; seen->text gives the
+ * reason. `write` is not called
  * - if the grid is empty,
  * - if an argument breaks a promise of the signature (NESO_INVALID), or the kernel has more parameters than a launch
  *   can pass,
@@ -529,7 +540,7 @@ NESO_API neso_status neso_capsule_launch(neso_kernel *kernel, const uint32_t gri
                                          void (*write)(void *user, const neso_capsule *seen, const void *data,
                                                        size_t length),
                                          void *user, neso_error *error);
-/* Passes the capsule as a file to `write`. Fails only with NESO_OUT_OF_MEMORY. */
+/* Calls `write` with the capsule as the contents of a file. Fails only with NESO_OUT_OF_MEMORY. */
 NESO_API neso_status neso_capsule_write(neso_context *context, const neso_capsule *capsule,
                                         void (*write)(void *user, const void *data, size_t length), void *user);
 /* Reads a capsule from a file's contents; `name` is for messages. NESO_INVALID if the file is not a capsule, or
@@ -540,26 +551,25 @@ NESO_API void neso_capsule_release(neso_capsule *capsule);
 
 typedef struct neso_replay {
     size_t size;
-    int same;             /* 1: the launch did what was seen */
+    int same;             /* 1: the launch had the outcome that the capsule records */
     neso_seen seen;
-    /* as in neso_capsule; of a result that is not the same, `text` says where it is not */
+    /* as in neso_capsule; if a result differs, `text` says where */
     const char *tag, *text, *pass, *without;
     uint32_t line;
-    neso_verdict verdict; /* what the check found; NESO_CHECK_UNKNOWN also without a check */
-    const char *why;      /* of NESO_CHECK_UNKNOWN: why nothing was compared */
+    neso_verdict verdict; /* the result of the check; NESO_CHECK_UNKNOWN if there was no check */
+    const char *why;      /* for NESO_CHECK_UNKNOWN: why nothing was compared */
 } neso_replay;
 
-/* Compiles the capsule's kernel and launches it on the context's device. If `check` is 1, or if a difference was seen,
- * first compares emulator and interpreter as neso_compile_options.check = 2 does, and finds the pass of a difference.
- * Strings live until the next call. Returns NESO_OK whatever the launch does, unless there is no device or no
- * memory. */
+/* Compiles the capsule's kernel and launches it on the context's device. If `check` is 1, or if the capsule records a
+ * difference, first compares emulator and interpreter as neso_compile_options.check = 2 does, and finds the pass that
+ * causes a difference. Strings live until the next call. Returns NESO_OK whatever the launch does, unless there is no
+ * device or no memory. */
 NESO_API neso_status neso_capsule_run(neso_context *context, const neso_capsule *capsule, int check, neso_replay *out);
 
 /* -- costs of launches -- */
 
-/* Counts launches from now on; the device must be the emulator (else returns NESO_NO_DEVICE). If `programs` is
- * not 0, each launch runs only that many program instances, spread over its grid, so only their results are
- * written. */
+/* Starts to count the costs of launches. The device must be the emulator (else returns NESO_NO_DEVICE). If `programs`
+ * is not 0, each launch runs only that many program instances, spread over its grid, and writes only their results. */
 NESO_API neso_status neso_counts_start(neso_context *context, int64_t programs);
 
 /* One count, summed over all launches of a kernel since neso_counts_start. It is the same on every machine. */
@@ -583,7 +593,8 @@ NESO_API void neso_counts_each(neso_context *context, neso_counts_fn *each, void
 /* How often neso runs the calls that a program times (triton.testing.do_bench). */
 typedef enum neso_timing {
     NESO_TIMING_PROGRAM, /* as often as the program specifies */
-    /* Once, without launching kernels: they are only compiled. For a CPU, on which times are meaningless. */
+    /* One run of each call, which compiles its kernels but does not launch them: for a CPU, on which times are
+     * meaningless. */
     NESO_TIMING_COMPILE,
     NESO_TIMING_ONCE,    /* one run of each call */
     /* To compare builds: warm up until the times are stable, then run often enough for a significant comparison. */
@@ -605,11 +616,11 @@ typedef struct neso_measurement {
     size_t count;
 } neso_measurement;
 
-/* The result of `save` for a path to which programs may not write. */
+/* The value that neso_run_options.save returns for a path to which programs may not write. */
 #define NESO_SAVE_OUTSIDE 2
 
-/* What is proven of a load, store or atomic of a kernel, for one launch. The struct and its texts live until the
- * callback returns. */
+/* What neso has proven about one load, store or atomic of a kernel, for one launch. The struct and its texts live until
+ * the callback returns. */
 typedef struct neso_access {
     size_t size;
     const char *kernel;
@@ -617,12 +628,12 @@ typedef struct neso_access {
     const char *tensor; /* the parameter that the address starts from; NULL: unknown */
     const char *file;   /* NULL: unknown */
     uint32_t line, column;
-    /* 1: every access is within the tensor, in every launch that fulfils the conditions in `bounds`, which also says
-     * which elements are accessed. 0: that is not proven; `bounds` says why. */
+    /* 1: every access is within the tensor, in every launch that fulfils the conditions in `bounds`. `bounds` also says
+     * which elements are accessed. 0: this is not proven; `bounds` says why. */
     int in_bounds;
     const char *bounds;
-    /* 1: no two programs of the launch race: access one element, where at least one writes and not both are atomic. 0:
-     * that is not proven. `programs` gives the reason in both cases. */
+    /* 1: no two programs of the launch race. Two programs race if both access one element, at least one of them writes,
+     * and not both accesses are atomic. 0: this is not proven. `programs` gives the reason in both cases. */
     int apart;
     const char *programs;
     int ran; /* 1: the interpreter, which checks every access, has run the launch without an error */
@@ -660,7 +671,7 @@ typedef struct neso_run_options {
     /* A breakpoint for the interpreter: it stops the first program instance that reaches "FILE:LINE", or the
      * given one: "FILE:LINE@3", "FILE:LINE@1,2,0". NULL: stop only at breakpoint() in the kernel. */
     const char *break_at;
-    /* When races between program instances are looked for. 0: in the interpreter, at the start of a launch, for about
+    /* When neso looks for races between program instances. 0: in the interpreter, at the start of a launch, for about
      * 0.1 s of work of one core; 1: never; 2: in the interpreter and the emulator, during the whole launch. */
     int races;
     /* Shows the prompt and returns a command for the debugger, valid until the next call. NULL: the input has
@@ -677,18 +688,18 @@ typedef struct neso_run_options {
     /* As in neso_compile_options, for all kernels. If `checked` is NULL, a difference becomes a warning. */
     int check;
     void (*checked)(void *user, const neso_checked *result);
-    /* On the interpreter, follow floats from op to op. 1: if an op makes a NaN or an inf from finite numbers, and it
-     * reaches memory, the launch ends with an error that shows the op and its operands. 2: if stored results lost more
-     * than `trace_bits` bits (0: half of the bits of their type) in comparison with f64, there is a warning for each op
-     * at which a loss began. */
+    /* On the interpreter, follow floats from op to op. 1: if an op makes a NaN or inf from finite numbers, and this
+     * value reaches memory, the launch ends with an error that shows the op and its operands. 2: if stored results lost
+     * more than `trace_bits` bits (0: half of the bits of their type) in comparison with f64, neso warns of each op at
+     * which a loss began. */
     int trace, trace_bits;
     /* neso calls this function after each launch, outside of benchmarks, with a line of text: the kernel's name, the
      * grid, and for each tensor NAME=DIGEST: 16 hexadecimal digits of the SHA-256 of the bytes from its first element
-     * to its last one. Equal lines mean equal bits. It waits for each launch, and copies its tensors to the host. May
-     * be NULL. */
+     * to its last one. Equal lines mean equal bits. To compute the digests, neso waits for each launch and copies its
+     * tensors to the host. May be NULL. */
     void (*launched)(void *user, const char *line);
     /* On the interpreter, neso calls this function after each launch, for each load, store and atomic of the kernel.
-     * Index arithmetic counts as free of overflow, divisors as positive. May be NULL. */
+     * The proofs assume that index arithmetic does not overflow and that divisors are positive. May be NULL. */
     void (*accessed)(void *user, const neso_access *access);
     /* 1: on the interpreter, the debugger also stops where a value first becomes a NaN: once for each operation of a
      * kernel. */
@@ -705,8 +716,8 @@ NESO_API neso_status neso_program_run(neso_context *context, const char *name, c
 /* -- tables, limits of targets, GPUs -- */
 
 /* Gives a table of the language or compiler as text. Topics are "ops", "passes", "params", "insns", "errors",
- * "targets", "language", "counts", "decisions". The tables of ops, params and insns lack the meanings, which only the
- * command `neso help` prints. */
+ * "targets", "language", "counts", "decisions". The tables of ops, params and insns have no column of meanings; only
+ * the command `neso help` prints it. */
 NESO_API neso_status neso_help(neso_context *context, const char *topic, const char **text);
 /* Returns topic number `index`; NULL past the end. */
 NESO_API const char *neso_help_topic(size_t index);

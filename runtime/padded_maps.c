@@ -4,10 +4,11 @@
  *
  *     A: 4101 x 4101 f16, rows 8202 bytes apart ──copy_rows──► workspace: rows 8320 bytes apart ◄── tensor map
  *
- * So the launch runs the kernel for aligned rows, with its pipeline, its producer warp and wgmma; the fallback kernel
- * would load 2 bytes at once. The copy reads and writes each byte once, while the kernel loads each byte once for each
- * tile of the other operand. A kernel with maps for loads does not read through them what it has written
- * (raise_tma_load.c), so it may read the copy. An array that the kernel stores through a map is not copied.
+ * So the launch runs the kernel for aligned rows, which has a pipeline, a producer warp and wgmma. The fallback kernel
+ * would load only 2 bytes at once. The copy reads and writes each byte once, while the kernel loads each byte once for
+ * each tile of the other operand. A kernel never uses a map to read data that it has written itself (raise_tma_load.c
+ * ensures this), so it may read the copy instead of the array. An array that the kernel stores through a map is not
+ * copied.
  *
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
  * allocation, because the copy also reads elements that this grid does not read. The grid must load the array at least
@@ -16,7 +17,7 @@
 
 #include <stdatomic.h>
 
-/* Rows of copies begin at multiples of this: the size of a cache line. */
+/* The size of a cache line in bytes: rows of copies begin at multiples of it. */
 enum { PAD = 128 };
 
 /* Describes the copy of the array that v describes, to address `at` in the workspace. */
@@ -39,8 +40,9 @@ static bool is_in_one_allocation(struct device *d, const struct row_copy *c)
            c->from - base + (c->rows - 1) * c->from_pitch + c->bytes <= bytes;
 }
 
-/* Do the programs of the grid load the array so often that a copy pays? Programs that sweep the array's longer side
- * load each element at least once if there are as many as there are tiles along the shorter side. */
+/* Do the programs of the grid load the array so often that copying it saves time? Assumes that each program loads tiles
+ * along the whole longer side of the array: then n programs, where n is the number of tiles along the shorter side,
+ * load each element once. */
 static bool is_swept(const struct neso_kernel *k, const struct tensor_map_values *v, const struct launch *l,
                      enum rows rows)
 {

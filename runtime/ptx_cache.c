@@ -122,7 +122,8 @@ const char *ptx_cache_key(struct neso_kernel *k, const struct func *f)
 
 /* -- the entry: a line with struct ptx_info, then the PTX -- */
 
-/* A new field makes this assertion fail, as a reminder that ptx_cache_write must store the field. */
+/* If a structure gets a new field, this assertion fails, to remind the author that ptx_cache_write must store the
+ * field. */
 _Static_assert(sizeof(struct ptx_info) == 88 && sizeof(struct tensor_map) == 216 &&
                    sizeof(struct expr) == 16 && sizeof(struct expr_step) == 16,
                "all that codegen learnt is kept");

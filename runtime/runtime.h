@@ -6,14 +6,14 @@
  *                 program: a module whose host code runs, with the kernels that it launched
  *
  * A module's memory is one arena; each kernel has two more. Code on a module that may unwind runs inside a
- * call of guard(), to which fatal errors unwind; check/rebuild.c, which any thread may call, has a setjmp of its own.
+ * call of guard(), to which fatal errors unwind; check/rebuild.c, which any thread may call, has its own setjmp.
  *
  * The files of runtime/ in reading order: neso.h (the API), api.c (contexts and modules), signature.c
  * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels
  * compiled earlier), launch.c, launch_plan.c, padded_maps.c and row_alignment.c (launches), specialize.c and
  * compiled_kernel.c (launches of host programs), budget.h (limits), help.c. Folders: devices/ (cuda, interpreter,
- * emulator), check/ (comparison of a kernel's PTX with its traced IR; what is proven of accesses), capsule/ (a launch
- * in a file), host/ (torch, tuning and testing for programs), command/ (the command `neso`), python/ (the binding). */
+ * emulator), check/ (comparison of a kernel's PTX with its traced IR; proofs about accesses), capsule/ (a launch in a
+ * file), host/ (torch, tuning and testing for programs), command/ (the command `neso`), python/ (the binding). */
 #ifndef NESO_RUNTIME_RUNTIME_H
 #define NESO_RUNTIME_RUNTIME_H
 
@@ -30,7 +30,7 @@
 #include <pthread.h>
 
 enum { TEXT_count = NESO_TEXT_BUNDLE + 1 };
-/* Alignments of rows for which a kernel has a fallback of its own (row_alignment.c). */
+/* The alignments of rows for each of which a kernel may have a separate fallback (row_alignment.c). */
 enum rows { ROWS_any, ROWS_of_4_bytes, ROWS_of_8_bytes, ROWS_count };
 enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 
@@ -103,12 +103,13 @@ struct neso_kernel {
     struct module *ir;  /* IR module of the latest build */
     struct func *traced; /* the traced IR, for a device that executes it; else NULL */
     struct {
-        const char *s; /* NULL until the text is made */
+        const char *s; /* the text; NULL until it is made */
         size_t len;
     } texts[TEXT_count];
     struct ptx_info info; /* valid if there is PTX */
     const struct bundle_entry *entry; /* where the PTX comes from; NULL: not from a bundle */
-    const neso_capsule *capsule; /* what all capsules of k's launches have; NULL: the context wants none */
+    /* the data that all capsules of k's launches share; NULL: the context wants no capsules */
+    const neso_capsule *capsule;
     struct neso_param *params; /* one for each type in the signature */
     int nparams;
     double seconds[STAGE_count];
@@ -116,7 +117,8 @@ struct neso_kernel {
     pthread_mutex_t lock; /* held while a thread loads the code or compiles a fallback */
     void *_Atomic loaded;
     _Atomic bool checked;   /* options.check: the first launch has made the check */
-    struct rebuild *replacement; /* code without the pass that caused a difference; NULL: launches use the own code */
+    /* code without the pass that caused a difference; NULL: launches use the kernel's code */
+    struct rebuild *replacement;
     struct fallback_source {
         const char *ir; /* the text of the traced IR; NULL if nothing in the plan can fail */
         size_t bytes;
@@ -125,7 +127,8 @@ struct neso_kernel {
     } fallback_source;
     struct map_cache *_Atomic maps;   /* made at the first launch; NULL if the plan has no maps */
     struct fallback *_Atomic variants[VARIANT_count]; /* each is NULL until a launch needs it */
-    struct fallback *_Atomic by_rows[ROWS_count];     /* fallbacks by the alignment of rows, likewise */
+    /* fallbacks for aligned rows; each is NULL until a launch needs it */
+    struct fallback *_Atomic by_rows[ROWS_count];
     _Atomic bool has_copied; /* a launch has made copies for tensor maps */
 };
 
@@ -243,7 +246,8 @@ bool has_plan(const struct neso_kernel *k);
  * change f. */
 void plan_keep(struct neso_kernel *k, const struct func *f);
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
-/* Sets args to the launch's arguments, sign-extended, for expressions. Do all guards hold? */
+/* Sets args to the launch's arguments, sign-extended, from which expressions are evaluated. Returns whether all guards
+ * hold. */
 bool plan_guards(const struct ptx_info *info, const struct launch *l, int64_t *args);
 /* Compiles each variant of k, for which plan_keep must have been called, and passes its PTX to `each`. It leaves
  * out variants that do not compile. */
@@ -270,28 +274,30 @@ struct rebuild {
     const char *skip; /* the passes left out */
     jmp_buf unwind;
 };
-/* Compiles without the given passes and those of the kernel's options, for launches whose argument i is a multiple of
- * divisible[i] (NULL: of what the signature promises). Returns false after errors, which are in r->diag. The caller
- * must call rebuild_free in either case. */
+/* Compiles without the given passes and without those that the kernel's options skip. The code is for launches whose
+ * argument i is a multiple of divisible[i] (NULL: of the divisor that the signature promises). Returns false after
+ * errors, which are in r->diag. The caller must call rebuild_free in either case. */
 bool rebuild_make(struct neso_kernel *k, struct rebuild *r, const char *without, const int *divisible,
                   struct budget *budget);
-/* Reads a variant from the kernel's bundle instead; false: the bundle lacks it, or r->is_full. */
+/* Reads a variant from the kernel's bundle instead of compiling it. Returns false if the bundle lacks the variant, or
+ * if memory ran out (r->is_full). */
 bool rebuild_read(struct neso_kernel *k, struct rebuild *r, enum variant which, struct budget *budget);
 /* Only parses the traced IR; NULL after errors. */
 const struct func *rebuild_trace(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
 void rebuild_free(struct rebuild *r);
-/* Gives r memory of its own. Whoever calls rebuild_parse first sets r->unwind, for lack of memory. */
+/* Initializes r, with separate arenas. Before calling rebuild_parse, the caller must set r->unwind, to which r unwinds
+ * when memory runs out. */
 void rebuild_open(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
 /* Parses a traced IR into r; NULL after errors. */
 struct func *rebuild_parse(struct neso_kernel *k, struct rebuild *r, const struct fallback_source *from);
 
 /* -- row_alignment.c -- */
 
-/* Sets divisible[i] so that the rows of the arrays that maps describe begin and end at multiples of `rows` if each
- * argument i is a multiple of divisible[i]. */
+/* Chooses a divisor divisible[i] for each argument i. If all arguments are multiples of their divisors, the rows of all
+ * arrays that the maps describe begin and end at multiples of `rows`. */
 void rows_promise(const struct ptx_info *info, enum rows rows, int *divisible);
-/* The best alignment that the arguments of a launch fulfil. ROWS_any: none, or none that k's signature does not
- * promise. */
+/* Returns the largest alignment of rows that the arguments of a launch fulfil and that k's signature does not already
+ * promise; ROWS_any if there is none. */
 enum rows rows_of_launch(const struct neso_kernel *k, const struct launch *l);
 
 /* -- padded_maps.c -- */
@@ -300,15 +306,15 @@ typedef uint64_t map_words[MAP_BYTES / 8];
 
 /* Encodes the tensor maps of a launch. If an array is only loaded, and its row pitch is not a multiple of 16 bytes, the
  * map describes a copy of the array in *workspace, which the caller releases (workspace_end) after the launch. Returns
- * false, and leaves no workspace, if the guards fail, if no array needs a copy, or if one cannot be copied or is too
- * large to be. */
+ * false, and leaves no workspace, if the guards fail, if no array needs a copy, or if an array cannot be copied or is
+ * too large. */
 bool padded_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l, map_words *maps,
                  uint64_t *workspace);
 
 /* -- proofs.c -- */
 
-/* Tells neso_run_options.accessed what is proven of the accesses of k, on the interpreter, in launch l, which ended
- * without an error if `ran`. */
+/* Calls neso_run_options.accessed with the proofs about k's accesses in launch l, which the interpreter ran. `ran`: the
+ * launch ended without an error. */
 void proofs_tell(struct program *p, struct neso_kernel *k, const struct launch *l, bool ran);
 void proofs_free(struct program *p);
 
@@ -325,7 +331,7 @@ void capsule_prepare(struct neso_kernel *k);
 
 /* -- capsule.c -- */
 
-/* Launches a kernel that has a capsule, and gives the context what it wants. */
+/* Launches a kernel whose k->capsule is set, and passes a capsule to the context if its wants_capsule asks for one. */
 bool capsule_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
 
 /* -- launch.c -- */
@@ -337,7 +343,7 @@ void codes_free(struct neso_kernel *k);
 /* Launches k. l->args has a value for each parameter that is not a constant. A launch whose grid contains a 0
  * does nothing. */
 bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
-/* The same, without capsules. */
+/* Launches k without making a capsule. */
 bool kernel_run(struct neso_kernel *k, const struct launch *l, struct fault *f);
 /* Does the value keep the promises of a parameter? */
 bool param_allows(const struct neso_param *p, uint64_t value, struct fault *f);
@@ -407,8 +413,8 @@ void bench_launch(struct program *p, struct eval *e, struct neso_kernel *k, cons
 
 /* Returns the number of bytes from the first element of a tensor to the end of its last one; 0: it has no element. */
 size_t tensor_span(const struct launch_tensor *t);
-/* Tells neso_run_options.launched what launch l of kernel k left in its tensors. Returns false, with p->fault, if the
- * device cannot read them. */
+/* Calls neso_run_options.launched with the digests of the tensors after launch l of kernel k. Returns false, with
+ * p->fault, if the device cannot read them. */
 bool digests_tell(struct program *p, struct eval *e, const struct neso_kernel *k, const struct launch *l);
 
 /* -- program.c -- */
@@ -455,8 +461,8 @@ struct program {
     struct kernel_proofs *proofs; /* private to proofs.c */
     uint64_t launches;  /* launches made so far */
     uint64_t products;  /* matrix products computed so far by the device's library */
-    bool deterministic; /* NESO_DETERMINISTIC is set: launches that do not say otherwise are deterministic */
-    bool fp_reassoc;    /* NESO_FP_REASSOC is set: launches that do not say otherwise have fp_reassoc */
+    bool deterministic; /* NESO_DETERMINISTIC is set: launches are deterministic by default */
+    bool fp_reassoc;    /* NESO_FP_REASSOC is set: launches have fp_reassoc by default */
     bool debug;         /* TRITON_DEBUG is set: kernels' assertions are checked */
     bool is_timing;     /* a benchmark is running */
     bool is_dry;        /* the benchmark, or the whole program, only compiles its kernels */
@@ -464,7 +470,8 @@ struct program {
     struct bench_notes *notes; /* NULL: launches are not recorded */
     struct clock *clock; /* the running benchmark's state, private to bench.c */
     struct timed_launch *timed; /* list of the launches that were timed, private to bench.c */
-    /* What computed the calls of a benchmark that launched no kernels: "cuBLAS" or "CPU oracle"; NULL: nothing did. */
+    /* The library that computed the timed calls of a benchmark that launched no kernels: "cuBLAS" or "CPU oracle"
+     * (torch functions on the CPU); NULL if the calls launched kernels or computed nothing. */
     const char *oracle;
 };
 

@@ -5,8 +5,8 @@
  * A signature has one entry for each parameter, separated by commas. An entry that starts with a type is a
  * type, perhaps with a promise after a colon. Entries in parentheses are a tuple if one of them is a type, and
  * a named tuple if NAME precedes the parentheses. Anything else is an expression, which is evaluated in the
- * kernel's module. Each entry that is not a tuple is a leaf: an argument of the kernel, or a constant. The
- * signature is a source of its own, so that messages can show the location in it:
+ * kernel's module. Each entry that is not a tuple is a leaf: an argument of the kernel, or a constant. The signature is
+ * registered as a separate source, so that messages can show a location in it:
  *
  *     signature:1:7: error: unknown type 'i31' [signature-type]
  *         1 | *fp32, i31, 1024
@@ -33,7 +33,8 @@ struct leaf {
     size_t end;        /* end of the leaf's entry in the signature; 0 for a default */
     struct obj *block; /* block_shape of a tensor descriptor; else NULL */
     bool pads_nan;     /* the tensor descriptor pads with NaN */
-    /* if not 0: the number of promises in `divisible`, which has a bit for each size, then each stride but the last */
+    /* if not 0: the number of promises in `divisible`, which has a bit for each size, then for each stride except the
+     * last */
     int nsizes;
     uint32_t divisible;
 };
@@ -104,8 +105,8 @@ static size_t type_length(const struct entry *x)
     return n;
 }
 
-/* Is the entry meant as a type? It is if it starts with a star, if it is the name of a type, or if it starts with a
- * word and a colon: `i32:16`. */
+/* Is the entry meant as a type? True if it starts with a star, is the name of a type, or starts with a word and a
+ * colon: `i32:16`. */
 static bool is_type(struct reader *r, const struct entry *x)
 {
     size_t n = type_length(x);
@@ -215,7 +216,7 @@ static bool is_descriptor(const struct entry *x)
     return starts_descriptor(x->s, x->n);
 }
 
-/* Reads "- 16 16": which sizes, and which strides but the last, are multiples of 16. */
+/* Reads "- 16 16", a word for each size and each stride except the last: 16 promises a multiple of 16. */
 static bool read_sizes(const struct entry *words, struct leaf *leaf)
 {
     for (const char *s = words->s, *end = s + words->n; s < end;) {
@@ -229,8 +230,7 @@ static bool read_sizes(const struct entry *words, struct leaf *leaf)
     return leaf->nsizes > 0;
 }
 
-/* Reads what stands behind the block shape: `, nan` is the value of elements outside the array, `, - 16 16`
- * promises. */
+/* Reads the options after the block shape: `, nan` pads with NaN, `, - 16 16` makes promises. */
 static bool read_options(const char *s, const char *end, struct leaf *leaf)
 {
     while (s < end && *s == ' ')
@@ -248,8 +248,8 @@ static bool read_options(const char *s, const char *end, struct leaf *leaf)
            read_options(stop, end, leaf);
 }
 
-/* Reads tensordesc<fp16[128, 64]>, with optional promises: for all its sizes and strides behind it, or for each of them
- * within. */
+/* Reads tensordesc<fp16[128, 64]>, with optional promises: one for all sizes and strides, after `>`, or one for each of
+ * them, inside the angle brackets. */
 static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf *leaf)
 {
     struct eval *e = &r->module->eval;

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* Facts about a jit function that launches need; created at its first launch. */
+/* Facts about a jit function that its launches need; created at the first launch. */
 struct callee {
     struct param_rule *rules;
     int nrules; /* number of parameters, with **META as the last */
@@ -448,7 +448,7 @@ static struct text make_key(struct call *c)
     return key;
 }
 
-/* Reports a difference between the PTX and the traced kernel as a warning, for programs without options.checked. */
+/* Reports a difference between the PTX and the traced kernel as a warning, for callers that set no options.checked. */
 static void warn_of_difference(void *user, const neso_checked *x)
 {
     struct program *p = user;
@@ -484,7 +484,7 @@ static void compile(struct call *c, void **slot)
         diag_note(e->diag, eval_place(e, c->loc), ERR_launched_with, with.s);
         *slot = NULL;
         kernel_drop(k);
-        if (p->options.compile_only && !e->handler->outer) /* no handler catches the error: go on */
+        if (p->options.compile_only && !e->handler->outer) /* no handler catches the error: continue */
             return;
         eval_raise(e, c->loc, "CompilationError", ERR_launch_compile, kernel_name(c));
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* written.c: finds the pointer parameters through which a kernel may write.
  *
- *     store %p, %v      %p computed from parameter 1: it is written; origin of %p unknown: all are
+ *     store %p, %v      if %p is computed from parameter 1: the kernel may write through parameter 1;
+ *                       if the origin of %p is unknown: through all pointer parameters
  *
- * torch.compile uses the result to distinguish arguments that a kernel only reads. */
+ * torch.compile uses the result to find the arguments that a kernel only reads. */
 #include "runtime/devices/interpreter/interpreter.h"
 #include "runtime/runtime.h"
 

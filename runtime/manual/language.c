@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* language.c: defines the table of the language for the manual and `neso help`, with the columns of builtins.h that the
- * library leaves out. */
+/* language.c: defines the table of the language for the manual and `neso help`, including the columns of builtins.h
+ * that the library does not contain. */
 #include "runtime/command/command.h"
 
 #include "frontend/builtins/places.h"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# make.sh NESO FOLDER: writes the manual into FOLDER: neso.md (the pages of this folder, and those that neso makes of its tables),
+# make.sh NESO FOLDER: writes the manual into FOLDER: neso.md (the pages of this folder, and the pages that neso prints from its tables),
 # neso.1 for man, and neso.html by pandoc, lowdown or python3-markdown, whichever is found.
 set -e
 neso=$1 out=$2 pages=$(dirname "$0")
@@ -26,7 +26,7 @@ style='<style>body { max-width: 60em; margin: auto; padding: 1em; font-family: s
 table { border-collapse: collapse } td, th { border: 1px solid #999; padding: .2em .5em; text-align: left; vertical-align: top }
 pre { overflow-x: auto; background: #8882; padding: .5em } nav ul { margin: 0 }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #ddd } a { color: #8bf } }</style>'
-# Links between the pages lead to their titles, and so does the list of contents.
+# Links between pages, and the list of contents, become links to the pages' titles.
 {
     printf '# neso\n\n'
     for page in 'tour|A tour in ten minutes' 'language|Language reference' 'debugging|Debugging' 'performance|Performance' 'embedding|Embedding' \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* params.c: prints the thresholds of optimisations with the columns of ir/params.h that the library leaves out. */
+/* params.c: prints the thresholds of optimisations, including the columns of ir/params.h that the library does not
+ * contain. */
 #include "runtime/command/command.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tables.c: prints the ops of the IR and the instructions of the machine IR with their meanings, a column of ir/ops.h and
- * codegen/insns.h that the library leaves out. */
+/* tables.c: prints the ops of the IR and the instructions of the machine IR with their meanings: a column of ir/ops.h
+ * and codegen/insns.h that the library does not contain. */
 #include "runtime/command/command.h"
 
 #include <string.h>
