@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* accesses.c: `neso check --accesses FILE`: of each load, store and atomic that the program executes, says whether it
- * is proven to stay within its tensor, and apart from other programs of the grid.
+/* accesses.c: implements `neso check --accesses FILE`. For each load, store and atomic that the program executes, it
+ * prints whether neso has proven two properties: the access stays within its tensor, and it does not race with other
+ * programs of the grid.
  *
  *     scale.py:9:35: load X of scale
  *         bounds    proven: elements 0 to n - 1
  *         programs  proven: the kernel does not write the tensor
  *
- * The program runs on the interpreter, which checks every access. So what is not proven is at least checked in this
- * run, unless the run or a launch ends by an error; then it is unknown. An access is proven if it is proven in every
- * launch. */
+ * The program runs on the interpreter, which checks every access. So an access that is not proven has at least been
+ * checked in this run; if the run or a launch ends with an error, the access counts as unknown. An access counts as
+ * proven if it is proven in every launch. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <stdlib.h>
@@ -17,9 +18,9 @@
 enum { SECONDS_MOST = 60, PROPERTIES = 2 };
 
 struct found {
-    char *place, *head; /* FILE:LINE:COLUMN; "load X of scale" */
+    char *place, *head; /* "FILE:LINE:COLUMN", and "load X of scale" */
     bool proven[PROPERTIES];
-    bool ran; /* in every launch */
+    bool ran; /* every launch with this access has run without an error */
     char *text[PROPERTIES];
 };
 
@@ -39,7 +40,7 @@ static char *text_of(const char *s)
 static void take(struct found *x, int i, bool proven, const char *text)
 {
     if (x->text[i] && (!x->proven[i] || proven))
-        return; /* an earlier launch has said as much, or worse */
+        return; /* the verdict from an earlier launch is the same or worse, so keep it */
     free(x->text[i]);
     x->proven[i] = proven;
     x->text[i] = text_of(text);

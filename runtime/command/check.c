@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c: `neso check FILE...`: looks for errors without running anything.
  *
- * First the host part of a file runs as far as it gets, and each launch compiles its kernel for a GPU (launches.c).
- * Then each kernel that the file does not launch is compiled with guessed types: pointers and numbers are guessed
- * from the names of parameters, and a guess is changed as long as that leaves fewer errors. An error is reported
- * only if every guess has it, so that a wrong guess reports no error. A function that other code of the file names
- * does not count as a kernel: it is compiled where it is called.
+ * First the host code of a file runs until it ends or fails, and each launch compiles its kernel for a GPU
+ * (launches.c). Then each kernel that the file does not launch is compiled with guessed types: the names of parameters
+ * suggest which are pointers and which are numbers, and a guess is changed as long as the change leaves fewer errors.
+ * An error is reported only if it occurs with every guess, so that a wrong guess reports no error. A function that
+ * other code of the file names does not count as a kernel: it is compiled where it is called.
  *
  *     def scale(X, Y, n, factor, BLOCK: tl.constexpr)        X=*fp32, Y=*fp32, n=i32, factor=i32, BLOCK=64
  */
@@ -23,8 +23,8 @@ struct checking {
     const struct given *given;
     const char *path, *text;
     size_t length;
-    bool is_json, any_json; /* the array has begun */
-    struct buffer *items;   /* gets the array's items; NULL: standard output does */
+    bool is_json, any_json; /* any_json: the array already has an item */
+    struct buffer *items;   /* receives the array's items; NULL: they are printed on standard output */
     int nerrors;
 };
 
@@ -72,7 +72,7 @@ struct error {
     char tag[48];
     uint32_t line, column;
     uint64_t message;  /* a hash of its text */
-    bool is_of_shapes; /* the message depends on shapes, and on no type of elements */
+    bool is_of_shapes; /* the message depends on shapes, but not on types of elements */
 };
 
 struct trial {
@@ -119,7 +119,7 @@ static struct param *find_param(struct trial *t, const char *name)
     return NULL;
 }
 
-/* Corrects the guess by what the messages say about parameters. Returns true if the kernel must be compiled again. */
+/* Corrects the guess according to the messages about parameters. Returns true if the kernel must be compiled again. */
 static bool learn(struct trial *t, neso_context *ctx)
 {
     neso_diagnostic d = {.size = sizeof d};
@@ -156,7 +156,8 @@ static struct error error_of(const neso_diagnostic *d)
     return e;
 }
 
-/* Is it an error whatever the guess is? A static assertion is not: it may fail only because the guess is wrong. */
+/* Would the diagnostic be an error for every guess? A failed static assertion might not be: it may fail only because
+ * the guess is wrong. */
 static bool is_certain(const neso_diagnostic *d)
 {
     return d->severity == NESO_ERROR && strcmp(d->tag, "static-assert") != 0;
@@ -216,7 +217,7 @@ static void compile_guess(struct trial *t, neso_context *ctx, neso_module *modul
     keep_common(t);
 }
 
-/* Changes the guess for one parameter at a time, as long as that leaves fewer errors. */
+/* Changes the guess for one parameter at a time, and keeps changes that leave fewer errors. */
 static void improve(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel)
 {
     int best = t->nerrors;
@@ -320,9 +321,9 @@ static void put_common(struct checking *c, const struct trial *t, neso_context *
     buffer_free(&out);
 }
 
-/* Finds the errors of shapes that no guess changes. Types that fit better than others, but not without errors, leave
- * errors of shapes only: they are certain if no value of the constants changes their messages. (keep_common forgets
- * them, since a worse guess ends the computation before the error.) */
+/* Finds the errors of shapes that are certain. With the best guess of types, only errors of shapes may remain; they are
+ * certain if no value of the constants changes their messages. (keep_common does not keep them, because a worse guess
+ * ends the compilation before such an error.) */
 static void find_shape_errors(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel,
                               const char *const constants[], size_t nconstants)
 {
@@ -413,7 +414,7 @@ static void check_others(struct checking *c, const struct launches *l)
     neso_context_release(ctx);
 }
 
-/* Did the host part end because it reached a limit? That is not an error of the program. */
+/* Did the host code end because it reached a limit? Reaching a limit is not an error of the program. */
 static bool has_reached_limit(neso_context *ctx)
 {
     neso_diagnostic d = {.size = sizeof d};
@@ -445,7 +446,7 @@ static void check_text(struct checking *c)
     }
     c->nerrors += nerrors;
     neso_context_release(ctx);
-    if (nerrors == 0) /* the first errors are enough: others may follow from them */
+    if (nerrors == 0) /* report only the first errors: the others may be consequences of them */
         check_others(c, &l);
     launches_free(&l);
 }
@@ -473,7 +474,7 @@ bool check_guess(neso_context *ctx, neso_module *module, const char *kernel, str
     return fits;
 }
 
-/* All of standard input. */
+/* Returns the whole standard input. */
 static char *read_input(size_t *length)
 {
     struct buffer b = {0};
@@ -511,8 +512,8 @@ static int check_all(const struct given *g)
     return c.nerrors ? FAILED : accesses;
 }
 
-/* Checks again whenever a file is saved, and reports the end of each check, until the process is ended. With --json
- * each check is one array. */
+/* Checks again whenever a file is saved, and reports the end of each check, until the process is killed. With --json,
+ * each check prints one array. */
 static _Noreturn void watch(const struct given *g)
 {
     const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};

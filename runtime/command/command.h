@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* command.h: declares what the files of the command `neso` share: its options, one row each, and messages to the user.
+/* command.h: declares what the files of the command `neso` share: the table of options, and functions that report
+ * messages to the user.
  *
  * main.c reads the command line; run.c, compile.c, check.c, lsp.c, completion.c, help.c and four folders implement the
  * commands: inspect/ (also diff), bench/, embed/ (C of a kernel, bundle, variants), capsule/ (also replay). They use
@@ -118,7 +119,7 @@ struct option_row {
 };
 extern const struct option_row option_rows[OPTIONS_END];
 
-/* The command line; an option without argument has "". */
+/* The parsed command line. An option that was given without an argument has the value "". */
 struct given {
     const char *options[OPTIONS_END];
     char params[2][2048]; /* all values of --param and of --to-param, which may be given several times */
@@ -129,19 +130,20 @@ struct given {
 struct command_row {
     enum command bit;
     const char *word, *arguments;
-    int least, most; /* number of arguments; most -1: the command also takes all that follows the first one */
+    int least, most; /* allowed numbers of arguments; most -1: all words after the first argument are arguments too */
     int (*run)(const struct given *g);
     const char *meaning;
 };
 extern const struct command_row command_rows[];
 extern const int ncommand_rows;
 
-/* A name of the language, or a heading (then all other members are NULL); the last row has neither. */
+/* A name of the language, or a heading (then all other members are NULL). In the last row, `name` and `heading` are
+ * NULL. */
 struct language_row {
     const char *heading;
-    const char *where, *handler;                    /* as builtins.h has them */
+    const char *where, *handler;                    /* as in builtins.h */
     const char *prefix, *name, *parameters;         /* "tl." "load" "pointer, mask=None" */
-    const char *meaning, *types, *errors, *example; /* as builtins.h has them */
+    const char *meaning, *types, *errors, *example; /* as in builtins.h */
 };
 extern const struct language_row language_rows[];
 /* Prints the thresholds of optimisations, each with its unit, meaning and measurement. */
@@ -161,13 +163,15 @@ enum option find_option(const struct command_row *c, const char *arg, const char
 __attribute__((format(printf, 1, 2)))
 #endif
 int complain(const char *format, ...);
-/* The edit distance of two words; for long words only a large number. */
+/* Returns the edit distance of two words; for long words, returns a large number instead. */
 size_t word_distance(const char *a, const char *b);
 /* Prints the messages of the last call, warnings too; returns the exit status. */
 int report(const struct given *g, neso_context *ctx, neso_status status);
-/* Reads the number that an option has, 0 if it is not given. Returns false after a message if it is not a number. */
+/* Reads the value of a numeric option; 0 if the option is not given. Returns false after a message if the value is not
+ * a number. */
 bool number(const struct given *g, enum option o, int *out);
-/* Opens a context with the cache that the environment names. Returns false after a message if that fails. */
+/* Opens a context with the disk cache that environment variables select. Returns false after a message if that
+ * fails. */
 bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx);
 /* Does the same with the limits and callbacks in *o; sets the cache in *o. */
 bool context_open_with(const struct given *g, neso_context_options *o, neso_context **ctx);
@@ -180,11 +184,11 @@ char *read_file(const char *path, size_t *length);
 int write_file(const char *path, const void *bytes, size_t length);
 
 /* -- terminal.c -- */
-/* Are there colours on this stream? */
+/* Is coloured text to be written to this stream? */
 bool has_colours(const struct given *g, FILE *to);
 /* Returns false after a message if --color is wrong. */
 bool check_colour(const struct given *g);
-/* Prints messages on standard error, coloured if --color or the terminal says so. */
+/* Prints messages on standard error, in colours if has_colours() is true. */
 void print_messages(const struct given *g, const char *text);
 /* A line of progress on standard error, for work that lasts longer than a second; printed only on a terminal. */
 struct progress {
@@ -196,7 +200,7 @@ void progress_begin(struct progress *p);
 __attribute__((format(printf, 2, 3)))
 #endif
 void progress_show(struct progress *p, const char *format, ...);
-/* Erases the line: before other output, and at the end. */
+/* Erases the line of progress; called before other output, and at the end. */
 void progress_clear(struct progress *p);
 
 /* -- compile.c -- */
@@ -210,11 +214,11 @@ bool check_passes(const struct given *g);
 bool read_options(const struct given *g, neso_compile_options *o);
 
 /* -- tools.c: external tools -- */
-/* Searches for a tool in PATH, then in the folder where CUDA's toolkit installs itself. */
+/* Searches for a tool in PATH, then in the default folder of the CUDA toolkit. */
 bool find_tool(const char *name, char *out, size_t n);
 /* Runs a tool, with this process's output, or with its output and errors in a file. */
 int tool_run(char *const argv[], const char *output);
-/* Returns the number in front of `words` in a tool's report; 0: the report does not contain these words. */
+/* Returns the number before `words` in a tool's report; 0: the report does not contain these words. */
 int tool_number(const char *report, const char *words);
 /* Sets `out` to a template for mkstemp and mkdtemp in the folder for temporary files. */
 void temporary_name(char *out, size_t n);
@@ -222,7 +226,7 @@ void temporary_name(char *out, size_t n);
 struct workshop {
     char folder[256], ptx[300], cubin[300], log[300];
 };
-/* Returns false after a message if it fails. */
+/* Creates the folder. Returns false after a message if that fails. */
 bool workshop_open(struct workshop *w);
 void workshop_close(struct workshop *w);
 /* Assembles the PTX with this ptxas into w->cubin. `logs`: ptxas also reports the kernel's resources, in w->log. */
@@ -291,9 +295,10 @@ int keep_folders(const struct given *g);
 void keep_texts(const struct given *g, neso_context *ctx, neso_kernel *kernel);
 
 /* -- files.c -- */
-/* Writes a program's file below a folder, which it makes if needed. Returns a result for neso_run_options.save. */
+/* Writes a program's file below `folder`, and creates the folder if needed. Returns a result for
+ * neso_run_options.save. */
 int save_below(const char *folder, const char *path, const char *text, size_t length);
-/* Does the same for a choice of autotuning, which goes into the folder of the cache (NULL: there is none). */
+/* Does the same for a choice of autotuning, which is written into the folder of the cache (NULL: there is no cache). */
 int save_choice(const char *cache, const char *path, const char *text, size_t length);
 
 /* -- launches.c: the specializations that a program's launches make -- */
@@ -305,8 +310,8 @@ struct launches {
     int n;
     struct launched *at; /* the launched specializations in order, each once */
 };
-/* Runs the host part of a program, launches nothing, and lists what its launches compile. Messages stay in *ctx, which
- * the caller releases (it may be NULL). */
+/* Runs the host code of a program without launching kernels, and lists the specializations that its launches compile.
+ * Messages stay in *ctx, which the caller releases (it may be NULL). */
 neso_status launches_find(const struct given *g, const char *path, const char *text, size_t length, neso_context **ctx,
                           struct launches *out);
 void launches_free(struct launches *l);
@@ -322,42 +327,45 @@ int check_command(const struct given *g);
 /* -- capsule.c -- */
 int capsule_command(const struct given *g);
 int replay_command(const struct given *g);
-/* What becomes of capsules during a run. */
+/* Decides which capsules of a run are kept as files. */
 struct keeper {
-    const struct given *given; /* of `neso capsule`; NULL: NESO_CAPSULE has chosen */
+    const struct given *given; /* the options of `neso capsule`; NULL: NESO_CAPSULE selects the capsules */
     char folder[4096];
-    int launches, chosen; /* of `neso capsule`: launches that the options name, and the number of the one to keep */
-    bool is_chosen;       /* the running launch is that one */
-    int nkept, nseen;     /* written files, and capsules given */
-    char kernels[1000];   /* of `neso capsule`: the names of launched kernels, each once, with ', ' between */
+    /* for `neso capsule`: launches so far that match the options, and the number of the one to keep */
+    int launches, chosen;
+    bool is_chosen;       /* the running launch is the one to keep */
+    int nkept, nseen;     /* files written so far, and capsules received so far */
+    char kernels[1000];   /* for `neso capsule`: the names of launched kernels, each once, separated by ", " */
     char *held;           /* the capsule of a launch that did not fail */
     size_t held_bytes;
     char held_kernel[200];
     char path[4200];      /* the last file that was written */
 };
-/* Does NESO_CAPSULE say that failing launches leave capsules? Returns false after a message if it cannot be used. */
+/* Sets *is_on if NESO_CAPSULE asks for capsules of failing launches. Returns false after a message if its value is
+ * invalid. */
 bool keeper_open(struct keeper *k, bool *is_on);
 int keeper_wants(struct keeper *k, const char *kernel);
 void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, size_t length);
 
 /* -- reduce.c -- */
-/* Makes a capsule small, and writes it. */
-/* `device`: the device that each try opens; NULL: the context's. `otherwise`: that to use if the launch does not fail there;
- * NULL: none. */
+/* Makes a capsule as small as possible while its launch still fails, and writes it.
+ * `device`: the device that each try opens; NULL: the context's. `otherwise`: the device to use if the launch does not
+ * fail on the first one; NULL: none. */
 int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device, const char *otherwise);
-/* Prints the smallest program found, in at most some seconds, that shows the difference of a capsule. */
+/* Reduces the capsule of a difference for a limited time, and prints the smallest program found that still shows the
+ * difference. */
 void reduce_difference(const struct given *g, const void *data, size_t length);
 
 /* -- run.c -- */
 int run_command(const struct given *g);
-/* Runs the program for `neso capsule`. */
 /* Reads the value of --trace: "nan", "precision" or "precision:N". Returns false after a message if it is none of
  * these. */
 bool choose_trace(const struct given *g, int *trace, int *bits);
+/* Runs the program for `neso capsule`. */
 int run_with(const struct given *g, struct keeper *keeper);
-/* The usual limit of memory. */
+/* Returns the default limit of memory. */
 size_t memory_most(void);
-/* The files beside a program, which it may import. */
+/* The files in the folder of a program, which it may import. */
 struct beside {
     char folder[4096];
     int nfiles;

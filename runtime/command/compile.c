@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.c: `neso compile`: compiles one kernel to the requested stage. CUDA's tools, if they are found, make cubin
- * and SASS. */
+/* compile.c: implements `neso compile`, which compiles one kernel to the requested stage. CUDA's tools, if they are
+ * installed, make cubin and SASS. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -71,7 +71,8 @@ static int emit_assembled(const struct given *g, neso_context *ctx, neso_kernel 
 
 /* -- compile -- */
 
-/* Writes a dump, an explanation or a time; a dump of IR, which does not name its pass, below "// after cse". */
+/* Writes a dump, an explanation or a time. Writes a line such as "// after cse" before a dump of IR, which does not
+ * name its pass. */
 static void write_dump(void *user, const char *pass, const char *text, size_t length)
 {
     (void)user;
@@ -82,7 +83,7 @@ static void write_dump(void *user, const char *pass, const char *text, size_t le
 
 enum emit { EMIT_CUBIN = 100, EMIT_SASS, EMIT_C };
 
-/* Returns what --emit asks for: a neso_text or an enum emit; 0, after a message, for an unknown word. */
+/* Returns the value of --emit as a neso_text or enum emit; 0, after a message, for an unknown word. */
 static int find_emit(const struct given *g)
 {
     const char *word = g->options[OPTION_emit];
@@ -158,7 +159,7 @@ static void print_times(neso_kernel *kernel)
             1e3 * r.opt_seconds, 1e3 * r.codegen_seconds);
 }
 
-/* The requested output, and the kernel and options to make it from. */
+/* The requested output, and the kernel and options from which it is made. */
 struct order {
     const char *kernel; /* NULL: the file's only kernel */
     int emit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* completion.c: `neso completion SHELL`: prints a script that completes neso's command line. The script is made from
- * the tables of commands and options, so it knows all of them.
+/* completion.c: implements `neso completion SHELL`, which prints a script that completes neso's command line. The
+ * script is made from the tables of commands and options, so it is always complete.
  *
  *     bash    source <(neso completion bash)                       in ~/.bashrc
  *     zsh     neso completion zsh >"${fpath[1]}/_neso"
@@ -136,7 +136,7 @@ static void print_bash(void)
 
 /* -- zsh -- */
 
-/* Prints a text inside '...[meaning]'. Escapes the quotes and brackets that would end it. */
+/* Prints a text as the meaning in '...[meaning]', and escapes quotes and brackets, which would end the meaning. */
 static void print_quoted(const char *s)
 {
     for (; *s; s++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counts.c: `neso run --counts`: prints what the launches of a program cost, as a table on standard error and
+/* counts.c: `neso run --counts`: prints the costs of a program's launches, as a table on standard error and
  * as JSON in a file.
  *
  *     add (add_5d2b60934f6dbf68)
@@ -23,7 +23,7 @@ struct json {
     const char *id; /* the id of the current kernel; NULL: none yet */
     const char *file;
     uint32_t line; /* the current line; 0: the whole kernel */
-    bool any;      /* the current line, or the whole kernel, already has a count */
+    bool any;      /* a count of the current line, or of the whole kernel, has already been printed */
 };
 
 static void put_string(FILE *f, const char *s)

@@ -5,7 +5,7 @@
  *     --output out, save_path='a'           out/a/plot.csv
  *     save_path='..', '/etc', a link        refused
  *
- * The command opens a path one name at a time, from the folder on, and does not follow links. */
+ * The command opens a path component by component, beginning at the folder, and does not follow links. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -110,7 +110,7 @@ int save_below(const char *folder, const char *path, const char *text, size_t le
     return result;
 }
 
-/* Is the path a choice of autotuning, in the folder of the cache? */
+/* Is the path that of a choice of autotuning in the folder of the cache? */
 static bool is_choice(const char *cache, const char *path)
 {
     size_t n = cache ? strlen(cache) : 0, length = strlen(path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* help.c: `neso help`: prints the commands with their options, the compiler's tables, and single names of the
- * language.
+/* help.c: implements `neso help`, which prints the commands with their options, the compiler's tables, and single names
+ * of the language.
  *
  *     $ neso help tl.cdiv
  *     tl.cdiv(x, div), also x.cdiv(div)
@@ -168,7 +168,7 @@ static size_t distance_to(const struct language_row *r, const char *word)
                            : SIZE_MAX;
 }
 
-/* Says which names of the language are nearest to the word; returns false if none is near. */
+/* Prints the names of the language that are most similar to the word; returns false if no name is similar. */
 static bool suggest_names(const char *word)
 {
     char names[120] = "";
@@ -200,7 +200,7 @@ static int print_topic(const struct given *g, const char *topic)
     return result;
 }
 
-/* Topics for which the command prints longer tables than the library has. */
+/* The topics for which the command prints a longer table than neso_help returns. */
 static const struct {
     const char *word;
     void (*print)(FILE *to);

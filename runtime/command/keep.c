@@ -4,7 +4,7 @@
  *     neso run --keep-ir DIR program.py
  *     neso compile DIR/kernel-0123456789abcdef.ir --target sm_80 --emit ptx
  *
- * A kernel's file is named by the kernel's id. The IR is that of the traced kernel, before any pass: a compilation
+ * The name of a kernel's file is the kernel's id. The IR is that of the traced kernel, before any pass: a compilation
  * depends only on this IR, on the target and on the thresholds of --param. */
 #include "runtime/command/command.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* launches.c: finds the specializations that a program launches. It runs the program's host part on the CPU; launches
- * compile their kernels and execute nothing, and assertions never fail. So nobody has to write the signature of a
- * kernel that a file launches:
+/* launches.c: finds the specializations that a program launches. It runs the program's host code on the CPU; launches
+ * compile their kernels but do not execute them, and assertions never fail. So a user need not write the signature of a
+ * kernel that the file launches:
  *
  *     neso compile matmul.py
  *     neso compile matmul.py::matmul --signature "*fp16:16, ..., 128, 128, 64" --num-warps 8      the same
@@ -76,7 +76,7 @@ neso_status launches_find(const struct given *g, const char *path, const char *t
     *ctx = NULL;
     neso_status status = neso_context_create(&limits, ctx);
     if (status == NESO_OK)
-        status = neso_context_use_device(*ctx, "emulator", NULL); /* a device that takes PTX */
+        status = neso_context_use_device(*ctx, "emulator", NULL); /* a device that executes PTX */
     if (status != NESO_OK)
         return status;
     f.ctx = *ctx;
@@ -149,7 +149,7 @@ static void take(const struct launched *x, const char **kernel, neso_compile_opt
     o->debug |= x->options.debug;
 }
 
-/* Chooses among the launches of a kernel (NULL: of all kernels), in order: the Nth, or the only one. */
+/* Chooses one of the launches of a kernel (NULL: of all kernels): with --launch N the Nth, else the only one. */
 static int choose(const struct given *g, const char *path, const struct launches *l, const char **kernel,
                   neso_compile_options *options)
 {

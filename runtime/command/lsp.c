@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* lsp.c: `neso lsp`: a server for editors, by the Language Server Protocol over standard input and output:
+/* lsp.c: implements `neso lsp`, a server for editors, which speaks the Language Server Protocol over standard input and
+ * output:
  *
  *     the editor opens or changes a file     the messages of `neso check` for it, as diagnostics
- *     hover over a variable of a kernel      x: tile<256xf32,#l0>, and what layout #l0 is
+ *     hover over a variable of a kernel      x: tile<256xf32,#l0>, and the definition of layout #l0
  *     hover over tl.load                     its entry of the language reference
- *     completion behind tl.                  the names of the language
+ *     completion after tl.                   the names of the language
  *
  * Types come from the IR of the file's kernels, compiled with the types of their launches; a kernel that the file does
  * not launch is compiled with guessed types (check.c). Kernels are compiled at the first hover after a change. */
@@ -16,7 +17,7 @@
 
 enum { KERNELS_MOST = 16, BODY_MOST = 1 << 26 };
 
-/* The IR of one kernel, with layouts and as traced; "" if the kernel does not compile. */
+/* The IR of one kernel, both with layouts and as traced; "" if the kernel does not compile. */
 struct shown {
     char *kernel, *signature;
     struct buffer laid_out, traced;
@@ -253,7 +254,8 @@ static bool put_place(struct buffer *out, const struct document *d, const struct
     return is_here;
 }
 
-/* Notes with a place become related information; the others are added to the message. */
+/* Adds the notes of a message: a note with a source location becomes related information, any other is appended to the
+ * message. */
 static void put_notes(struct buffer *related, struct buffer *words, const struct document *d,
                       const struct json *notes)
 {
@@ -430,8 +432,7 @@ static bool find_word(const struct document *d, const struct json *position, str
     return true;
 }
 
-/* Is the name (n bytes) one by which the file knows triton.language: "tl", or NAME of `import triton.language as
- * NAME`? */
+/* Does the name (n bytes) denote triton.language in the file: "tl", or NAME in `import triton.language as NAME`? */
 static bool is_language(const char *text, const char *name, size_t n)
 {
     static const char import[] = "triton.language as ";
@@ -443,8 +444,8 @@ static bool is_language(const char *text, const char *name, size_t n)
     return false;
 }
 
-/* Gives the prefix that a name has in the tables: "tl." for the first n bytes, "lang.", of "lang.load", after
- * `import triton.language as lang`. Returns false if these bytes do not name a part of the language. */
+/* Converts the first n bytes of a dotted name to the prefix that the tables use: after `import triton.language as
+ * lang`, "lang." of "lang.load" becomes "tl.". Returns false if these bytes do not name a module of the language. */
 static bool find_prefix(const char *text, const char *dotted, size_t n, char prefix[64])
 {
     static const char extra[] = "tl.extra.libdevice.";
@@ -470,7 +471,7 @@ static bool is_behind(const struct language_row *r, const char *prefix)
            (strcmp(prefix, "tl.math.") == 0 && strcmp(r->where, "math") == 0);
 }
 
-/* Returns the row of a dotted name; NULL: it is not a name of the language. */
+/* Returns the table row of a dotted name; NULL: it is not a name of the language. */
 static const struct language_row *find_row(const char *text, const char *dotted)
 {
     const char *dot = strrchr(dotted, '.');
@@ -483,8 +484,8 @@ static const struct language_row *find_row(const char *text, const char *dotted)
     return NULL;
 }
 
-/* Gives the type and line in a line of IR: "... : TYPE @LINE:COLUMN+LENGTH". Returns false if there are none, or if
- * the place is in another file. */
+/* Extracts the type and source line from a line of IR: "... : TYPE @LINE:COLUMN+LENGTH". Returns false if the line has
+ * none, or if the source line is in another file. */
 static bool read_type(const char *s, const char *end, const char **type, int *type_bytes, int *line)
 {
     int column, used = 0;
@@ -502,8 +503,8 @@ static bool read_type(const char *s, const char *end, const char **type, int *ty
     return false;
 }
 
-/* Gives the type of a variable at a source line: that of its last value at or above the line. Returns the end of the
- * value's line of IR; NULL: there is none. */
+/* Gives the type of a variable at a source line: the type of the last value assigned at or above the line. Returns the
+ * end of that value's line of IR; NULL: there is no such value. */
 static const char *find_value(const char *ir, const char *name, int line, const char **type, int *type_bytes)
 {
     const char *found = NULL;
@@ -544,7 +545,8 @@ static bool find_parameter(const char *ir, const char *name, const char **type, 
     return true;
 }
 
-/* Does the kernel contain the source line? It does if the last definition at or above the line is the kernel's. */
+/* Does the kernel contain the source line? True if the last function definition at or above the line is the
+ * kernel's. */
 static bool is_inside(const char *text, const char *kernel, int line)
 {
     char word[128], current[128] = "";
@@ -588,8 +590,8 @@ static const char *item_end(const char *s)
     return s;
 }
 
-/* Appends the value of a constant parameter: `BLOCK = 256`. The signature has its entries in the order of the
- * parameters, or with their names. Returns false if the kernel has no such parameter. */
+/* Appends the value of a constant parameter: `BLOCK = 256`. Entries of the signature are in the order of the
+ * parameters, or have the form NAME=VALUE. Returns false if the kernel has no such parameter. */
 static bool put_constant(struct buffer *out, const struct document *d, const struct shown *x,
                          const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c: the command `neso`. It uses only neso.h and libc, so an embedder can do everything that the command does.
  *
- * Parsing, help and messages are made from two tables: commands and options. Only the files of the command read the
+ * Two tables, of commands and of options, drive parsing, help and messages. Only the files of the command read the
  * environment, open files, print and exit. Exit status: 0 success, 1 the program failed, 2 bad usage or bad input. */
 #include "runtime/command/command.h"
 
@@ -161,8 +161,8 @@ enum option find_option(const struct command_row *c, const char *arg, const char
     return OPTIONS_END;
 }
 
-/* Keeps the value of an option. A repeated option replaces its earlier value; only --param and --to-param add to it.
- * Returns false if there is no room. */
+/* Stores the value of an option. A repeated option replaces its earlier value, except that the values of repeated
+ * --param and --to-param are joined. Returns false if there is no room. */
 static bool keep_value(struct given *g, enum option o, const char *value)
 {
     if (g->options[o] && (o == OPTION_param || o == OPTION_to_param)) {
@@ -177,8 +177,8 @@ static bool keep_value(struct given *g, enum option o, const char *value)
     return true;
 }
 
-/* Reads options up to the end of the command line, or up to the first argument of a command that passes the rest
- * on. */
+/* Reads options up to the end of the command line, or, for a command that passes all further words to a program, up to
+ * its first argument. */
 static int parse(const struct command_row *c, int argc, char **argv, struct given *g)
 {
     g->argv = argv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* manual.c: prints the parts of the manual that are made from tables: the language, what is not supported, the
- * commands, and each topic of help, as Markdown; and the page of the command for man(1). `make manual` puts them between the
- * written pages. */
+/* manual.c: prints the parts of the manual that are made from tables, as Markdown: the language, the unsupported
+ * features, the commands, and each topic of help. It also prints the page of the command for man(1). `make manual`
+ * inserts these parts between the handwritten pages. */
 #include "runtime/command/command.h"
 
 #include <string.h>
@@ -57,9 +57,9 @@ static void print_language(void)
             print_entry(r);
 }
 
-/* -- what is not supported -- */
+/* -- unsupported features -- */
 
-/* Tags of messages that refuse a feature of Triton or Python although their text does not say "not supported". */
+/* The tags of messages that refuse a feature of Triton or Python, but whose text does not contain "not supported". */
 static const char more_refusals[] = " int-overflow kernel-def kernel-condition kernel-comprehension "
                                     "kernel-comprehension-over plain-function fstring-tensor "
                                     "loop-iterator loop-target index-kind recursion yields breakpoint-kernel "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run.c: `neso run`: runs a whole program, with the process's output, environment and files; and `neso
+/* run.c: implements `neso run`, which runs a whole program with the process's output, environment and files, and `neso
  * doctor`. */
 #include "runtime/command/inspect/inspect.h"
 
@@ -18,15 +18,15 @@ struct session {
     const struct given *given;
     neso_context *ctx;
     struct beside beside;
-    char *loaded;    /* the file loaded last */
-    char line[4096]; /* the user's last line */
+    char *loaded;    /* the text of the file that was loaded last */
+    char line[4096]; /* the last line that the user entered */
     struct progress progress;
-    pthread_t thread;         /* the one that runs the program: it alone writes progress */
-    int nkernels;             /* compiled so far */
-    char kernel[80];          /* compiled last; "" before the first */
-    struct buffer record;     /* the file of --record */
-    struct keeper *keeper;    /* NULL: launches leave no capsules */
-    struct buffer difference; /* a capsule of the first difference that --check finds */
+    pthread_t thread;         /* the thread that runs the program: only this thread writes progress */
+    int nkernels;             /* kernels compiled so far */
+    char kernel[80];          /* the kernel that was compiled last; "" before the first */
+    struct buffer record;     /* the contents of the file of --record */
+    struct keeper *keeper;    /* keeps the capsules of launches; NULL: no capsules */
+    struct buffer difference; /* the capsule of the first difference that --check finds */
     FILE *digests;            /* the file of --digests; NULL: standard error */
 };
 
@@ -46,7 +46,7 @@ static void take_capsule(void *user, const neso_capsule *seen, const void *data,
         keeper_take(s->keeper, seen, data, length);
 }
 
-/* Adds a record to those for --record, unless it is among them. */
+/* Adds a record to s->record, unless it already contains the record. */
 static void keep_record(void *user, const char *text, size_t length)
 {
     struct session *s = user;
@@ -70,8 +70,8 @@ static void write_program(void *user, const char *text, size_t length, int to_st
     fwrite(text, 1, length, to_stderr ? stderr : stdout);
 }
 
-/* Returns a variable of the program's environment. NESO_DEVICE is the device in use, however it was chosen, so that a
- * program can ask for it. */
+/* Returns a variable of the program's environment. NESO_DEVICE always names the device in use, so that a program can
+ * query it. */
 static const char *get_variable(void *user, const char *name)
 {
     const struct session *s = user;
@@ -139,7 +139,8 @@ static void compiled(void *user, neso_kernel *kernel)
     progress_show(&s->progress, "%d kernels compiled, %s the last", s->nkernels, s->kernel);
 }
 
-/* The library asks often whether to end a long call, which is when a terminal shows that the program still runs. */
+/* The callback neso_context_options.cancelled. The library calls it often during a long call, so it updates the line of
+ * progress. */
 static int show_progress(void *user)
 {
     struct session *s = user;
@@ -255,7 +256,8 @@ static bool reads_arguments(const char *text)
     return strstr(text, "argv") || strstr(text, "argparse");
 }
 
-/* Says which options of neso stand after a program that reads no arguments: they have no effect there. */
+/* Prints a note about options of neso that follow the name of a program that reads no arguments: such options have no
+ * effect. */
 static void note_late_options(const struct session *s, const char *text)
 {
     const struct given *g = s->given;
@@ -274,8 +276,8 @@ static void note_late_options(const struct session *s, const char *text)
     }
 }
 
-/* Returns false after a message if --break names a line of the program at which nothing can stop: after its end, or
- * blank, or a comment. */
+/* Returns false after a message if --break names a line at which the program cannot stop: a line after its end, a blank
+ * line or a comment. */
 static bool check_break(const struct given *g, const char *path, const char *text)
 {
     const char *place = g->options[OPTION_break], *colon = place ? strrchr(place, ':') : NULL;
@@ -293,7 +295,7 @@ static bool check_break(const struct given *g, const char *path, const char *tex
     return true;
 }
 
-/* Returns the option that needs the interpreter; NULL: there is none. */
+/* Returns a given option that needs the interpreter; NULL: there is none. */
 static const char *interpreter_option(const struct given *g)
 {
     return g->options[OPTION_trace]      ? "--trace"
@@ -351,13 +353,14 @@ static int run_program(struct session *s, const char *path, const char *text, si
     int result = report(g, s->ctx, status);
     note_late_options(s, text);
     if (status == NESO_OUT_OF_MEMORY)
-        result = FAILED; /* the program reached a limit, which is not bad input */
+        result = FAILED; /* reaching a limit counts as a failure of the program, not as bad input */
     int counted = g->options[OPTION_counts] ? counts_report(g, s->ctx) : GOOD;
     return result ? result : counted;
 }
 
 /* Returns the program's default memory limit: three quarters of the machine's memory, at most 32 GiB. Programs need
- * much, because their objects live until the end, and a benchmark launches many times. */
+ * much memory, because the host objects that they create live until the program ends, and a benchmark creates objects
+ * at each of many launches. */
 size_t memory_most(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text.c: implements the command's growing text (struct buffer), and writes strings in JSON's notation. */
+/* text.c: implements struct buffer, a text that grows, and writes strings in JSON's notation. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <stdarg.h>
@@ -16,7 +16,7 @@ static void *or_end(void *memory)
 
 void *array_grown(void *array, size_t n, size_t bytes)
 {
-    bool is_full = (n & (n - 1)) == 0; /* 0, or a power of two */
+    bool is_full = (n & (n - 1)) == 0; /* the array is full if n is 0 or a power of two */
     return is_full ? or_end(realloc(array, (n ? 2 * n : 1) * bytes)) : array;
 }
 
@@ -83,7 +83,7 @@ static size_t character_length(const unsigned char *s, size_t n)
     return length;
 }
 
-/* Returns how many of n characters from s on stand for themselves in JSON. */
+/* Returns how many of the n characters at s, up to the first one that JSON must escape, can be copied unchanged. */
 static size_t plain_length(const char *s, size_t n)
 {
     size_t i = 0;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.c: `neso bench`: finds out whether the kernels of the given programs are as fast as before.
+/* bench.c: implements `neso bench`, which tests whether the kernels of the given programs are as fast as before.
  *
- * On a GPU it measures each call that a program times (do_bench, the lines of a perf_report), or each launch
- * of a program that times nothing, in several rounds, each a run of the whole program. Without a GPU it
- * compiles kernels and compares their costs; with --counts they also run on the emulator, which counts
- * events.
+ * On a GPU it measures each call that a program times (do_bench, the lines of a perf_report), or, if a program times
+ * nothing, each launch. It measures in several rounds; each round runs the whole program. Without a GPU it compiles
+ * kernels and compares their costs. With --counts it also runs them on the emulator, which counts events.
  *
  *     base: a file         candidate                    base: another build (--against)
  *     ┌────────────┐   run, run, run ...                base, candidate, candidate, base, base, candidate
@@ -12,7 +11,8 @@
  *     └────────────┘   (undecided: more rounds)
  *
  * Exit status: 0 nothing is slower; 1 something is slower, or a bound is broken; 2 bad usage, or a program
- * failed; 3 undecided; 4 incomplete: something of the base, or the cost of a bound, was not measured. */
+ * failed; 3 undecided; 4 incomplete: a time or cost that the base has, or the cost that a bound limits, was not
+ * measured. */
 #include "runtime/command/bench/bench.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ struct bencher {
     bool has_gpu;
     bool *times_launches; /* for each program: are its launches timed, because it times nothing itself? */
     size_t nmeasured;     /* number of timed calls */
-    bool measures;        /* times are measured, not only costs */
+    bool measures;        /* whether times are measured, in addition to costs */
     struct progress progress;
     int round;
 };
@@ -147,7 +147,7 @@ static void measured(void *user, const neso_measurement *m)
         return;
     for (size_t i = 0; i < m->kernel_count; i++) {
         const char *ptx;
-        add_kernel(b, m->kernels[i]); /* a second time, since the kernel is assembled now, which adds costs */
+        add_kernel(b, m->kernels[i]); /* again, because the kernel is assembled now, and so has more costs */
         if (neso_kernel_text(m->kernels[i], NESO_TEXT_PTX, &ptx, NULL) == NESO_OK)
             key = ptx_digest(ptx, key);
     }
@@ -162,7 +162,7 @@ static void counted(void *user, const neso_count *c)
     struct bencher *b = user;
     char name[60];
     struct bench_row *r = row_of(b, true, c->id);
-    if (!r->kernel) { /* the launch chose a variant of the kernel */
+    if (!r->kernel) { /* the row is new: the launch ran a variant of the kernel */
         r->kernel = copy_text(c->kernel);
         row_place(r, b->path, line_of(b->path, r->kernel));
         r->is_counted_only = true;
@@ -171,9 +171,9 @@ static void counted(void *user, const neso_count *c)
         snprintf(name, sizeof name, "run.%s@%u", c->name, (unsigned)c->line);
     else
         snprintf(name, sizeof name, "run.%s", c->name);
-    if (r->is_counted_only) /* its PTX is not available, so equal counts mean the same kernel */
+    if (r->is_counted_only) /* the variant's PTX is not available, so the key is a digest of its counts */
         r->key = ptx_digest(name, r->key) ^ (uint64_t)c->value * 1099511628211u;
-    const char *slash = strrchr(b->path, '/'); /* counts name files without folders */
+    const char *slash = strrchr(b->path, '/'); /* c->file has no folder */
     if (!c->line || (rules_tell(name) && strcmp(c->file, slash ? slash + 1 : b->path) == 0))
         row_set_cost(r, name, (double)c->value);
 }
@@ -197,7 +197,7 @@ static neso_status run_text(struct bencher *b, const char *text, size_t length, 
 }
 
 /* Runs a program once, and adds its times, costs and counts to the set. Sets *times_launches if the program times
- * nothing; its launches are then timed. */
+ * nothing: then neso times its launches. */
 static int run_program(struct bencher *b, const char *text, size_t length, bool *times_launches)
 {
     const struct given *g = b->given;
@@ -337,7 +337,8 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     return result;
 }
 
-/* Runs base and candidate once each. They take turns in running first, so that drift affects both in the same way. */
+/* Runs base and candidate once each. Each is the first to run in every other round, so that a drift of the clock rate
+ * affects both equally. */
 static int call_both(struct bencher *b, struct bench_set *base, int round)
 {
     const char *against = b->given->options[OPTION_against];
@@ -386,7 +387,8 @@ static int read_baseline(const struct bencher *b, struct bench_set *base)
     return set_read(base, path);
 }
 
-/* Runs the requested number of rounds, and then more while some verdict is undecided, up to three times that number. */
+/* Runs the requested number of rounds. Then runs further rounds while some verdict is undecided, up to three times the
+ * requested number. */
 static int run_rounds(struct bencher *b, struct bench_set *base, struct judgement *j,
                       const struct rules *rules, int rounds)
 {

@@ -29,11 +29,12 @@ struct bench_row {
     char *file;
     uint32_t line; /* 0: unknown */
     char *kernel;  /* if is_kernel: the kernel's name in the source */
-    uint64_t key;  /* digest of the PTX; for a variant that a launch chose, of the counts */
+    uint64_t key;  /* digest of the PTX; for a variant that a launch ran, digest of its counts */
     bool is_counted_only;
     char *variant; /* the passes that are left out of the variant that launches ran, "raise_tma_load,..."; NULL: none */
     struct numbers stretches, values; /* ms, of all rounds; see statistics.h */
-    size_t ndropped, nmeasured;       /* calls: measured while the clock was throttled, and in total */
+    /* numbers of calls that were measured while the clock was throttled, and in total */
+    size_t ndropped, nmeasured;
     size_t ncosts;
     struct cost *costs;
     int uses; /* how often the current round has used the row; a timed call that is used twice gets a second row */
@@ -53,33 +54,32 @@ struct bench_set {
 void *grow(void *old, size_t bytes);
 char *copy_text(const char *s);
 void set_begin_round(struct bench_set *s);
-/* Returns the row of a kernel or timed call, and makes it if there is none. If this round has used the name for an
+/* Returns the row of a kernel or timed call; adds a row if there is none. If this round has used the name for an
  * earlier timed call, the row is named NAME#2, NAME#3, ... */
 struct bench_row *set_row(struct bench_set *s, bool is_kernel, const char *name);
 void row_place(struct bench_row *r, const char *file, uint32_t line);
 /* Reduces the times of a round (see statistics.h) and adds them to the row. */
 void row_add_times(struct bench_row *r, const double *ms, size_t n);
 void row_set_cost(struct bench_row *r, const char *name, double value);
-/* Returns the cost of that name; NULL: it was not counted. The count for a line of the program has a name like
+/* Returns the cost of that name; NULL: the row lacks it. A count of one line of the program has a name such as
  * "run.global_sectors@24". */
 const double *row_cost(const struct bench_row *r, const char *name);
-/* Adds the counts of variants, which have rows like "mm/matmul-93b0-without-persistent_grid", to the rows of their
- * kernels, and removes these rows. */
+/* Adds the counts of variants to the rows of their kernels, and removes the variants' rows, which have names such as
+ * "mm/matmul-93b0-without-persistent_grid". */
 void set_join_variants(struct bench_set *s);
 void set_free(struct bench_set *s);
 /* These functions write and read sets as text. They return GOOD, or BAD after a message. set_read adds the file's rows
- * to the set; if the set already has a GPU, the file's must be the same. */
+ * to the set; if the set already names a GPU, the file must name the same GPU. */
 int set_write(const struct bench_set *s, const char *path);
 int set_read(struct bench_set *s, const char *path);
-/* Sets `out` to the path of the set: `given`, or, if that is a folder, the GPU's file in it. */
+/* Sets `out` to the path of the set: `given`, or, if `given` is a folder, the file of the set's GPU in it. */
 void set_path(const struct bench_set *s, const char *given, char *out, size_t n);
 
 /* -- cost.c -- */
 
 /* Hashes PTX without the directives that only name its source. */
 uint64_t ptx_digest(const char *ptx, uint64_t seed);
-/* Adds the costs that are known without running the kernel; uses ptxas if there is one and `assemble` is
- * set. */
+/* Adds the costs that are known without running the kernel; uses ptxas if it is installed and `assemble` is set. */
 void cost_kernel(struct bench_row *r, neso_kernel *kernel, const char *ptx, bool assemble);
 
 /* -- pair.c -- */
@@ -97,14 +97,15 @@ struct judged {
     bool same_key;
     struct comparison times; /* valid if the row has times and a base */
     char note[400];          /* "registers 32 -> 40; better: barriers 2 -> 1"; "" */
-    double change;           /* of the costs that decided: the largest ratio of one, as a logarithm; 0: times decided */
-    char largest[80];        /* that cost, as in the note */
-    uint32_t line;           /* the program's line where a count grew the most; 0: none did */
+    /* the logarithm of the largest ratio among the costs that decided the verdict; 0: times decided it */
+    double change;
+    char largest[80];        /* the cost with this ratio, as in the note */
+    uint32_t line;           /* the program's line where a count grew the most; 0: no count grew */
 };
 
 /* -- rules.c -- */
 
-/* Can this cost, or this count for a line, decide a verdict? */
+/* Is there a rule that decides verdicts by this cost, or by this count of a line? */
 bool rules_tell(const char *name);
 /* Is the second value of a cost better than the first? */
 bool rules_is_better(const char *name, double from, double to);
@@ -119,7 +120,7 @@ struct bound {
     char kernel[80], cost[40];
     double most;
     enum { BOUND_kept, BOUND_broken, BOUND_unknown } state;
-    bool has_kernel; /* something was measured of a kernel of that name */
+    bool has_kernel; /* a kernel of that name was measured */
     double found; /* the worst found value */
 };
 
@@ -154,13 +155,14 @@ int judgement_status(const struct judgement *j);
 void judgement_free(struct judgement *j);
 
 /* -- figure.c -- */
-/* A cost that figure and Markdown show, with the words that they use. */
+/* A cost that the figure and the Markdown table show, with its label. */
 struct figure_cost {
     const char *name, *words;
 };
 const struct figure_cost *figure_costs(size_t *n);
 enum { COST_TEXT = 32 };
-/* Writes a cost to `out`, which has COST_TEXT bytes, and returns it: 24580, 7.34, and, if it may be short, 1.18M. */
+/* Writes a cost to `out`, which has COST_TEXT bytes, and returns `out`: "24580", "7.34", and, if is_short is true,
+ * "1.18M". */
 const char *cost_text(char *out, double value, bool is_short);
 /* Do the costs differ by more than the rounding to the nine digits that files store? */
 bool cost_differs(double was, double now);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* cost.c: finds the costs of a kernel that are known without running it: from its PTX, the compiler and ptxas.
+/* cost.c: finds the costs of a kernel that need no run: they come from its PTX, the compiler and ptxas.
  *
  *     registers, spill_bytes   as assembled by ptxas or the driver
- *     live_registers           most live at once in the PTX: used if the kernel is not assembled
+ *     live_registers           maximum of live registers in the PTX: used if the kernel is not assembled
  *     shared_bytes             of a program instance
  *     instructions             lines of PTX; also for each class: integer, floating, tensor, global_loads, ...
  *     bytes_per_access         bytes of an average load or store of global memory by a thread
  *     instructions_per_byte    instructions for each byte that a thread loads or stores in global memory
  *     tensor_copies            copies by tensor maps
  *     warpgroup_products       wgmma instructions
- *     staged_bytes             shared memory of a kernel that copies into it asynchronously */
+ *     staged_bytes             bytes of shared memory, if the kernel copies into it asynchronously */
 #include "runtime/command/bench/bench.h"
 
 #include <ctype.h>
@@ -53,7 +53,7 @@ static const struct class
 {
     const char *prefix, *name;
 } classes[] = {
-    /* the first row that matches; "" matches everything */
+    /* the first row whose name begins the instruction decides; "" matches every instruction */
     {"ld.global", "global_loads"},
     {"st.global", "global_stores"},
     {"atom", "atomics"},

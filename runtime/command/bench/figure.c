@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* figure.c: a judgement as a figure, in SVG.
+/* figure.c: draws a judgement as a figure, in SVG.
  *
  *     change of time, with its interval          for calls that were timed and have a base
  *         softmax/N=1024      ──●──
- *     costs                                      for kernels; a column for each cost, with bars relative to the highest
+ *     costs                                      for kernels; a column for each cost, with bars relative to its maximum
  *         softmax_kernel      ████ 32   ██ 16    a line under the bar: the base
  */
 #include "runtime/command/bench/bench.h"

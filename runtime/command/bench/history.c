@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* history.c: `neso bench --history DIR`: keeps the measurements of each commit, and writes a page about them.
+/* history.c: implements `neso bench --history DIR`, which keeps the measurements of each commit, and writes a page that
+ * shows them.
  *
- *     DIR/0001-3f2a91c.txt    a set, as --record writes it; measured again, a commit keeps its number
+ *     DIR/0001-3f2a91c.txt    a set, as --record writes it; a commit that is measured again keeps its number
  *     DIR/0002-8d10be4.txt
  *     DIR/index.html          for each call and kernel its times and costs over the commits, change points marked
  *
@@ -32,7 +33,7 @@ struct commit {
 
 /* A row of a series, and its comparison with the row at the change point before it. */
 struct point {
-    const struct bench_row *row; /* NULL: that commit did not measure it */
+    const struct bench_row *row; /* NULL: that commit has no row of the series */
     bool is_change;
     enum verdict verdict;
     char note[440];
@@ -125,8 +126,8 @@ static void ask_git(char *out, size_t n)
     unlink(answer);
 }
 
-/* Sets `out` to the commit's name: the value of --commit, or of GITHUB_SHA, or git's HEAD. Returns BAD after a message
- * if there is none of these. */
+/* Sets `out` to the commit's name: the value of --commit, else of GITHUB_SHA, else git's HEAD. Returns BAD after a
+ * message if none of these exists. */
 static int name_commit(const struct given *g, char *out, size_t n)
 {
     const char *github = getenv("GITHUB_SHA"), *given = g->options[OPTION_commit];
@@ -179,8 +180,8 @@ static struct series *series_of(struct history *h, const struct bench_row *r)
     return NULL;
 }
 
-/* Returns a series of the same name that has no row at this commit yet; NULL: there is none. Finds the series of a row
- * that earlier commits measured, but the commit before did not. */
+/* Returns a series with the name of r that has no row at this commit yet; NULL: there is none. Such a series exists if
+ * an earlier commit measured the row, but the previous commit did not. */
 static struct series *find_series(struct history *h, const struct bench_row *r, size_t commit)
 {
     for (size_t i = 0; i < h->nseries; i++) {
@@ -221,7 +222,7 @@ static void judge_point(struct point *p, const struct bench_row *base, const str
                      before = {.n = 1, .rows = &old};
     struct judgement j = {.n = 0};
     snprintf(candidate.gpu, sizeof candidate.gpu, "%s", set->gpu);
-    old.name = mine.name; /* the series already pairs them */
+    old.name = mine.name; /* equal names, because the two rows belong to one series */
     judge(&j, &candidate, &before, rules);
     const struct judged *x = &j.rows[0];
     p->verdict = x->verdict;
@@ -292,8 +293,8 @@ static const char *word_of(enum verdict v)
     return words[v];
 }
 
-/* Gives what a chart shows of a row: the value of a cost, or, if `cost` is NULL, the median time in microseconds.
- * Returns false if the row lacks it. */
+/* Gives the value of a row in a chart: a cost, or, if `cost` is NULL, the median time in microseconds. Returns false if
+ * the row lacks this value. */
 static bool find_value(const struct bench_row *r, const char *cost, double *out)
 {
     const double *x = r && cost ? row_cost(r, cost) : NULL;
@@ -312,7 +313,7 @@ static bool find_value(const struct bench_row *r, const char *cost, double *out)
 
 enum { WIDTH = 380, HEIGHT = 90, LEFT = 54, EDGE = 12 };
 
-/* Gives the lowest and highest value of a series, and returns how many of its rows have one. */
+/* Gives the lowest and highest value of a series, and returns how many of its rows have a value. */
 static size_t find_range(const struct history *h, const struct series *s, const char *cost, double *low,
                          double *high)
 {
@@ -333,7 +334,7 @@ static double across(const struct history *h, size_t i)
     return LEFT + (double)(WIDTH - LEFT - EDGE) * ((double)i + 0.5) / (double)h->n;
 }
 
-/* Writes a time or a count; large counts without an exponent. */
+/* Writes a time or a count; writes large counts without an exponent. */
 static void put_value(FILE *f, double v)
 {
     if (fabs(v) >= 1e5)

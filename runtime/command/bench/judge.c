@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* judge.c: compares the candidate's set with the base's set, and gives each row a verdict.
  *
- * pair.c pairs the rows. statistics.c compares times; rows with the same PTX are SAME. If nothing was
- * timed, the rules of rules.c decide by costs. A row of the base that was not measured now is missing:
- * the comparison is then incomplete, which has its own exit status. Bounds that a program declares are
- * checked with and without a base:
+ * pair.c pairs the rows. statistics.c compares times; rows with the same PTX are SAME. If nothing was timed, the rules
+ * of rules.c decide by costs. If the candidate lacks a row of the base, the comparison is incomplete, which has a
+ * separate exit status. Bounds that a program declares are checked even if there is no base:
  *
  *     # bench: softmax_kernel registers <= 32
  *     # bench: softmax_kernel run.shared_conflicts <= 0 */
@@ -107,7 +106,8 @@ static void judge_row(struct judgement *j, struct judged *x, const struct rules 
     j->counts[x->verdict]++;
 }
 
-/* Is a row of the base that has no partner a missing measurement? A kernel's row is not one if calls are timed. */
+/* Does a row of the base without a partner count as a missing measurement? The row of a kernel does not count if the
+ * candidate has timed calls. */
 static bool is_missed(const struct bench_row *r, const struct bench_set *candidate)
 {
     return !r->is_kernel || strcmp(candidate->gpu, "none") == 0;

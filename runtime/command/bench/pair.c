@@ -8,11 +8,11 @@
  *     base                   candidate
  *     mm/add-028e       ──►  mm/add-028e            1. the same name
  *     mm/matmul-174c    ──►  mm/matmul-93b0         2. the same program and kernel: a specialization changed
- *     mm/softmax-3f2a   ──►  mm/fused_softmax-77c1  3. the same program, if equally many rows are left on both sides
+ *     mm/softmax-3f2a   ──►  mm/fused_softmax-77c1  3. the same program, if both sides have equally many rows left
  *     mm/layernorm-11aa      (missing)
  *
- * The program names its timed calls (by a plot's line and size), so only equal names are paired. Launches of
- * a program that times nothing are named by their kernels, so step 3 pairs them too. */
+ * Timed calls get their names from the program (a plot's line and size), so only timed calls with equal names are
+ * paired. Timed launches of a program that times nothing get their names from kernels, so step 3 pairs them too. */
 #include "runtime/command/bench/bench.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static bool is_same_program(const struct bench_row *a, const struct bench_row *b
     return strncmp(a->name, b->name, n) == 0 && b->name[n] == a->name[n];
 }
 
-/* Is the row named by a kernel? Else the program has named it. */
+/* Does the row have its name from a kernel? Otherwise it has its name from the program. */
 static bool is_named_by_kernel(const struct bench_row *r)
 {
     const char *slash = strchr(r->name, '/');

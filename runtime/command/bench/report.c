@@ -54,7 +54,7 @@ static const char *state_word(const struct bound *b)
     return words[b->state];
 }
 
-/* What would count a cost that was not counted. */
+/* Says how to get a cost that was not counted. */
 static const char *counter_of(const char *cost)
 {
     if (strncmp(cost, "run.", 4) == 0)
@@ -64,7 +64,7 @@ static const char *counter_of(const char *cost)
     return strcmp(cost, "spill_bytes") == 0 ? " (ptxas does, which is not found here)" : "";
 }
 
-/* Writes a bound and what was found: "softmax_kernel: registers <= 32, found 40". */
+/* Writes a bound and the value that was found: "softmax_kernel: registers <= 32, found 40". */
 static void put_bound(FILE *f, const struct bound *b)
 {
     fprintf(f, "%s: %s <= %.9g", b->kernel, b->cost, b->most);
@@ -104,7 +104,7 @@ static bool row_cost_of_any(const struct judgement *j, const char *name)
     return false;
 }
 
-/* The costs in the table; those of the PTX where nothing assembled a kernel. */
+/* Returns the costs that the table shows; if no kernel was assembled, these are the costs of the PTX. */
 static const char *const *shown_costs(const struct judgement *j)
 {
     static const char *const assembled[] = {"registers",    "spill_bytes",      "shared_bytes",
@@ -198,14 +198,14 @@ static void put_verdicts(const struct judgement *j, FILE *f)
     fprintf(f, "%s\n", j->has_base ? "" : "; nothing to compare with");
 }
 
-/* The change of a row's time, or the largest ratio among the costs that decided. */
+/* Returns the change of a row's time, or the largest ratio among the costs that decided the verdict. */
 static double size_of_change(const struct judged *x)
 {
     return fabs(x->times.change) + x->change;
 }
 
-/* Returns the row with the largest change, of its time or of a cost that decided, among the slower rows; if there are
- * none, among the undecided, else among the faster ones; NULL: there is no such row. */
+/* Returns the row with the largest size_of_change among the slower rows; if no row is slower, among the undecided rows,
+ * and else among the faster rows. NULL: there is no such row. */
 static const struct judged *find_largest(const struct judgement *j)
 {
     static const enum verdict order[] = {VERDICT_slower, VERDICT_undecided, VERDICT_faster};
@@ -221,7 +221,7 @@ static const struct judged *find_largest(const struct judgement *j)
     return NULL;
 }
 
-/* Writes of each kernel which variants its counts are of, and why its launches ran them. */
+/* For each kernel, writes the variants to which its counts belong, and why its launches ran these variants. */
 static void put_variants(const struct judgement *j, FILE *f)
 {
     for (size_t i = 0; i < j->n; i++) {

@@ -5,7 +5,7 @@
  *
  *     any growth of a cost that always takes time      spilled bytes, barriers, counts of the emulator
  *     growth beyond a bound                            registers, instructions, accesses to shared and global memory
- *     loss of a feature that hides or saves time       bytes an access, tensor maps, wgmma, pipelines, threads
+ *     loss of a feature that hides or saves time       bytes per access, tensor maps, wgmma, pipelines, threads
  *
  * Growth within a rule's bound leaves the kernel UNDECIDED. If the emulator counted both kernels, these counts
  * decide instead of the numbers of instructions in the PTX. Costs do not show whether another tile size is better:
@@ -26,8 +26,9 @@ enum { TEXT = 1, ESTIMATE = 2 };
 static const struct rule {
     const char *cost;
     enum direction direction; /* the direction that makes a kernel slower */
-    double bound; /* a larger change, as a fraction of the base's cost, counts; 0: any beyond the threshold */
-    double least; /* in the unit of the cost; a smaller change does not count as slower */
+    /* a change counts as slower if it exceeds this fraction of the base's cost; it must exceed the threshold too */
+    double bound;
+    double least; /* a smaller change, in the unit of the cost, does not count as slower */
     int flags;
 } rules[] = {
     /* cost                  slower if it  bound  at least */
@@ -193,7 +194,7 @@ enum verdict rules_compare(struct judged *x, double threshold)
             continue;
         if (result == VERDICT_same) {
             result = order[i].verdict;
-        } else { /* another verdict has decided */
+        } else { /* an earlier verdict has decided: keep its change and cost */
             x->change = change;
             memcpy(x->largest, largest, sizeof largest);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* set.c: sets of measurements, and how to write and read them as text, one file for each GPU.
+/* set.c: implements sets of measurements, and writes and reads them as text, one file for each GPU.
  *
  *     neso bench 1
  *     gpu NVIDIA H200
@@ -148,7 +148,8 @@ void row_set_cost(struct bench_row *r, const char *name, double value)
     r->costs[i].value = value;
 }
 
-/* Adds a variant's counts to its kernel's. Equal keys still mean equal PTX and, of the variant, equal counts. */
+/* Adds a variant's counts to those of its kernel, and its key to the kernel's key. So equal keys mean equal PTX of the
+ * kernel and equal counts of the variant. */
 static void join_variant(struct bench_row *kernel, const struct bench_row *variant, const char *without)
 {
     for (size_t i = 0; i < variant->ncosts; i++) {
@@ -163,8 +164,8 @@ static void join_variant(struct bench_row *kernel, const struct bench_row *varia
         kernel->variant = copy_text(without);
 }
 
-/* Returns the kernel of a variant's row, and sets *without to the passes that the variant lacks; NULL: it is none, or
- * the set does not have its kernel. */
+/* Returns the row of the kernel of a variant's row, and sets *without to the passes that the variant lacks. NULL: r is
+ * not a variant's row, or the set does not have its kernel. */
 static struct bench_row *kernel_of_variant(const struct bench_set *s, const struct bench_row *r,
                                            const char **without)
 {

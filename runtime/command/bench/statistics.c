@@ -2,13 +2,13 @@
 /* statistics.c: decides whether the candidate's times are slower than the base's. Measured times are skewed and
  * quantised, drift, and have outliers. So this file uses only medians and ranks, which a few outliers do not change.
  *
- * The times of one round are in the order of measurement. Consecutive times are correlated (clocks, temperature), so
- * n of them carry less information than n independent ones. Confidence intervals are therefore computed from the
- * medians of stretches, five per round, which are not correlated.
+ * The times of one round are in the order of measurement. Clock rate and temperature correlate consecutive times, so n
+ * of them carry less information than n independent times. Confidence intervals are therefore computed from the medians
+ * of stretches, five per round, which are not correlated.
  *
  *     SLOWER     the candidate's median is larger by more than `floor`, its interval lies above the base's interval,
  *                and the ranks differ (p < 0.001)
- *     FASTER     the same with a smaller median, and an interval below the base's
+ *     FASTER     the same with a smaller median, and an interval below the base's interval
  *     SAME       the interval of the difference lies within -floor to floor
  *     UNDECIDED  none of these: more rounds may decide
  *
@@ -125,7 +125,8 @@ double statistics_mann_whitney(const double *a, size_t na, const double *b, size
         while (below < na && sorted[below] <= all[i])
             below++;
         double same = (double)(k - i), of_a = (double)(below - here), of_b = same - of_a;
-        u += of_b * ((double)here + of_a / 2); /* pairs in which a is less, plus half of the equal ones */
+        /* the number of pairs in which a is less, plus half of the equal pairs */
+        u += of_b * ((double)here + of_a / 2);
         ties += same * same * same - same;
     }
     double x = (double)na, y = (double)nb, all_n = x + y;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule.c: `neso capsule`: writes a launch of a program into a file; `neso replay`: launches it again. */
+/* capsule.c: implements `neso capsule`, which writes a launch of a program into a file, and `neso replay`, which
+ * repeats the launch. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -7,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { KEPT_MOST = 10 }; /* files of one run, since a program may go on after each failure */
+enum { KEPT_MOST = 10 }; /* the most files that one run writes: a program may continue after each failure */
 
-/* -- what becomes of capsules -- */
+/* -- keeping capsules -- */
 
 bool keeper_open(struct keeper *k, bool *is_on)
 {
@@ -26,7 +27,7 @@ bool keeper_open(struct keeper *k, bool *is_on)
     return false;
 }
 
-/* Adds a kernel's name to k->kernels, unless it is among them or there is no room. */
+/* Adds a kernel's name to k->kernels, unless the name is already in it or does not fit. */
 static void add_name(struct keeper *k, const char *kernel)
 {
     size_t n = strlen(kernel), used = strlen(k->kernels);
@@ -106,7 +107,7 @@ void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, s
         complain("capsule: no capsule of this launch of %s: %s", seen->kernel, seen->text);
         return;
     }
-    if (seen->seen == NESO_SEEN_RESULT && !is_explicit) { /* a later launch may fail */
+    if (seen->seen == NESO_SEEN_RESULT && !is_explicit) { /* hold it back, since a later launch may fail */
         snprintf(k->held_kernel, sizeof k->held_kernel, "%s", seen->kernel);
         k->held = malloc(length);
         k->held_bytes = length;
@@ -154,7 +155,7 @@ int capsule_command(const struct given *g)
             tell(&k, &(neso_capsule){.kernel = k.held_kernel, .seen = NESO_SEEN_RESULT});
         return good ? GOOD : BAD;
     }
-    if (!k.nseen && (result == GOOD || *k.kernels)) /* else the program's own error says why */
+    if (!k.nseen && (result == GOOD || *k.kernels)) /* otherwise the program's error message explains it */
         tell_none(&k);
     return result ? result : FAILED;
 }
@@ -169,7 +170,8 @@ static const char *named_device(const struct given *g)
     return name ? name : variable && *variable ? variable : NULL;
 }
 
-/* --device, or the device on which the launch was seen, if this machine has it; else the emulator. */
+/* Opens the device of --device, or else the device that the capsule names, if this machine has it, or else the
+ * emulator. */
 static bool open_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
     const char *name = named_device(g);
@@ -209,7 +211,7 @@ static void print_replay(const char *device, const neso_replay *r)
     putchar('\n');
 }
 
-/* Finds out whether a pass is to blame. */
+/* Tests whether a pass causes the failure. */
 static neso_status bisect(neso_context *ctx, const neso_capsule *c)
 {
     neso_replay r = {.size = sizeof r};
@@ -244,8 +246,9 @@ static int replay(const struct given *g, neso_context *ctx, const neso_capsule *
     return status != NESO_OK ? report(g, ctx, status) : same ? GOOD : FAILED;
 }
 
-/* A GPU must not be opened before the processes of the tries fork. Without --device, what was seen on a GPU is reduced
- * on the emulator if it fails there, which takes a hundredth of the time. */
+/* Reduces without opening a GPU in this process, because the processes of the tries are forked from it. Without
+ * --device, a launch that failed on a GPU is reduced on the emulator if it fails there too, which takes a hundredth of
+ * the time. */
 static int reduce_on_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
     const char *name = named_device(g), *gpu = strstr(c->device, "(cuda") ? "cuda" : NULL;
@@ -256,11 +259,12 @@ static int reduce_on_device(const struct given *g, neso_context *ctx, const neso
                    : report(g, ctx, NESO_NO_DEVICE);
 }
 
-/* In a context of its own, since a context with modules keeps its device. */
+/* Replays in a new context, because the device of a context with modules cannot be changed. */
 static int replay_on_device(const struct given *g, const neso_capsule *c)
 {
     neso_context *ctx;
-    const int64_t reduction_ms = 20000; /* of one try: a changed kernel may not end */
+    const int64_t reduction_ms =
+        20000; /* the time limit of one try, because a changed kernel may run forever */
     if (!context_open(g, memory_most(), g->options[OPTION_reduce] ? reduction_ms : 0, &ctx))
         return BAD;
     int result = g->options[OPTION_reduce] ? reduce_on_device(g, ctx, c)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* reduce.c: makes a failing capsule small: `neso replay --reduce`.
+/* reduce.c: implements `neso replay --reduce`, which makes a failing capsule small.
  *
  *     grid 24415      grid 1
- *     X 100 MB    =>  X 4 bytes         each change is tried: it stays if the launch still fails in the same way
+ *     X 100 MB    =>  X 4 bytes         tries each change, and keeps it if the launch still fails in the same way
  *     40 lines        8 lines
  *
- * The same way: the same kind of error on the same argument (of a GPU, the same message), or, of a difference between
- * PTX and traced kernel, the same pass. A variant that does not compile fails in another way, so changes of the source
- * need not know the language. Each variant runs in a process of its own, since after a fault on a GPU all launches of
- * the process fail. */
+ * "The same way" means the same kind of error on the same argument (on a GPU: the same message), or, for a difference
+ * between PTX and traced kernel, the same pass. A changed source that does not compile fails in another way, so the
+ * code that changes sources need not know the language. Each variant runs in a separate process, because after a fault
+ * on a GPU all later launches of the same process fail. */
 #include "runtime/command/capsule/reduce.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ void *reducer_alloc(struct reducer *r, size_t bytes)
     return (char *)b + 16;
 }
 
-/* Copies the first text in quotes: the argument that a message names. */
+/* Copies the first quoted text of a message, which is the name of an argument. */
 static void quoted_name(const char *text, char *name, size_t room)
 {
     const char *open = strchr(text, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
@@ -62,7 +62,8 @@ static _Noreturn void run_here(const struct reducer *r, const neso_capsule *c, i
     _exit(0);
 }
 
-/* Runs a capsule in a process of its own. Returns false if that could not run it; else *r->tried says what it did. */
+/* Runs a capsule in a separate process. Returns false if the process could not run it; else *r->tried is the
+ * outcome. */
 static bool run(const struct reducer *r, const neso_capsule *c, int check)
 {
     int status;
@@ -108,7 +109,7 @@ static bool try_grid(struct reducer *r, int axis, uint32_t to)
     return false;
 }
 
-/* The program that the message names becomes the only one, in the source; else fewer programs run. */
+/* Changes the source so that only the program that the message names runs; if that does not fail, shrinks the grid. */
 static bool reduce_grid(struct reducer *r)
 {
     unsigned pid[3];
@@ -130,7 +131,8 @@ static bool reduce_grid(struct reducer *r)
 
 /* -- sizes -- */
 
-/* Halves integers, memory and perhaps the grid together, so that what fits stays fitting. */
+/* Halves integers, buffers and, if with_grid is true, the grid together, so that accesses that were within a buffer
+ * stay within it. */
 static bool halve_all(struct reducer *r, bool with_grid)
 {
     const neso_capsule was = r->now;
@@ -200,7 +202,7 @@ static bool zero_buffer(struct reducer *r, neso_capsule_buffer *b)
     return any;
 }
 
-/* The largest distance of an argument from the begin of a buffer. */
+/* Returns the largest offset, from the start of a buffer, to which an argument points. */
 static size_t reach(const struct reducer *r, int buffer)
 {
     uint64_t most = 0;
@@ -235,7 +237,7 @@ static bool cut_buffer(struct reducer *r, int at)
     return any;
 }
 
-/* Drops buffers into which no argument points any longer. */
+/* Removes buffers to which no argument points any longer. */
 static void drop_buffers(struct reducer *r)
 {
     for (size_t i = r->now.buffer_count; i-- > 0;) {
@@ -258,7 +260,8 @@ static bool reduce_memory(struct reducer *r)
     for (size_t i = 0; i < r->now.buffer_count; i++) {
         bool is_exceeded =
             strcmp(r->tag, "out-of-bounds") == 0 && (!*r->name || strcmp(r->buffers[i].name, r->name) == 0);
-        any |= !is_exceeded && cut_buffer(r, (int)i); /* any access fails if there is no memory */
+        /* does not cut a buffer that an access exceeded: a cut to 0 bytes would make every access fail */
+        any |= !is_exceeded && cut_buffer(r, (int)i);
         any |= zero_buffer(r, &r->buffers[i]);
     }
     return any;
@@ -276,7 +279,7 @@ static bool try_value(struct reducer *r, neso_capsule_argument *a, uint64_t to)
     return false;
 }
 
-/* Integers become small, and other numbers 0. */
+/* Replaces integers by small ones, and other numbers by 0. */
 static bool reduce_arguments(struct reducer *r)
 {
     static const uint64_t small[] = {0, 1, 2, 16, 17, 32, 48, 64, 100, 128, 256, 512, 1000, 1024, 4096};
@@ -318,7 +321,7 @@ static bool try_int(struct reducer *r, int *value, int to)
     return false;
 }
 
-/* Constants of the signature become smaller, promises go. */
+/* Reduces the constants of the signature, and removes its promises. */
 static bool reduce_options(struct reducer *r)
 {
     bool any = false;
@@ -333,7 +336,7 @@ static bool reduce_options(struct reducer *r)
             snprintf(half, sizeof half, "%d", atoi(s) / 2);
             if (atoi(s) > 1 && try_signature(r, i, digits, half)) {
                 any = true;
-                i--; /* the number may become smaller yet */
+                i--; /* try to reduce the same number further */
             }
         }
     }
@@ -344,7 +347,8 @@ static bool reduce_options(struct reducer *r)
 
 /* -- the whole -- */
 
-/* Does the launch fail here, and how? A fault that only the PTX has is a difference. */
+/* Launches the capsule once, to find whether and how it fails here. If only the PTX fails, but not the traced kernel,
+ * this counts as a difference. */
 static bool begin(struct reducer *r)
 {
     struct tried *x = r->tried;

@@ -5,7 +5,8 @@
  *     for k in range(3):             y = tl.load(X + i, mask=i < n)
  *         y += tl.exp(x) * k   =>    y = tl.load(X + i)
  *
- * It knows lines, blocks by their indentation, brackets and operators, but no grammar: each variant is compiled. */
+ * It recognizes only lines, blocks (by indentation), brackets and operators, and does not parse: a compilation of each
+ * variant shows whether the change was valid. */
 #include "runtime/command/capsule/reduce.h"
 
 #include <ctype.h>
@@ -14,7 +15,7 @@
 
 /* -- edits -- */
 
-/* Tries a file with other text in place of `length` bytes at `at`. */
+/* Tries to replace `length` bytes at `at` in a file by another text. */
 static bool try_edit(struct reducer *r, size_t file, size_t at, size_t length, const char *with,
                      size_t with_bytes)
 {
@@ -42,7 +43,7 @@ int source_lines(const neso_capsule *c)
 
 /* -- lines -- */
 
-/* The end of a string or comment that begins at s, or of one character. */
+/* Returns the end of the string, comment or other character that begins at s. */
 static const char *skip(const char *s)
 {
     if (*s == '#')
@@ -85,7 +86,7 @@ static bool is_blank(const char *line)
     return *line == '\n' || *line == '#' || !*line;
 }
 
-/* The end of a statement: of its block, if it has one; of a decorator, of what it decorates. */
+/* Returns the end of a statement, including its block; for a decorator, the end of the decorated definition. */
 static const char *statement_end(const char *line)
 {
     const char *end = next_line(line);
@@ -151,7 +152,8 @@ static bool reduce_statement(struct reducer *r, size_t file, size_t at)
     return end - line > n && try_edit(r, file, at, (size_t)(end - line), pass, (size_t)n);
 }
 
-/* Goes through the statements from the last to the first, since values are used after they are made. */
+/* Goes through the statements from the last to the first, because a use, which follows its definition, must be removed
+ * first. */
 static bool reduce_statements(struct reducer *r, size_t file)
 {
     bool any = false;
@@ -182,7 +184,7 @@ static const char *closing(const char *open, const char *end)
     return NULL;
 }
 
-/* The end of a name, number or bracket with the calls and subscripts that follow it. */
+/* Returns the end of a name, number or bracket, including the calls and subscripts that follow it. */
 static const char *primary_end(const char *s, const char *end)
 {
     const char *at = s;
@@ -197,7 +199,7 @@ static const char *primary_end(const char *s, const char *end)
     return at;
 }
 
-/* The begin of the name, number or bracket that ends at `end`. */
+/* Returns the start of the name, number or bracket that ends at `end`. */
 static const char *primary_start(const char *from, const char *end)
 {
     const char *s = end;
@@ -225,7 +227,7 @@ static size_t operator_bytes(const char *s)
     return 0;
 }
 
-/* The part of a line that is edited. */
+/* The position of a line to edit. */
 struct place {
     size_t file, line;
 };
@@ -315,7 +317,7 @@ static bool reduce_name(struct reducer *r, struct place p, const char *at, const
            (replace(r, p, at, at + n, "0", 1) || replace(r, p, at, at + n, "1", 1));
 }
 
-/* Makes one change to the line at `at`; false: none is possible. */
+/* Makes one change to the line at p; returns false if no change is possible. */
 static bool reduce_line(struct reducer *r, struct place p)
 {
     const char *line = text_of(r, p) + p.line, *end = next_line(line);
@@ -350,7 +352,7 @@ static bool reduce_expressions(struct reducer *r, size_t file)
     return any;
 }
 
-/* Deletes what deleted arguments have left behind. */
+/* Deletes commas and blanks that are left over from deleted arguments. */
 static bool tidy(struct reducer *r, size_t file)
 {
     static const char *const rows[][2] = {{", )", ")"}, {",)", ")"}, {"( ", "("}, {", ]", "]"}};
@@ -433,7 +435,8 @@ bool reduce_to_program(struct reducer *r, const unsigned pid[3])
 
 /* -- parameters -- */
 
-/* A list with commas: the begin and end of entry number `index`, with one of its commas if `with_comma`. */
+/* Finds the start and end of entry number `index` of a list that is separated by commas; includes one of the entry's
+ * commas if with_comma is true. */
 static bool entry(const char *s, const char *end, int index, bool with_comma, const char **from,
                   const char **to)
 {
@@ -463,7 +466,7 @@ static size_t argument_named(const struct reducer *r, const char *name, size_t n
     return i;
 }
 
-/* Where a parameter stands in the signature: its name, or its place. */
+/* Finds the signature's entry for a parameter, by the parameter's name or by its position. */
 static bool signature_entry(const char *s, const char *name, size_t n, int index, const char **from,
                             const char **to)
 {
@@ -510,8 +513,8 @@ static bool drop_parameter(struct reducer *r, size_t open, int index)
     return false;
 }
 
-/* Drops a parameter of a function in its definition and in all calls; false: it has no such parameter, or the source
- * does not fail then. */
+/* Removes a parameter from a function's definition and from all calls. Returns false if the function has no such
+ * parameter, or if the capsule then no longer fails. */
 static bool drop_everywhere(struct reducer *r, size_t file, const char *name, int index)
 {
     const neso_capsule_file *f = &r->files[file];
@@ -534,7 +537,7 @@ static bool drop_everywhere(struct reducer *r, size_t file, const char *name, in
     return any && try_edit(r, file, 0, f->length, kept, n);
 }
 
-/* Does so for the functions that the kernel calls. */
+/* Removes parameters of the functions that the kernel calls. */
 static bool reduce_helpers(struct reducer *r, size_t file)
 {
     char names[32][100];

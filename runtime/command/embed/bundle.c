@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.c: `neso bundle`: compiles the kernels that programs recorded into one file, and compares such a file with a
- * record.
+/* bundle.c: implements `neso bundle`, which compiles recorded kernels into one file (a bundle), and compares a bundle
+ * with a record.
  *
- *     neso run --record launches.txt train.py              which kernels the program launches, and how
- *     neso bundle launches.txt -o kernels.neso             their PTX, with all variants, and what autotuning chose
+ *     neso run --record launches.txt train.py              the kernels that the program launches, and their options
+ *     neso bundle launches.txt -o kernels.neso             their PTX, with all variants, and the choices of autotuning
  *     neso run --bundle kernels.neso train.py              compiles nothing
- *     neso bundle --verify kernels.neso launches.txt       does the bundle have everything?
+ *     neso bundle --verify kernels.neso launches.txt       does the bundle have all of them?
  */
 #include "runtime/command/inspect/inspect.h"
 
@@ -28,9 +28,9 @@ struct bundling {
     neso_context *ctx;
     struct file **files;
     size_t nfiles;
-    struct buffer *parts; /* bundles of one kernel, and records of choices */
+    struct buffer *parts; /* bundles that have one kernel each, and records of choices */
     size_t nparts, nkernels;
-    const char *program;               /* the program that the current record names; NULL: it names none */
+    const char *program; /* the program that the current record names; NULL: the record names none */
     const char *targets[TARGETS_MOST]; /* the targets that --target lists */
     int ntargets;
     struct progress progress;
@@ -38,7 +38,8 @@ struct bundling {
 
 /* -- records -- */
 
-/* Gives the value of a field of a record, which ends at an empty line. Returns false if it has no such field. */
+/* Gives the value of a field of a record. The record ends at an empty line. Returns false if the record lacks the
+ * field. */
 static bool field(const char *record, const char *name, char out[FIELD_MOST])
 {
     size_t n = strlen(name);
@@ -69,8 +70,8 @@ static char *copy(const char *s)
     return b.s;
 }
 
-/* Returns the text of a file that a record names: the file of that name, or else of that name beside the recorded
- * program, which imported it. Sets `path` to where the file is. */
+/* Returns the text of a file that a record names. If there is no file of that name, looks for the name in the folder of
+ * the recorded program, which imported the file. Sets `path` to the file's path. */
 static char *read_source(const struct bundling *b, const char *name, char path[FIELD_MOST], size_t *length)
 {
     const char *slash = b->program ? strrchr(b->program, '/') : NULL;
@@ -82,7 +83,7 @@ static char *read_source(const struct bundling *b, const char *name, char path[F
     return n > 0 && n < FIELD_MOST ? read_file(path, length) : NULL;
 }
 
-/* Returns the module of a file, which is read once; NULL after a message. */
+/* Returns the module of a file, and reads the file only the first time; NULL after a message. */
 static neso_module *module_of(struct bundling *b, const char *name)
 {
     char path[FIELD_MOST];
@@ -125,7 +126,7 @@ static void bundling_free(struct bundling *b)
 
 /* -- compiling -- */
 
-/* Adds a part to b->parts, unless an equal one is in it already. */
+/* Adds a part to b->parts, unless b->parts already has an equal part. */
 static void keep_part(struct bundling *b, const char *text, size_t length)
 {
     for (size_t i = 0; i < b->nparts; i++)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* embed.c: `neso compile --emit c`: writes a kernel as a C file and header that need only the CUDA driver.
+/* embed.c: implements `neso compile --emit c`, which writes a kernel as a C file and header that need only the CUDA
+ * driver.
  *
  *     neso compile add.py::add --signature "*fp32, *fp32, i32, 1024" --variants --emit c -o add
  *         add.h   struct add_module; add_load, add_launch(&module, stream, grid_x, grid_y, grid_z, X, Y, n), add_unload
  *         add.c   the PTX of each variant, and a table of their promises; a launch takes the first variant whose
  *                 promises its arguments keep
  *
- * The text is C11 and C++17. PTX is a string literal with one line of the source for each line of PTX. */
+ * The generated text is valid C11 and C++17. It contains PTX as a string literal, with one source line for each line of
+ * PTX. */
 #include "runtime/command/embed/embed.h"
 
 #include <ctype.h>
@@ -31,7 +33,7 @@ static bool is_identifier(const char *s)
         "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw", "true", "try",
         "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
         "wchar_t", "while", "xor", "unix", "linux", "NULL",
-        /* and names that the generated code uses */
+        /* names that the generated code uses */
         "module", "stream", "grid_x", "grid_y", "grid_z", "values", "bits", "variants", "keeps", "params",
         "used", "at", "next", "programs", "variant", "storage", "made", "steps", "guards", "maps", "apply",
         "evaluate", "encode", "prepare", "start"};
@@ -150,8 +152,8 @@ static const char driver[] =
     "}\n"
     "#endif\n\n";
 
-/* NAME is replaced by the module's name, COUNT by the number of variants, PARAMS by that of parameters,
- * KERNEL by the kernel's name. */
+/* The functions of the C file. The writer replaces NAME by the module's name, COUNT by the number of variants, PARAMS
+ * by the number of parameters, and KERNEL by the kernel's name. */
 static const char functions[] =
     "int NAME_load(struct NAME_module *module)\n"
     "{\n"
@@ -207,8 +209,8 @@ static const char launch[] = "    for (int at = 0; at < COUNT; at++) {\n"
                              "    return 1;\n"
                              "}\n";
 
-/* The body of a launch if some variant has a launch plan. MAPS is the largest number of maps of a variant; each has
- * 128 bytes, aligned to 64. */
+/* The body of a launch function if some variant has a launch plan. MAPS is the largest number of tensor maps of a
+ * variant; each map has 128 bytes, aligned to 64. */
 static const char planned_launch[] =
     "    const unsigned programs[3] = {grid_x, grid_y, grid_z};\n"
     "    for (int at = 0; at < COUNT; at++) {\n"
@@ -277,7 +279,7 @@ static void put_filled(const struct embedding *e, const char *s)
     }
 }
 
-/* Writes n bytes as a string literal on a line of its own. */
+/* Writes n bytes as a string literal on a separate line. */
 static void put_literal(const struct embedding *e, const char *s, size_t n)
 {
     fputs("\n    \"", e->to);
@@ -437,7 +439,8 @@ static const char *skip_promise(const char *s)
     return *s == ':' ? s + strcspn(s, ", \n") : s;
 }
 
-/* Do two signatures, each of which ends with its line, have the same constants: do they differ only in promises? */
+/* Do two signatures, each of which ends at the end of its line, have the same constants, so that they differ only in
+ * promises? */
 static bool same_constants(const char *a, const char *b)
 {
     for (a = skip_promise(a), b = skip_promise(b); *a && *a != '\n' && *a == *b;)
@@ -453,8 +456,9 @@ static const char *line_like(const char *list, const char *signature)
     return *list ? list : NULL;
 }
 
-/* Compiles each line of the list, which is a signature. The signatures of a bundle may have different constants: one
- * file has only those that agree with options->signature, or, without it, all must agree. */
+/* Compiles each signature of the list, which has one on each line. The signatures of a bundle may have different
+ * constants, but one C file may not: the function compiles only those with the constants of options->signature. Without
+ * options->signature, all signatures must have the same constants. */
 static int compile_all(struct embedding *e, neso_module *module, const char *kernel,
                        const neso_compile_options *options, char *list)
 {
@@ -464,7 +468,8 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     for (char *s = list, *end; *s && result == GOOD; s = end + 1) {
         end = strchr(s, '\n');
         *end = '\0';
-        o.signature = options->signature || *s != ' ' ? s : NULL; /* without one, a bundle's only one */
+        o.signature =
+            options->signature || *s != ' ' ? s : NULL; /* without --signature: the bundle's only signature */
         if (same_constants(s, chosen ? chosen : list))
             result = compile_signature(e, module, kernel, &o);
         else if (!chosen)
@@ -475,8 +480,8 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     return result;
 }
 
-/* Returns a list with only the given signature, or, with --variants, with all that launches make of it; NULL after a
- * message. The caller frees the list. */
+/* Returns a list with only the given signature, or, with --variants, with all signatures that launches can make of it;
+ * NULL after a message. The caller frees the list. */
 static char *list_signatures(const struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {

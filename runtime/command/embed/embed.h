@@ -12,7 +12,7 @@
 struct image {
     neso_kernel *kernel;
     struct json *whole;      /* its launch plan's JSON */
-    const struct json *plan; /* the part of `whole` that a launch must execute; NULL: it only passes arguments */
+    const struct json *plan; /* the part of `whole` that a launch must execute; NULL: a launch only passes arguments */
     bool is_single;          /* only for grids with at most one program per multiprocessor */
 };
 

@@ -175,13 +175,14 @@ static const char *word_of(const struct image *image, const char *name)
     return x && x->string ? x->string : "";
 }
 
-/* Returns how many CTAs on each multiprocessor share all programs; 0: each program has a CTA of its own. */
+/* Returns how many CTAs of a persistent kernel run on each multiprocessor; 0: the kernel is not persistent, so each
+ * program has its own CTA. */
 static int persistent(const struct image *image)
 {
     return atoi(word_of(image, "ctas_per_sm"));
 }
 
-/* Does a launch of the image start other CTAs than one for each program, or CTAs in pairs? */
+/* Does a launch of the image differ from one unpaired CTA for each program? */
 static bool is_dealt(const struct image *image)
 {
     return persistent(image) > 0 || atoi(word_of(image, "pairs")) > 0;
@@ -231,7 +232,7 @@ static void put_word(const struct embedding *e, const char *word)
         fprintf(e->to, "{'#', %s}, ", word);
 }
 
-/* Returns how many steps an expression has; writes them if `puts_them` is set. */
+/* Returns the number of steps of an expression; also writes the steps if `puts_them` is set. */
 static int steps_of(const struct embedding *e, const char *text, bool puts_them)
 {
     char word[256];
@@ -279,8 +280,8 @@ static void put_expression(const struct embedding *e, const char *text, int *at)
     *at += n;
 }
 
-/* Writes the expressions of a list in reverse order. *at is the index of the list's first step, and becomes the index
- * after its last one. */
+/* Writes the expressions of a list in reverse order. *at is the index of the list's first step; the function sets it to
+ * the index after the list's last step. */
 static void put_reversed(const struct embedding *e, const struct json *list, int *at)
 {
     int first[RANK_MOST] = {0}, count[RANK_MOST] = {0}, n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* variants.c: `neso variants`: lists the specializations that launches can make of one signature, and
+/* variants.c: implements `neso variants`, which lists the specializations that launches can make of one signature, and
  * compiles them into the cache ahead of time.
  *
  *     neso variants add.py::add --signature "*fp32, *fp32, i32, 1024"
@@ -68,7 +68,7 @@ static int list(struct variants *v)
 static void remove_promises(char *signature)
 {
     char *to = signature;
-    bool quoted = false; /* in a string constant */
+    bool quoted = false; /* s is inside a string constant */
     for (const char *s = signature; *s;) {
         size_t n = *s == ':' && !quoted ? strspn(s + 1, "0123456789") : 0;
         quoted ^= *s == '\'';

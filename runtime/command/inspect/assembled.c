@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* assembled.c: adds the output of ptxas and of a disassembler to an inspected build, if these tools are
- * found. */
+/* assembled.c: adds the output of ptxas and of a disassembler to an inspected build, if these tools are installed. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <limits.h>
@@ -15,8 +14,8 @@ static void read_log(struct build *b, const char *log)
     b->assembled.spill_bytes = tool_number(log, " bytes spill stores");
 }
 
-/* Appends one line of a disassembly: without the bytes of the instruction, and with only the last part of a
- * file's path. */
+/* Appends one line of a disassembly, without the encoding of the instruction; shortens the path of a file to its last
+ * part. */
 static void put_line(struct buffer *out, const char *s, size_t n)
 {
     static const char mark[] = "//## File \"";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* build.c: gathers everything that `neso inspect` can show of one compiled kernel: stages, notes, resources.
+/* build.c: gathers the data that `neso inspect` can show about one compiled kernel: stages, notes, resources.
  *
  * One compilation records the changes and explanations of every pass; the texts of the other stages are
- * requested afterwards. ptxas and a disassembler add their output if they are found. */
+ * requested afterwards. If ptxas and a disassembler are installed, their output is added. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -36,7 +36,7 @@ struct listening {
     size_t nbefore; /* number of stages */
 };
 
-/* Drops the stages and notes of this compilation so far, because all passes run again with less shared memory. */
+/* Removes the stages and notes of this compilation so far, because all passes now run again with less shared memory. */
 static void forget(struct listening *l)
 {
     struct build *b = l->build;
@@ -109,8 +109,8 @@ const char *line_instruction(const char *line, size_t n, size_t *length)
     return s;
 }
 
-/* Returns the source place after the last " @" of a line of IR; text after the place is ignored. Line 0: there is
- * none. */
+/* Returns the source location after the last " @" of a line of IR, and ignores text after the location. A result with
+ * line 0 means that there is no location. */
 static struct place place_of_ir(const char *line, size_t n)
 {
     for (size_t i = n; i-- > 1;) {
@@ -131,8 +131,8 @@ static struct place place_of_ir(const char *line, size_t n)
     return (struct place){0};
 }
 
-/* Does the line (".loc" of PTX, "//## File" of SASS) give the source place of the lines that follow it? Then sets
- * *out. */
+/* Does the line (".loc" in PTX, "//## File" in SASS) give the source location of the lines that follow it? If so, sets
+ * *out to the location. */
 static bool reads_place(const struct build *b, const char *line, size_t n, struct place *out)
 {
     int file, row, column;
@@ -237,7 +237,7 @@ const char *build_next_file(const char *at, int *file, size_t *length)
     at = strstr(at, ".file\t");
     if (!at || sscanf(at, ".file %d \"%n", file, &n) != 1 || !n)
         return NULL;
-    --*file; /* PTX counts files from 1 */
+    --*file; /* PTX numbers files from 1, struct place from 0 */
     *length = strcspn(at + n, "\"\n");
     return at + n;
 }
@@ -292,7 +292,7 @@ static bool take_text(struct build *b, const char *name, neso_text which, const 
     return true;
 }
 
-/* Moves the live ranges, which follow machine IR as comments, into a text of their own. */
+/* Moves the live ranges, which follow the machine IR as comments, into a separate text. */
 static void cut_live(struct build *b)
 {
     static const char mark[] = "\n// live ";

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* diff.c: `neso diff`: shows what differs between two builds of a kernel: resources, decisions, instructions, PTX.
+/* diff.c: implements `neso diff`, which shows the differences between two builds of a kernel: resources, decisions,
+ * instructions, PTX.
  *
  *     neso diff add.py::add --signature "*i32, *i32, *i32, i32" --to-signature "*i32:16, *i32:16, *i32:16, i32:16"
  *     neso diff before.json after.json         (by neso inspect --json)
  *     neso diff matmul.py --launch 1 --to-launch 2
  *
- * --html writes a page that shows both builds side by side. A build that is not given as a saved file is compiled
- * first; both are compared as JSON. Exit status: 0 the builds are the same, 1 they differ, 2 an error. */
+ * --html writes a page that shows both builds side by side. If a build is not given as a saved file, the command
+ * compiles it. Then it compares the JSON of both builds. Exit status: 0 the builds are the same, 1 they differ, 2 an
+ * error. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -17,7 +19,7 @@
 
 enum { FROM, TO, SIDES };
 
-/* One change. If `was` or `is` is NULL, only the other build has a value. */
+/* One change of a value. If `was` or `is` is NULL, only the other build has the value. */
 struct change {
     const char *section;
     char *name;
@@ -42,7 +44,7 @@ static int take_build(const struct given *g, const struct build *b, void *out)
     return GOOD;
 }
 
-/* The options of the first build, and the same ones of the second build. */
+/* Each option of the first build, with the corresponding option of the second build. */
 static const enum option pairs[][2] = {
     {OPTION_signature, OPTION_to_signature},   {OPTION_num_warps, OPTION_to_num_warps},
     {OPTION_num_stages, OPTION_to_num_stages}, {OPTION_maxnreg, OPTION_to_maxnreg},
@@ -57,7 +59,8 @@ static bool is_saved(const char *path)
     return n >= 5 && strcmp(path + n - 5, ".json") == 0;
 }
 
-/* Returns GOOD if there are two builds, and no option would have to change a saved one; else BAD after a message. */
+/* Returns GOOD if the command line gives two builds and no option that would change a saved build; else BAD after a
+ * message. */
 static int check_builds(const struct given *g)
 {
     const char *from = g->argv[0], *to = g->argv[g->argc - 1];
@@ -84,7 +87,7 @@ static int check_builds(const struct given *g)
 static struct given given_for(const struct given *g, int side)
 {
     struct given x = *g;
-    /* for `diff`, --verbose shows the difference, not comments in the PTX */
+    /* --verbose of `diff` shows the PTX differences; it must not add comments to the PTX */
     x.options[OPTION_verbose] = NULL;
     if (side == TO && g->options[OPTION_to_launch])
         x.options[OPTION_signature] = NULL;
@@ -163,8 +166,8 @@ static bool is_about_the_same(const struct json *x, const struct json *y)
            same_member(x, y, "column");
 }
 
-/* Returns number `index`, counted from 0, of the decisions in `list` that are about the same thing as x; NULL: there
- * is none. */
+/* Returns decision number `index`, counted from 0, among the decisions in `list` about the same subject as x; NULL:
+ * there is none. */
 static const struct json *find_decision(const struct json *list, const struct json *x, int index)
 {
     for (const struct json *y = list ? list->first : NULL; y; y = y->next)
@@ -173,7 +176,7 @@ static const struct json *find_decision(const struct json *list, const struct js
     return NULL;
 }
 
-/* Returns how many decisions about the same thing stand before x in `list`. */
+/* Returns how many decisions before x in `list` are about the same subject as x. */
 static int index_of(const struct json *list, const struct json *x)
 {
     int n = 0;
@@ -190,7 +193,7 @@ static void name_decision(struct buffer *out, const struct json *x)
     put_string(out, text_of(json_member(x, "pass")));
 }
 
-/* Compares decisions, but not those of clean-up passes, whose changes follow from other decisions. */
+/* Compares decisions, except those of clean-up passes, which are consequences of other decisions. */
 static void compare_decisions(struct comparison *c)
 {
     for (int side = FROM; side < SIDES; side++) {
@@ -211,7 +214,7 @@ static void compare_decisions(struct comparison *c)
     }
 }
 
-/* -- PTX line by line: the longest common subsequence, numbers of registers aside -- */
+/* -- PTX line by line: the longest common subsequence, ignoring the numbers of registers -- */
 
 struct lines {
     char *text, **at, **key; /* key: each line without the numbers of its registers */
@@ -272,8 +275,8 @@ static void put_difference(struct comparison *c, char sign, const char *line)
     c->removed += sign == '-';
 }
 
-/* Writes the difference of lines i to xn of x and i to yn of y. length[a * columns + b] is the length of the longest
- * common subsequence of the lines from i + a and i + b on. */
+/* Writes the difference between lines i to xn of x and lines i to yn of y. length[a * columns + b] is the length of the
+ * longest common subsequence of the rest of x from line i + a and the rest of y from line i + b. */
 static void walk_lines(struct comparison *c, const struct lines *x, const struct lines *y,
                        const unsigned short *length, size_t i, size_t xn, size_t yn)
 {

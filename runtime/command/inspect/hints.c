@@ -3,12 +3,12 @@
  * promises, so each hint is verified.
  *
  *     the signature as it is    *fp16, i32, i32        tma: stays a load: no dimension is contiguous
- *     with all promises         *fp16:16, i32:16, i32:1     tma: a copy by a tensor map
- *     with all but one, for each                       decisions that get worse need that promise
+ *     with all promises         *fp16:16, i32:16, i32:1     tma: a copy through a tensor map
+ *     without one of them, for each promise            a decision that gets worse needs that promise
  *
- * The command first promises that integers are multiples of 16. Then it promises, for one integer after the other,
- * the last first, that it is 1, and keeps this promise if it improves a further decision: usually the last stride of
- * an array is 1. A compilation takes a few milliseconds. */
+ * The command first promises that integers are multiples of 16. Then it goes through the integers from the last to the
+ * first, and promises that the integer is 1. It keeps this promise if it improves another decision, which is usual for
+ * the last stride of an array. A compilation takes a few milliseconds. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -27,7 +27,7 @@ struct entries {
         const char *s;
         size_t length;     /* the bytes of the entry without a promise */
         size_t whole;      /* the bytes of the entry with its promise, up to a comma or a parenthesis */
-        const char *param; /* NULL: it is a constant, or has all possible promises */
+        const char *param; /* NULL: the entry is a constant, or has all possible promises */
         bool is_pointer;
         enum promise promise; /* the promise to try */
     } at[ENTRIES_MOST];
@@ -74,7 +74,7 @@ static size_t type_length(const char *s, size_t n)
     return is_known && (i == n || s[i] == ':') && isdigit((unsigned char)s[i - 1]) ? i : 0;
 }
 
-/* Returns the number of parameters of a descriptor: an address, the sizes, and all strides but the last. */
+/* Returns the number of parameters of a descriptor: an address, the sizes, and all strides except the last. */
 static size_t descriptor_params(const char *s, size_t n)
 {
     size_t rank = 1;
@@ -177,7 +177,7 @@ struct trial {
     struct entries entries;
 };
 
-/* Returns the decisions of a compilation with the promises to try; none if it fails. */
+/* Returns the decisions of a compilation with the promises to try; no decisions if it fails. */
 static struct notes try_entries(const struct trial *t)
 {
     struct notes found = {0};
@@ -222,7 +222,7 @@ static int grade_at(const struct notes *n, const struct note *x)
     return y ? y->grade : 0;
 }
 
-/* Is some decision of the build better in y than in x, and none worse? */
+/* Is at least one decision of the build better in y than in x, and no decision worse? */
 static bool is_better(const struct build *b, const struct notes *x, const struct notes *y)
 {
     bool better = false;

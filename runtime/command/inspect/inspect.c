@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect.c: `neso inspect`: shows all stages, decisions and resources of one compiled kernel: on the terminal, as
- * JSON, or as an HTML page.
+/* inspect.c: implements `neso inspect`, which shows all stages, decisions and resources of one compiled kernel: on the
+ * terminal, as JSON, or as an HTML page.
  *
  *     25 |     x = tl.load(X, mask=mask)
  *        |       vector: 1 element at once; memory is not known to be aligned for more
@@ -58,7 +58,7 @@ static int line_pressure(const struct build *b, int line)
     return 0;
 }
 
-/* Counts the PTX instructions for each of the `lines` lines. */
+/* Counts the PTX instructions of each of the `lines` source lines. */
 static int *count_instructions(const struct build *b, int lines)
 {
     size_t n, i = 0, length;
@@ -107,7 +107,7 @@ static void put_source(const struct build *b, struct buffer *out)
     free(counts);
 }
 
-/* Prints the notes without a line in this file. */
+/* Prints the notes that have no line in this file. */
 static void put_elsewhere(const struct build *b, struct buffer *out)
 {
     for (size_t i = 0; i < b->nnotes; i++) {

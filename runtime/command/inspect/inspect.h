@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect.h: the data of one inspected kernel, and the functions of `neso inspect` and `neso diff` that
- * gather, write and compare it.
+/* inspect.h: declares the data of one inspected kernel, and the functions of `neso inspect` and `neso diff` that
+ * gather, write and compare these data.
  *
  *     inspect.c ──► build.c ──► struct build ──► json.c ──► JSON ──► the page (inspect.html)
  *                               │    ▲                                             └─► diff.c
@@ -52,7 +52,7 @@ struct note {
     struct place at;
     int grade, number; /* the same as in neso_note */
     char *text;
-    /* the explanation if the signature promised what `needs` lists; NULL: nothing better is known */
+    /* better: the explanation that the promises in `needs` would give; NULL: no better decision is known */
     char *better, *needs;
 };
 
@@ -69,7 +69,7 @@ struct stall {
     const char *reason; /* "long_sb" */
     double samples;
 };
-struct sampled { /* an instruction of SASS, in the kernel's order */
+struct sampled { /* one SASS instruction, in program order */
     const char *text;
     double samples, executed;
     struct stall *stalls;
@@ -97,7 +97,7 @@ struct build {
     neso_resources resources;
     neso_limits limits;
     struct assembled assembled;
-    struct profile profile; /* empty: none was given */
+    struct profile profile; /* empty: no profile was given */
     const char *plan; /* JSON */
     neso_kernel *kernel_object;
 };
@@ -109,7 +109,7 @@ neso_status build_make(struct build *b, neso_module *module, const char *kernel,
 void build_free(struct build *b);
 struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n);
 const struct stage *build_stage(const struct build *b, const char *kind);
-/* Is the note about a decision, not about a clean-up, registers or the schedule of a loop? */
+/* Is the note about a decision (and not about a clean-up, registers or the schedule of a loop)? */
 bool note_decides(const struct note *n);
 /* Appends a note to an array of n. */
 void notes_add(struct note **notes, size_t *n, const neso_note *note);
@@ -153,11 +153,12 @@ bool build_losses(struct build *b, const struct given *g, const char *path, cons
 /* -- check.c -- */
 /* Appends the output of `neso check --json` for a text. */
 void check_json(const struct given *g, const char *path, const char *text, size_t length, struct buffer *out);
-/* Prints a signature for a kernel that is not launched, of types that its parameters' names suggest. Returns
- * false if the kernel does not compile with it. */
+/* Prints a signature for a kernel that is not launched, with the types that the names of its parameters suggest.
+ * Returns false if the kernel does not compile with this signature. */
 bool check_guess(neso_context *ctx, neso_module *module, const char *kernel, struct buffer *signature);
 /* -- accesses.c -- */
-/* For programs that are run to be looked at: NESO_DEVICE is the interpreter, and nothing is saved. */
+/* The getenv and save callbacks for programs that run only for inspection: NESO_DEVICE is the interpreter, and no file
+ * is saved. */
 const char *interpreter_variable(void *user, const char *name);
 int save_nothing(void *user, const char *path, const char *text, size_t length);
 /* Carries out `neso check --accesses` for one file. Returns GOOD, or FAILED if the program fails. */
@@ -192,7 +193,7 @@ struct live {
     const struct given *given;
     const char *path, *kernel; /* as given on the command line; kernel NULL: the first launched kernel */
 };
-/* One request: the query of its address, and the source as edited in the page (NULL: the source in the file). */
+/* One request: the query of its URL, and the source as edited in the page (NULL: use the source in the file). */
 struct wish {
     const char *query, *source;
 };
@@ -208,9 +209,10 @@ unsigned long sources_stamp(const char *file);
 int serve(const struct live *l, const char *port);
 
 /* -- page.c: the page, one file that contains data and the code that shows it -- */
-/* Appends the page with its data, which is JSON. If `data` is NULL, the mark @DATA@ stays in place of the data. */
+/* Appends the page with its data, which is JSON. If `data` is NULL, the page keeps the mark @DATA@ where the data would
+ * be. */
 void put_page(struct buffer *out, const char *data);
-/* Appends the data of a page: one build, or two of which the first is the base (NULL: none), as JSON. */
+/* Appends the data of a page as JSON: one build, and the build with which it is compared (`base`; NULL: none). */
 void put_page_data(struct buffer *out, const char *base, const char *build);
 
 #endif

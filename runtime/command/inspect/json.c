@@ -108,8 +108,8 @@ static void put_span(struct buffer *out, const struct note *x, const char *comma
     put_string(out, "}");
 }
 
-/* Appends the loops of the schedule. The notes of a loop's buffers follow that of its iteration, then those of its
- * spans. */
+/* Appends the loops of the schedule. The order of a loop's notes is: the note of its iteration, the notes of its
+ * buffers, the notes of its spans. */
 static void put_schedules(const struct build *b, struct buffer *out)
 {
     const char *loop = "", *comma = "", *open = "";
@@ -190,7 +190,8 @@ static void put_stages(const struct build *b, struct buffer *out)
     put_string(out, "\n  ],\n");
 }
 
-/* Reads the next "4-9" of a live range at *s, and moves *s past it. Returns false if there is none. */
+/* Reads the next segment of a live range, such as "4-9", at *s, and moves *s past it. Returns false if there is
+ * none. */
 static bool next_segment(const char **s, int *from, int *to)
 {
     int n = 0;
@@ -222,7 +223,7 @@ static void put_live_line(const char *line, const char *end, int *pressure, size
     put_string(out, "}");
 }
 
-/* Writes the live ranges that follow machine IR, and the number of live registers at each instruction. */
+/* Writes the live ranges of the machine IR, and the number of live registers at each instruction. */
 static void put_live(const struct build *b, struct buffer *out)
 {
     const struct stage *mir = build_stage(b, "mir");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* live.c: makes the builds that the page of `neso inspect --serve` requests. A request is the query of an address, in
- * which each field replaces an option of the command line, and possibly the source as edited in the page:
+/* live.c: makes the builds that the page of `neso inspect --serve` requests. A request is the query of a URL, each
+ * field of which replaces an option of the command line, and optionally the source as edited in the page:
  *
  *     build.json?signature=*fp32:16,+i32,+256&target=sm_80    ──►  {"build": ..., "ms": 3.1, "messages": ""}
  *     build.json?...&complete=1                               the same with ptxas, SASS and hints, which take longer
@@ -62,7 +62,8 @@ static const struct field {
     {"skip", OPTION_skip},           {"param", OPTION_param},
 };
 
-/* The values of the fields of a request, from the query or else from the command line; s NULL: neither gives one. */
+/* The values of the fields of a request, from the query or else from the command line; s is NULL if neither has a
+ * value. */
 struct values {
     struct buffer at[FIELDS];
 };
@@ -150,7 +151,7 @@ static void choose_launch(const struct launches *all, const char **kernel, neso_
     }
 }
 
-/* The source to compile, and its launches, which are searched only if the request needs them. */
+/* The source to compile, and its launches, which are found only if the request needs them. */
 struct subject {
     char *text;
     size_t length;
@@ -186,8 +187,8 @@ static void close_subject(struct subject *s)
     free(s->text);
 }
 
-/* Chooses a signature for a kernel that nothing launches (the first kernel if *kernel is NULL): one that its
- * parameters' names suggest. */
+/* Chooses a signature for a kernel that the program does not launch (the first kernel if *kernel is NULL): the names of
+ * its parameters suggest the types. */
 static void guess_signature(neso_context *ctx, neso_module *module, const char **kernel,
                             neso_compile_options *o, struct buffer *signature)
 {
@@ -218,7 +219,7 @@ static neso_status build_module(const struct live *l, const struct subject *s, n
     return status;
 }
 
-/* Appends the build's JSON, or messages why there is none. */
+/* Appends the build's JSON, or the messages that explain why there is none. */
 static void build_subject(const struct live *l, const struct subject *s, const struct values *v,
                           bool completes, struct buffer *json, struct buffer *messages)
 {
@@ -228,7 +229,7 @@ static void build_subject(const struct live *l, const struct subject *s, const s
     struct beside beside;
     struct buffer guess = {0};
     const char *kernel = v->at[FIELD_kernel].s;
-    /* limits, because a source that is being typed may loop forever */
+    /* limits, because a source that the user is editing may loop forever */
     neso_context_options limits = {
         .size = sizeof limits, .time_limit_ms = 10000, .memory_limit = (size_t)4 << 30};
     if (!read_wish(l, v, &o, messages))

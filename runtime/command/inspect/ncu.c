@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ncu.c: reads what Nsight Compute measured of a kernel, as its command writes it:
+/* ncu.c: reads measurements of a kernel from the output of Nsight Compute's command ncu:
  *
  *     ncu --set full -o report python program.py
  *     ncu -i report.ncu-rep --page source --csv >report.csv                  stalls of each instruction
@@ -12,7 +12,7 @@
  *     "ID",...,"Kernel Name",...,"Metric Name","Metric Unit","Metric Value"    --page details: a row for each metric
  *     "ID",...,"Kernel Name",...,"gpc__cycles_elapsed.max",...        --page raw: a column for each metric, units below
  *
- * A file may hold several of these tables; from each, the first launch of the inspected kernel is read. */
+ * A file may contain several of these tables. From each table, ncu.c reads the first launch of the inspected kernel. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -127,8 +127,8 @@ static void add_instruction(struct profile *p, const struct row *head, const str
     p->instructions[p->ninstructions++] = x;
 }
 
-/* Reads a table of --page source, whose head is row `at`, up to the next table; keeps its instructions if `wanted`.
- * Returns the row after the table. */
+/* Reads a table of --page source, whose head is row `at`, up to the next table; keeps its instructions if `wanted` is
+ * true. Returns the row after the table. */
 static size_t read_source(struct profile *p, const struct table *t, size_t at, bool wanted)
 {
     const struct row *head = &t->rows[at];
@@ -162,7 +162,8 @@ static size_t read_details(struct profile *p, const struct table *t, size_t at, 
     return at;
 }
 
-/* Is a metric of --page raw, which has about a thousand, about cycles, time, stalls or memory traffic? */
+/* Is a metric about cycles, time, stalls or memory traffic? --page raw has about a thousand metrics, most about other
+ * things. */
 static bool is_telling(const char *name)
 {
     static const char *const words[] = {"cycles_elapsed.max", "cycles_active.avg",   "time_duration.sum",
@@ -194,8 +195,8 @@ static size_t read_raw(struct profile *p, const struct table *t, size_t at, cons
 
 static void read_pages(struct profile *p, const struct table *t, const char *kernel)
 {
-    const char *present =
-        kernel; /* the kernel of the next table of sources; a single table has no row with the name */
+    /* the kernel of the next table of sources; if the file has only one table, no row names its kernel */
+    const char *present = kernel;
     for (size_t i = 0; i < t->n;) {
         const struct row *r = &t->rows[i];
         if (r->n == 2 && strcmp(r->cells[0], "Kernel Name") == 0) {
@@ -278,7 +279,7 @@ void put_profile_json(const struct profile *p, struct buffer *out)
     put_string(out, "]\n  },\n");
 }
 
-/* Appends the reasons of all stalls with their share, the most frequent first; at most `most` of them. */
+/* Appends the `most` most frequent reasons of stalls, each with its share of all stalls, the most frequent first. */
 static void put_stalls(const struct profile *p, int most, struct buffer *out)
 {
     struct stall *sums = NULL;

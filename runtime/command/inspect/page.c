@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* page.c: makes the page of `neso inspect --html`, `neso diff --html` and `neso inspect --serve` from markup and style
- * (inspect.html), the code (inspect*.js) and the data. The page is one file that needs no other. */
+ * (inspect.html), the code (inspect*.js) and the data. The page is one file that needs no other files. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <string.h>

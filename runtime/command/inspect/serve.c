@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* serve.c: `neso inspect --serve`: a server for one page, on this machine only.
+/* serve.c: implements `neso inspect --serve`, a server for one page, which only this machine can reach.
  *
  *     GET  /               the page
  *     GET  /build.json?..  a build of the file                       (live.c)
  *     POST /build.json?..  a build of the source in the body
  *     GET  /template.html  the page without data, from which the page saves itself as a file
- *     GET  /events         stays open; an event tells that a file was saved
+ *     GET  /events         stays open; sends an event when a file is saved
  *
- * One thread answers one request at a time: a build takes milliseconds. A request must name this machine as its host,
- * and, if it names its origin, come from this page, so that pages of other sites cannot send requests. */
+ * One thread answers one request at a time: a build takes milliseconds. The Host header of a request must name this
+ * machine, and its Origin header, if there is one, must be this page's, so that pages of other sites cannot send
+ * requests. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <arpa/inet.h>
@@ -37,7 +38,7 @@ struct request {
     char *method, *path, *query, *headers, *body;
 };
 
-/* Returns where the value of a header begins, which ends with its line; NULL: there is no such header. */
+/* Returns the start of a header's value, which extends to the end of its line; NULL: there is no such header. */
 static const char *find_header(const char *headers, const char *name)
 {
     size_t n = strlen(name);
@@ -69,7 +70,7 @@ static bool receive(int connection, struct buffer *text)
     }
 }
 
-/* Splits "GET /path?query HTTP/1.1", headers, body. */
+/* Splits a request into its first line, "GET /path?query HTTP/1.1", its headers and its body. */
 static bool split(struct request *r)
 {
     char *line_end = strstr(r->text.s, "\r\n"), *end = strstr(r->text.s, "\r\n\r\n");
@@ -148,7 +149,7 @@ static void refuse(int connection, const char *status)
     buffer_free(&body);
 }
 
-/* Keeps the connection for events. If there are too many, the oldest ends. */
+/* Keeps the connection for events. If there are too many listeners, closes the oldest connection. */
 static void add_listener(struct server *s, int connection)
 {
     static const char head[] =
