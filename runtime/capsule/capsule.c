@@ -4,8 +4,8 @@
  *     args ─► memory that they point into ─► copy ─► launch, wait ─► fault?  ─► capsule: fault
  *                                                              └──► copy again ─► capsule: result
  *
- * Any thread may launch, because the launch owns all of this memory. If the context wants capsules, memory is copied
- * before each launch, because a GPU's memory cannot be read after a fault. */
+ * Any thread may launch, because each launch has its own copies. If the context wants capsules, memory is copied before
+ * each launch, because a GPU's memory cannot be read after a fault. */
 #include "runtime/capsule/capsule.h"
 
 #include <stdio.h>
@@ -29,7 +29,8 @@ struct taking {
 
 /* -- ranges -- */
 
-/* The memory around an argument. A GPU's allocation may have many tensors. */
+/* Finds the range of memory into which argument `arg` points. On a GPU this is the tensor, because an allocation may
+ * contain many tensors. */
 static bool find_range(const struct taking *x, int arg, struct range *r)
 {
     struct device *d = x->kernel->device;
@@ -43,7 +44,7 @@ static bool find_range(const struct taking *x, int arg, struct range *r)
     return d->class->extent(d, at, &r->base, &r->bytes);
 }
 
-/* Adds a range; those that overlap become one. */
+/* Adds a range, and merges it with ranges that it overlaps. */
 static void add_range(struct taking *x, struct range r)
 {
     for (int i = 0; i < x->nranges; i++) {
@@ -77,7 +78,7 @@ static bool copy_memory(struct taking *x, uint64_t base, uint64_t bytes, unsigne
     return *to && d->class->read(d, *to, base, bytes, x->launch->stream, &f);
 }
 
-/* Lists arguments and buffers, and copies what the buffers have now. */
+/* Lists arguments and buffers, and copies the current contents of the buffers. */
 static bool take_memory(struct taking *x)
 {
     const struct neso_kernel *k = x->kernel;
@@ -128,7 +129,7 @@ static void free_memory(struct taking *x)
     }
 }
 
-/* -- giving -- */
+/* -- passing the capsule to the caller -- */
 
 typedef void give_fn(void *user, const neso_capsule *seen, const void *data, size_t length);
 
@@ -142,7 +143,7 @@ static void give_file(const struct memory *mem, const neso_capsule *c, give_fn *
     capsule_bytes_free(&out);
 }
 
-/* Is a failure one of the launch, and not one of limits? */
+/* Did the launch itself fail, rather than exceed a limit? */
 static bool is_fault(const struct fault *f)
 {
     return f->status != NESO_OUT_OF_MEMORY && f->status != NESO_CANCELLED && !budget_ends(f->error) &&
@@ -172,8 +173,8 @@ static bool note_result(struct taking *x)
     return true;
 }
 
-/* Launches and waits. Then gives a capsule if the launch ended by a fault (is_fault), or if it succeeded and `always`
- * is set. */
+/* Launches and waits. Then calls `give` with a capsule if the launch ended with a fault (is_fault), or if it succeeded
+ * and `always` is set. */
 static bool launch_and_give(struct taking *x, bool always, give_fn *give, void *user, struct fault *f)
 {
     struct device *d = x->kernel->device;

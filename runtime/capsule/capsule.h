@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule.h: capsules (neso.h): what the files capsule*.c share.
+/* capsule.h: declares the data and functions that the files capsule*.c share. neso.h describes capsules.
  *
  *     compile ─► capsule_source.c ─► kernel.capsule ─► capsule.c: a launch ─► capsule_file.c ─► file
  *     file ─► capsule_file.c ─► capsule_run.c ─► the launch again */
@@ -15,16 +15,17 @@ struct capsule_bytes {
     size_t n, room;
     bool is_full; /* memory ran out */
 };
-/* Appends the capsule as a file. The caller frees with capsule_bytes_free. */
+/* Appends the capsule as a file. The caller frees `out` with capsule_bytes_free. */
 void capsule_put(const neso_capsule *c, struct capsule_bytes *out);
 void capsule_bytes_free(struct capsule_bytes *out);
 
 /* Finds an imported file: neso_find, with the capsule as `user`. */
 const char *capsule_find_file(void *capsule, const char *module, size_t *length);
-/* The options with which the capsule's kernel was compiled. */
+/* Gives the options with which the capsule's kernel was compiled. */
 void capsule_options(const neso_capsule *c, neso_compile_options *o);
 
-/* Gives the context a difference that a check has just found, with the inputs of the set that showed it. */
+/* Passes a capsule of a difference, which a check has just found, to the context. The capsule contains the set of
+ * inputs that showed the difference. */
 void capsule_of_check(struct checking *c, const neso_checked *x);
 
 #endif

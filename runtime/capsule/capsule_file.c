@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule_file.c: capsules as files.
+/* capsule_file.c: writes capsules as files, and reads them.
  *
  *     neso capsule 1
  *     kernel scale                      the fields of struct neso_capsule
@@ -7,13 +7,13 @@
  *     ...
  *     file 187 scale.py                 bytes and name of a file; its text follows
  *     argument 0 0 *fp32 X              buffer, value, type, name
- *     buffer 4096 0 1 X                 bytes, skew, 1: what the launch left is known; coded memory follows
+ *     buffer 4096 0 1 X                 bytes, skew, 1 if the contents after the launch are known; coded memory follows
  *     sum 9f86...                       SHA-256 of all before it
  *
  * Memory is coded as a list of runs. A run is the number 4 * bytes + kind (7 bits in each byte, the last byte below
- * 128), and its data: none for zeros, the bytes of a literal, the 8 bytes that a repetition repeats. The memory after
- * the launch is stored as its XOR with the memory before, so bytes that the launch did not change cost almost
- * nothing. */
+ * 128), and its data: none for zeros, the bytes themselves for a literal, and the repeated 8 bytes for a repetition.
+ * The memory after the launch is stored as its XOR with the memory before, so bytes that the launch did not change cost
+ * almost nothing. */
 #include "runtime/capsule/capsule.h"
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ static const char magic[] = "neso capsule 1\n";
 static const char sum_name[] = "sum ";
 enum { SUM_DIGITS = 64, SUM_LINE = sizeof sum_name - 1 + SUM_DIGITS + 1 };
 enum run { RUN_zeros, RUN_literal, RUN_repeat };
-enum { WORD = 8, RUN_WORDS = 3 }; /* shorter runs stay in a literal */
+enum { WORD = 8, RUN_WORDS = 3 }; /* a repetition of fewer than RUN_WORDS words becomes part of a literal */
 enum { PARTS_MOST = 4096 };       /* files, arguments or buffers */
 
 /* -- writing -- */
@@ -84,7 +84,7 @@ static void put_run(struct capsule_bytes *out, enum run kind, uint64_t bytes)
     put(out, digits, n);
 }
 
-/* Memory to code: s, or what differs from `with`. */
+/* The memory to code: s, or the XOR of s and `with`. */
 struct coded {
     const unsigned char *s, *with;
     size_t bytes;
@@ -213,7 +213,7 @@ neso_status neso_capsule_write(neso_context *context, const neso_capsule *capsul
 
 /* -- reading -- */
 
-/* A capsule, which lives in the arena of a module of its own. */
+/* A capsule, which is stored in the arena of a module that holds nothing else. */
 struct held {
     neso_capsule capsule; /* the first member */
     struct neso_module *module;
@@ -224,7 +224,7 @@ struct reading {
     const char *name;
     const unsigned char *s, *end; /* what is still to be read, without the sum */
     size_t length;
-    const char *wrong; /* NULL: nothing */
+    const char *wrong; /* the first error; NULL: none */
     struct held *held;
     struct neso_module *module;
 };
@@ -244,7 +244,7 @@ static const char *field(struct reading *r, const char *name)
     return value;
 }
 
-/* Reads a number in front of a value, from `least` to `most`, and skips the blank that follows it. */
+/* Reads a number between `least` and `most` at the start of *value, and skips the blank that follows it. */
 static int64_t number(struct reading *r, const char **value, int64_t least, int64_t most)
 {
     bool is_negative = **value == '-';
@@ -270,7 +270,7 @@ static int int_field(struct reading *r, const char *name, int64_t least, int64_t
     return (int)number(r, &value, least, most);
 }
 
-/* Gives the next n bytes of the file; NULL: it has fewer. */
+/* Returns the next n bytes of the file; NULL: fewer bytes are left. */
 static const unsigned char *take(struct reading *r, uint64_t n)
 {
     if (r->wrong || n > (uint64_t)(r->end - r->s)) {

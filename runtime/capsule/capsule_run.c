@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule_run.c: runs the launch of a capsule on the context's device, and compares what it does with what was seen.
+/* capsule_run.c: repeats the launch of a capsule on the context's device, and compares the outcome with the recorded
+ * one.
  *
  *     files ─► kernel ─┐
  *     buffers ─► memory┴─► check, launch ─► fault, difference or memory ─► the same? */
@@ -15,11 +16,11 @@ struct replaying {
     const neso_capsule *capsule;
     struct neso_module *module;
     struct neso_kernel *kernel;
-    struct arena *arena; /* of the strings of the result */
+    struct arena *arena; /* holds the strings of the result */
     neso_replay *out;
     struct placed {
-        uint64_t address; /* what arguments see */
-        uint64_t base;    /* what the device gave or was lent; 0: nothing */
+        uint64_t address; /* the buffer's address, as arguments use it */
+        uint64_t base;    /* start of the memory that the device allocated or was lent; 0: none */
         char *block;      /* memory lent to the device */
         size_t block_bytes;
     } * placed;
@@ -51,7 +52,8 @@ static void see_fault(struct replaying *r, const struct fault *f)
 
 /* -- memory -- */
 
-/* On a CPU the bytes around a buffer do not belong to the device, as when the capsule was taken. */
+/* Copies a buffer to the device. On a CPU, the bytes around the buffer do not belong to the device, as in the recorded
+ * launch, so that accesses out of bounds fail. */
 static bool place_buffer(struct replaying *r, int i, struct fault *f)
 {
     const neso_capsule_buffer *b = &r->capsule->buffers[i];
@@ -131,7 +133,7 @@ static bool pack(struct replaying *r, uint64_t *values, struct launch_tensor *te
 
 /* -- results -- */
 
-/* Compares memory with what the launch left when it was seen; returns false after a fault. */
+/* Compares memory with its contents after the recorded launch; returns false after a fault. */
 static bool compare(struct replaying *r, struct fault *f)
 {
     const neso_capsule *c = r->capsule;
@@ -185,8 +187,8 @@ static bool is_device_fault(const char *tag)
     return false;
 }
 
-/* A GPU reports a fault by an error number of its driver, a CPU by what went wrong: an access, an assertion or a
- * trap. */
+/* Compares the tags of two faults. The tag of a fault on a GPU is that of a driver error; the tag of a fault on a CPU
+ * names the cause: an access, an assertion or a trap. */
 static bool is_same_tag(const char *was, const char *is)
 {
     bool is_gpu = strcmp(was, "driver-call") == 0 || strcmp(is, "driver-call") == 0;
@@ -202,7 +204,7 @@ static bool compile(struct replaying *r)
     neso_compile_options o;
     capsule_options(c, &o);
     if (context->device.target)
-        o.target = NULL; /* that of the GPU */
+        o.target = NULL; /* NULL selects the target of the GPU */
     o.check = r->check ? 2 : 0;
     o.checked = note_check;
     o.user = r;
@@ -302,6 +304,6 @@ neso_status neso_capsule_run(neso_context *context, const neso_capsule *capsule,
     }
     judge(&r);
     report_begin(context);
-    context->reported = m; /* which has the strings of the result */
+    context->reported = m; /* m owns the strings of the result */
     return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule_source.c: the source of one kernel without its program: from each file, the top-level statements that bind a
- * name that the kernel needs, directly or through other needed statements.
+/* capsule_source.c: extracts the source of one kernel from its program. It takes, from each file, the top-level
+ * statements that bind a name that the kernel needs, directly or through other needed statements.
  *
  *     import torch                           import triton
  *     import triton                    =>    BLOCK = tl.constexpr(256)
@@ -10,16 +10,16 @@
  *     def scale(X, n): ...
  *     scale[(4,)](x, 1000)
  *
- * Names are not resolved: a statement that binds a needed name in any file stays. The result is compiled: if its
- * traced IR is not the kernel's, for example because the program computes what the kernel reads, or if the arguments
- * cannot be written as a signature, the traced IR takes the place of the source. */
+ * Names are not resolved: a statement that binds a needed name is kept in every file. The result is compiled to verify
+ * it. The capsule contains the traced IR instead of the source if the result has another traced IR (for example because
+ * the program computes a value that the kernel reads), or if a signature cannot describe the arguments. */
 #include "runtime/capsule/capsule.h"
 
 #include "frontend/python/ast.h"
 
 #include <string.h>
 
-/* Statements of a file that begin in one line. */
+/* Statements of a file that begin on the same line. */
 struct group {
     struct ast **at;
     int n;
@@ -50,7 +50,7 @@ static void want(struct cutting *c, const char *name)
     *map_at_ptr(&c->wanted, name) = c;
 }
 
-/* Adds the names that the parts of a dotted name have. */
+/* Adds each part of a dotted name to the wanted names. */
 static void want_dotted(struct cutting *c, const char *name)
 {
     for (size_t n; *name; name += n + (name[n] == '.')) {
@@ -93,7 +93,8 @@ static void note_local(void *locals, const char *name)
     *map_at_ptr(locals, name) = locals;
 }
 
-/* Adds the names that a tree mentions, except the parameters and local variables of a def in it. */
+/* Adds the names that a tree mentions to the wanted names, except the parameters and local variables of functions that
+ * it defines. */
 static void want_names(struct cutting *c, const struct ast *n, const struct map *locals)
 {
     struct ast_cursor at = {0};
@@ -119,7 +120,7 @@ static void want_names(struct cutting *c, const struct ast *n, const struct map 
     }
 }
 
-/* -- which statements stay -- */
+/* -- choosing the statements to keep -- */
 
 struct asking {
     const struct cutting *cutting;
@@ -180,7 +181,8 @@ static const char *line_at(const struct source *src, uint32_t line)
     return s ? s : src->text + src->len;
 }
 
-/* Choices of autotuning and heuristics are in the signature. */
+/* Is the decorator one of tuning? Such decorators are removed, because the signature contains the choices of autotuning
+ * and heuristics. */
 static bool is_tuning(const struct ast *n)
 {
     n = n->kind == AST_call ? n->call.func : n;
@@ -222,7 +224,7 @@ static bool is_file(const struct source *s)
     return !s->is_own && n > 3 && strcmp(s->name + n - 3, ".py") == 0;
 }
 
-/* "pkg.helpers" for pkg/helpers.py. */
+/* Returns the module name of a file: "pkg.helpers" for pkg/helpers.py. */
 static const char *module_name(struct arena *a, const char *file)
 {
     char *s = arena_strndup(a, file, strlen(file) - 3);
@@ -251,7 +253,7 @@ static void add_part(struct cutting *c, const struct source *src)
     VEC_PUSH(c->arena, &c->parts, p);
 }
 
-/* The source without the program: the kernel's file, then those that it needs. Gives their number. */
+/* Gives the extracted files: the kernel's file, then the files that it needs. Returns their number. */
 static size_t cut(struct cutting *c, neso_capsule_file **files)
 {
     struct neso_kernel *k = c->kernel;
@@ -282,7 +284,7 @@ static size_t cut(struct cutting *c, neso_capsule_file **files)
     return n;
 }
 
-/* -- is it the same kernel? -- */
+/* -- verifying that the source gives the same kernel -- */
 
 const char *capsule_find_file(void *user, const char *module, size_t *length)
 {
@@ -311,7 +313,7 @@ void capsule_options(const neso_capsule *c, neso_compile_options *o)
                                 .params = *c->params ? c->params : NULL};
 }
 
-/* The next character of printed IR that is not part of a place such as @12:9+16/1. */
+/* Returns the next character of printed IR that is not part of a source location such as @12:9+16/1. */
 static const char *skip_place(const char *s)
 {
     while (s[0] == '@' && s[1] >= '0' && s[1] <= '9')
@@ -331,7 +333,7 @@ static bool is_same_ir(const char *x, const char *y)
     }
 }
 
-/* Compiles the capsule's source as far as `want`. */
+/* Does the capsule's source compile to the traced IR `ir`? */
 static bool traces_to(struct neso_context *context, neso_capsule *c, const char *ir)
 {
     neso_compile_options o;
@@ -350,7 +352,7 @@ static bool traces_to(struct neso_context *context, neso_capsule *c, const char 
     return good;
 }
 
-/* The traced IR, as for a GPU if `is_portable`. NULL: it has errors. */
+/* Returns the traced IR, traced as for a GPU if `is_portable`; NULL after errors. */
 static const char *traced_ir(struct neso_kernel *k, bool is_portable)
 {
     struct diag *d = &k->module->diag;
@@ -372,7 +374,7 @@ static const char *traced_ir(struct neso_kernel *k, bool is_portable)
     return found;
 }
 
-/* -- the kernel's part of its capsules -- */
+/* -- the data that all capsules of a kernel share -- */
 
 static const char *signature_of(struct neso_kernel *k)
 {
@@ -384,7 +386,7 @@ static const char *signature_of(struct neso_kernel *k)
     return signature_print(k, &t) ? t.s : NULL;
 }
 
-/* Does the source stand alone? Then sets the capsule's files. */
+/* Does the extracted source compile, without the program, to the same kernel? If so, sets the capsule's files. */
 static bool use_source(struct neso_kernel *k, neso_capsule *c)
 {
     struct cutting x = {.kernel = k, .arena = &k->arena};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* check_inputs.c: makes the inputs on which the emulator is compared with the interpreter, and compares what the two
- * leave in memory.
+/* check_inputs.c: makes the inputs on which the emulator is compared with the interpreter, and compares the memory
+ * contents after both runs.
  *
  *     x_ptr ─► window of at most 2 MB of the tensor ─► contents drawn ─► a copy for each device ─► run ─► equal?
  *
- * A stored float may differ by the error that its shadow allows (trace.h); all other bytes must be equal. */
+ * A stored float may differ by an error bound, which the interpreter computes for it in shadow arithmetic (trace.h);
+ * all other bytes must be equal. */
 #include "runtime/check/cross_check.h"
 #include "runtime/devices/cpu.h"
 
@@ -16,8 +17,8 @@ enum { WINDOW_BYTES = 1 << 21, BEFORE_BYTES = 1 << 14, ALIGN = 256 };
 
 /* -- windows -- */
 
-/* Gives the memory around address `at`, the value of argument `arg`: on a CPU the device's allocation, on a GPU the
- * tensor that was passed. Returns false if the memory is unknown. */
+/* Finds the memory into which argument `arg`, whose value is address `at`, points: on a CPU the device's allocation, on
+ * a GPU the tensor that was passed. Returns false if the memory is unknown. */
 static bool find_extent(struct checking *c, int arg, uint64_t at, uint64_t *base, uint64_t *bytes)
 {
     struct device *d = c->kernel->device;
@@ -115,8 +116,8 @@ static double draw_general(uint64_t r)
     return ldexp(x, (int)(r >> 40) % 3);
 }
 
-/* Returns a random number: one in eight is a special value of the type, such as NaN or the largest number. With more
- * of them, a NaN or inf would hide most other results. */
+/* Returns a random number: one in eight is a special value of the type, such as NaN or the largest number. If special
+ * values were more frequent, NaN or inf would hide most other results. */
 static double draw_adversarial(enum dtype t, uint64_t r)
 {
     const struct trace_format *k = trace_format(t);
@@ -180,7 +181,8 @@ static int64_t as_int(const struct type *t, uint64_t value)
     return (int64_t)(value << unused) >> unused;
 }
 
-/* Sets *found to the largest end of a range (tl.arange) in b that is at most `most`, if it is larger than *found. */
+/* Looks in b for ends of ranges (tl.arange) that are at most `most`. Sets *found to the largest such end, if that is
+ * larger than *found. */
 static void look_for_block(const struct block *b, int64_t most, int64_t *found)
 {
     for (const struct op *o = b->first; o; o = o->next) {
@@ -201,8 +203,9 @@ static bool is_size(const struct checking *c, int i)
 }
 
 /* Replaces the launch's sizes (integers for which is_size holds) by small ones, in increasing order. A new size is
- * about one block of the kernel; `ragged` moves it away from a multiple of the block. Equal sizes stay equal, a larger
- * size stays larger, a product of two sizes stays their product, and every size keeps its promise. */
+ * about one block of the kernel; `ragged` is added in steps, so that the size is not a multiple of the block. Equal
+ * sizes stay equal, a larger size stays larger, a product of two sizes stays their product, and every size keeps its
+ * promise. */
 static void shrink_sizes(struct checking *c, int ragged)
 {
     int64_t before = -1, now = 0;
@@ -239,7 +242,7 @@ static void shrink_sizes(struct checking *c, int ragged)
 static void cut_grid(struct checking *c, const struct check_draw *d)
 {
     static const uint32_t most[3] = {4, 3, 2};
-    /* CTAs of a persistent kernel run several programs each, so it needs more. */
+    /* Each CTA of a persistent kernel runs several programs, so such a kernel needs more programs. */
     const uint32_t programs = c->kernel->info.persistent ? 9 : 6;
     c->sample = c->is_exact ? c->launch->sample : 0;
     memcpy(c->grid, c->launch->grid, sizeof c->grid);

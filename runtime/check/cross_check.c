@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* cross_check.c: checks before a kernel's first launch that its PTX computes the same as its traced IR. Both run on
- * the CPU.
+/* cross_check.c: checks, before a kernel's first launch, that its PTX computes the same results as its traced IR. Both
+ * run on the CPU.
  *
  *     traced IR ──► interpreter ─┐
  *         │                      ├─► equal memory? ──no──► which pass? ──► the kernel without that pass
  *         └─► passes ─► PTX ──► emulator
  *
- * A few programs of the grid run, on the launch's inputs and on random ones (check_inputs.c); no further set of inputs
- * starts after TOTAL_MS. To find the faulty pass, the check compiles the kernel without one pass (or stage of code
- * generation) at a time, starting with the last one. The order matters: an early pass often prepares code for later
- * ones, so leaving it out hides their faults too. A set of inputs is dropped if the interpreter fails on it, or if
- * rounding decides a comparison in it. */
+ * A few programs of the grid run, on the launch's inputs and on random inputs (check_inputs.c). After TOTAL_MS the
+ * check starts no further set of inputs. To find the faulty pass, the check compiles the kernel without one pass (or
+ * stage of code generation) at a time, starting with the last one. The order matters: an early pass often prepares code
+ * for later passes, so leaving out the early pass hides faults of the later ones too. The check ignores a set of inputs
+ * if the interpreter fails on it, or if a comparison in the kernel depends on rounding. */
 #include "runtime/capsule/capsule.h"
 
 #include "opt/passes.h"
@@ -27,8 +27,8 @@ static const struct check_draw draws[] = {
     {"any bits in memory of integers", FLOATS_integers, false, true, 1, false},
     {"random numbers, the launch's sizes", FLOATS_general, true, false, 0, false},
 };
-/* No further set begins after TOTAL_MS of processor time. A run ends after RUN_MS. During the search
- * for a pass the limit is SEARCH_MS, since a run that is cut off there could make the search name a wrong pass. */
+/* No further set begins after TOTAL_MS of processor time. A run ends after RUN_MS. During the search for a pass, a run
+ * may take SEARCH_MS, because cutting off a run could make the search name a wrong pass. */
 enum { DRAWS = sizeof draws / sizeof *draws, TOTAL_MS = 50, RUN_MS = 400, SEARCH_MS = 10000, ROUNDS = 3 };
 
 /* The stages of code generation that can be left out, after all passes. */
@@ -92,7 +92,8 @@ static struct launch launch_of(struct checking *c, const uint64_t *args, bool in
 static bool is_limit(const struct fault *f)
 {
     return f->status == NESO_OUT_OF_MEMORY || f->error == ERR_time_limit ||
-           f->error == ERR_kernel_too_large || f->error == ERR_address_overflow; /* of drawn integers */
+           /* errors that random integers can cause */
+           f->error == ERR_kernel_too_large || f->error == ERR_address_overflow;
 }
 
 /* Runs the traced IR in the interpreter. Returns false if the set allows no comparison, for the reason in c->what. */
@@ -135,10 +136,10 @@ static enum outcome run_emulator(struct checking *c, struct neso_kernel *k)
     return is_limit(&f) ? DROPPED : DIFFERENT;
 }
 
-/* -- which pass -- */
+/* -- finding the faulty pass -- */
 
-/* Compiles the kernel without the passes of `skip`, and runs the set again. Returns DROPPED if the kernel does not
- * compile, or exceeds a limit. */
+/* Compiles the kernel without the passes of `skip`, and runs the current set of inputs again. Returns DROPPED if the
+ * kernel does not compile, or exceeds a limit. */
 static enum outcome try_without(struct checking *c, const char *skip)
 {
     struct rebuild r;
@@ -154,8 +155,8 @@ static enum outcome try_without(struct checking *c, const char *skip)
     return found;
 }
 
-/* Returns name number i of the passes in order (a pass that runs several times has its last place), followed by the
- * stages; NULL past the end. */
+/* Returns name number i in the list of the passes, in the order in which they run, followed by the stages; NULL past
+ * the end. A pass that runs several times is listed at its last position. */
 static const char *name_at(int i)
 {
     int n = 0;
@@ -184,8 +185,9 @@ static void join(const bool *on, int n, const char *before, char *list, size_t r
             add_name(list, room, name_at(i));
 }
 
-/* For a difference that no single pass causes: leaves out all passes for which `on` is set, then puts each of them back
- * without which the difference stays away. Sets `list` to the rest, and returns true; false: the difference remains. */
+/* For a difference that leaving out a single pass does not remove. First leaves out all passes for which `on` is set;
+ * returns false if the difference remains. Then goes through these passes, and puts a pass back if the difference does
+ * not return. Sets `list` to the passes that remain left out, and returns true. */
 static bool find_several(struct checking *c, bool *on, int n, const char *before, char *list, size_t room)
 {
     join(on, n, before, list, room);
@@ -202,8 +204,8 @@ static bool find_several(struct checking *c, bool *on, int n, const char *before
     return true;
 }
 
-/* Finds passes without which the set shows no difference, and writes them to `list` after `before`, which lists the
- * passes that are left out already. Returns false if there are none. */
+/* Finds passes whose omission removes the difference on the current set of inputs. Writes them to `list`, after
+ * `before`, which lists the passes that are already left out. Returns false if there are no such passes. */
 static bool find_passes(struct checking *c, const char *before, char *list, size_t room)
 {
     enum { NAMES_MOST = 64 };
@@ -237,7 +239,7 @@ static bool waits(const struct block *b, bool in_while)
     return false;
 }
 
-/* Returns why the kernel cannot be compared; NULL if it can. */
+/* Returns the reason why the kernel cannot be compared; NULL if it can be compared. */
 static const char *obstacle(const struct block *b)
 {
     if (!b->parent && waits(b, false))
@@ -312,8 +314,8 @@ static int compare_all(struct checking *c, struct neso_kernel *k, struct finding
 
 /* Returns the name of the faulty pass. `left_out` is the pass whose omission removes the difference; NULL: there is
  * none. Two passes place barriers and are never left out, so `order`, the emulator's report, identifies them.
- * insert_barriers is at fault if warps race, or if no omission repairs the order; warp_specialize if the order is right
- * without raise_tma_load, since it works only on the loads that raise_tma_load makes. */
+ * insert_barriers is at fault if warps race, or if no omission corrects the order. warp_specialize is at fault if
+ * omitting raise_tma_load corrects the order, since warp_specialize works only on loads that raise_tma_load creates. */
 static const char *culprit(enum order order, const char *left_out)
 {
     if (order == ORDER_warps || (order != ORDER_good && !left_out))
@@ -329,8 +331,9 @@ static void give_capsule(struct checking *c, const struct finding *x, const char
         c, &(neso_checked){.text = x->text, .pass = x->pass, .without = without, .line = x->result.line});
 }
 
-/* Compares one code of the kernel. After a difference, finds the passes that cause it, and compiles the kernel without
- * them. Returns true if this new code exists, and must be compared too. */
+/* Compares the results of x->code, or of the kernel's own code, with those of the traced IR. After a difference, finds
+ * the passes that cause it, and compiles the kernel without them. Returns true if this compilation succeeded; the new
+ * code must then be compared too. */
 static bool check_code(struct checking *c, struct finding *x)
 {
     struct neso_kernel copy, *k = c->kernel;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cross_check.h: declares what cross_check.c (runs a kernel on both CPU devices, finds the faulty pass) and
- * check_inputs.c (makes arguments and memory, compares results) share. */
+/* cross_check.h: declares the data and functions that cross_check.c (runs a kernel on both CPU devices, finds the
+ * faulty pass) and check_inputs.c (makes arguments and memory, compares results) share. */
 #ifndef NESO_RUNTIME_CROSS_CHECK_H
 #define NESO_RUNTIME_CROSS_CHECK_H
 
@@ -9,16 +9,18 @@
 
 enum { CHECK_ARGS = 128 };
 
-/* The floats in memory: those of the launch, small integers, ordinary random numbers, or random numbers with special
- * values among them. */
+/* The source of the floats in memory: the launch's values, small integers, ordinary random numbers, or random numbers
+ * that include special values. */
 enum floats { FLOATS_own, FLOATS_integers, FLOATS_general, FLOATS_adversarial };
 /* How one set of inputs is made. */
 struct check_draw {
     const char *name; /* describes the set in messages */
     enum floats floats;
-    bool own_sizes;   /* integer arguments are the launch's; else sizes are replaced by smaller ones */
-    bool wild_ints;   /* integers in memory have random bits; else they are the launch's (0 if it cannot be read) */
-    int ragged;       /* how many steps (of 3, or 16 if promised) small sizes are above one block of the kernel */
+    bool own_sizes;   /* integer arguments keep the launch's values; else smaller values replace sizes */
+    bool wild_ints;   /* integers in memory have random bits; else the launch's values (0 if they cannot be read) */
+    /* by how many steps small sizes exceed one block of the kernel; a step is 3, or 16 if a multiple of 16 is
+     * promised */
+    int ragged;
     bool whole_grid;  /* the programs that run are spread over the launch's grid; else the grid is made small */
 };
 
@@ -47,7 +49,8 @@ struct checking {
     uint32_t grid[3];
     int64_t sample;                 /* how many programs of the grid run; 0: all */
     uint64_t seed;                  /* the state of the random numbers */
-    bool is_exact;                  /* only the launch's inputs: all of its memory, its grid, without a limit of time */
+    /* compare only on the launch's inputs, with all of its memory and its whole grid, without a time limit */
+    bool is_exact;
     bool own_sizes;                 /* this set has the launch's integer arguments */
     struct float_trace trace;
     struct budget budget;
@@ -61,17 +64,17 @@ struct checking {
 
 /* -- check_inputs.c -- */
 
-/* Finds the memory that the arguments point into, and allocates copies. If it fails, returns false, with the reason in
- * c->what. */
+/* Finds the memory that the arguments point into, and allocates copies of it. On failure, returns false, with the
+ * reason in c->what. */
 bool check_windows(struct checking *c);
 void check_windows_free(struct checking *c);
-/* Makes the arguments, the grid and the memory's contents of the set `d`. */
+/* Makes the arguments, the grid and the memory contents that `d` describes. */
 void check_prepare(struct checking *c, const struct check_draw *d);
 /* Writes the set's contents to the copies of one device (the emulator or the interpreter), and sets `args` to the
  * arguments, with that device's addresses. */
 void check_place(struct checking *c, bool in_emulator, uint64_t *args);
-/* Did the emulator leave the same memory as the interpreter, except for permitted errors of floats? If not, c->what
- * describes the first difference. */
+/* Do the memory contents after the emulator's run equal those after the interpreter's run, except for permitted errors
+ * of floats? If not, c->what describes the first difference. */
 bool check_compare(struct checking *c);
 
 #endif

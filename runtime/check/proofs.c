@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* proofs.c: tells the caller, for each launch of a program on the interpreter, what is proven of the kernel's accesses
- * (neso_run_options.accessed). The proofs (opt/analysis/proof.h) hold for every grid and every size; what they require
- * of the arguments is evaluated for this launch.
+/* proofs.c: for each launch of a program on the interpreter, reports to the caller what is proven about the kernel's
+ * accesses (neso_run_options.accessed). The proofs (opt/analysis/proof.h) hold for every grid and every size, under
+ * conditions on the arguments; proofs.c evaluates the conditions for this launch.
  *
  *     store Y + i, mask i < n      elements 0 to n - 1         n = 1000, Y has 1000 elements: in bounds */
 #include "opt/analysis/proof.h"
@@ -12,7 +12,7 @@ struct kernel_proofs {
     struct rebuild memory;
     const struct func *func; /* NULL: the IR could not be analysed */
     struct proofs list;
-    struct kernel_proofs *next; /* of the program's list */
+    struct kernel_proofs *next; /* the next element of the program's list */
     const struct neso_kernel *kernel;
 };
 
@@ -62,7 +62,7 @@ void proofs_free(struct program *p)
     p->proofs = NULL;
 }
 
-/* -- what a launch fulfils -- */
+/* -- the conditions that a launch fulfils -- */
 
 struct telling {
     struct program *program;
@@ -84,7 +84,7 @@ static void put_expr(const struct telling *x, struct text *out, const struct exp
     expr_print_infix(e, out, param_name, x->proofs->func);
 }
 
-/* The first of the guards that this launch violates; NULL: it fulfils all. */
+/* Returns the first guard that this launch violates; NULL: it fulfils all guards. */
 static const struct expr *violated(const struct telling *x, const struct guards *g)
 {
     int64_t value;
@@ -122,7 +122,7 @@ static void put_condition(const struct telling *x, struct text *out, const struc
         expr_print_condition(e, out, param_name, x->proofs->func);
 }
 
-/* Appends the guards that are not the same in every launch; *n counts the conditions in the text. */
+/* Appends the guards that do not hold in every launch; *n counts the conditions in the text. */
 static void put_guards(const struct telling *x, struct text *out, const struct guards *g, int *n)
 {
     for (int i = 0; i < g->n; i++) {
@@ -204,7 +204,7 @@ static bool sizes_of(const struct telling *x, const struct proof_dim *dims, int 
     return true;
 }
 
-/* Appends the condition that the stride of `outer` exceeds the last element below it. */
+/* Appends the condition that the stride of `outer` exceeds the offset of the last element of the inner dimensions. */
 static void put_nested(struct telling *x, const struct proof_dim *outer, const struct proof_dim *inner)
 {
     struct expr below = {0};
@@ -227,8 +227,8 @@ static bool is_constant(const struct proof_dim *outer, const struct proof_dim *i
 
 static const char violates[] = "programs may meet: this launch violates ";
 
-/* Do the dimensions of p nest in this launch, so that its address determines its indices? Appends the conditions, or if
- * they do not, the one that this launch violates. */
+/* Do the dimensions of p nest in this launch, so that an address determines its indices? If so, appends the conditions
+ * for this; if not, appends the condition that this launch violates. */
 static bool nests(struct telling *x, const struct proof *p, int *n)
 {
     struct size d[ACCESS_DIMS_MOST];
@@ -257,7 +257,7 @@ static bool nests(struct telling *x, const struct proof *p, int *n)
     return true;
 }
 
-/* Do the programs of this launch access distinct elements by p? Sets the text in both cases. */
+/* Do the programs of this launch access distinct elements through access p? Sets the text in both cases. */
 static bool is_apart(struct telling *x, const struct proof *p)
 {
     int n = 0;
@@ -284,14 +284,16 @@ static bool is_apart(struct telling *x, const struct proof *p)
 
 /* -- several accesses to one tensor -- */
 
-/* Can p and q access one element, so that one of the two writes and not both are atomic? */
+/* Might p and q race: can they access one element, does at least one of them write, and is at most one of them
+ * atomic? */
 static bool conflict(const struct telling *x, const struct proof *p, const struct proof *q)
 {
     return !(p->reads && q->reads) && !(p->is_atomic && q->is_atomic) &&
            (p->base < 0 || q->base < 0 || overlap(x->launch, p->base, q->base));
 }
 
-/* Are all accesses that may meet p in windows with one place, which do not overlap between programs? */
+/* Are all accesses that may race with p in one window per program, such that the windows of different programs do not
+ * overlap? */
 static bool in_windows(struct telling *x, const struct proof *p)
 {
     const struct proofs *all = &x->proofs->list;
@@ -334,7 +336,7 @@ static bool in_windows(struct telling *x, const struct proof *p)
     return true;
 }
 
-/* Can no other program access, in this launch, what p accesses, so that one of the two writes? */
+/* Is p free of races with other programs of this launch? */
 static bool tell_programs(struct telling *x, const struct proof *p)
 {
     const struct proofs *all = &x->proofs->list;

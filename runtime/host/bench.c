@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.c: times calls as triton.testing.do_bench does: it makes many calls, each between two events of the
- * device, and clears the L2 cache before each. On the CPU, an event is the time of a clock, and no cache is
+ * device, and clears the L2 cache before each call. On the CPU, an event is a reading of the clock, and no cache is
  * cleared.
  *
  *     estimate ─► warm up (─► until two series agree) ─► clear, record, call, record, clear, record, ...
  *
- * A caller that compares kernels (neso_run_options.measured) gets the times of the calls that the program
- * times, or, if the program times none, of its launches. */
+ * A caller that compares kernels (neso_run_options.measured) gets the times of the calls that the program times; if the
+ * program times no calls, it gets the times of the launches. */
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
 
@@ -147,10 +147,11 @@ static void settle(struct clock *c, const struct bench *b, double estimate)
 
 static int measure(struct clock *c, const struct bench *b, double **times_ms)
 {
-    enum { ENOUGH = 60 }; /* calls that suffice for a comparison */
+    enum { ENOUGH = 60 }; /* number of calls that suffices for a comparison */
     struct eval *e = c->e;
     c->p->notes = b->notes;
-    b->call(e, b->ctx); /* compiles the kernels; objects that this call creates are kept */
+    b->call(e,
+            b->ctx); /* the first call compiles the kernels, and the objects that it creates are not freed */
     c->p->notes = NULL;
     host_synchronize(e, c->at);
     double estimate = b->once ? 0 : estimate_ms(c, b);
@@ -285,7 +286,7 @@ static void relaunch(struct eval *e, void *ctx)
         program_raise(e, r->at, &r->p->fault);
 }
 
-/* Copies tensors to the backups, or with `back`, the backups to the tensors. Returns false if there is no
+/* Copies tensors to the backups, or, if `back` is true, the backups to the tensors. Returns false if there is no
  * memory, or if the device fails. */
 static bool copy_tensors(struct program *p, struct backup *backups, int n, bool back)
 {
@@ -312,7 +313,8 @@ static void release_copies(struct program *p, const struct backup *backups, int 
             p->device->class->release(p->device, backups[i].copy, &ignored);
 }
 
-/* Has a launch of the same kernel from the same source line with the same grid been timed? If not, records this one. */
+/* Has a launch of the same kernel from the same source line with the same grid been timed? If not, records this launch
+ * as timed. */
 static bool was_timed(struct program *p, struct eval *e, struct neso_kernel *k, const uint32_t grid[3],
                       struct loc at)
 {

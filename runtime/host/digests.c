@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* digests.c: tells the caller what each launch of a program left in its tensors (neso_run_options.launched).
+/* digests.c: after each launch of a program, passes digests of its tensors to the caller (neso_run_options.launched).
  *
  *     softmax[(16,)](x, y, 64)     =>     softmax 16,1,1 x=5feceb66ffc86f38 y=6b86b273ff34fce1
  *
- * Two runs of a program, on two devices or by two compilers, computed the same bits if the lines are equal; the first
- * line that differs names the launch and the tensor. */
+ * If two runs of a program, on two devices or with two compilers, print equal lines, they computed the same bits.
+ * Otherwise the first line that differs names the launch and the tensor. */
 #include "runtime/cache.h"
 #include "runtime/runtime.h"
 

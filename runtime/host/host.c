@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* Device memory of freed tensors, for new tensors of the same size. A benchmark's function allocates its output
- * at each call, and an allocation by the driver takes longer than many kernels. */
+/* Device memory of freed tensors, which new tensors of the same size reuse. A benchmarked function allocates its output
+ * at each call, and an allocation by the driver takes longer than many kernels run. */
 struct spare {
     size_t bytes;
     uint64_t address; /* 0 if the entry is empty */

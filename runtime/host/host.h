@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* host.h: the modules (torch, triton.testing), tensors and launches that the runtime provides to host programs.
- * The files of runtime/host: program.c (runs a program), host.c (gives it modules and tensors), torch*.c and tensor*.c
- * (torch), testing.c and bench.c (timing), tune.c (autotuning), properties.c, modules.c with modules.py and
- * standard.py. */
+ * The files of runtime/host: program.c (runs a program), host.c (provides modules and tensors), torch*.c and tensor*.c
+ * (torch), testing.c and bench.c (timing), tune.c (autotuning), properties.c (properties of GPUs), modules.c with
+ * modules.py and standard.py (modules written in Python). */
 #ifndef NESO_RUNTIME_HOST_H
 #define NESO_RUNTIME_HOST_H
 
@@ -22,7 +22,7 @@ extern const struct native_class torch_tensor_class, torch_dtype_class;
 /* Returns the module "triton.testing"; NULL for any other name. */
 struct obj *testing_module(struct eval *e, const char *dotted_name);
 
-/* Raises the reason why an allocation or a copy of device memory failed. */
+/* Raises an exception with the reason why an allocation or a copy of device memory failed. */
 _Noreturn void host_raise_fault(struct eval *e, struct loc at);
 
 /* Returns the tensor of an object; NULL if the object is not a tensor. */

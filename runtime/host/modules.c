@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* modules.c: imports modules for host programs. modules.py (third parties) and standard.py (Python's library) have those
- * that are written in Python; for others, the error suggests a workaround. */
+/* modules.c: imports modules for host programs. modules.py (third-party modules) and standard.py (modules of Python's
+ * library) contain the modules that are written in Python. For a module that neso lacks, the error suggests a
+ * workaround. */
 #include "frontend/python/python.h"
 #include "runtime/host/host.h"
 #include "runtime/runtime.h"
 
 #include <string.h>
 
-/* Packages that contain such modules. */
+/* Packages that contain modules of modules.py or standard.py. */
 static const char *const packages[] = {"IPython", "IPython.core"};
 
 static const char *const absent[] = {

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# modules.py: the modules of third parties that host programs import and that can be written in Python. Each module
+# modules.py: contains the third-party modules that host programs import and that can be written in Python. Each module
 # is a section.
 
 # -- torch.more
 # Functions that are compositions of others. Floats are computed in double and rounded once, as everywhere in
 # this torch. A name without an underscore is a function of torch and of torch.nn.functional, and a method of
-# tensors. The name `torch` is defined in this section after torch has all its own names.
+# tensors. This section runs after torch has all its other names, so it can use `torch`.
 from typing import NamedTuple
 
 def var(input, dim=None, unbiased=True, keepdim=False, correction=None):
@@ -194,7 +194,7 @@ def bincount(input, weights=None, minlength=0):
     return (input[:, None] == torch.arange(n).to(input.device)).sum(0)
 
 # -- torch.autograd
-# Gradients: the only graph is the data that torch.autograd.Function stores in its results.
+# Gradients: there is no graph except the data that torch.autograd.Function stores in its results.
 class _Context:
     saved_tensors = ()
     needs_input_grad = ()
@@ -348,7 +348,7 @@ class Event(Stream):
         return 1000 * (end._at - self._at)
 
 # -- pytest
-# Tests are called by the program itself, with arguments of its own.
+# The program itself calls its tests and passes their arguments.
 class mark:
     def parametrize(*args, **kwargs):
         return lambda function: function
@@ -436,8 +436,8 @@ active = Active()
 
 # -- triton.testing
 # Times of calls, and tables and plots of such times. testing.c measures times, and reports the location of a
-# wrong argument (_refuse). A line of a benchmark that launches no kernel is computed on the CPU or by the
-# device's library, which the table shows.
+# wrong argument (_refuse). If a line of a benchmark launches no kernel, the CPU or the device's library computes it;
+# the table shows which.
 #
 #     benchmark.run(print_data=True)      matmul:
 #                                                N  Triton (GB/s)  Torch (CPU oracle) (GB/s)
@@ -535,7 +535,7 @@ class _Table:
             y, *band = y if isinstance(y, (list, tuple)) and len(y) == 3 else (y, None, None)
             ys.append(self.checked(y))
             bands.append([self.checked(bound) for bound in band])
-            if oracle and (oracle[0] == 'C' or not self.oracles[i]):  # of several, show the CPU, which takes longest
+            if oracle and (oracle[0] == 'C' or not self.oracles[i]):  # of several, show the CPU, the slowest
                 self.oracles[i] = oracle
         self.rows.append(xs + ys)
         self.bands.append(bands)
@@ -549,8 +549,8 @@ class _Table:
     def line_word(self, name, oracle):
         return f'{name} ({oracle})' if oracle and oracle not in name else name
 
-    # Returns the format of a column: six decimal places without the zeros with which all cells end, or an
-    # exponent if six places would hide a number or be too many.
+    # Returns the format of a column: six decimal places without the zeros with which all cells end, or an exponent if
+    # six places would show a number as 0 or be too many.
     def column_format(self, i):
         finite = [row[i] for row in self.rows if isinstance(row[i], (int, float)) and isfinite(row[i])]
         texts = [f'{x:.6f}' for x in finite]
@@ -620,8 +620,8 @@ def perf_report(benchmarks):
             _refuse('TypeError', 'the argument of perf_report', 'a Benchmark, or a list of them', type(b).__name__)
     return lambda fn: Mark(fn, marked)
 
-# Plots: SVG of 480 by 320 points, which any browser, Inkscape or LaTeX can read. Drawn in this order, each over the
-# one before: frame, grid, bands, lines, legend.
+# Plots: SVG of 480 by 320 points, which any browser, Inkscape or LaTeX can read. Drawing order, back to front: frame,
+# grid, bands, lines, legend.
 _width, _height, _left, _right, _top, _bottom = 480, 320, 62, 14, 14, 46
 
 # One axis: maps values to points, and has the positions of the ticks. If is_log, low and high are logarithms.
@@ -665,8 +665,8 @@ class _Axis:
             by *= 2
         return [2.0 ** (i * by) for i in self.steps(by, 1e-9)]
 
-    # Returns a tick's text: 0.25 or 4096; 2 × 10⁻⁵ if there would be many digits, and 10⁴ if all ticks are
-    # powers of ten.
+    # Returns a tick's text: 0.25 or 4096; 2 × 10⁻⁵ if it would have many digits, and 10⁴ if all ticks are powers of
+    # ten.
     def tick_text(self, x):
         size = abs(x)
         if not (self.has_powers and x > 0) and size < 1e6 and (x == 0 or size >= 1e-4):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* program.c: runs a whole program: the evaluator runs host code, the device runs kernels, and the caller's callbacks
- * (neso_run_options) provide output, environment and other files. specialize.c has the launches, host.c torch and
- * other modules. */
+ * (neso_run_options) provide output, environment and other files. specialize.c implements launches, and host.c provides
+ * torch and other modules. */
 #include "runtime/runtime.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static void host_write(void *ctx, const char *s, size_t n, bool to_stderr)
         p->options.write(p->options.user, s, n, to_stderr);
 }
 
-/* Does the value of an environment variable mean true, as Triton reads it? */
+/* Does Triton read this value of an environment variable as true? */
 static bool is_on(const char *value)
 {
     static const char *const words[] = {"1", "y", "on", "yes", "true"};
@@ -26,8 +26,8 @@ static bool is_on(const char *value)
     return false;
 }
 
-/* Returns an environment variable. TRITON_INTERPRET shows whether the device is the interpreter, however it was
- * chosen. */
+/* Returns an environment variable. TRITON_INTERPRET is "1" exactly if the device is the interpreter, however the device
+ * was chosen. */
 static const char *host_getenv(void *ctx, const char *name)
 {
     struct program *p = ctx;
@@ -151,7 +151,7 @@ static void run(void *arg)
     m->object = eval_file(&m->eval, m->source, "__main__", &r->failed);
 }
 
-/* Waits for kernels for which the program has not waited, and reports their errors. */
+/* Waits for the kernels that still run when the program has ended, and reports their errors. */
 static neso_status wait_for_kernels(struct program *p)
 {
     struct fault f;

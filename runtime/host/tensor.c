@@ -121,7 +121,7 @@ bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype
         return false;
     *s = (struct storage){.bytes = (size_t)n * (size_t)tensor_elem_bytes(t), .next = p->storages};
     if (s->bytes == 0)
-        s->bytes = 1; /* an empty tensor needs an address of its own */
+        s->bytes = 1; /* an empty tensor needs a distinct address */
     s->device_stale = true;
     if (!p->mirror && !materialize(p, s)) { /* kernels read host memory */
         p->mem->free(p->mem->ctx, s, sizeof *s);
@@ -257,8 +257,8 @@ struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *s
 
 enum { MAP_OPERANDS_MAX = 4 };
 
-/* The position of a walk over several tensors of one shape together, in row-major order: an address for each tensor,
- * which advances by the tensor's strides. */
+/* The state of a loop over the elements of several tensors of one shape, in row-major order. It has an address for each
+ * tensor, which advances by the tensor's strides. */
 struct walk {
     int rank;
     int64_t index[TENSOR_RANK_MAX];
@@ -315,7 +315,7 @@ static void read_row(double *row, const char *host, const struct tensor *t, int6
     }
 }
 
-/* One product of a batch, out = a b in double precision, or some rows of it: `first` to `last`. */
+/* The rows `first` to `last` of one matrix product of a batch, out = a b, in double precision. */
 struct product {
     struct tensor_pool *pool;
     char *out_host;
@@ -325,8 +325,8 @@ struct product {
     int64_t base, first, last, n, k;
 };
 
-/* Charges the multiply-adds since the last call to the budget, MULTIPLY_ADDS of them as one element, because they are
- * cheap. Sets *unasked to how many the caller may make before it calls again. Returns false if the budget is
+/* Counts the multiply-adds since the last call in the budget. They are cheap, so MULTIPLY_ADDS of them count as one
+ * element. Sets *unasked to the number that the caller may compute before the next call. Returns false if the budget is
  * exhausted. */
 static bool ask(struct tensor_pool *p, int64_t *unasked)
 {
@@ -336,7 +336,8 @@ static bool ask(struct tensor_pool *p, int64_t *unasked)
     return goes_on;
 }
 
-/* Computes the rows of `out` one after the other. Adds four rows of b at a time, in their order. */
+/* Computes the rows of `out` one after the other. Each step adds four rows of b to a row of `out`, in the order of the
+ * rows. */
 static void multiply_rows(const struct product *p)
 {
     int64_t n = p->n, k = p->k, unasked = 0;
@@ -443,7 +444,8 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
     return goes_on;
 }
 
-/* -- result types: bool < integers < floats; a number or 0-d tensor matters only if its category is higher -- */
+/* -- result types: categories are bool < integers < floats; a number or 0-d tensor counts only if its category is
+ * higher -- */
 
 static int category(enum torch_dtype d)
 {

@@ -2,9 +2,9 @@
 /* tensor.h: the tensors of host programs: dense arrays with strides. The CPU computes them in double precision
  * (integers in 64 bits) and rounds once, so that they can serve as reference results for kernels.
  *
- * A storage has a copy in host memory and, after a kernel on another device has used it, one in that device's
- * memory. The copy that was written last is valid. If the other copy is read, the valid one is first copied to
- * it. */
+ * A storage has a copy in host memory. After a kernel on another device has used the storage, it also has a copy in
+ * that device's memory. The copy that was written last is valid; before the other copy is read, it is updated from the
+ * valid one. */
 #ifndef NESO_RUNTIME_TENSOR_H
 #define NESO_RUNTIME_TENSOR_H
 
@@ -57,8 +57,8 @@ struct mirror {
 };
 
 struct storage {
-    /* The copy in host memory; NULL until it is needed. It then starts as zeros, unless the device's copy is
-     * valid. */
+    /* The copy in host memory; NULL until it is needed. It is filled with zeros when it is allocated, unless the
+     * device's copy is valid. */
     char *host;
     size_t bytes;
     uint64_t device;     /* address of the copy on the device; 0: none */
@@ -66,7 +66,7 @@ struct storage {
     bool is_undefined; /* the contents need not be zero: torch.empty */
     bool is_kept;     /* pool_release does not free the contents */
     bool is_released; /* pool_release has freed the contents */
-    struct storage *next; /* the next one in the list of all storages of a pool */
+    struct storage *next; /* the next storage in the pool's list of all storages */
 };
 
 /* Owns all storages of a program; they are freed together. */
@@ -77,7 +77,7 @@ struct tensor_pool {
     struct storage *storages;
     uint64_t seed[2];            /* state of the random number generator */
     uint64_t writes;             /* how often the host has written to tensors */
-    /* The device had no memory, or a copy failed. The owner of the mirror has stored the reason. */
+    /* An allocation on the device or a copy failed. The owner of the mirror has stored the reason. */
     bool failed;
     struct budget *budget;       /* limits of time and steps; NULL: no limits */
 };
@@ -88,12 +88,13 @@ struct tensor {
     int rank;
     int64_t shape[TENSOR_RANK_MAX], stride[TENSOR_RANK_MAX]; /* strides in elements */
     int64_t offset;                                          /* offset of the first element, in elements */
-    bool on_gpu; /* created with device='cuda', which .device then shows */
-    void *attributes; /* attributes of this object, not of its views, private to torch.c; or NULL */
+    bool on_gpu; /* the tensor was created with device='cuda', which its attribute .device then shows */
+    /* the attributes that a program has set on this object (views do not share them), private to torch.c; NULL: none */
+    void *attributes;
 };
 
-/* Counts elements that any thread has computed or will compute. Returns false if the budget is exhausted; the
- * operation should then end. */
+/* Counts elements that any thread has computed or will compute. Returns false if the budget is exhausted; the caller
+ * should then end the operation. */
 bool pool_spend(struct tensor_pool *p, int64_t elems);
 
 void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data, const struct mirror *mirror);
@@ -110,11 +111,11 @@ int tensor_elem_bytes(const struct tensor *t);
 bool tensor_is_contiguous(const struct tensor *t);
 bool torch_is_float(enum torch_dtype d);
 
-/* Returns the address of the first element in host memory, after copying valid contents there. With `write`,
- * the host's copy becomes the only valid one. Returns NULL if a copy failed. */
+/* Returns the address of the first element in host memory, after copying valid contents there. If `write` is true, the
+ * host's copy becomes the only valid one. Returns NULL if a copy failed. */
 char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write);
-/* Returns the address of the first element for kernels (in host memory if there is no mirror). With `written`,
- * the kernel may write to the tensor. Returns 0 on a failure. */
+/* Returns the address of the first element for kernels (in host memory if there is no mirror). `written`: the kernel
+ * may write to the tensor. Returns 0 on a failure. */
 uint64_t tensor_device(struct tensor_pool *p, const struct tensor *t, bool written);
 
 /* One element; integers are exact. */

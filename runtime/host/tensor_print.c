@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor_print.c: prints tensors as torch does: with one format for all elements, in lines of at most 80
- * columns, and only the ends of long dimensions.
+/* tensor_print.c: prints tensors as torch does: all elements have one format, lines have at most 80 columns, and long
+ * dimensions are abbreviated.
  *
  *     tensor([[   0,    1,    2,  ...,   37,   38,   39],
  *             ...,

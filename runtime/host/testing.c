@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* testing.c: implements the functions of triton.testing that need C: times of calls (measured by bench.c), the library
- * that computed a call, files. The other functions are in modules.py. */
+/* testing.c: implements the functions of triton.testing that need C: they time calls (with bench.c), report the library
+ * that computed a call, and write files. The other functions are in modules.py. */
 #include "frontend/python/python.h"
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* torch.c: implements the module torch for host programs: enough to create inputs, to compute reference results
- * in double precision, and to compare results. This file has objects, constructors, classes and modules;
- * torch_math.c has arithmetic, torch_view.c views and casts. Every function and method is a row of a table; for
- * a missing one, the error suggests to run the file under Python. */
+ * in double precision, and to compare results. This file implements objects, constructors, classes and modules;
+ * torch_math.c implements arithmetic, and torch_view.c views and casts. Every function and method is a row of a table.
+ * If a program uses a function that neso lacks, the error suggests running the file under Python. */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 #include "runtime/host/torch.h"
@@ -232,7 +232,7 @@ static void fill_tensor(struct eval *e, const struct tensor *t, fill_function *f
     }
 }
 
-/* -- generators, which have a state of their own -- */
+/* -- generators, each of which has its own state -- */
 
 static void set_seed(uint64_t state[2], uint64_t x)
 {
@@ -269,7 +269,7 @@ static struct obj *run_generator(struct eval *e, struct obj **args, const struct
     return obj_native(e, &generator_class, state);
 }
 
-/* Fills a tensor from a generator, or from the program's own random numbers. */
+/* Fills a tensor with random numbers of a generator, or of the program's default generator. */
 static void fill_from(struct eval *e, const struct tensor *t, fill_function *f, const struct number *x,
                       struct obj *generator, struct loc at)
 {
@@ -406,7 +406,7 @@ static struct obj *run_arange(struct eval *e, struct obj **args, const struct ar
     return placed(e, t, args[4]);
 }
 
-/* Gives the shape of nested lists, and the kind of their elements. */
+/* Gives the rank and shape of nested lists, and whether their elements are floats or bools. */
 static int list_shape(struct eval *e, struct obj *x, int64_t *shape, bool *is_float, bool *is_bool, int depth,
                       struct loc at)
 {
@@ -486,7 +486,7 @@ static struct obj *run_is_available(struct eval *e, struct obj **args, const str
     (void)e;
     (void)args;
     (void)call;
-    return obj_true; /* true, since device='cuda' works on every device of neso */
+    return obj_true; /* device='cuda' works on every device of neso */
 }
 
 /* -- torch.device -- */
@@ -597,7 +597,7 @@ static const struct builtin *find_builtin(const struct builtin *table, const cha
 
 /* -- the classes -- */
 
-/* Returns an attribute that the program has set on a tensor: .grad, or any other. */
+/* Returns an attribute that the program has set on a tensor, such as .grad. */
 static struct obj *noted_attribute(struct eval *e, const struct tensor *t, const char *name)
 {
     static const struct {
@@ -695,8 +695,8 @@ static struct obj *class_getattr(struct eval *e, struct obj *self, const char *n
     return find_method_of(e, self, name);
 }
 
-/* Keeps a tensor that a timed call sets as an attribute, such as a gradient, until another one replaces it. All
- * other tensors that the call creates are freed when it ends. */
+/* Keeps a tensor that a timed call sets as an attribute, such as a gradient, until another tensor replaces it. All
+ * other tensors that the call creates are freed when the call ends. */
 static void keep_in_benchmark(struct eval *e, const struct obj *old, const struct obj *value)
 {
     const struct tensor *before = old ? torch_tensor(old) : NULL, *after = torch_tensor(value);

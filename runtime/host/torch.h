@@ -20,8 +20,8 @@ static inline void torch_tick(struct eval *e, int64_t i, struct loc at)
     if (i % TURN == TURN - 1)
         torch_spend(e, TURN, at);
 }
-/* torch_make and torch_host do the same as tensor_init and tensor_host (tensor.h), but they raise an exception where
- * those report a failure. */
+/* torch_make and torch_host do the same as tensor_init and tensor_host (tensor.h), but raise an exception if they fail,
+ * instead of returning a failure. */
 struct tensor torch_make(struct eval *e, enum torch_dtype dtype, int rank, const int64_t *shape, struct loc at);
 char *torch_host(struct eval *e, const struct tensor *t, bool write, struct loc at);
 struct obj *torch_dtype_obj(struct eval *e, enum torch_dtype d);
@@ -49,7 +49,7 @@ const char *torch_operation_name(int i);
 const char *torch_shape_text(struct eval *e, const struct tensor *x);
 
 /* -- torch_matmul.c -- */
-extern const struct builtin torch_matmul_functions[]; /* the functions, which are methods of tensors too */
+extern const struct builtin torch_matmul_functions[]; /* these functions are also methods of tensors */
 struct obj *torch_matmul(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 
 /* -- properties.c -- */

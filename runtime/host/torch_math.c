@@ -203,8 +203,8 @@ const char *torch_shape_text(struct eval *e, const struct tensor *x)
     return t.s;
 }
 
-/* Computes an elementwise function without a dispatch on each element's type, if the operands are contiguous
- * float32 tensors and numbers, as in most reference results. Returns false otherwise. */
+/* If the operands are contiguous float32 tensors and numbers, as in most reference results, computes an elementwise
+ * function in a simple loop, without a dispatch on the type for each element. Returns false otherwise. */
 static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const struct tensor *out,
                            const struct tensor *a, const struct tensor *b, struct loc at)
 {
@@ -292,7 +292,7 @@ static struct obj *run_where(struct eval *e, struct obj **args, const struct arg
     return torch_wrap(e, out);
 }
 
-/* -- reductions: over one dimension, or all -- */
+/* -- reductions: over one dimension, or over all -- */
 
 struct reduction {
     const char *name;
@@ -336,7 +336,7 @@ static const struct reduction reductions[] = {
     {"any", r_any, 0, false, false, true},
 };
 
-/* Reduces n elements, of which the first has index `first` and the next ones follow at distance `step`. Sets *index to
+/* Reduces the n elements at the offsets first, first + step, first + 2 * step and so on. Sets *index to
  * the position of the element that last changed the result. */
 static double reduce_run(struct eval *e, const struct reduction *r, const char *host, const struct tensor *t,
                          int64_t first, int64_t step, int64_t n, int64_t *index, struct loc at)
@@ -556,7 +556,8 @@ static void default_tolerance(enum torch_dtype d, double *rtol, double *atol)
                                                                             : 0;
 }
 
-/* Prints one of the two lines of the message about the element with the largest difference. */
+/* Prints a line of the message about the element with the largest difference: the line for the absolute or for the
+ * relative difference. */
 static void say_difference(struct eval *e, const char *kind, struct number most, const struct tensor *t,
                            int64_t at, const double *allowed, struct text *out)
 {
@@ -578,7 +579,7 @@ static void say_difference(struct eval *e, const char *kind, struct number most,
     }
 }
 
-/* Returns the text of torch's message, in which differences have the tensors' type. */
+/* Returns the text of torch's message, in which differences are rounded to the tensors' type. */
 static const char *mismatch_text(struct eval *e, const struct tensor *a, const struct tensor *b,
                                  const struct closeness *c, struct loc at)
 {
@@ -623,7 +624,7 @@ static const char *mismatch_text(struct eval *e, const struct tensor *a, const s
     return out.s;
 }
 
-/* Returns a text about the attribute in which two tensors differ; NULL if they differ in none. */
+/* Returns a text about the attribute in which two tensors differ; NULL if all attributes are equal. */
 static const char *attribute_text(struct eval *e, struct obj *a, struct obj *b, bool check_device,
                                   bool check_dtype)
 {
@@ -645,7 +646,8 @@ static const char *attribute_text(struct eval *e, struct obj *a, struct obj *b, 
     return NULL;
 }
 
-/* Raises an AssertionError with the text, or with the program's own message, which may be a function of the text. */
+/* Raises an AssertionError with the text, or with `msg`, the program's message, which may be a function that takes the
+ * text. */
 _Noreturn static void refuse_close(struct eval *e, const char *text, struct obj *msg, struct loc at)
 {
     struct text own;
@@ -679,7 +681,7 @@ static struct obj *run_assert_close(struct eval *e, struct obj **args, const str
 
 /* -- tables -- */
 
-/* Returns a function or method of the table of operations; its row is created at its first use. */
+/* Returns the builtin for an operation of the tables, as a function or method; creates it at the first use. */
 const struct builtin *torch_operation(struct eval *e, const char *prefix, const char *name)
 {
     const struct elementwise *f = torch_elementwise(name);

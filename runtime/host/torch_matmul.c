@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* torch_matmul.c: implements torch.matmul and similar functions. It computes products on the CPU in double precision, or with
- * the device's library (cuBLAS) if there is one and the product is timed or too large for the CPU.
+/* torch_matmul.c: implements torch.matmul and similar functions. It computes products on the CPU in double precision.
+ * If the product is timed or too large for the CPU, and the device has a library (cuBLAS), the library computes it.
  *
  *     [k] @ [k, n]            is [1, k] @ [k, n] without its first dimension
  *     [b, m, k] @ [k, n]      uses the second matrix for each b */
@@ -13,10 +13,10 @@
 /* The number of multiply-adds that the CPU computes without noticeable delay. */
 static const int64_t cpu_work = (int64_t)1 << 28;
 
-/* -- by a library -- */
+/* -- products that a library computes -- */
 
-/* Can the library read the tensor? Its rows or columns must be contiguous, and the matrices of a batch at equal
- * distances. */
+/* Can the library read the tensor? Its rows or columns must be contiguous, and the distance between consecutive
+ * matrices of a batch must be constant. */
 static bool is_regular(const struct tensor *t, struct factor *f)
 {
     int r = t->rank;
@@ -117,7 +117,7 @@ static bool match(struct tensor *a, struct tensor *b, int *rank, int64_t *shape)
     return true;
 }
 
-/* Returns a vector as a matrix of one row (adds dimension 0) or one column. */
+/* Returns a view of a vector as a matrix: adds dimension `dim`, 0 for one row or 1 for one column. */
 static struct tensor as_matrix(struct tensor t, int dim)
 {
     if (t.rank != 1)
@@ -159,7 +159,7 @@ static struct obj *multiply(struct eval *e, struct obj **args, struct obj *to, s
     out = is_whole ? *torch_tensor(to) : torch_make(e, a.dtype, rank, shape, at);
     if (!is_whole) {
         out.on_gpu = a.on_gpu;
-        out.storage->is_undefined = true; /* the product writes every element */
+        out.storage->is_undefined = true; /* no zeroing: the product writes every element */
     }
     if (!multiply_there(e, &out, &a, &b, at) && !tensor_matmul(host_pool(e), &out, &a, &b))
         torch_fail(e, at);

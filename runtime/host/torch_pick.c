@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* torch_pick.c: implements indexing by tensors, and concatenation: x[mask], x[:, indices], x[mask] = 0, cat, stack.
  *
- * One of the indices may be a tensor. The other indices first select a view, which contains the whole dimension
- * that the tensor indexes (a mask may index several). Each position that the tensor selects is a smaller view
- * inside this view; the smaller views are copied one by one. */
+ * One of the indices may be a tensor. The other indices first select a view, which still contains all of the dimension
+ * that the tensor indexes (a mask may index several dimensions). Each index in the tensor selects a smaller view inside
+ * this view; the smaller views are copied one by one. */
 #include "runtime/host/torch.h"
 
 #include <string.h>
 
-/* The selection of x[..., tensor, ...]: n views inside `view`. In the result, the dimensions of `shape` replace `dims`
- * dimensions of `view`, from `dim` on. */
+/* The selection of x[..., tensor, ...]: n views inside `view`. In the result, the dimensions of `shape` replace the
+ * `dims` dimensions of `view` that begin at `dim`. */
 struct picked {
     struct tensor view;
     int dim, dims;
-    int64_t n, *offsets; /* offsets: for each position, in elements */
+    int64_t n, *offsets; /* offsets: the offset of each of the n views, in elements */
     struct tensor shape; /* a tensor of which only rank and shape are used */
 };
 
@@ -34,7 +34,7 @@ bool torch_picks(struct obj *index)
     return tensor_among(index, &at) != NULL;
 }
 
-/* Returns the index with `n` full slices in place of the tensor. */
+/* Returns the index with the tensor replaced by `n` full slices. */
 static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int n)
 {
     struct obj *items = obj_list(e, 0, NULL), *all = NEW(e->arena, struct obj);
@@ -46,8 +46,8 @@ static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int
     return obj_tuple(e, items->seq.n, items->seq.at);
 }
 
-/* Returns the dimension of the view at which the dimensions begin that item number `at` of the index selects from;
- * `dims` is their number. */
+/* Item number `at` of the index selects from `dims` consecutive dimensions of the view. Returns the first of these
+ * dimensions. */
 static int dim_of(const struct tensor *t, struct obj *index, int at, int dims)
 {
     int dim = 0, used = dims;
@@ -125,7 +125,7 @@ static struct picked pick(struct eval *e, struct obj *self, struct obj *index, s
     return p;
 }
 
-/* Returns the view of t without `dims` dimensions from `dim` on, at an offset. */
+/* Returns the view of t that lacks the `dims` dimensions from `dim` on, and begins at an offset. */
 static struct tensor part(const struct tensor *t, int dim, int dims, int64_t offset)
 {
     struct tensor out = *t;

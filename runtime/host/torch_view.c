@@ -82,7 +82,7 @@ static struct obj *run_requires_grad(struct eval *e, struct obj **args, const st
     return args[0];
 }
 
-/* Implements detach: returns a view of the same elements, without the data for their gradient. */
+/* Implements detach: returns a view of the same elements, without the data for computing gradients. */
 static struct obj *run_same(struct eval *e, struct obj **args, const struct args *call)
 {
     return torch_wrap(e, torch_self(e, args, call));
@@ -358,7 +358,7 @@ static void index_one(struct eval *e, const struct tensor *t, struct tensor *out
         stop = stop < 0 ? stop + n : stop > n ? n : stop;
         if (step < 1)
             eval_raise(e, at, "ValueError", ERR_torch_int, "a positive step", "a negative one");
-        step = step <= n ? step : n > 0 ? n : 1; /* a larger step also selects only one element */
+        step = step <= n ? step : n > 0 ? n : 1; /* a larger step would select the same single element */
         out->offset += start * t->stride[*d];
         out->shape[out->rank] = stop > start ? (stop - start + step - 1) / step : 0;
         out->stride[out->rank++] = t->stride[*d] * step;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tune.c: executes the decorators of a kernel at a launch: @triton.autotune chooses among configurations by
- * timing them, @triton.heuristics computes keywords. Each decorator is a level: from the outermost on, each
- * adds keywords and calls the next level.
+ * timing them, @triton.heuristics computes keywords. Each decorator is a level. Beginning with the outermost, each
+ * level adds keywords and calls the next level.
  *
  *     @triton.autotune(configs=[...], key=['n'])     level 1: the best config for this n: BLOCK=512, num_warps=4
  *     @triton.heuristics({'EVEN': ...})              level 0: EVEN=True
@@ -21,7 +21,7 @@ struct level {
     struct eval *e;
     struct obj *jit, *grid;
     struct launch_how how;
-    int index; /* index of the current decorator; -1 after the last */
+    int index; /* index of the current decorator; -1 after the last one */
 };
 
 static struct obj *launch_level(const struct level *l, const struct args *args);
@@ -174,7 +174,7 @@ static struct obj *make_key(const struct level *l, const struct obj *options, co
 struct trial {
     struct level below;
     const struct obj *options;
-    struct obj *config, *named; /* named: the arguments by name, with those of the config */
+    struct obj *config, *named; /* named: the arguments by name, including the config's keywords */
     struct args args;
     struct obj *saved; /* copies of the tensors that restore_value lists, in its order */
 };
@@ -211,7 +211,7 @@ static void make_trial(struct trial *t, const struct level *l, const struct obj 
     t->args = with_keywords(e, args, keywords);
 }
 
-/* Returns tensor number i of those that an option (reset_to_zero, restore_value) lists; NULL past the end. */
+/* Returns tensor number i in the list of an option (reset_to_zero or restore_value); NULL past the end. */
 static struct tensor *listed(const struct trial *t, const char *name, int i)
 {
     struct eval *e = t->below.e;
@@ -239,7 +239,8 @@ static bool call_hook(struct trial *t, const char *name, const char *keyword, st
     return true;
 }
 
-/* Calls pre_hook(args), or does the default: sets tensors to zero, and copies tensors. */
+/* Calls pre_hook(args); without such a hook, sets the tensors of reset_to_zero to zero, and copies those of
+ * restore_value. */
 static void run_pre_hook(struct trial *t, bool reset_only)
 {
     struct eval *e = t->below.e;
@@ -287,8 +288,8 @@ static bool is_refusal(const struct exception *x)
     return false;
 }
 
-/* Gives the median of the times, then their quantiles 0.2 and 0.8. If the configuration does not compile or does not
- * fit on the device, the times are infinite, and the messages are dropped. */
+/* Gives the median of the times, and their quantiles 0.2 and 0.8. If the configuration does not compile or does not fit
+ * on the device, sets the times to infinity and discards the messages. */
 static void time_trial(struct trial *t, double times[3])
 {
     struct eval *e = t->below.e;
@@ -345,8 +346,8 @@ static void say(const struct level *l, const char *format, const char *config)
     eval_write(l->e, t.s, t.len);
 }
 
-/* Returns the configs that perf_model ranks best: `top_k` of them, or, if top_k is a fraction, that fraction of
- * all. */
+/* Returns the configs with the best predictions of perf_model: top_k configs, or, if top_k is a fraction, this fraction
+ * of all configs. */
 static struct obj *keep_best(const struct level *l, struct obj *configs, int nall, const struct obj *prune,
                              const struct obj *named, struct loc at)
 {
@@ -422,8 +423,8 @@ static struct obj *config_by_text(struct eval *e, struct obj *configs, const cha
     return NULL;
 }
 
-/* Returns the path of the file for a choice, which depends on the device, the thresholds that the user has set, the
- * kernel's text, the key and all configs; NULL if choices are not stored. */
+/* Returns the path of the file for a choice; NULL if choices are not stored. The path depends on the device, the
+ * thresholds that the user has set, the kernel's text, the key and all configs. */
 static const char *choice_path(const struct level *l, const struct obj *options, struct obj *configs,
                                struct obj *key)
 {
@@ -514,7 +515,8 @@ static struct obj *choose_by_time(const struct level *l, const struct obj *optio
         }
     }
     dict_set(e, record_of(l)->dict, obj_cstr(e, "configs_timings"), timings);
-    if (!isfinite(least[0])) /* every config failed: the program gets the error of the last one */
+    /* If every config failed, runs the last one again, so that the program gets its error. */
+    if (!isfinite(least[0]))
         run_trial(e, &t);
     make_trial(&t, l, options, best, named, args);
     run_pre_hook(&t, true);

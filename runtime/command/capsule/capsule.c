@@ -263,8 +263,8 @@ static int reduce_on_device(const struct given *g, neso_context *ctx, const neso
 static int replay_on_device(const struct given *g, const neso_capsule *c)
 {
     neso_context *ctx;
-    const int64_t reduction_ms =
-        20000; /* the time limit of one try, because a changed kernel may run forever */
+    /* the time limit of one try, because a changed kernel may run forever */
+    const int64_t reduction_ms = 20000;
     if (!context_open(g, memory_most(), g->options[OPTION_reduce] ? reduction_ms : 0, &ctx))
         return BAD;
     int result = g->options[OPTION_reduce] ? reduce_on_device(g, ctx, c)

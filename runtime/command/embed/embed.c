@@ -468,8 +468,8 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     for (char *s = list, *end; *s && result == GOOD; s = end + 1) {
         end = strchr(s, '\n');
         *end = '\0';
-        o.signature =
-            options->signature || *s != ' ' ? s : NULL; /* without --signature: the bundle's only signature */
+        /* without --signature: the bundle's only signature */
+        o.signature = options->signature || *s != ' ' ? s : NULL;
         if (same_constants(s, chosen ? chosen : list))
             result = compile_signature(e, module, kernel, &o);
         else if (!chosen)
