@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.c: measures how long source to PTX takes on one core: stage by stage, in a loop in one context, and as a
- * process (the command, if its path is given). It prints the median of many runs in milliseconds:
+/* compile.c: measures the time of compilation from source to PTX on one core. It compiles in a loop in one context, and
+ * times each stage. If the path of the command `neso` is given, it also times the whole process. It prints the median
+ * of many runs in milliseconds:
  *
  *     kernel      all    read   trace     opt codegen | process
  *     add        0.31    0.05    0.06    0.12    0.08 |    1.10 */

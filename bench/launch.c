@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.c: measures the time that neso_launch adds to cuLaunchKernel. Both launch the same kernel in the same context,
- * alternately, on one thread and on several, each with a stream of its own. It prints the median and the best of many
- * batches, in nanoseconds for each launch. A batch is short, so that its launches fit in the driver's queue, and no
- * launch waits for earlier ones:
+ * alternately, on one thread and on several threads, each with its own stream. It prints the median and the best of
+ * many batches, in nanoseconds for each launch. A batch is short, so that its launches fit in the driver's queue and no
+ * launch waits for an earlier one:
  *
  *     kernel  threads    driver      neso     added    (best)
  *     plain         1    1800.0    1950.0     150.0     140.0
  *
- * `plain` has 16 arguments. `maps` also has tensor maps, which neso_launch has in its cache, and which the caller of
- * the driver passes ready-made. `fails` has guards, of which the last one fails, so that launches use another variant;
- * an earlier launch has found that. The exit status is 1 if more than 500 ns (1,000 ns with maps) are added on one
- * thread, or if a launch allocates memory. The bench needs a CUDA driver; with the tests' driver, which does nothing
- * (tests/cli/driver/cuda.c, by LD_LIBRARY_PATH), the times are those of neso alone. */
+ * `plain` has 16 arguments. `maps` also has tensor maps: neso_launch takes them from its cache, and the caller of the
+ * driver passes maps that it has encoded before. `fails` has guards, the last of which fails, so that launches use
+ * another variant; the result of the guards is in the cache too. The exit status is 1 if neso adds more than 500 ns
+ * (1,000 ns with maps) on one thread, or if a launch allocates memory. The bench needs a CUDA driver. With the fake
+ * driver of the tests, which does nothing (tests/cli/driver/cuda.c, found through LD_LIBRARY_PATH), the times are those
+ * of neso alone. */
 #include "neso.h"
 
 #include <dlfcn.h>
@@ -131,8 +132,9 @@ struct work {
     neso_kernel *kernel;
     void *context, *function, *stream;
     unsigned threads, shared;
-    uint64_t memory;    /* the address that all pointer arguments have */
-    int32_t numbers[2]; /* the value of all integer arguments: for neso, and for the driver */
+    uint64_t memory; /* the address that all pointer arguments have */
+    int32_t
+        numbers[2]; /* the value of all integer arguments: of neso's launches, and of the driver's launches */
     int failed;
     double driver[BATCHES], neso[BATCHES];
 };
@@ -205,8 +207,8 @@ static double measure(const struct work *like, const char *name, int threads, in
     return neso - driver;
 }
 
-/* Compiles a kernel and loads it twice: by neso and by the driver. Launches by the driver pass K = 0, for which the
- * kernel uses no map. */
+/* Compiles a kernel and loads it twice: through neso and through the driver. Launches through the driver pass K = 0,
+ * for which the kernel uses no map. */
 static int prepare(neso_module *module, int which, neso_kernel **kernel, struct work *w)
 {
     const char *ptx;

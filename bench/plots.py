@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""plots.py: draws recorded results: the rate by size, with a line for each contestant.
+"""plots.py: draws recorded results: the rate as a function of the size, with a line for each contestant.
 
     python3 bench/plots.py RESULTS.json FOLDER
 
-Results of kernels of rows and lanes (bench/peers/lanes.py) become one plot of ratios, with a line for each kernel.
+Results of row-wise and elementwise kernels (bench/peers/lanes.py) become one plot of ratios, with a line for each
+kernel.
 """
 import math
 import os
@@ -37,7 +38,7 @@ def series(rows, group, start):
 
 
 def step_of(most):
-    """Returns a round step that divides `most` into four to eight parts."""
+    """Returns a round step size that divides the range from 0 to `most` into four to eight parts."""
     power = 10 ** math.floor(math.log10(most / 4))
     return next(power * f for f in (1, 2, 2.5, 5, 10) if most / (power * f) <= 8)
 
@@ -82,7 +83,7 @@ def draw(title, x_name, unit, lines, note):
     out.append(text(LEFT + width / 2, HEIGHT - 24, x_name, "middle"))
     out.append(text(LEFT, HEIGHT - 8, note, more='font-size="10" fill="#666666"'))
     ends = apart({who: at(*points[-1])[1] for who, points in lines.items()})
-    for who, points in reversed(lines.items()):  # neso's on top
+    for who, points in reversed(lines.items()):  # draws neso's line last, above the others
         name, colour, dashes = LINES[who]
         places = [at(*p) for p in points]
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
@@ -96,7 +97,7 @@ def draw(title, x_name, unit, lines, note):
     return "\n".join(out) + "\n</svg>\n"
 
 
-LEAST, MOST, LINE = 1 / 4, 4, 15  # ratios at the edges; the height of a kernel's line
+LEAST, MOST, LINE = 1 / 4, 4, 15  # LEAST, MOST: the ratios at the edges; LINE: the height of a kernel's line
 
 
 def ratios(rows, group):

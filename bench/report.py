@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""report.py: prints recorded results: a table for each group, and which goals are met.
+"""report.py: prints recorded results: a table for each group, and whether each goal is met.
 
     python3 bench/report.py FILE.json... [-o ALL.json]
 
-If several files have the same row, the last one counts; -o writes all rows to one file. A ratio is neso's speed relative to another's.
+If several files have the same row, the last one counts; -o writes all rows to one file. A ratio is
+neso's speed divided by another contestant's.
 """
 import json
 import math
@@ -40,7 +41,7 @@ def merge(paths):
 
 
 def part_of(group, work):
-    """Returns the kind of a work, its first word; means are computed for each kind."""
+    """Returns the kind of a work (its first word). Means are computed for each kind."""
     return work.split()[0] if group in ("announced", "norms") else group
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""assembly.py: measures how long the assembler takes for the PTX of large kernels: the driver's (cuModuleLoadDataEx, where there is a GPU, its
-cache on disk off) and ptxas (where it is found).
+"""assembly.py: measures the time of assembling the PTX of large kernels: with the driver (cuModuleLoadDataEx, without its disk cache) if
+there is a GPU, and with ptxas if it is installed.
 
     python3 bench/peers/assembly.py [NESO]
 """

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""attend.py: measures attention forward (bench/programs/attention.py) under neso and Triton, and cuDNN's by PyTorch, at sustained load.
+"""attend.py: measures forward attention (bench/programs/attention.py) of neso, Triton and cuDNN (called by PyTorch), at sustained load.
 
-    python3 bench/peers/attend.py OUT.json [SHAPE...]      a SHAPE: heads x rows x D, with `c` behind it where causal: 128x4096x64c
+    python3 bench/peers/attend.py OUT.json [SHAPE...]      a SHAPE: heads x rows x D, followed by `c` if causal: 128x4096x64c
 
-Each contestant's best of the same tiles is found by a short trial. Then blocks of launches alternate, in an order drawn anew in each
-round; the first half of a block is not counted, since the clock follows what ran before. VARIANTS="skip=sink;fp_reassoc=1;fp_reassoc=1+params=A=1" adds
-contestants.
+neso and Triton try the same tile sizes in a short trial, and each uses its fastest. Then blocks of launches alternate, in a new random
+order in each round. The first half of a block is not counted, because its clock rate still depends on the preceding block.
+VARIANTS="skip=sink;fp_reassoc=1;fp_reassoc=1+params=A=1" adds contestants.
 """
 import os
 import random

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""bench.py: measures every row of the README's tables, with all contestants side by side.
+"""bench.py: measures every row of the README's tables for all contestants, alternately in one
+process.
 
     python3 bench/peers/bench.py OUT.json [GROUP...]
 
-Groups: announced, layouts, types, decode, softmax, norms, add (all of these if none is given), and mma. OUT.json is written after each row;
-`python3 bench/report.py OUT.json` judges it. A group that would begin more than seven minutes after the start is left out, with a message.
+Groups: announced, layouts, types, decode, softmax, norms, add (all of these if none is given), and
+mma. OUT.json is written after each row; `python3 bench/report.py OUT.json` judges it. bench.py
+skips a group, with a message, if the group would begin more than seven minutes after the start.
 """
 import os
 import sys
@@ -53,7 +55,7 @@ def main():
                 continue
             try:
                 make(results, ours, *args)
-            except Exception as e:  # the row's data could not be made; the other rows continue
+            except Exception as e:  # creating the row's data failed; the other rows continue
                 print(f"{name} {args}: {contest.first_line(e)}", flush=True)
                 results.add({"group": name, "work": " ".join(map(str, args)), "who": "neso", "unit": "",
                              "errors": {"": contest.first_line(e)}})

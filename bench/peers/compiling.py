@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""compiling.py: compiles kernels before they are timed, in parallel: neso's in threads (the driver's assembler takes most of the time),
-Triton's in processes, which fill its cache on disk. This file times nothing."""
+"""compiling.py: compiles kernels before they are timed, in parallel: neso's kernels in threads (the driver's assembler takes most of
+the time), and Triton's kernels in processes, which fill Triton's disk cache. This file times nothing."""
 import concurrent.futures
 import importlib
 import multiprocessing
@@ -36,7 +36,7 @@ def specialize(args):
 
 
 def for_triton(args):
-    """Returns the arguments in the form that a job of warm_triton has."""
+    """Returns the arguments in the form in which jobs of warm_triton contain them."""
     return [NAMES[str(a.dtype).split(".")[-1]] if hasattr(a, "data_ptr") else a for a in args]
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""contest.py: runs one contest. It compares every contestant's candidates with torch, chooses the fastest candidate of each by a short
-trial, measures these, and writes the row. A failure is reported in its row, and the other contestants continue."""
+"""contest.py: runs one contest. It compares the results of every contestant's candidates with torch, chooses each contestant's fastest
+candidate in a short trial, measures the chosen candidates, and writes the row. If a contestant fails, its row has the error, and the
+other contestants continue."""
 import json
 import time
 
@@ -12,7 +13,7 @@ CLOSE = 1.03  # candidates within this factor of the fastest one's time have a s
 
 class Contestant:
     """A contestant. `candidates` is {label: function that makes the call}; `result` is the tensor that a call writes, or None if the
-    call returns it; `wrong(tensor)` returns what is wrong with a result, or None."""
+    call returns it; `wrong(tensor)` returns a description of the error in a result, or None."""
 
     def __init__(self, name, candidates, result, wrong, fill=float("nan")):
         self.name, self.candidates, self.result, self.wrong, self.fill = name, candidates, result, wrong, fill
@@ -46,7 +47,7 @@ def far_from(expected, most):
 
 
 def _ready(contestant):
-    """Returns ({label: call}, {label: reason}) of the candidates that work, and of those that do not."""
+    """Returns {label: call} of the candidates that work, and {label: reason} of those that fail."""
     calls, errors = {}, {}
     for label, make in contestant.candidates.items():
         try:
@@ -56,7 +57,7 @@ def _ready(contestant):
             returned = call()
             torch.cuda.synchronize()
             why = contestant.wrong(returned if contestant.result is None else contestant.result)
-        except Exception as e:  # a candidate that does not fit says so, and is left out
+        except Exception as e:  # the candidate fails, for example because it needs too much shared memory
             why = first_line(e)
         if why:
             errors[label] = why

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""counts.py: compares the emulator's counts with Nsight Compute's measurements on this GPU, kernel by kernel.
+"""counts.py: compares the emulator's counts of each kernel with Nsight Compute's measurements on this GPU.
 
     python3 bench/peers/counts.py OUT_FOLDER [NESO [KERNEL...]]
 
 A KERNEL is one of bench/programs/counts.py, without the prefix count_. The script fails if sectors, wavefronts, conflicts, tensor
-instructions or barriers differ by more than 2 %. Wavefronts of stmatrix do not count, and instructions are only shown, since SASS is not
-PTX. At its end it prints the table of runtime/devices/emulator/README.md. OUT_FOLDER keeps the output of ncu. It takes at most SECONDS.
+instructions or barriers differ by more than 2 %. Differences in wavefronts of stmatrix are ignored. Numbers of instructions
+are only printed, because the emulator counts PTX, and ncu counts SASS. At the end the script prints the table of
+runtime/devices/emulator/README.md. It writes the output of ncu to OUT_FOLDER, and takes at most SECONDS.
 """
 import csv
 import glob
@@ -27,7 +28,8 @@ BEGAN = time.monotonic()
 LSU = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op"
-# what it is, the emulator's counters (added), ways to ask ncu (metrics, added; the first that this ncu knows), is it judged
+# name; the emulator's counters, whose sum counts; alternatives of ncu metrics to sum (uses the first that this ncu knows); is
+# it judged
 ROWS = [
     ("sectors of loads", ["load_sectors"], [[f"{SECTORS}_ld.sum"]], True),
     ("sectors of stores", ["store_sectors"], [[f"{SECTORS}_st.sum"]], True),
@@ -103,7 +105,7 @@ def measured(ncu, neso, out, chosen):
     program = [neso, "run", "--no-cache", "--device", "cuda", PROGRAM]
     sections = ["--section", "SourceCounters", "--section", "InstructionStats"]
     run(command + sections + ["--metrics", ",".join(metrics + [OPCODES])] + program, os.path.join(out, "ncu.log"), may_fail=True)
-    if not os.path.exists(report + ".ncu-rep"): # a metric that this ncu does not take: what is judged, and SASS by its page
+    if not os.path.exists(report + ".ncu-rep"): # ncu refused a metric: ask only for the judged metrics (add_sass counts SASS)
         judged = [m for m in metrics if any(m in names for _, _, ways, is_judged in ROWS if is_judged for names in ways)]
         run(command + sections + ["--metrics", ",".join(judged)] + program, os.path.join(out, "ncu2.log"))
     report += ".ncu-rep"
@@ -128,7 +130,7 @@ def measured(ncu, neso, out, chosen):
 
 
 def add_sass(ncu, report, out, kernels):
-    """Adds how often each opcode was executed, from the source page, which has a table of SASS for each kernel in the order of
+    """Adds the number of executions of each opcode. ncu's source page has a table of SASS for each kernel, in the order of the
     launches."""
     name, columns = None, None
     order = iter(kernels)
@@ -151,7 +153,7 @@ def add_sass(ncu, report, out, kernels):
 
 
 def ncu_value(k, ways):
-    """Returns the value by the first way for which ncu has data; an opcode that is not listed was not executed."""
+    """Returns the value of the first alternative for which ncu has data. An opcode that ncu does not list was not executed."""
     for names in ways:
         values = [k.get(n, 0 if n.startswith("sass:") and k.get("sass") else None) for n in names]
         known = [v for v in values if v is not None]

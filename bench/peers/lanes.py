@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""lanes.py: measures kernels of rows and lanes (bench/programs/rows.py) under neso, Triton and PyTorch, and a device copy of as many bytes.
+"""lanes.py: measures row-wise and elementwise kernels (bench/programs/rows.py) of neso, Triton and PyTorch, and a device copy of the same
+number of bytes.
 
     python3 bench/peers/lanes.py OUT.json [WORD...]      on the GPU: the kernels whose names contain a WORD, or all; report.py makes the table
-    python3 -m neso --device interpreter bench/peers/lanes.py check [WORD...]     small sizes, on the CPU: are the results right?
+    python3 -m neso --device interpreter bench/peers/lanes.py check [WORD...]     checks the results for small sizes, on the CPU
 
-VARIANTS="skip=l2_prefetch;params=cta_registers=96" adds contestants: neso without a pass, or with another threshold, if that changes its PTX.
+VARIANTS="skip=l2_prefetch;params=cta_registers=96" adds contestants: neso without a pass, or with another threshold. A variant whose PTX is
+the same is skipped.
 """
 import os
 import sys

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""loops.py: measures the kernels of bench/programs/dot_loops.py under neso and Triton, tile by tile and the best of each, at sustained load.
+"""loops.py: measures the kernels of bench/programs/dot_loops.py of neso and Triton: each tile size, and the best tile size of each
+compiler, at sustained load.
 
     python3 bench/peers/loops.py OUT.json [WORK...]        a WORK: fp8, gathered
 
-BEFORE=FOLDER adds the build of another commit in that folder; VARIANTS as for attend.py. cuBLAS multiplies fp8 with one scale for each matrix.
+BEFORE=FOLDER adds another commit, which is built in that folder; VARIANTS is as for attend.py. cuBLAS multiplies fp8 with only one scale
+for each matrix.
 """
 import importlib.util
 import os
@@ -19,7 +21,7 @@ TILES = {"fp8": [(128, 128, 128, 8, 3), (128, 128, 128, 8, 4), (128, 128, 128, 8
 
 
 def package(folder, name):
-    """Returns the Python package of the build in a folder, imported under its own name."""
+    """Returns the Python package of the build in a folder, imported under a separate name."""
     where = os.path.join(folder, "runtime", "python", "neso")
     spec = importlib.util.spec_from_file_location(name, os.path.join(where, "__init__.py"), submodule_search_locations=[where])
     sys.modules[name] = importlib.util.module_from_spec(spec)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """memory.py: defines the measurements of row-wise kernels and vector add: arguments, PyTorch's calls, expected results.
 
-Bandwidth counts each input once and each output once, also for the copy. Each kernel has several values of num_warps to try.
+Bandwidth counts each input once and each output once, also for the copy. Each kernel is tried with several values of
+num_warps.
 """
 import torch
 
@@ -24,7 +25,7 @@ def up_to_power(n):
 
 
 def candidates(block, least, most):
-    """Returns the numbers of warps that give each thread from `least` to `most` elements."""
+    """Returns the numbers of warps for which each thread has between `least` and `most` elements."""
     return [w for w in (1, 2, 4, 8, 16, 32) if least <= block // (32 * w) <= most]
 
 

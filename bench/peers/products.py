@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""products.py: measures matrix products under neso, cuBLAS (by PyTorch), Triton, and in hand-written PTX."""
+"""products.py: measures matrix products of neso, cuBLAS (called by PyTorch), Triton, and hand-written PTX."""
 import functools
 
 import compiling
@@ -14,7 +14,8 @@ from contest import Contestant, far_from, run
 CONFIGS = [(128, 256, 64, 8, 3, 8), (128, 256, 64, 8, 4, 8), (256, 128, 64, 8, 3, 8), (128, 128, 64, 8, 4, 8), (128, 128, 64, 4, 4, 8),
            (64, 128, 64, 4, 8, 8), (64, 256, 64, 4, 4, 8), (128, 256, 64, 8, 3, 16)]
 LARGE = CONFIGS[:4]
-# The persistent kernel: the same, then whether the loop is flattened, and whether C is stored in two halves
+# The configurations of the persistent kernel: as above, then whether the loop is flattened, and whether C is stored in two
+# halves
 PERSISTENT = [(128, 256, 64, 8, 3, 8, True, False), (128, 256, 64, 8, 4, 8, True, True), (128, 256, 64, 8, 3, 8, False, False),
               (128, 128, 64, 4, 4, 8, True, False), (64, 128, 64, 4, 6, 8, True, False)]
 ANNOUNCED_N = (1024, 2048, 4096, 8192, 16384)
@@ -28,7 +29,8 @@ def label(config):
 
 
 def tiled(config, m, n, bits=16):
-    """Returns constants by name, options, and the grid, in which program ids are grouped as in the announcement."""
+    """Returns the constants by name, the options, and the grid. The kernel groups program ids as in Triton's
+    announcement."""
     block_m, block_n, block_k, warps, stages, group = config[:6]
     group = min(group, n // block_n)
     grid = (m // block_m * group, n // block_n // group)
@@ -41,7 +43,7 @@ def strides(*matrices):
 
 
 def signature_of(args, more, config, m, n, bits=16):
-    """Returns neso's signature; `more` has the entries after the constants of the tiling."""
+    """Returns neso's signature; `more` contains the entries that follow the constants of the tiling."""
     constants, choices, grid = tiled(config, m, n, bits)
     signature, values = compiling.specialize(args)
     return ", ".join([signature] + [str(c) for c in constants.values()] + more), choices, grid, values
@@ -95,7 +97,7 @@ def announced_jobs(kinds=("fp16", "bf16")):
             constants, options = persistent_constants(config)
             jobs.append(("matmuls", "persistent_matmul", [kind] * 3 + [4096] * 3, constants, options))
     seen = {}
-    for job in jobs:  # n itself is an argument, and all of these are multiples of 16
+    for job in jobs:  # n is an argument, and a multiple of 16 in all jobs, so that it does not distinguish kernels
         seen.setdefault(repr((job[1], job[2][0], job[3], job[4])), job)
     return list(seen.values())
 
@@ -127,11 +129,12 @@ def announced_rows():
 
 
 def mma_rows():
-    """Measures products with mma.sync, as on GPUs before Hopper; Triton does so if TRITON_OVERRIDE_ARCH=sm80 is set."""
+    """Measures products with mma.sync, as on GPUs before Hopper. Triton uses mma.sync if TRITON_OVERRIDE_ARCH=sm80 is
+    set."""
     return [(functools.partial(announced_row, target=b"sm_80"), "mma", "fp16", 4096)]
 
 
-# -- other layouts and epilogues, compared with cuBLAS's product of row-major matrices --
+# -- other layouts and epilogues, compared with cuBLAS's plain product of row-major matrices --
 
 LAYOUTS = {"NT": (False, True), "TN": (True, False), "TT": (True, True)}
 
@@ -206,7 +209,7 @@ def type_rows():
     return [(type_row, kind, 8192) for kind in TYPES]
 
 
-# -- a few rows by a large matrix --
+# -- the product of a few rows and a large matrix --
 
 # BLOCK_N, BLOCK_K, SPLIT_K, warps, stages
 DECODE = [(64, 128, 1, 4, 8), (64, 256, 1, 4, 5), (64, 128, 2, 4, 5), (64, 64, 2, 4, 8), (64, 128, 4, 4, 3), (128, 128, 2, 8, 5),
@@ -221,7 +224,7 @@ def decode_of(ours, x, w, y, part, count, m, n, k, config):
     future = ours.start("decode", "decode", signature, num_warps=warps, num_stages=stages)
 
     def make():
-        count.zero_()  # an earlier candidate may have left other contents
+        count.zero_()  # an earlier candidate may have left nonzero counts
         return future.result().bind((n // block_n, split), *values)
     return make
 

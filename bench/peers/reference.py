@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""reference.py: launches the hand-written matmul for Hopper (tests/ptx/matmul_sm90a.ptx) through the driver: row-major, clusters of two
-CTAs, as many clusters as fit on the GPU at once. The PTX computes in fp16; for bf16, reference.py changes the types of two instructions."""
+"""reference.py: launches the hand-written matmul for Hopper (tests/ptx/matmul_sm90a.ptx) through the driver: row-major matrices,
+clusters of two CTAs, and as many clusters as run on the GPU at once. The PTX computes in fp16; for bf16, reference.py changes the types
+of two instructions."""
 import ctypes as ct
 import os
 
 PTX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "ptx", "matmul_sm90a.ptx")
 SHARED_BYTES, THREADS, CLUSTER = 229440, 384, 2
 BLOCK_M, BLOCK_N = 128, 256
-# Boxes of A, B and C as (inner, outer) elements, each row a span of the 128-byte swizzle.
+# Boxes of A, B and C as (inner, outer) elements. Each row of a box has 128 bytes, the width of the swizzle.
 BOX_A, BOX_B, BOX_C = (64, 128), (64, 64), (64, 64)
 AS_BF16 = {b".f32.f16.f16": b".f32.bf16.bf16", b"cvt.rn.f16x2": b"cvt.rn.bf16x2"}
 # Numbers of cuda.h
@@ -59,7 +60,7 @@ class Reference:
 
     def _map(self, tensor, box, promotion):
         raw = (ct.c_uint8 * 256)()
-        aligned = (ct.addressof(raw) + 127) & ~127  # as the driver wants it
+        aligned = (ct.addressof(raw) + 127) & ~127  # the driver requires this alignment
         rows, columns = tensor.shape
         self._check(self.driver.cuTensorMapEncodeTiled(
             ct.c_void_p(aligned), self.type, 2, ct.c_void_p(tensor.data_ptr()), (ct.c_uint64 * 2)(columns, rows),

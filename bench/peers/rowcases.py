@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""rowcases.py: defines the measurements of kernels of rows and lanes (bench/programs/rows.py): arguments, grids, PyTorch's calls,
-expected results.
+"""rowcases.py: defines the measurements of row-wise and elementwise kernels (bench/programs/rows.py): arguments, grids, PyTorch's
+calls, expected results.
 
-A case's bytes are its inputs and outputs, each counted once. Each case has sizes for a measurement, and sizes for a check on the CPU.
+The bytes of a case are those of its inputs and outputs, each counted once. Each case has sizes to measure, and sizes to check on the
+CPU.
 """
 import math
 
@@ -18,9 +19,9 @@ f16, bf16, f32, i8, i32, i64, fp8 = (torch.float16, torch.bfloat16, torch.float3
 
 
 class Case:
-    """A measured case. `launches` is [(kernel, grid, arguments, constants, numbers of warps to try)], where only the first launch tries
+    """A measured case. `launches` is [(kernel, grid, arguments, constants, numbers of warps to try)], of which only the first one tries
     several numbers of warps. `outputs` are tensors that are compared with `expected()`, or else with the results of `torch_call()`;
-    `fill` is the contents of outputs before a checked call."""
+    `fill` is the value of all output elements before a checked call."""
 
     def __init__(self, launches, outputs, torch_call, inputs, expected=None, tolerance=None, fill=float("nan"), zero=(), judge=None):
         self.launches, self.outputs, self.torch_call, self.expected = launches, outputs, torch_call, expected or torch_call
@@ -38,14 +39,14 @@ class Case:
             t.zero_()
 
     def wrong(self):
-        """Returns what is wrong with the outputs, or None."""
+        """Returns a description of the error in the outputs, or None."""
         if self.judge:
             return self.judge()
         self.want = expected = self.expected() if self.want is None else self.want
         for at, (found, want) in enumerate(zip(self.outputs, expected if isinstance(expected, (tuple, list)) else (expected,))):
             found, want = found.float(), want.reshape(found.shape).float()
             most = self.tolerance or {f16: 4e-3, bf16: 2e-2, fp8: 7e-2}.get(self.outputs[at].dtype, 1e-4)
-            least = 1 if self.outputs[at].dtype == i8 else most * want.std().nan_to_num().clamp(1e-3, 1)  # i8: quotients near ties
+            least = 1 if self.outputs[at].dtype == i8 else most * want.std().nan_to_num().clamp(1e-3, 1)  # i8: ties may round differently
             far = (found - want).abs() > most * want.abs() + least
             if bool((far | (found.isnan() & ~want.isnan())).any()):
                 first = int(far.flatten().int().argmax())
@@ -346,12 +347,12 @@ def leaky_where(n, dtype):
 
 
 def strided(m, n, dtype, step):
-    """Makes a case with strided inputs: with `step` 2 every second column; with 0 the columns of a matrix of n rows."""
+    """Makes a case with strided inputs: step 2 uses every second column; step 0 uses a transposed matrix."""
     x = random(n, m, dtype=dtype).t() if step == 0 else random(m, n * step, dtype=dtype)[:, ::step]
     y = empty(n, m, dtype=dtype).t() if step == 0 else empty(m, n, dtype=dtype)
     case = Case([(rows.strided, (cdiv(m, 32), cdiv(n, 64)), [x, y, m, n, *x.stride(), *y.stride()], [32, 64], [4, 8])], [y],
                 lambda: x * 2, [x])
-    case.nbytes += x.numel() * x.element_size() * (max(step, 1) - 1)  # sectors are read whole
+    case.nbytes += x.numel() * x.element_size() * (max(step, 1) - 1)  # the GPU reads whole sectors
     return case
 
 
@@ -501,7 +502,7 @@ def embedding_backward(tokens, vocabulary, n, dtype):
     case = Case([by_row(rows.embedding_backward, [ids, dy, dw], tokens, n)], [dw],
                 lambda: torch.ops.aten.embedding_dense_backward(dy, ids, vocabulary, -1, False), [],
                 lambda: torch.zeros_like(dw).index_add_(0, ids, dy.float()), fill=0, zero=[dw], tolerance=1e-3)
-    case.nbytes = dy.numel() * (dy.element_size() + 8)  # a sum is read and written
+    case.nbytes = dy.numel() * (dy.element_size() + 8)  # each sum (4 bytes) is read and written
     return case
 
 

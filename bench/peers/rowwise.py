@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""rowwise.py: measures row-wise kernels and vector add under neso, Triton (on the same source) and PyTorch, and a device copy."""
+"""rowwise.py: measures row-wise kernels and vector add of neso, Triton (same source) and PyTorch, and a device copy."""
 import compiling
 import kernels
 import memory

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""timing.py: times GPU work of several contestants side by side in one process.
+"""timing.py: times GPU work of several contestants alternately in one process.
 
-Each timed call follows a flush of the L2 cache and has its own pair of events. Each round has all contestants in a new random order, since
-a block starts with the clock rate that its predecessor left. Short calls are queued behind a kernel that only waits, so that the times
-exclude the time that Python takes to launch them. The result is the median over rounds of each round's median.
+Each timed call follows a flush of the L2 cache and has its own pair of events. Each round runs all
+contestants in a new random order, because the clock rate at the start of a block depends on the
+preceding block. Short calls are queued after a kernel that only waits, so that the times exclude
+the time that Python takes to launch the calls. The result is the median over rounds of each round's
+median.
 """
 import datetime
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""uneven.py: measures kernels of bench/programs/users.py whose memory is unevenly arranged: products whose rows are no multiples of 16 bytes
-apart, decoding from pages, weights of 4 and 8 bits; beside Triton and cuBLAS.
+"""uneven.py: measures kernels of bench/programs/users.py with irregular memory layouts, and compares them with Triton and cuBLAS: products
+whose row pitch is not a multiple of 16 bytes, decoding from pages, weights of 4 and 8 bits.
 
     python3 bench/peers/uneven.py OUT.json [GROUP...]      a GROUP: products, pages, weights, bytes
 """

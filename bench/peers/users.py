@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""users.py: times kernels in the style of users (bench/programs/users.py) under neso and under Triton, alternately.
+"""users.py: times kernels in the style of users (bench/programs/users.py), compiled by neso and by Triton,
+alternately.
 
     python3 bench/peers/users.py OUT.txt [NESO]
 
-Each compiler runs ROUNDS times, each time in a new process; the smallest of its medians counts. The script prints a table, also to OUT.txt.
+Each compiler runs ROUNDS times, each time in a new process; the smallest of its medians counts. The script prints a
+table, and writes it to OUT.txt.
 """
 import os
 import re

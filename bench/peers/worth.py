@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""worth.py: measures the gain of each transformation: the same kernel without it, all forms alternately in one run.
+"""worth.py: measures the gain of each transformation: it times forms of a kernel with and without the
+transformation, alternately in one run.
 
     python3 bench/peers/worth.py [OUT.json]
 
-The kernels are the announcement's matmul in fp16 at n = 4096, plain and with bias + GELU, and softmax, layer norm and RMS norm by rows: in
-neso's usual form, then without single passes, then as PTX for sm_80. Without a pass, passes that need its result have no effect either. No
-pass alone makes vector accesses, so that form drops the promises of alignment (`:16`): each access then has one element. A form whose PTX
-equals that of `all` is not timed, which the table shows.
+The kernels are the announcement's matmul in fp16 at n = 4096, plain and with bias + GELU, and softmax, layer norm
+and RMS norm by rows. The forms are neso's default (`all`), the kernel without one pass, and PTX for sm_80. If a
+pass is left out, passes that need its result have no effect either. There is no single pass for vector accesses, so
+the form without them has no promises of alignment (`:16`): each access then has one element. A form whose PTX
+equals that of `all` is not timed; the table marks it.
 """
 import os
 import sys
@@ -55,7 +57,7 @@ def encoded(options):
 
 
 def promised(signature, options):
-    """Returns the signature, without promises of multiples if the form has none."""
+    """Returns the signature, without the promises of alignment if the form has none."""
     return signature.replace(":16", options["promises"]) if "promises" in options else signature
 
 

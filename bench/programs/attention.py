@@ -1,5 +1,5 @@
-# Attention forward as in Triton's sixth tutorial. If it is causal, a loop computes the blocks left of the diagonal, and a second one, with a
-# mask, the blocks on the diagonal. Scores are scaled only when the maximum is known. The rows of all heads follow each other in memory.
+# Forward attention as in Triton's sixth tutorial. If it is causal, one loop computes the blocks left of the diagonal, and a second loop,
+# with a mask, those on the diagonal. Scores are scaled after the maximum is computed. The rows of all heads follow each other in memory.
 import torch
 import triton
 import triton.language as tl

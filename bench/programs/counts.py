@@ -74,6 +74,6 @@ n = 512
 a, b = (torch.rand((n, n), device='cuda').to(torch.float16) for _ in range(2))
 c = torch.empty((n, n), device='cuda', dtype=torch.float16)
 count_matmul_mma[(n // 32, n // 32)](a, b, c, n, n, n, BM=32, BN=32, BK=32)
-m = 256 # four programs: as many as the emulator says it has multiprocessors, so that it takes the variant that a GPU does
+m = 256 # four programs, one for each multiprocessor of the emulator, so that it chooses the same variant as a GPU
 count_matmul_wgmma[(m // 128, m // 128)](a[:m], b[:, :m].contiguous(), c[:m, :m].contiguous(), m, m, n, BM=128, BN=128, BK=64)
 print('done')

@@ -1,5 +1,5 @@
-# Loops of dots with more in them than loads: products of fp8 whose scales belong to blocks of K, products of gathered rows.
-# bench/peers/loops.py measures them beside Triton.
+# Loops of dots that contain more than loads: products of fp8 with scales for blocks of K, and products of gathered rows.
+# bench/peers/loops.py compares their speed with Triton's.
 import triton
 import triton.language as tl
 
@@ -27,7 +27,7 @@ def scaled(A, B, SA, SB, C, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.
 
 @triton.jit
 def gathered(A, B, C, ROWS, EXPERTS, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """The rows of A that a table names, times the weights of the expert of each BM of them; -1 names no row."""
+    """A table lists rows of A (-1: no row). Each BM of them are multiplied by the weights of one expert."""
     m = tl.program_id(1) * BM + tl.arange(0, BM)
     n = tl.program_id(0) * BN + tl.arange(0, BN)
     k = tl.arange(0, BK)

@@ -1,5 +1,5 @@
-"""interpreter.py: times launches in the interpreter: vector add of 98432 numbers and softmax of 583 x 931, the best of a few launches. The
-same file runs under `neso run --device interpreter` and under Python with TRITON_INTERPRET=1."""
+"""interpreter.py: times launches in the interpreter: vector add of 98432 numbers and softmax of 583 x 931. It prints the best of a few
+launches. The file runs under `neso run --device interpreter` and under Python with TRITON_INTERPRET=1."""
 import time
 
 import torch

@@ -1,4 +1,4 @@
-"""matmuls.py: defines the announcement's matmul with other types and epilogues, and a persistent matmul with tensor descriptors for Triton."""
+"""matmuls.py: defines the matmul of Triton's announcement with other types and epilogues, and a persistent matmul for Triton."""
 import triton
 import triton.language as tl
 

@@ -1,4 +1,4 @@
-"""rows.py: defines kernels of rows and lanes, without dots, which bench/peers/lanes.py measures. Rows are contiguous and have n columns."""
+"""rows.py: defines row-wise and elementwise kernels, which bench/peers/lanes.py measures. Rows are contiguous and have n columns."""
 import triton
 import triton.language as tl
 from triton.language.extra import libdevice
@@ -28,7 +28,7 @@ def softmax_of_small_rows(X, Y, rows, n, ROWS: tl.constexpr, BLOCK: tl.constexpr
 
 @triton.jit
 def causal_softmax(X, Y, n, scale, BLOCK: tl.constexpr):
-    # row r of a square of attention scores sees columns 0 to r
+    # in row r of a square of attention scores, only columns 0 to r are valid
     row = tl.program_id(0)
     i = tl.arange(0, BLOCK)
     at = row.to(tl.int64) * n + i
@@ -146,7 +146,7 @@ def layer_norm(X, Y, W, B, MEAN, RSTD, n, eps, BLOCK: tl.constexpr):
 
 @triton.jit
 def layer_norm_backward(DY, X, W, MEAN, RSTD, DX, DW, DB, LOCKS, n, GROUPS: tl.constexpr, BLOCK: tl.constexpr):
-    # adds the rows' parts of dW and dB to GROUPS partial sums, each under a lock: 0 free, 1 taken; a count says whether it is the first
+    # adds each row's part of dW and dB to one of GROUPS partial sums; each has a lock (0 free, 1 taken) and a count of additions
     row = tl.program_id(0)
     i = tl.arange(0, BLOCK)
     mask = i < n
@@ -194,7 +194,7 @@ def sum_of_parts(PW, PB, DW, DB, parts, n, ROWS: tl.constexpr, COLUMNS: tl.const
 
 @triton.jit
 def layer_norm_backward_by_parts(DY, X, W, MEAN, RSTD, DX, PW, PB, rows, n, BLOCK: tl.constexpr):
-    # program p computes rows p, p + programs, ...; its sums stay in registers
+    # program p computes rows p, p + programs, ...; it keeps its sums in registers
     i = tl.arange(0, BLOCK)
     mask = i < n
     w = tl.load(W + i, mask=mask, other=0.0).to(tl.float32)
@@ -259,7 +259,7 @@ def rms_norm_backward(DY, X, W, RSTD, DX, PW, rows, n, BLOCK: tl.constexpr):
 
 @triton.jit
 def group_norm(X, Y, W, B, groups, channels, pixels, eps, BLOCK: tl.constexpr):
-    # a group is `channels` planes of `pixels` each
+    # a group has `channels` planes of `pixels` elements each
     at = tl.program_id(0)
     group = at % groups
     n = channels * pixels
@@ -408,7 +408,7 @@ def add(X, Y, Z, n, BLOCK: tl.constexpr):
 
 @triton.jit
 def leaky_where(X, MASK, Y, n, slope, BLOCK: tl.constexpr):
-    # loads under a mask from memory
+    # a mask in memory guards the loads
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     keep = (tl.load(MASK + i, mask=i < n, other=0) != 0) & (i < n)
     x = tl.load(X + i, mask=keep, other=0.0)
@@ -668,7 +668,7 @@ def transpose(X, Y, rows, n, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     tl.store(Y + c[:, None] * rows + r[None, :], tl.trans(x), mask=(c[:, None] < n) & (r[None, :] < rows))
 
 
-# -- the delta rule: S += k (beta (v - S' k))', o = S' q; a program holds V columns of a head's state --
+# -- the delta rule: S += k (beta (v - S' k))', o = S' q; a program computes VS columns of a head's state --
 
 
 @triton.jit
@@ -690,7 +690,7 @@ def delta_rule(Q, K, V, BETA, U, O, steps, v_size, scale, SIZE: tl.constexpr, VS
 
 @triton.jit
 def delta_rule_backward(Q, K, U, BETA, DO, DQ, DK, DV, DBETA, heads, steps, v_size, scale, SIZE: tl.constexpr, VS: tl.constexpr):
-    # DQ, DK and DBETA: the parts of this block of columns. First from the last step to the first, the state's gradient; then forward again.
+    # writes this block's parts of DQ, DK and DBETA: the first loop computes the state's gradient from the last step to the first
     block = tl.program_id(0)
     head = tl.program_id(1).to(tl.int64)
     k_at = tl.arange(0, SIZE)

@@ -1,5 +1,5 @@
 """users.py: times kernels as users write them, with typical tiles and warps: products, attention, quantized weights, losses. It runs under
-neso and under Triton (bench/peers/users.py). tests/programs checks the results of such kernels, this file does not."""
+neso and under Triton (bench/peers/users.py). This file does not check results; tests/programs does."""
 import torch
 import triton
 import triton.language as tl
@@ -141,7 +141,7 @@ def experts(A, B, C, OFFS, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.cons
 @triton.jit
 def paged_decode(Q, K, V, O, PAGES, LENGTHS, sm_scale, stride_page, stride_token, stride_pages, GROUP: tl.constexpr, PAGE: tl.constexpr,
                  BLOCK: tl.constexpr, D: tl.constexpr):
-    # one new token of each sequence attends to the sequence's keys and values, which lie in pages of PAGE tokens
+    # one new token of each sequence attends to the sequence's keys and values, which are stored in pages of PAGE tokens
     seq = tl.program_id(0)
     head = tl.program_id(1)
     rows = tl.arange(0, 16)

@@ -150,8 +150,8 @@ static int measure(struct clock *c, const struct bench *b, double **times_ms)
     enum { ENOUGH = 60 }; /* number of calls that suffices for a comparison */
     struct eval *e = c->e;
     c->p->notes = b->notes;
-    b->call(e,
-            b->ctx); /* the first call compiles the kernels, and the objects that it creates are not freed */
+    /* The first call compiles the kernels. The objects that it creates are not freed. */
+    b->call(e, b->ctx);
     c->p->notes = NULL;
     host_synchronize(e, c->at);
     double estimate = b->once ? 0 : estimate_ms(c, b);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests the GitHub Action that the README recommends (bench/ci/action.yml): it and the workflow beside it are valid YAML, the
-# workflow gives all inputs, and the action's steps, run as GitHub runs them, accept a program that is as it was, and reject one that costs
-# more. The step that builds neso is left out. Needs python3 with yaml (Debian: python3-yaml).
+# Tests the GitHub Action that the README recommends (bench/ci/action.yml). The action and the workflow in the same folder are valid YAML,
+# and the workflow sets all inputs. The action's steps, run as GitHub runs them, accept an unchanged program, and reject a program whose
+# costs have grown. The test skips the step that builds neso. Needs python3 with yaml (Debian: python3-yaml).
 set -u
 python3 -c 'import yaml' 2>/dev/null || { echo "skipped: no python3 with yaml"; exit 77; }
 work=$(mktemp -d) || exit 1
@@ -10,7 +10,7 @@ ci=$NESO_ROOT/bench/ci bad=0
 unset GITHUB_ACTIONS GITHUB_STEP_SUMMARY NESO_DEVICE
 wrong() { echo "$*"; bad=1; }
 
-# Writes the steps' scripts to $work/step1, ...; the values of the inputs take the place of ${{ inputs.NAME }}.
+# Writes the steps' scripts to $work/step1, ..., and replaces ${{ inputs.NAME }} by the values of the inputs.
 python3 - "$ci" "$work" <<'END' || exit 1
 import re, sys, yaml
 ci, work = sys.argv[1:]

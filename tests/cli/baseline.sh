@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that the costs of the announced kernels in the emulator do not exceed the baseline in git; a failure names kernel and line.
-# A change that lowers the costs (or raises them for a good reason) must record a new baseline:
+# Tests that the costs of the kernels of Triton's announcement, as the emulator counts them, do not exceed the baseline in git. A failure
+# names the kernel and the line. A change that lowers the costs (or raises them for a good reason) must record a new baseline:
 #
 #     neso bench bench/programs/announced.py --counts --record FILE && grep -vE '^ (cost [^r]|cost registers)' FILE >bench/baselines/announced.txt
 set -u

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Tests neso bench: costs without a GPU, times on a driver that simulates them; verdicts, files, and the resulting exit status.
+# Tests neso bench: costs without a GPU, times that a fake driver simulates, verdicts, files and the exit status.
 set -u
 work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that the bench's kernels give right results without a GPU, at small sizes: products of every layout, type and epilogue,
-# and products that split their sums. Also that recorded measurements can be judged, and that Python can use the library.
+# Tests that the kernels of bench/ give right results without a GPU, at small sizes: products of every layout, type and epilogue, and
+# products that split their sums. Also tests that recorded measurements can be judged, and that Python can use the library.
 status=0
 for program in decode matmuls; do
     for device in interpreter emulator; do
@@ -16,7 +16,7 @@ if command -v python3 >/dev/null; then
 END
     python3 "$NESO_ROOT/bench/report.py" rows.json >judged || exit 1
     grep -q '^met .*copy.*0.980' judged && grep -q '^MISSED .*triton.*0.950' judged || { cat judged; status=1; }
-    # Python's binding of the library gives a kernel's texts by their names, and its resources.
+    # The Python binding returns a kernel's texts by their names, and its resources.
     cat >bound.py <<'END'
 import neso
 kernel = neso.Context("emulator").module("sum.py").kernel("sum", "*fp32:16, 64", num_warps=2)
@@ -26,7 +26,7 @@ assert kernel.resources["num_threads"] == 64 and kernel.resources["ptx_version"]
 END
     printf 'import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef sum(X, N: tl.constexpr):\n    %s\n' \
         'tl.store(X, tl.sum(tl.load(X + tl.arange(0, N)), axis=0))' >sum.py
-    if [ "$NESO_BUILD" = build ]; then # others may need a sanitizer's runtime, which Python has not
+    if [ "$NESO_BUILD" = build ]; then # other builds may need a sanitizer's runtime, which Python lacks
         NESO_LIBRARY=$NESO_ROOT/build/libneso.so PYTHONPATH=$NESO_ROOT/runtime/python python3 bound.py || status=1
     fi
 fi

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that kernels stop on the interpreter: --break FILE:LINE[@pid], breakpoint(), the prompt's commands; also the options for
-# race checks, and a program that sets TRITON_INTERPRET=1.
+# Tests that kernels stop on the interpreter: --break FILE:LINE[@pid], breakpoint(), the prompt's commands. Also tests the options for race
+# checks, and a program that sets TRITON_INTERPRET=1.
 fail=0
 say() { echo "$*"; fail=1; }
 
@@ -36,7 +36,7 @@ k[(3,)](x, 6, BLOCK=2)
 pauses[(1, 3)](x)
 print('done')
 PY
-prompt() { # COMMANDS ARGUMENTS...: what is shown, without the prompts; $? in $status
+prompt() { # COMMANDS ARGUMENTS...: prints the output without the prompts; sets status to the exit status
     printf '%b' "$1" >commands
     shift
     "$NESO" run "$@" <commands >out 2>err
@@ -254,7 +254,7 @@ printf 'import os\nimport torch\nprint(os.environ.get("TRITON_INTERPRET"), os.ge
 sed '2d; $ a os.environ["TRITON_INTERPRET"] = "1"' chooses.py | sed 's/print(.*/pass/' >late.py
 NESO_DEVICE=emulator "$NESO" run late.py >out 2>err; [ $? = 1 ] || say "TRITON_INTERPRET=1 after a launch"
 grep -q interpret-late err || say "TRITON_INTERPRET=1 after a launch: $(cat err)"
-# Where nothing can stop, no program runs.
+# If --break names a line where nothing can stop, neso refuses to run the program.
 refused() { # TEXT ARGUMENTS...
     local text=$1
     shift

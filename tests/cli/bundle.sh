@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests bundles: a program records its launches, `neso bundle` compiles the record, and a replay compiles nothing and prints the
-# same, with launch plans, imported kernels and autotuning. If a bundle lacks a kernel, the error names the field that differs.
+# Tests bundles: a program records its launches, `neso bundle` compiles the record, and a second run with the bundle compiles nothing and
+# prints the same. The programs have launch plans, imported kernels and autotuning. If a bundle lacks a kernel, the error names the field
+# that differs.
 fail=0
 say() { echo "$*"; fail=1; }
 programs=$NESO_ROOT/tests/programs
@@ -35,7 +36,7 @@ add_one[(triton.cdiv(n, 256),)](y, n, BLOCK=256)
 print(twice.best_config, y.sum().item())
 PY
 
-replay() { # NAME PROGRAM: a record, a bundle, a replay
+replay() { # NAME PROGRAM: makes a record and a bundle, and runs the program with the bundle
     "$NESO" run --device emulator --record "$1.record" "$2" >right 2>&1 || { say "$1: $(tail -n 5 right)"; return; }
     "$NESO" bundle "$1.record" -o "$1.neso" 2>err || { say "$1, bundle: $(cat err)"; return; }
     "$NESO" run --device emulator --verbose --bundle "$1.neso" "$2" >out 2>err || say "$1, replay: $(tail -n 5 err)"
@@ -107,7 +108,7 @@ expect 0 'add_one' compile tuned.neso::add_one --signature '*fp32:16, i32, 256'
 expect 2 'num_warps is 8, and the nearest' compile tuned.neso::add_one --signature '*fp32:16, i32, 256' --num-warps 8
 expect 2 'the kernels here: ' compile tuned.neso::add_three --signature '*fp32:16, i32, 256'
 
-# Without a signature the other options choose the entry, if that leaves one.
+# Without a signature, the other options must select a single entry.
 expect 0 '.visible .entry add_one' compile tuned.neso::add_one
 expect 0 '' compile tuned.neso::add_one --emit c -o one.c
 grep -q 'visible .entry add_one' one.c || say "C without a signature"

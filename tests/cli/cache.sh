@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests the command's cache: its folder, how to turn it off, messages of `strict`, and that `neso variants` fills it. Processes that
-# are killed at any point must leave no entry with wrong code. Launch plans (tensor maps, guards) are cached too.
+# Tests the command's cache: its folder, the ways to turn it off, the messages of strict mode, and that `neso variants` fills it. A process
+# that is killed at any point must not leave an entry with wrong code. Launch plans (tensor maps, guards) are cached too.
 fail=0
 say() { echo "$*"; fail=1; }
 cat >add.py <<'PY'
@@ -40,7 +40,7 @@ while read -r signature; do
 done <list
 "$NESO" variants add.py --signature "$(printf '*fp32, *fp32, i32, 256')" --num-warps 3 2>err; [ $? = 2 ] || say "variants with bad options"
 
-# Kernels with tensor maps and guards: the second run compiles nothing, and its launches are the same, also if a guard fails.
+# Kernels with tensor maps and guards: the second run compiles nothing and launches the same code, even if a guard fails.
 for program in tensor_maps dot_warpgroups; do
     file=$NESO_ROOT/tests/programs/$program.py
     rm -r cache
@@ -52,7 +52,7 @@ for program in tensor_maps dot_warpgroups; do
 done
 rm -r cache; compile >out
 
-# A process runs for a few milliseconds, and spends some tenths of a millisecond on writing its entry.
+# Kills many processes: each runs for a few milliseconds, and writes its entry only during some tenths of a millisecond.
 kills=100; [ -n "${EVERY:-}" ] && kills=2000
 for ((i = 0; i < kills; i++)); do
     rm -rf cache/*.neso

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Capsules: `neso capsule` keeps a launch, NESO_CAPSULE keeps those that fail and the inputs of differences; `neso replay` does the same again
-# without the program, and `--reduce` makes a capsule small. ROWS=26000 makes one of 100 MB, by hand.
+# Tests capsules: `neso capsule` keeps a launch; NESO_CAPSULE keeps launches that fail, and the inputs of differences. `neso replay` repeats
+# the launch without the program, and `--reduce` makes a capsule small. A manual run with ROWS=26000 makes a capsule of 100 MB.
 fail=0
 say() { echo "$*"; fail=1; }
 rows=${ROWS:-100}
@@ -82,7 +82,7 @@ expect() { # STATUS TEXT ARGUMENT...
     grep -qE -- "$text" <<<"$found" || say "neso $*: expected to read '$text': $(head -n 12 <<<"$found")"
 }
 
-# Launches that do not fail: the result is in the capsule, and the same bytes come again.
+# Launches that do not fail: the capsule contains the result, and a replay gives the same bytes.
 for device in emulator interpreter; do
     expect 0 'scale: the launch is kept in second.capsule' capsule --device $device --kernel scale --launch 2 -o second.capsule program/rows.py 9
     mv program elsewhere
@@ -98,7 +98,7 @@ expect 1 "capsule: the program launches no kernel 'nope': it launches .*scale" c
 grep -q '^tl.store(X' <(tr -d ' ' <second.capsule) || say "the source of scale is not in its capsule"
 ! grep -qa 'fused\|randn\|autotune' second.capsule || say "the capsule of scale has more than scale"
 
-# A launch that fails: without a choice it is the one that is kept; with the functions, files and constants that it needs.
+# A launch that fails: without --launch, this launch is kept, with the functions, files and constants that it needs.
 for device in emulator interpreter; do
     expect 0 'fused: the failed launch is kept in big.capsule' capsule --device $device -o big.capsule program/rows.py "$rows"
     mv program elsewhere
@@ -126,7 +126,7 @@ for file in kept/*; do expect 0 '^same$' replay "$file"; done
 (cd program && rm fused.capsule && NESO_CAPSULE=off "$NESO" run --device interpreter rows.py 9 >/dev/null 2>&1; [ ! -e fused.capsule ]) || say "NESO_CAPSULE=off"
 NESO_CAPSULE=out/none expect 2 "cannot make the folder 'out/none'" run --device interpreter program/rows.py 9
 
-# A difference that --check finds leaves its inputs; a replay finds it again, with the pass, on any device.
+# For a difference that --check finds, a capsule keeps the inputs; a replay finds the difference and the pass again, on any device.
 cat >race.py <<'PY'
 import torch
 import triton
@@ -151,7 +151,7 @@ for device in emulator interpreter; do expect 0 '^replay:  a difference .*; made
 expect 0 'source 10 -> [1-7] lines' replay --reduce kept/reverse.capsule -o small.capsule
 expect 0 '^same$' replay small.capsule
 
-# Arguments that no signature can describe, and files of IR: the traced IR takes the place of the source.
+# Arguments that no signature can describe, and IR files: the capsule contains the traced IR instead of the source.
 cat >apply.py <<'PY'
 import torch
 import triton

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Capsules of the Python package: NESO_CAPSULE keeps a failed launch, which the exception names, and the inputs of a difference; Kernel.capsule
-# keeps any launch. `neso replay` launches them again. Needs python3.
+# Tests capsules of the Python package: NESO_CAPSULE keeps a failed launch, whose capsule the exception names, and the inputs of a
+# difference. Kernel.capsule keeps any launch. `neso replay` repeats these launches. Needs python3.
 set -u
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 case $NESO_BUILD in */san | */tsan) echo "skipped: Python cannot open a library with sanitizers"; exit 77 ;; esac

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that `neso check` finds errors without running kernels: launched kernels are compiled with the launches' types, other kernels
-# with guessed types. Also that compile, inspect and diff take the signature from the file's launches.
+# Tests that `neso check` finds errors without running kernels: launched kernels are compiled with the launches' types, other kernels with
+# guessed types. Also tests that compile, inspect and diff take the signature from the file's launches.
 fail=0
 say() { echo "$*"; fail=1; }
 check() { # EXIT TEXT ARGUMENT...
@@ -67,13 +67,13 @@ if command -v python3 >/dev/null; then
 sys.exit(tags != ["name", "math-type", "arange-power", "arange-power"])' || { say "--json:"; cat out; }
 fi
 
-# A kernel that nobody launches has the notes and hints of its errors, and errors of shapes that no guess of types removes.
+# For a kernel that is not launched, `neso check` prints the errors that no guess of types removes, with their notes and hints.
 printf "$head"'@triton.jit\ndef k(X, Y):\n    i = tl.arange(0, 16)\n    a = tl.load(X + i)\n    b = tl.load(Y + tl.arange(0, 32))\n    tl.store(X + i, a + b)\n' >shapes.py
 check 1 "shapes.py:9:23: error: shapes do not broadcast: dimension 0 is 16 against 32" shapes.py
 check 1 'shapes.py:7:9: note: this operand has shape [16]' shapes.py
 printf "$head"'@triton.jit\ndef k(X):\n    i = tl.arange(0, 16)\n    tl.store(X + i, i.to(tl.fp16))\n' >hint.py
 check 1 "hint: did you mean 'float16'?" hint.py
-# If only the guessed constants make shapes disagree, that is not an error: a launch may give others.
+# If shapes disagree only because of the guessed constants, this is not an error: a launch may pass other constants.
 printf "$head"'@triton.jit\ndef k(X, Y, B: tl.constexpr, HALF: tl.constexpr):\n    a = tl.load(X + tl.arange(0, B))\n    tl.store(X + tl.arange(0, HALF), tl.reshape(a, (2, HALF)) + tl.load(Y + tl.arange(0, B)))\n' >halves.py
 "$NESO" check halves.py >out 2>&1; [ $? = 0 ] && grep -q 'note: k is not checked' out || { say "halves.py:"; cat out; }
 

@@ -5,7 +5,7 @@ say() { echo "$*"; fail=1; }
 for shell in bash zsh fish; do "$NESO" completion $shell >script.$shell || say "$shell: exit $?"; done
 "$NESO" completion tcsh 2>/dev/null; [ $? = 2 ] || say "a completion for tcsh"
 
-complete() { # WORD...: what bash offers for the last word
+complete() { # WORD...: prints the words that bash offers for the last word
     bash -c 'source ./script.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _neso; echo "${COMPREPLY[*]}"' _ "$@"
 }
 expect() { # WORDS WORD...

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Tests neso run --counts: exact numbers, which do not depend on the number of threads; --sample N runs N programs of each launch.
+# Tests neso run --counts: the numbers are exact and do not depend on the number of threads. --sample N runs N programs of each launch.
 set -u
 t=$(mktemp -d)
 trap 'rm -rf "$t"' EXIT
@@ -51,7 +51,7 @@ fi
 run "$t/some.json" --sample 2
 [ "$(count some.json scale programs 1)" = 2 ] || complain "--sample 2 runs $(count some.json scale programs 1) programs"
 [ "$(count some.json scale grid_programs 1)" = 8 ] || complain "--sample 2 tells of a grid of $(count some.json scale grid_programs 1)"
-# CTAs that the launch pairs: a sample of 3 is two pairs, and as many instructions as two pairs execute.
+# If a launch pairs its CTAs, a sample of 3 programs runs two pairs, and counts the instructions of two pairs.
 pairs() { "$NESO" run --no-cache --device emulator --counts="$t/pairs.json" --sample "$1" "$NESO_ROOT/tests/programs/persistent_pairs.py" >"$t/out" 2>&1; } # its asserts fail: some programs have not run
 pairs 3; three="$(count pairs.json grouped programs 1) $(count pairs.json grouped instructions 1)"
 pairs 2; two=$(count pairs.json grouped instructions 1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that neso run --check compares a kernel's PTX in the emulator with the interpreter before its first launch, on either device:
-# correct kernels agree, a kernel whose threads race gets a warning, and --verbose names kernels that cannot be compared.
+# Tests that neso run --check compares a kernel's PTX in the emulator with the interpreter before its first launch, on either device.
+# Correct kernels agree, a kernel whose threads race gets a warning, and --verbose names kernels that cannot be compared.
 set -u
 status=0
 say() { echo "$1"; status=1; }
@@ -89,7 +89,7 @@ PY
 "$NESO" run --device emulator --check --verbose lock.py >out 2>err || say "a lock: exit $?"
 grep -q "^neso: check: turns: not compared: a loop may wait for other programs" err || say "a lock: $(cat err)"
 
-# The sample of a large grid jumps from its first programs to its last.
+# Only the first and the last programs of a large grid run.
 cat >large.py <<'PY'
 import torch
 import triton

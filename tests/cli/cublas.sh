@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Tests that torch.matmul in a benchmark uses cuBLAS if it is found: results are right for every layout, the table names the library
-# that multiplied, and a failure names the call. The test uses a driver and a cuBLAS that need no GPU (driver/*.c).
+# Tests that torch.matmul in a benchmark uses cuBLAS if it is installed: results are right for every layout, the table names the library
+# that multiplied, and a failure names the call. The test uses a fake driver and a fake cuBLAS, which need no GPU (driver/*.c).
 fail=0
 say() { echo "$*"; fail=1; }
 build() { ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/$1.c" -o "$2"; }
 mkdir -p env/lib/python3.12/site-packages/nvidia/cublas/lib
 build cuda libcuda.so.1 && build cublas env/lib/python3.12/site-packages/nvidia/cublas/lib/libcublas.so.12 || exit 1
 export LD_LIBRARY_PATH=$PWD
-# Memory of an unloaded library has no name in a leak report, so a suppression cannot name it.
+# Turns leak detection off: in a leak report, memory of an unloaded library has no name, so no suppression can match it.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
 cat >products.py <<'PY'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The debugger's expressions (calls of the language, helper functions, items, errors with their place), conditions of
-# breakpoints, list, Enter, and stopping where a value first becomes a NaN.
+# Tests the debugger: expressions (calls of the language, helper functions, items, errors with their location), conditions of breakpoints,
+# list, Enter, and stopping where a value first becomes a NaN.
 fail=0
 say() { echo "$*"; fail=1; }
 
@@ -36,7 +36,7 @@ x = torch.arange(14, dtype=torch.float32)
 k[(2,)](x, 14, BLOCK=8)
 print('done')
 PY
-session() { # ARGUMENTS...; commands on standard input: what is shown, each answer after its command
+session() { # ARGUMENTS...; commands on standard input: prints each command, and after it the answer
     cat >commands
     "$NESO" run "$@" <commands >out 2>err
     status=$?
@@ -125,7 +125,7 @@ None
 TEXT
 [ $status = 1 ] || say "quit: exit $status"
 
-# Each error names its place, and the session goes on.
+# Each error message has a location, and the session continues.
 session --break shows.py:24@1 shows.py <<'TEXT'
 p tl.sum(x, 5)
 p below(t, 1)

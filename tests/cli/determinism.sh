@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Tests that the PTX of a kernel has the same bytes in every locale, from every folder, in every process, and from gcc's build and
-# clang's (`make test` runs this test with each build, once both exist). It compiles the kernels of some test programs; with EVERY set,
-# of all.
+# Tests that the PTX of a kernel has the same bytes in every locale, from every folder, in every process, and from the builds of gcc and
+# clang (`make test` runs this test with each build, once both exist). It compiles the kernels of some test programs; with EVERY set, those
+# of all test programs.
 fail=0 n=0
 say() { echo "$*"; fail=1; }
 mkdir -p a/deeper/folder
 other=$NESO_ROOT/build/clang/neso
 [ "$NESO_BUILD" = build ] || other=$NESO_ROOT/build/neso
-# An older build comes from another source, so it is not compared.
+# An older build may come from other sources, so it is not compared.
 [ -x "$other" ] && ! [ "$NESO_ROOT/build/neso" -nt "$NESO_ROOT/build/clang/neso" ] || other=
 for ir in "$NESO_ROOT"/tests/codegen/sm_90a/*.ir; do
     name=$(basename "$ir")

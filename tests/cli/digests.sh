@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# neso run --digests writes a line for each launch; equal lines mean equal bits, on whatever device the program ran.
+# Tests neso run --digests, which writes a line for each launch: equal lines mean equal bits, on all devices.
 set -u
 status=0
 say() { echo "$1"; status=1; }

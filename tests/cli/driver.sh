@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Tests that every failed call of the CUDA driver gives a message with the call's name and the driver's error text, and an exit status
-# other than 0; if no call fails, a program runs to its end. The test uses a driver without a GPU (driver/cuda.c).
+# other than 0; if no call fails, a program runs to its end. The test uses a fake driver, which needs no GPU (driver/cuda.c).
 fail=0
 say() { echo "$*"; fail=1; }
 ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/cuda.c" -o libcuda.so.1 || exit 1
@@ -29,7 +29,7 @@ grep -q 'Fake GPU, compute capability 9.0, target sm_90a, 16 GiB' out || say "do
 "$NESO" run --verbose copy.py >out 2>err || say "copy.py: $(cat err)"
 grep -q 'on Fake GPU (cuda:0, sm_90a)' err || say "the best device: $(cat err)"
 [ "$(cat out)" = 0.0 ] || say "a kernel that does nothing: $(cat out)"
-# A launch that the driver refuses leaves a capsule, whose kernel runs on other devices.
+# If the driver refuses a launch, NESO_CAPSULE keeps a capsule, and the capsule's kernel runs on other devices.
 FAKE_FAIL=cuLaunchKernel NESO_CAPSULE=on "$NESO" run --device cuda copy.py >out 2>err; [ $? = 1 ] || say "a capsule: exit $?"
 "$NESO" replay --device emulator copy.capsule >out 2>&1; [ $? = 1 ] || say "a replay elsewhere: exit $?"
 grep -q '^seen:    a fault on Fake GPU (cuda:0, sm_90a): .*cuLaunchKernel .*\[driver-call\]$' out || say "a replay elsewhere: $(cat out)"
@@ -50,14 +50,14 @@ for call in cuMemAlloc_v2 cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 cuStreamSync
     got=$?
     [ $got = 1 ] || [ $got = 2 ] || say "$call refused: exit $got"
 done
-# Messages of the assembler get a place in the source.
+# Messages of the assembler show a location in the Python source.
 line=$("$NESO" run --keep-ptx kept --device cuda copy.py >out && grep -n 'ld\.global' kept/copy-*.ptx | head -n 1 | cut -d: -f1)
 FAKE_FAIL=cuModuleLoadDataEx FAKE_LOG="ptxas application ptx input, line $line; error   : Unknown symbol 'q'" \
     "$NESO" run --device cuda copy.py >out 2>err && say "a refused kernel ran"
 grep -q "copy.py:8:" err || say "the assembler's complaint has no place: $(cat err)"
 grep -q "line $line of the PTX: Unknown symbol 'q'" err || say "the assembler's complaint: $(cat err)"
 
-# A run writes PTX to the cache; a strict run reads it from there; a run finds the entries that `neso variants` wrote.
+# A run writes PTX to the cache, and a strict run reads the PTX from the cache. A run also finds the entries that `neso variants` wrote.
 unset NESO_CACHE
 export NESO_CACHE_DIR=$PWD/cache
 entries() { find cache -name '*.neso' | wc -l; }

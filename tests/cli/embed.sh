@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests --emit c: the file compiles as C11 and C++17 without a warning, needs only the driver, and launches the best variant that the
-# arguments allow, with its parameters. The test uses a driver without a GPU that prints launches (driver/cuda.c).
+# Tests --emit c: the C file compiles as C11 and C++17 without a warning, needs only the driver, and launches the best variant that the
+# arguments allow, with the right parameters. The test uses a fake driver, which prints launches (driver/cuda.c).
 fail=0
 say() { echo "$*"; fail=1; }
 ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/cuda.c" -o libcuda.so.1 || exit 1
@@ -70,9 +70,9 @@ done
 "$NESO" compile scale.py --emit c --signature '*fp32, i32, fp32, i32, 256' -o 2x 2>err; [ $? = 2 ] && grep -q 'no name in C' err || say "-o 2x: $(cat err)"
 "$NESO" compile scale.py --emit c --signature '*fp32, i32, fp32, i32' -o x 2>err; [ $? = 2 ] && [ ! -e x.c ] || say "a bad signature: $(cat err)"
 
-# A launch plan: the written C makes the tensor maps. A grid that fits on the GPU at once uses the variant for small grids, a larger one
-# as many CTAs as there are multiprocessors. If rows end where no map can end, stores use no maps; if no map can address the rows, or
-# the driver refuses a map, the kernel uses none.
+# A launch plan: the generated C code encodes the tensor maps. A grid that fits on the GPU at once uses the variant for small grids; for a
+# larger grid, one CTA runs on each multiprocessor. If the length of rows is unsuitable for maps of stores, only loads use maps. If no map
+# can address the rows, or the driver refuses a map, the kernel uses no maps.
 "$NESO" compile "$NESO_ROOT/tests/gpu/emitted.py" --num-warps 8 --emit c -o scale --no-cache \
     --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32, i32, i32, i32, 128, 256, 64' || say "a plan: exit $?"
 cat >main.c <<'C'
@@ -120,7 +120,7 @@ FAKE_TRACE=1 FAKE_FAIL=cuTensorMapEncodeTiled ./plan | grep -c 'threads 256' | g
 for call in cuCtxGetDevice cuDeviceGetAttribute cuLaunchKernelEx; do
     FAKE_FAIL=$call ./plan | grep -q 218 || say "$call fails in silence"
 done
-# A signature with names has the same variants as one without.
+# A signature with parameter names has the same variants as one without names.
 "$NESO" compile scale.py --signature "X=*fp32, int=i32, factor=fp32, n=i32, BLOCK=256" --variants --emit c -o named &&
     "$NESO" compile scale.py --signature "*fp32, i32, fp32, i32, 256" --variants --emit c -o plain &&
     cmp <(sed s/named/plain/g named.c) plain.c || say "--variants of a signature with names"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that kernels store the result of a dot by vectors of 16 bytes, so that a warp writes whole sectors: the accumulator is
-# converted through shared memory, also by vectors. (Targets with TMA store whole boxes.)
+# Tests that kernels store the result of a dot in vectors of 16 bytes, so that a warp writes whole sectors. The conversion of the
+# accumulator through shared memory uses vectors too. (Targets with TMA store whole boxes.)
 cat >k.py <<'END'
 import triton
 import triton.language as tl
@@ -29,7 +29,7 @@ check fp16 tl.float16 128 128 2
 check fp16 tl.float16 64 128 2
 check fp32 tl.float32 64 64 4
 check bf16 tl.bfloat16 128 64 2
-# So do consumer warps of warp-specialized kernels.
+# Consumer warps of warp-specialized kernels store vectors of 16 bytes too.
 "$NESO" compile k.py::k --signature "*fp16:16, *fp16:16, *fp16:16, i32:16, 128, 128, 32, tl.float16" --target sm_90a --skip raise_tma_store -o k.ptx || exit 1
 found=$(grep -c 'st.global.v4.b32' k.ptx)
 [ "$found" = 16 ] && grep -q wgmma k.ptx || { echo "sm_90a: $found wide stores, not 16"; status=1; }

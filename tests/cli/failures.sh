@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Tests five kernels, with and without the cache, while each allocation and each call of the driver fails in turn: every failure is
-# reported, and nothing leaks (driver/failures.c, with a driver without a GPU). Launches allocate nothing (bench/launch.c).
+# reported, and nothing leaks (driver/failures.c, with the fake driver). Also tests that launches allocate no memory (bench/launch.c).
 fail=0
 say() { echo "$*"; fail=1; }
 cc=${CC:-cc}

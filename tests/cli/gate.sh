@@ -27,7 +27,7 @@ try() { # NUMBER|EXPECTED|KIND|PROGRAM|SED SCRIPT
     cat out
 }
 export -f try
-without='^$' # without an assembler nobody knows of spills
+without='^$' # without an assembler, spills are unknown
 command -v ptxas >/dev/null || [ -x /usr/local/cuda/bin/ptxas ] || without='^spill'
 every=1
 case ${NESO_BUILD:-build} in *san*) every=10 ;; esac

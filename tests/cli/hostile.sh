@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Tests hostile inputs: signatures, options, missing files, garbage, lines of 10 MB, deep nesting, endless constants and loops, invalid
 # IR. Each must end soon, with exit status 1 or 2 and exactly the messages in tests/errors/hostile.txt, never by a signal.
-# tests/run --accept tests/cli/hostile.sh rewrites that file; --all (EVERY=1) takes 10 MB where `make test` takes 1.
+# tests/run --accept tests/cli/hostile.sh rewrites that file; With --all (EVERY=1), large inputs have 10 MB instead of 1 MB.
 expected=$NESO_ROOT/tests/errors/hostile.txt
 mb=1; [ -n "${EVERY:-}" ] && mb=10
 fail=0 n=0
@@ -16,7 +16,7 @@ case_() {
     n=$((n + 1))
     { echo "== $name: exit $got"; cut -c 1-300 err | grep -vE '^note: (source|compiler) is |AddressSanitizer failed' | head -n 12; } >>found
 }
-compile() { case_ "$1" compile k.py --signature "$2"; }                           # NAME SIGNATURE, k.py being there
+compile() { case_ "$1" compile k.py --signature "$2"; }                           # NAME SIGNATURE; uses the existing k.py
 write() { { echo "$head"; sed 's/^/    /'; } >k.py; }                              # <<BODY
 body() { write; compile "$@"; }                                                  # NAME SIGNATURE <<BODY
 host() { cat >k.py; case_ "$1" run --device interpreter --memory-limit 1G k.py; }                    # NAME <<PROGRAM
@@ -242,7 +242,7 @@ NESO_CACHE='' NESO_CACHE_DIR=empty.py "$NESO" compile k.py --signature "$ok" >ou
 
 [ $n -gt 99 ] || { echo "only $n cases"; fail=1; }
 [ "${ACCEPT:-}" != 1 ] || cp found "$expected"
-# At 10 MB memory runs out first: messages that depend on the size are compared at 1 MB only.
+# At 10 MB, some inputs exceed the memory limit before another error. So messages that depend on the size are compared only at 1 MB.
 compared() { awk -v all="$mb" '/^== / { on = all == 1 || !/megabytes/ } on' "$1"; }
 diff -u <(compared "$expected") <(compared found) || fail=1
 exit $fail

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests the architecture's rules: includes go one way, the library neither prints nor exits, files have a limited length, and all exported
-# names begin with neso_.
+# Tests the rules of the architecture: folders include each other in one direction only, the library neither prints nor exits, files have a
+# limited length, and all exported names begin with neso_.
 set -u
 cd "$NESO_ROOT" || exit 1
 status=0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests that `neso compile` and `neso run` find the files beside a program, also packages and what these import. `compile` does not need
-# modules that only the program's host code uses. If a file beside the program changes, the cache compiles the kernel again.
+# Tests that `neso compile` and `neso run` find the files in the folder of a program, including packages and the modules that packages
+# import. `compile` does not need modules that only the program's host code uses. If an imported file changes, the kernel is compiled again
+# in spite of the cache.
 fail=0
 say() { echo "$*"; fail=1; }
 mkdir -p there/package

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests neso inspect: the page needs no other file, its links lead to existing lines, JSON follows inspect.schema.json, equal inputs
-# give equal bytes in any folder, and hints name promises that the signature lacks.
+# Tests neso inspect: the page needs no other file, its links lead to existing lines, the JSON is valid for inspect.schema.json, equal
+# inputs give equal bytes in any folder, and hints name promises that the signature lacks.
 set -u
 status=0
 say() { echo "$*"; status=1; }
@@ -61,7 +61,7 @@ grep -q '"name": "assign_layouts", "kind": "ir"' announcement_add.json || say "n
 
 # If there is a browser, loads the page in it: all parts have contents, and no script fails.
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
-shown() { # PAGE: the document after its scripts ran, without them
+shown() { # PAGE: prints the document after its scripts have run, without the scripts
     nice "$browser" --headless=new --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" --window-size="${2:-1200},900" \
         --virtual-time-budget=2000 --dump-dom "file://$PWD/$1" 2>/dev/null | sed '/^<script/,/<\/script>/d'
 }
@@ -74,7 +74,7 @@ if [ -n "$browser" ]; then
     grep -qF '(no value)' dom && say "the page shows '(no value)'"
 fi
 
-# With the promise of a hint, the decision is the one that the hint predicts.
+# A build with the promise that a hint suggests has the decision that the hint predicts.
 "$NESO" inspect "$add" --signature "*i32:16, *i32, *i32:16, i32" >hints || say "hints: exit $?"
 grep -A1 'vectorize: 1 element at once; memory is not known to be aligned' hints | grep -q 'with Y:16, N:16: 4 elements at once$' || { say "no hint"; cat hints; }
 printf '%s\n' 'import triton, triton.language as tl' '@triton.jit' 'def add(t, z, n, N: tl.constexpr):' '    i = tl.arange(0, N)' \
@@ -87,7 +87,7 @@ grep -A1 'vectorize: 1 element at once; memory is not known' hints | grep -q 'wi
 "$NESO" inspect "$matmul" --num-warps 8 --signature "*fp16, *fp16, *fp32, i32, i32, i32, i32, i32:1, i32, i32:1, i32, i32, $blocks" >follows
 [ "$(grep -c 'raise_tma_load: a copy by a tensor map' follows)" = 2 ] || { say "the hint is wrong"; cat follows; }
 
-# Lines that come from other files name them.
+# Lines that come from other files show the names of these files.
 printf '%s\n' 'import triton, triton.language as tl' '@triton.jit' 'def get(X, i, n):' '    return tl.load(X + i, mask=i < n)' >helpers.py
 printf '%s\n' 'import triton, triton.language as tl' 'from helpers import get' '@triton.jit' 'def k(X, Y, n):' \
     '    "</script><script>alert(1)"' '    i = tl.program_id(0) * 512 + tl.arange(0, 512)' '    tl.store(Y + i, get(X, i, n), mask=i < n)' >k.py
@@ -97,7 +97,7 @@ grep -q '"pass": "vectorize", "file": 2, "line": 4, .*"better": "4 elements at o
 "$NESO" inspect k.py --signature "n=i32, X=*fp32, Y=*fp32:16" | grep -q '^      | helpers.py:4: vectorize: 1 element' || say "not on the terminal"
 [ "$(grep -c '</script>' k.html)" = 2 ] || say "the source ends a script"
 
-# diff: equal builds have no difference; for others it shows the changes, for saved builds too.
+# diff: equal builds have no difference; for different builds, also saved ones, diff shows the changes.
 given=$(signature "$add")
 "$NESO" diff announcement_add.json "$add" --signature "$given" --num-warps 4 >same || { say "a difference between equals, $?:"; cat same; }
 [ "$(cat same)" = "no difference" ] || say "$(cat same)"
@@ -112,7 +112,7 @@ if command -v python3 >/dev/null; then
     "$NESO" diff announcement_add.json announcement_add.json --json >equal.json || say "diff --json of equals: exit $?"
     python3 "$NESO_ROOT/tests/cli/schema.py" equal.json "$NESO_ROOT/runtime/command/inspect/diff.schema.json" || say "diff --json of equals: against its schema"
 fi
-# diff refuses options that cannot have an effect, and a single build with nothing that differs.
+# diff refuses options that cannot have an effect, and a command line that does not give a second build.
 refuses() { # WORDS ARGUMENT...
     "$NESO" diff "${@:2}" >out 2>err; [ $? = 2 ] && grep -qF -- "$1" err || say "diff ${*:2}: expected '$1', found: $(cat out err)"
 }
@@ -156,7 +156,7 @@ printf '{"format": "neso-inspect-1", "stages": 3, "decisions": {"a": [1]}}' >odd
 "$NESO" diff odd.json announcement_add.json >out 2>err; [ $? = 1 ] || say "odd JSON: $(cat err)"
 "$NESO" diff announcement_add.json odd.json >out 2>err; [ $? = 1 ] || say "odd JSON: $(cat err)"
 
-# Stand-ins for ptxas and a disassembler, which print constant output.
+# Replaces ptxas and a disassembler by scripts that print constant output.
 mkdir tools
 cat >tools/ptxas <<'SH'
 #!/bin/sh
@@ -215,7 +215,7 @@ if [ -n "$browser" ]; then
     grep -qF 'ncu measured another build' dom && say "the page doubts its own build"
 fi
 
-# Findings of --trace appear at their lines, on the terminal and on the page; a sound program has none.
+# Findings of --trace appear at their lines, on the terminal and on the page; a correct program has no findings.
 faulty=$NESO_ROOT/tests/numerics/faulty/cosine_from_one.py
 "$NESO" inspect --trace precision --html losses.html "$faulty" && grep -qE '"pass": "trace", "file": 0, "line": 15,.*lost precision: [0-9]+ of them, up to [0-9]+ bits' losses.html || say "losses on the page"
 "$NESO" inspect --trace precision "$faulty" >out; grep -A1 '^   15 |' out | grep -q 'trace: results stored from here lost precision' || { say "losses on the terminal"; cat out; }

@@ -4,8 +4,8 @@
 "$NESO" help errors >errors
 fail=0
 
-# Writes a program with a kernel for each example; examples of the module triton are host code. `want` has the results, each with the
-# number and name of its example.
+# Writes a program that contains a kernel for each example; examples of the module triton become host code. The file `want` has the expected
+# results, each with the number and name of its example.
 awk '
 BEGIN {
     print "import torch\nimport triton\nimport triton.language as tl\nfrom triton.language.extra import libdevice\n"
@@ -36,7 +36,7 @@ on { code[++ncode] = $0 }
 ' page.md >examples.py
 "$NESO" run --device interpreter examples.py >found 2>err || { head -n 20 err; fail=1; }
 
-# Results must agree word by word, and numbers in five digits, because further digits depend on the C library.
+# Compares results word by word, and numbers to five digits, because further digits depend on the C library.
 awk '
 function number(s) { return s ~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/ }
 /^== / { name = $2 " " $3; if (FILENAME == "want") { order[++n] = name } next }

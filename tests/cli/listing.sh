@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests the PTX of the vector addition in Triton's announcement. If n is divisible by 16, it has whole vectors under one predicate, and
-# no more instructions than the announcement's own listing (23). Without the promise, it still uses a vector if all of it is in bounds.
+# Tests the PTX of the vector addition in Triton's announcement. If n is promised to be divisible by 16, one predicate guards each vector
+# access, and the kernel has at most as many instructions as the listing in the announcement (23). Without the promise, a thread uses a
+# vector access if all of its elements are in bounds.
 set -u
 cd "$NESO_ROOT" || exit 1
 status=0 work=$(mktemp)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that the check of assembled kernels in tests/run finds missing instructions: machine code without a shuffle, a barrier or a store
-# fails.
+# Tests the check of assembled kernels that tests/run makes (tests/machine_code.c): it must reject machine code that lacks a shuffle, a
+# barrier or a store of the PTX.
 command -v ptxas >/dev/null || exit 77
 counted=$NESO_ROOT/$NESO_BUILD/machine_code status=0
 cat >all.ptx <<'END'

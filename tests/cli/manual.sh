@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests that every command in the README and the manual runs, with the files given beside it, and ends with the exit status given there
-# (`# exit N`); and that every target of make and every option that their text names exists. `make manual` writes the pages.
-# In the pages, "<!-- file: NAME -->" means that the next block is that file; a block of ```sh has one command on each line.
+# Tests that every command in the README and the manual runs with the files that the page contains, and ends with the exit status that the
+# page states (`# exit N`). Also tests that every make target and every option that the text names exists, and that `make manual` writes the
+# pages. In the pages, "<!-- file: NAME -->" means that the next block is that file; a block of ```sh has one command on each line.
 fail=0
 say() { echo "$*"; fail=1; }
 [ "$NESO_BUILD" = build ] || exit 0
@@ -9,10 +9,10 @@ mkdir bin && ln -s "$NESO" bin/neso
 make -s -C "$NESO_ROOT" install PREFIX="$PWD/prefix" >/dev/null || say "make install"
 export PATH=$PWD/bin:$PATH PKG_CONFIG_PATH=$PWD/prefix/lib/pkgconfig LD_LIBRARY_PATH=$PWD/prefix/lib NESO_CACHE=off
 export PYTHONPATH=$NESO_ROOT/runtime/python NESO_LIBRARY=$PWD/prefix/lib/libneso.so PYTHONDONTWRITEBYTECODE=1
-command -v pkg-config >/dev/null || { # what pkg-config would answer
+command -v pkg-config >/dev/null || { # a replacement that prints the flags of this installation
     printf '#!/bin/sh\necho "-I%s/include -L%s/lib -lneso"\n' "$PWD/prefix" "$PWD/prefix" >bin/pkg-config; chmod +x bin/pkg-config; }
 
-files() { # PAGE: writes its files
+files() { # PAGE: writes the files that the page contains
     awk '/^<!-- file: / { name = $3; next } name != "" && /^```/ { if (on) { close(name); name = ""; on = 0 } else on = 1; next }
          on { print > name }' "$1"
 }
@@ -63,7 +63,7 @@ for file in $(cat "${texts[@]}" | grep -ohE '`(ir|frontend|opt|codegen|runtime|t
     [ -e "$NESO_ROOT/$file" ] || case $file in *FOLDER*|*NAME*|*FAMILY*) ;; *) say "the text names $file, which is missing" ;; esac
 done
 
-# The pages that are made from tables, the page for man, and HTML if a tool for it is found.
+# Tests the pages that are made from tables, the page for man, and, if a converter is installed, HTML.
 make -s -C "$NESO_ROOT" manual MANUAL="$PWD/made" >out 2>&1 || { say "make manual:"; tail -n 5 out; }
 for title in 'A tour in ten minutes' 'Language reference' 'What is not supported' 'The command' 'Tables'; do
     grep -q "^# $title" made/neso.md || say "the manual has no part '$title'"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What the emulator reports of global memory: uses of bytes that nobody wrote, and with --races all races between programs; and what it does
-# not report: programs that atomics order, and undefined bytes on which no result depends.
+# Tests the emulator's reports about global memory. It must report uses of bytes that were never written, and, with --races all, races
+# between programs. It must not report programs that atomics order, or undefined bytes on which no result depends.
 fail=0
 say() { echo "$*"; fail=1; }
 head='import torch\nimport triton\nimport triton.language as tl\n'
@@ -12,7 +12,8 @@ run() { # EXIT TEXT ARGUMENT...: neso run on the emulator
     [ -z "$text" ] || grep -qE -- "$text" out || { say "run $*: no '$text'"; cat out; }
 }
 
-# A tensor of torch.empty: loaded by ld, by cp.async, by tensor maps; a result that depends on it is reported, one that does not is not.
+# A tensor of torch.empty, which is loaded by ld, cp.async or tensor maps: the emulator reports a result exactly if it depends on the
+# tensor's contents.
 cat >matmul.py <<'PY'
 import sys
 import torch
@@ -56,7 +57,8 @@ grep -q 'count.py:8:1: note: launched here' out || { say "the atomic:"; cat out;
 printf "$head"'@triton.jit\ndef pick(X, I, Y):\n    i = tl.arange(0, 32)\n    x = tl.load(X + i)\n    tl.store(Y + i, tl.where(i < 16, 1.0, x), mask=i < 16)\n    tl.store(Y + i, tl.load(X + tl.load(I + i)))\nf = dict(device="cuda")\npick[(1,)](torch.empty(32, **f), torch.empty(32, dtype=torch.int32, **f), torch.empty(32, **f))\n' >pick.py
 run 1 'pick.py:9:21: error: .*the address depends' pick.py
 
-# Races: a sum without an atomic; a neighbour's element; programs that are ordered by a counter, or write the same, do not race.
+# Races: a sum without an atomic, and an access to the element of another program. Programs that a counter orders, or that write equal
+# values, do not race.
 cat >sums.py <<'PY'
 import sys
 import torch

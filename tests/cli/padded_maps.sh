@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that products of uneven rows run by tensor maps of padded copies, on the emulator and by the driver's calls; and when they do not.
+# Tests matrix products whose row pitch is not a multiple of 16 bytes: launches use tensor maps of padded copies if that saves time. The
+# test runs on the emulator and on the fake driver.
 set -u
 status=0
 say() { echo "$1"; status=1; }
@@ -9,7 +10,7 @@ export NESO_CACHE=off
 [ "$(grep -c '^neso: launching matmul-[0-9a-f]* copies [12] matrices, whose' err)" = 5 ] || say "what is told of copies: $(cat err)"
 grep -q 'variant loads_by_maps_only' err || say "no variant without maps for stores: $(cat err)"
 grep -q 'variant fallback' err && say "a kernel without maps: $(cat err)"
-# Where no copy pays, threads copy as many bytes at once as the rows allow.
+# If a copy would not save time, threads copy as many bytes at once as the alignment of rows allows.
 "$NESO" run --verbose --device emulator "$program" >out 2>err || say "$(cat out err)"
 grep -q 'variant fallback-rows-of-8-bytes' err || say "rows of 8 bytes: $(cat err)"
 grep -q 'variant fallback,' err && say "copies of rows of 2 bytes: $(cat err)"
@@ -46,7 +47,7 @@ END
 sed 's/ROWS/3/' product.py >whole.py
 "$NESO" run --verbose --device emulator whole.py >out 2>err || say "$(cat out err)"
 grep -q 'variant fallback' err && say "a kernel without maps: $(cat err)"
-# Of an array that the grid does not sweep, or that is larger than its memory, no copy is made.
+# The launcher does not copy an array that the grid reads only partly, or that extends beyond its memory.
 sed 's/product\[(ROWS, 2)\]/product[(1, 1)]/; s/M, N, K = 130, 101, 77/M, N, K = 600, 101, 601/' product.py >part.py
 "$NESO" run --verbose --device emulator part.py >out 2>err || say "$(cat out err)"
 grep -q 'variant fallback' err || say "an array that is not swept: $(cat err)"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests the thresholds of optimisations: `neso help params` lists them; --param changes PTX; the cache does not give PTX that was
-# compiled with other values; a message about an unknown name or value shows what is valid; no value within its bounds makes code wrong.
+# Tests the thresholds of optimisations: `neso help params` lists them; --param changes PTX; the cache does not return PTX that was compiled
+# with other values; a message about an unknown name or value shows the valid ones; no value within its bounds makes code wrong.
 fail=0
 say() { echo "$*"; fail=1; }
 cat >kernels.py <<'END_OF_FILE'
@@ -78,13 +78,14 @@ torch.testing.assert_close(y, x - x.mean(1)[:, None], rtol=1e-4, atol=1e-4)
 END_OF_FILE
 compile() { "$NESO" compile kernels.py::shares --signature '*fp32:16, *fp32:16, i32, 256' --num-warps 1 "$@"; }
 
-# Each row of the list has name, default, bounds, unit, meaning and measurement.
+# Each row of the list must have a name, default, bounds, unit, meaning and measurement.
 "$NESO" help params >table || say "neso help params"
 mapfile -t names < <(awk '/^[a-z0-9_]+ = / { print $1 }' table)
 [ ${#names[@]} -ge 80 ] || say "only ${#names[@]} parameters are listed"
 [ "$(grep -cE '^    (measured: |not measured)' table)" = ${#names[@]} ] || say "a row without its measurement"
 
-# A value changes PTX, also after another threshold's value, or after an earlier value for the same name; the default changes nothing.
+# A value changes the PTX, even if it follows a value for another threshold or an earlier value for the same one. The default value does not
+# change the PTX.
 compile >plain || say "compile"
 compile --param pack_programs_most=4 | cmp -s - plain || say "the default as a value changes the PTX"
 compile --param pack_programs_most=2 >two || say "--param"
@@ -96,7 +97,7 @@ compile --param pack_programs_most=3 --param remat_ops=3 --param pack_programs_m
 "$NESO" diff kernels.py::shares --signature '*fp32:16, *fp32:16, i32, 256' --num-warps 1 --to-param pack_programs_most=2 >out
 [ $? = 1 ] || say "diff --to-param finds no difference"
 
-# Errors name a similar name, or the valid values.
+# Error messages suggest a similar name, or show the valid values.
 refuse() { # SETTING MESSAGE
     compile --param "$1" >out 2>err; [ $? = 2 ] || say "--param $1 is taken"
     grep -qF -- "$2" err || say "--param $1: $(cat err)"
@@ -125,7 +126,7 @@ NESO_CACHE=strict compile --param pack_programs_most=1 >out 2>err && say "strict
 grep -q "params is pack_programs_most=1" err || say "strict: $(cat err)"
 export NESO_CACHE=off
 
-# With each threshold at either of its bounds, code is right.
+# Code is correct with each threshold at its lower and at its upper bound.
 ends() { awk '/^[a-z0-9_]+ = / { gsub(/[(,]/, " "); print $1 "=" $4; print $1 "=" $6 }' table; }
 try() { "$NESO" run --device emulator --param "$1" kernels.py >"out.$1" 2>&1 || { echo "--param $1: exit $?"; head -n 4 "out.$1"; }; }
 export -f try

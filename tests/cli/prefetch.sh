@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Tests that an access out of bounds by a prefetch, which has no source line of its own, is reported at the load that it prefetches.
+# Tests that a prefetch out of bounds, which has no source line, is reported at the line of the load for which it prefetches.
 cat >rows.py <<'PY'
 import torch
 import triton

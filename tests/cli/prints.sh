@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that a kernel prints the same in the interpreter and, by vprintf, in the emulator (where each thread that holds an element
-# prints it, so lines may repeat), and that ptxas accepts the calls.
+# Tests that a kernel prints the same lines in the interpreter and, through vprintf, in the emulator, and that ptxas accepts the calls. In
+# the emulator, each thread that holds an element prints it, so lines may repeat.
 cat >k.py <<'END'
 import torch
 import triton
@@ -37,7 +37,7 @@ for target in sm_80 sm_90a sm_120a; do
     ptxas -arch=$target --warning-as-error k.ptx -o k.cubin || status=1
 done
 
-# A failed assertion prints its place, thread and message; one that holds prints nothing.
+# A failed assertion prints its location, thread and message; an assertion that holds prints nothing.
 cat >a.py <<'END'
 import torch
 import triton

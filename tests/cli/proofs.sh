@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# neso check --accesses: sound kernels are proven, planted faults never are, and no run of a test program contradicts a proof.
+# Tests neso check --accesses: the accesses of correct kernels are proven, inserted faults never are, and no run of a test program
+# contradicts a proof.
 set -u
 status=0
 say() { echo "$1"; status=1; }
@@ -114,7 +115,7 @@ pairs[(24,)](x, torch.zeros(6000, device='cuda'), 3000, B=128)
 by_descriptor[(4, 2)](x, y, 100, 60, T=32)
 PY
 
-# Each kernel has one fault; the word behind the load or the store is the property that must not be proven.
+# Each kernel has one fault. The comment after the load or store names the property that must not be proven.
 cat >faults.py <<'PY'
 import torch
 import triton
@@ -237,7 +238,7 @@ grep -q 'in this launch it may reach 0 to 1000, and the tensor has 1000' found |
 
 "$NESO" check --accesses --json sound.py | python3 -c 'import json, sys; sys.exit(not all(x["bounds"] == "proven" for x in json.load(sys.stdin)))' || say "JSON"
 
-# Every test program that runs on the interpreter: most accesses are proven, and no error is where one is.
+# In every test program that runs on the interpreter, most accesses must be proven, and no error may occur at a proven access.
 [ "$NESO_BUILD" = build ] || exit $status
 cd "$NESO_ROOT" || exit 1
 work=$(mktemp -d)

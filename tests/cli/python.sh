@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests the Python package: its own tests on the interpreter and the emulator, python -m neso, and a wheel that works alone. Needs python3.
+# Tests the Python package: runs tests/python on the interpreter and the emulator, and tests python -m neso and a wheel that works without
+# the source tree. Needs python3.
 set -u
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 case $NESO_BUILD in */san | */tsan) echo "skipped: Python cannot open a library with sanitizers"; exit 77 ;; esac

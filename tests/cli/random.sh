@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests random kernels: the interpreter and the emulator agree, and ptxas (if it is found) accepts a sample. The seed is computed from
-# the compiler's sources, so that each change of the compiler is tested with other kernels, and the same sources with the same kernels.
-# The test prints the seed; build/random_kernels N SEED repeats a run. With sanitizers, which are slow, it runs fewer kernels.
+# Tests random kernels: the interpreter and the emulator agree, and ptxas (if it is installed) accepts a sample. The seed is a digest of the
+# compiler's sources, so that a changed compiler is tested with different kernels, and an unchanged one with the same kernels. The test
+# prints the seed; build/random_kernels N SEED repeats a run. With sanitizers, which are slow, it runs fewer kernels.
 set -u
 cd "$NESO_ROOT" || exit 1
 count=500

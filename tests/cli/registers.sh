@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests --explain=registers: it names the line where most registers are live, and predicts spills, which ptxas (if found) confirms.
+# Tests --explain=registers: it names the line where most registers are live, and predicts spills. If ptxas is installed, the prediction
+# must agree with ptxas.
 set -u
 cd "$NESO_ROOT" || exit 1
 work=$(mktemp -d) status=0
@@ -17,13 +18,13 @@ explain() { # TYPE BLOCKS STAGES WARPS
         { echo "$1 $2, $4 warps: '$5', but:"; cat "$work/log"; status=1; }
 }
 
-# Exact dots: their loads are delayed until there are registers for them.
+# The compiler delays the loads of exact (fp32) dots until enough registers are free.
 explain fp32 "128, 128, 32" 2 4 "no spills"
 explain fp32 "64, 256, 32" 2 4 "no spills"
 explain fp32 "32, 64, 32" 5 2 "no spills"
 explain fp32 "128, 256, 32" 2 4 "no spills"
 
-# Kernels that reduce rows let at least this many programs run on an SM, and spill nothing.
+# Kernels that reduce rows must use at most the given number of registers, and must not spill.
 room() { # KERNEL SIGNATURE WARPS REGISTERS
     "$NESO" compile "bench/programs/kernels.py::$1" --signature "$2" --num-warps "$3" -o "$work/k.ptx" || exit 1
     command -v ptxas >/dev/null || return
@@ -43,6 +44,6 @@ room layer_norm_row "$row, 1024" 2 40
 room layer_norm_row "$row, 8192" 8 64
 room layer_norm_row "$row, 16384" 8 128
 room layer_norm_row "$row, 16384" 16 64
-room rms_norm "*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, fp32, 8192" 8 64 # with its row kept as f32
+room rms_norm "*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, fp32, 8192" 8 64 # keeps its row as f32 in registers
 room softmax "*fp32:16, *fp32:16, i32:16, i32:16, i32:16, 8192" 8 48
 exit $status

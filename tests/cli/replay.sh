@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Tests the player of recorded launches (tests/replay) on equal results, wrong results, a refused kernel, a program that writes out of
-# bounds, and one whose atomics have no fixed order; for a record without memory the player generates contents.
+# bounds, and a program whose atomics have no fixed order. If a record lacks memory contents, the player generates them.
 set -u
 [ "$NESO_BUILD" = build ] || { echo "left out: a sanitizer's runtime is not in Python"; exit 0; }
 command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null || { echo "left out: no python3 with numpy"; exit 0; }

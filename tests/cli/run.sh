@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Tests `neso run`: standard output has only what the program prints, a failed program gives exit status 1, and options write the
+# Tests `neso run`: standard output contains only the program's output, a failed program gives exit status 1, and options write the
 # kernels' PTX to files.
 fail=0
 say() { echo "$*"; fail=1; }

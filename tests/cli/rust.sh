@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Tests the Rust crate: the manual's program runs, a launch refuses values of the wrong number or type, errors keep the library's
+# Tests the Rust crate: the program in the manual runs, a launch refuses arguments of wrong number or type, errors contain the library's
 # messages, and the crate has fewer than 200 lines.
 fail=0
 say() { echo "$*"; fail=1; }
@@ -14,7 +14,7 @@ export NESO_LIB_DIR=$PWD/lib LD_LIBRARY_PATH=$PWD/lib CARGO_NET_OFFLINE=true CAR
 awk '/^<!-- file: / { name = $3; next } name == "main.rs" && /^```/ { if (on) exit; on = 1; next } on' \
     "$NESO_ROOT/runtime/manual/embedding.md" >user/src/main.rs
 printf '[package]\nname = "user"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nneso = { path = "%s" }\n' "$PWD/crate" >user/Cargo.toml
-cp -r "$crate" crate # cargo writes a lock file beside a crate
+cp -r "$crate" crate # a copy, because cargo writes a lock file into the folder
 cat >user/tests/launches.rs <<'RUST'
 use neso::{Context, Number, Result, Value};
 const SOURCE: &str = "

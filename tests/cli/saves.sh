@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that `neso run` writes the files of a program (tables, plots) only below the working folder, or below --output DIR, whatever path
-# the program gives: an absolute one, one with .., through a link to a folder, or over a link to a file. A refusal shows the call's place.
+# Tests that `neso run` writes the files of a program (tables, plots) only below the working folder, or below --output DIR, even if the
+# program's path is absolute, contains .., or contains a link to a folder or file. A refusal shows the location of the call.
 fail=0
 say() { echo "$*"; fail=1; }
 
@@ -37,7 +37,7 @@ saved "--output elsewhere" ../elsewhere/results results plot -o ../elsewhere
 saved "--output by its whole name" other/again "$real/other/again" plot --output other
 [ -s other/again/results.html ] || say "no page"
 
-# refused WHAT SAVE_PATH PLOT_NAME OPTION...: nothing is written outside, and the message has the place of the call
+# refused WHAT SAVE_PATH PLOT_NAME OPTION...: nothing is written outside, and the message has the location of the call
 ln -s ../outside link
 ln -s ../outside/file.csv linked.csv
 mkdir -p kept && ln -s ../../outside kept/link
@@ -67,7 +67,7 @@ run kept/link2/x "$(printf 'x%.0s' {1..300})" && say "a long name: exit 0"
 
 # -- limits --
 cd .. || exit 1
-limited() { # SECONDS_MOST STATUS TEXT OPTION...: of a program that ends only so
+limited() { # SECONDS_MOST STATUS TEXT OPTION...: runs a program that only the limit ends
     local start=$SECONDS
     "$NESO" run --device interpreter "${@:4}" endless.py >out 2>err
     local got=$?

@@ -15,7 +15,7 @@ for _ in $(seq 3000); do [ -s address ] && break; sleep 0.02; done
 port=$(sed -nE 's|^http://127\.0\.0\.1:([0-9]+)/$|\1|p' address)
 [ -n "$port" ] || { say "no address: $(cat address errors)"; exit 1; }
 
-ask() { # METHOD TARGET [BODY] [HEADER]: the answer, in `answer`
+ask() { # METHOD TARGET [BODY] [HEADER]: sends a request, and stores the response in the file `answer`
     exec 3<>"/dev/tcp/127.0.0.1/$port" || return
     printf '%s %s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\n%sContent-Length: %d\r\n\r\n%s' "$1" "$2" "$port" "${4:+$4$'\r\n'}" "${#3}" "$3" >&3
     cat <&3 >answer
@@ -38,7 +38,7 @@ ask GET /template.html '' && has '>@DATA@</script>' template
 
 ask POST '/build.json?kernel=' "$(head -n 5 scale.py)" && has '"signature": "' 'a kernel that is not launched' && has '"build": {' 'a kernel that is not launched'
 
-# A save sends an event to the listener, and the next build is of the new text.
+# After a save, the listener receives an event, and the next build uses the new text.
 signature='signature=*fp32:16,*fp32:16,i32,256'
 exec 4<>"/dev/tcp/127.0.0.1/$port" && printf 'GET /events HTTP/1.1\r\nHost: localhost:%s\r\n\r\n' "$port" >&4
 while IFS= read -r -t 5 line <&4 && [ "$line" != 'retry: 500' ]; do :; done
@@ -48,7 +48,7 @@ while IFS= read -r -t 5 line <&4; do case $line in data:*) heard=1; break ;; esa
 [ -n "$heard" ] || say "no event after a save"
 exec 4>&-
 ask GET "/build.json?$signature" '' && has '* 3.25, mask=i' 'the build after a save'
-for _ in 1 2 3; do # the least of three: the machine may be busy
+for _ in 1 2 3; do # takes the shortest of three times, because the machine may be busy
     ask GET "/build.json?$signature" ''
     echo "$(sed -nE 's/.*"ms": ([0-9]+)\.[0-9]+, "messages": "".*/\1/p' answer)"
 done | sort -n | head -n 1 >least

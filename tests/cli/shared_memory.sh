@@ -7,7 +7,7 @@ file=$NESO_ROOT/tests/programs/shared_memory_stepped_down.py
 compile() { # KERNEL SIGNATURE OPTION...
     "$NESO" compile "$file::$1" --signature "$2" --no-cache --explain "${explain:-stepdown}" -o out.ptx "${@:3}" 2>said
 }
-steps_down() { # what the explanation must say, then as above
+steps_down() { # TEXT KERNEL SIGNATURE OPTION...: the explanation must contain TEXT
     local what=$1; shift
     compile "$@" || { say "$*: refused"; cat said; return; }
     grep -q "^stepdown: .*$what" said || { say "$*: it should say '$what'"; cat said; }
@@ -25,7 +25,7 @@ grep -q 'no room for 4 stages' said || { say "rings: fewer stages, and not a wor
 compile gathered "$gathered" --num-stages 3 --num-warps 8 || say "three stages: refused"
 [ ! -s said ] || { say "three stages fit:"; cat said; }
 
-# Explanations from before a second run of all passes are dropped, so each pass appears once.
+# If all passes run a second time, explanations of the first run are discarded, so each pass appears once.
 "$NESO" inspect "$file::added" --signature '*fp16:16, *fp16:16, *fp32:16, 256, 32' --num-warps 8 >said 2>&1 || say "inspect: refused"
 grep -q 'stepdown: .* conversions in rounds' said || say "inspect does not say what was given up"
 grep -q '  stages .* shared.2' said && say "inspect shows passes twice"

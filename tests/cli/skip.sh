@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests kernels without each single pass, and without sets of passes: either results on the emulator are right, or the compiler refuses
-# with a message that names the pass. It generates no code if a required pass is left out.
+# Tests kernels that are compiled without single passes and without sets of passes: either the results on the emulator are right, or the
+# compiler refuses with a message that names the pass. It generates no code if a required pass is left out.
 fail=0
 say() { echo "$*"; fail=1; }
 cat >kernels.py <<'END'
@@ -45,7 +45,7 @@ y = torch.zeros_like(x)
 rows[(8,)](x, y, 700, 1024)
 torch.testing.assert_close(y, torch.cumsum(torch.softmax(x, 1), 1), rtol=1e-4, atol=1e-5)
 END
-leave_out() { # NAMES [refused]: the run must be right, or with the second be refused
+leave_out() { # NAMES [refused]: the run must give right results, or, with `refused`, the compiler must refuse
     "$NESO" run --device emulator --skip "$1" kernels.py >out 2>&1
     local status=$?
     [ $status = "${2:-0}" ] || { say "--skip $1: exit $status"; head -n 4 out; }
@@ -74,7 +74,8 @@ for _ in {1..20}; do
 done
 [ $fail = 0 ] || echo "SEED=$seed"
 
-# --passes: without a required pass no code is generated; an order that breaks a property that a later pass needs is refused.
+# --passes: without a required pass, no code is generated. The compiler refuses an order in which a pass destroys a property that a later
+# pass needs.
 compile() { "$NESO" compile kernels.py::rows --signature '*fp32, *fp32, i32, 1024' --no-cache "$@" >out 2>&1; }
 refused() { # TEXT ARGUMENT...
     local text=$1

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* affine.c: tests which boxes access_pattern.c finds for accesses, by the explanations of pass raise_tma_load. */
+/* affine.c: tests the boxes (parts of arrays that a TMA copy can load) that access_pattern.c finds for accesses. The
+ * explanations of pass raise_tma_load show them. */
 #include "tests/unit/test.h"
 
 #include "opt/passes.h"
@@ -43,7 +44,7 @@ static const struct {
     {PLAIN "  %x = load %p, %rin2 : tile<64x32xf16>\n",
      "%A; " ROWS ", below %M; dimension 1: stride 2, from 0"},
 
-    /* the comparison's operands are swapped, or it includes equality */
+    /* the comparison has swapped operands, or includes equality */
     {PLAIN "  %m = cmp %Ms, %rm pred=sge : tile<64x1xi1>\n"
            "  %m2 = broadcast %m : tile<64x32xi1>\n"
            "  %x = load %p, %m2 : tile<64x32xf16>\n",
@@ -57,7 +58,7 @@ static const struct {
            "  %x = load %p, %m3 : tile<64x32xf16>\n",
      "%A; " ROWS ", below %M; dimension 1: stride 2, from 0, below 17"},
 
-    /* a halo: index 0 is the first at which the mask is true */
+    /* a halo: indices may be negative, and the mask is true from index 0 on */
     {"  %ones = splat %one : tile<64x1xi32>\n"
      "  %rh = sub %rm, %ones : tile<64x1xi32>\n"
      "  %h = mul %rh, %sms : tile<64x1xi32>\n"
@@ -143,7 +144,7 @@ static void collect(void *ctx, const char *pass, const char *s, size_t n)
     text_bytes(ctx, s, n);
 }
 
-/* Returns the first line of the explanation of the access to %x. */
+/* Returns the first line of the explanation for the access to %x. */
 static const char *explain(struct world *w, const char *ir)
 {
     struct text source, out;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* axis.c: tests that the facts which axis_info derives are true: builds random index arithmetic, executes it for
- * many parameters (also large and negative ones, so that indices overflow), and checks every fact on every
- * element. */
+/* axis.c: tests that the facts that axis_info derives are true. Builds random index arithmetic, executes it for many
+ * parameters (including large and negative ones, so that indices overflow), and checks every fact on every element. */
 #include "tests/unit/test.h"
 
 #include "opt/analysis/analysis.h"
@@ -94,7 +93,7 @@ static int64_t element(const struct op *o, int64_t x, int64_t y, int64_t z, int 
     case OP_select: return x ? y : z;
     case OP_addptr: return (int64_t)((uint64_t)x + 4 * (uint64_t)y);
     case OP_zext: return (int64_t)a;
-    default: return x; /* sext and trunc */
+    default: return x; /* sext and trunc do not change the sign-extended integer */
     }
 }
 
@@ -224,7 +223,7 @@ static void put(struct pool *p, struct value *v)
         p->at[p->n++] = v;
 }
 
-/* Returns a random tile of t's element type; NULL if some tries find none. */
+/* Returns a random tile of the pool that has t's element type; NULL if a few tries find none. */
 static struct value *any_of(const struct pool *p, const struct type *t)
 {
     for (int i = 0; i < 20; i++) {

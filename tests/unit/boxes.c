@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* boxes.c: tests which layouts of shared buffers TMA copies can fill: the canonical tiles of the hardware, and
- * layouts that no tensor map describes. */
+/* boxes.c: tests which layouts of shared buffers a TMA copy can fill. It can fill the canonical tiles of the hardware;
+ * other layouts must be rejected. */
 #include "tests/unit/test.h"
 
 #include "ir/layout/layout.h"

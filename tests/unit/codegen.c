@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* codegen.c (test): compiles every elementwise op on every type that it accepts, as a scalar and as a tile, for
- * every target. The compiler must reject exactly the ops listed here, which a target does not support. If ptxas is
- * installed, it must accept all PTX without warnings or spills. Equal inputs must give equal PTX. */
+ * every target. The compiler must reject exactly the listed ops, which a target does not support. If ptxas is
+ * installed, ptxas must accept all PTX without warnings or spills. Equal inputs must give equal PTX. */
 #include <unistd.h>
 
 #include "codegen/codegen.h"

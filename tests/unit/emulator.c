@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* emulator.c (test): tests that the emulator reports faults in PTX: at the line marked `HERE`, with the right error
- * and Python position. The same code without the fault must give the right result and no report. */
+/* emulator.c (test): tests that the emulator reports faults in PTX at the line marked `HERE`, with the right error and
+ * Python source location. The same code without the fault must give the right result and no report. */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -261,7 +261,7 @@ TEST(instructions_that_are_none)
     check_fault("\tbra L9; // HERE\n", ERR_emulator_ptx);
 }
 
-/* The code has a fence and a wait for an empty group, but no wgmma. */
+/* A fence and a wait for an empty group are valid without a wgmma. */
 TEST(wgmma_that_orders_nothing)
 {
     struct run r = run_threads("\twgmma.fence.sync.aligned;\n\twgmma.commit_group.sync.aligned;\n"
@@ -297,7 +297,7 @@ TEST(clean_asynchronous_copy)
     check_reversed(ASYNC "\tcp.async.commit_group;\n\tcp.async.wait_group 0;\n" OTHER BAR GET STORE);
 }
 
-/* The newer group may still be in flight; lanes whose size is 0 get zeros and read no memory. */
+/* The newer group may still be in flight. Lanes that copy 0 bytes get zeros and read no memory. */
 TEST(clean_copy_groups)
 {
     check_reversed(
@@ -434,8 +434,8 @@ TEST(mbarrier_for_copies_of_before)
 
 #define LARGE "\tmul.lo.s32 %r9, %r1, 0x2000000;\n\tadd.s32 %r9, %r9, %r9;\n"
 
-/* Overflow is not an error if a later number is in range again, if the arithmetic is unsigned, or if no access uses
- * the number. */
+/* Overflow is not an error if the final address is in range again, if the arithmetic is unsigned, or if no access uses
+ * the result. */
 TEST(clean_where_numbers_fit_in_the_end)
 {
     check_reversed(LARGE

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* emulator_deletions.c (test): runs compiled kernels repeatedly, each time without one of their synchronizing
  * instructions (barriers, fences, mbarriers, copies, waits). The emulator must report an error, or the table
- * `harmless` must explain why the instruction is not needed. The test fails on a wrong result without a report, and
- * on a right one without an explanation.
+ * `harmless` must explain why the instruction is not needed. The test fails if a deletion gives a wrong result without
+ * a report, or a right result without an explanation.
  *
  *     build/tests/emulator_deletions           the test
  *     SHOW=1 build/tests/emulator_deletions    also prints the outcome of every deletion
  *
- * The linker wraps emulator_load (tests/rules.mk), so that the emulator gets PTX with one blank line. */
+ * The linker wraps emulator_load (tests/rules.mk): the wrapper replaces one line of the PTX by blanks. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/neso.h"
 #include "tests/unit/test.h"
@@ -61,7 +61,8 @@ struct program {
     const char *what, *kernel, *target, *constants;
     int warps, stages;
     uint32_t grid[3];
-    int k[KS]; /* sizes K to run, with which each stage of a ring is once the last one used */
+    /* the sizes K to run: for each stage of a ring, one size at which this stage is the last one used */
+    int k[KS];
 };
 
 static const struct program programs[] = {
@@ -163,8 +164,8 @@ static void open_device(void)
     CHECK(neso_module_from_source(ctx, "k.py", source, sizeof source - 1, &module) == NESO_OK);
 }
 
-/* Runs program p for size k without line ptx.line, and copies its result to `out`; false: the run failed, and
- * `failure` has the reason. */
+/* Runs program p for size k without line ptx.line, and copies its result to `out`. Returns false if the run failed;
+ * `failure` then has the reason. */
 static bool run(const struct program *p, int k, const uint64_t at[3], uint16_t *out)
 {
     char signature[160];
@@ -235,7 +236,7 @@ static bool orders(int line)
 }
 
 struct loss {
-    const char *what, *instruction; /* the program; a prefix of the instruction */
+    const char *what, *instruction; /* what: the program; instruction: a prefix of the instruction */
     int times;
     const char *why;
 };
@@ -247,12 +248,12 @@ static const char idle[] = "the only warpgroup has waited for all that it multip
                   over[] = "asked once: in the emulator's order that phase is over by then",
                   none[] = "of the last round: nothing is written to the slot that it says is free",
                   next[] = "of the last piece but one: the next group has its copy too";
-/* Text `own` is the reason why a barrier before the stores of the result tile is not needed. The tile (two panels of
- * 128 rows of 128 bytes) reuses the memory of stages 0 and 1 of the ring of A, each of which is such a panel.
- * Warpgroup g stores rows 64 g to 64 g + 63 of both panels. Only its own wgmmas have read these bytes, and it has
- * waited for them; it has also waited at mbarriers for the copies that wrote them. If the rows of A have 64 bytes,
- * the tile overlaps rows that the other warpgroup reads, and B: then the barrier is needed, and the emulator reports
- * its deletion. */
+/* Text `own` explains why no barrier is needed before the stores of the result tile. The tile (two panels of 128 rows
+ * of 128 bytes) reuses the memory of stages 0 and 1 of the ring of A; each stage is such a panel. Warpgroup g stores
+ * rows 64 g to 64 g + 63 of both panels. Only the warpgroup's own wgmmas have read these bytes, and it has waited for
+ * these wgmmas; it has also waited at mbarriers for the copies that wrote the bytes. If the rows of A have 64 bytes,
+ * the tile overlaps B and rows of A that the other warpgroup reads: then the barrier is needed, and the emulator
+ * reports its deletion. */
 static const struct loss harmless[] = {
     {"a CTA a tile", "bar.sync", 1, idle},
     {"rings, roles, CTAs that stay", "setmaxnreg.inc", 1, enough},

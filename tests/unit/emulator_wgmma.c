@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* emulator_wgmma.c (test): tests wgmma in the emulator against sums of integers: every pair of types, every swizzle,
- * both major dimensions, A in registers. The test computes swizzled offsets from rows and columns instead of address
- * bits: in a tile whose rows have W bytes, the 16-byte chunk in column c of row r is at position c ^ r of the row (W
- * = 128), c ^ r / 2 (W = 64) or c ^ r / 4 (W = 32). */
+/* emulator_wgmma.c (test): tests wgmma in the emulator against sums of integers, for every pair of types, every
+ * swizzle, both major dimensions, and A in registers. The test computes swizzled offsets from rows and columns instead
+ * of address bits: in a tile whose rows have W bytes, the 16-byte chunk in column c of row r is at position c ^ r % 8
+ * of the row (W = 128), c ^ r / 2 % 4 (W = 64) or c ^ r / 4 % 2 (W = 32). */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -36,7 +36,7 @@ static int elem_bytes(enum kind k)
     return k == TF32 ? 4 : k < TF32 ? 2 : 1;
 }
 
-/* Returns the bits of an integer from -3 to 3 (for unsigned types, of its absolute value). */
+/* Returns the encoding of an integer x from -3 to 3 (for unsigned types, of |x|). */
 static uint32_t encoded(enum kind k, int x)
 {
     static const uint8_t e4m3[] = {0, 0x38, 0x40, 0x44}, e5m2[] = {0, 0x3c, 0x40, 0x42};
@@ -178,7 +178,8 @@ static struct emu_report launch(const struct text *t)
     return r;
 }
 
-/* Returns the element (row, column) of D, from its thread and register according to the figure in the ISA. */
+/* Returns element (row, column) of D, from the thread and register that hold it according to the figure in the PTX
+ * ISA. */
 static double found(const struct shape *s, int n, int row, int column)
 {
     int thread = row / 16 * 32 + row % 8 * 4 + column % 8 / 2, pair = column / 8 * 2 + row / 8 % 2;

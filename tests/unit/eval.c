@@ -129,8 +129,7 @@ TEST(endless_programs_end)
     }
 }
 
-/* If a file is loaded only for its kernels, values that only a host can compute are unknown, which is not an
- * error. */
+/* If a file is loaded only for its kernels, values that only a host can compute are unknown. This is not an error. */
 TEST(loading_without_a_host_keeps_definitions)
 {
     struct program p;
@@ -180,8 +179,8 @@ TEST(loading_without_a_host_keeps_definitions)
     world_free(&p.w);
 }
 
-/* Traces `def k(X, n)` with this body, where X is a pointer to fp32 and n an int32, and compares the messages, one
- * "line:column message" per line. The body begins in line 13. */
+/* Traces `def k(X, n)` with this body, where X is a pointer to fp32 and n is an int32. Compares the messages, one
+ * "line:column message" per line. The body begins at line 13. */
 static void check_kernel(const char *body, const char *expected)
 {
     struct program p;

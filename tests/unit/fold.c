@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fold.c: tests that folding preserves results: executes random functions of all integer ops, comparisons, selects
- * and casts, on scalars and tiles with many special constants, before and after folding, and compares what they
- * store. */
+/* fold.c: tests that folding preserves results. Executes random functions before and after folding, and compares the
+ * values that they store. The functions have all integer ops, comparisons, selects and casts, on scalars and tiles with
+ * many special constants. */
 #include "opt/passes.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -93,7 +93,7 @@ static struct value *keep(struct generator *g, struct value *v)
     return g->values[g->n++] = v;
 }
 
-/* Returns an existing value of a type, or a constant, often one to which an identity applies. */
+/* Returns an existing value of a type, or a constant, often one for which a rule of folding exists, such as 0 or 1. */
 static struct value *pick(struct generator *g, const struct type *t)
 {
     int start = random_below(g->n);

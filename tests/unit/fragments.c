@@ -57,8 +57,8 @@ TEST(one_instruction)
 }
 
 /* In layouts of whole tiles, the thread that holds element (m, n) of the accumulator must also hold row m of A and
- * column n of B for mma. So the bits of the place that determine m in A, and n in B, must be those of the
- * accumulator. */
+ * column n of B for mma. So the input bits (register, lane, warp) that determine m must be the same in A and in the
+ * accumulator, and those that determine n the same in B and in the accumulator. */
 TEST(whole_tiles)
 {
     enum { K = 64 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* layout.c: tests the layout algebra by brute force: enumerates places (register, lane, warp), moves tokens between
- * them, and counts accesses to banks. */
+/* layout.c: tests the layout algebra by brute force: it enumerates places (register, lane, warp), simulates conversions
+ * by moving tokens between places, and counts accesses to banks. */
 #include "ir/layout/layout.h"
 #include "ir/params.h"
 #include "ir/support/text.h"
@@ -39,8 +39,8 @@ static uint32_t random_below(uint32_t n)
     return (random_state >> 8) % n;
 }
 
-/* Makes a random surjective layout of a small random shape: a permuted and mixed identity basis, with additional
- * dependent or zero vectors. */
+/* Makes a random surjective layout of a small random shape. Its basis vectors are a random basis (permuted unit
+ * vectors, some added to others), and additional linearly dependent or zero vectors. */
 static void random_layout(struct layout *l, int nkinds, const enum in *kinds)
 {
     do {
@@ -156,8 +156,8 @@ TEST(blocked)
                 }
 }
 
-/* The owner of an element is the place whose free bits are zero: each element has exactly one owner, and changing a
- * free bit gives another place of the same element. */
+/* A bit of a place is free if changing it gives another place of the same element. The owner of an element is its place
+ * whose free bits are zero; each element must have exactly one owner. */
 TEST(free_bits_and_owners)
 {
     for (int round = 0; round < 2000; round++) {
@@ -592,7 +592,7 @@ TEST(shared_layouts)
     CHECK_INT(t.conflicts, 0);
 }
 
-/* Conversions between random layouts through shared memory must have the predicted bank conflicts. */
+/* Conversions between random layouts through shared memory must have exactly the predicted bank conflicts. */
 TEST(shared_layouts_of_random_pairs)
 {
     struct tally t = {0};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* operands.c (test): tests that the emulator rejects invalid instructions. The emulator must accept each statement
- * of tests/ptx/statements.txt, which has some for every row of insns.h. Then the test changes each statement: it
- * replaces each operand by valid and invalid ones (registers of every class, constants, vectors, addresses, names),
- * removes it, or duplicates it; and it removes, adds, replaces or moves words of the mnemonic, up to two at once.
+/* operands.c (test): tests that the emulator rejects invalid instructions. The emulator must accept each statement of
+ * tests/ptx/statements.txt, which has statements for every row of insns.h. Then the test changes each statement. It
+ * replaces each operand by valid and invalid operands (registers of every class, constants, vectors, addresses, names),
+ * removes the operand, or duplicates it. It also removes, adds, replaces or moves words of the mnemonic, up to two at
+ * once.
  *
  * With TAKEN=FILE in the environment, the test writes the accepted statements to FILE as PTX, on which
  * tests/cli/operands.sh runs ptxas. */
@@ -176,8 +177,8 @@ static struct mnemonic split_words(const char *s)
     return m;
 }
 
-/* Prints the statement with the word `new` in front of word `at`, or, if `old` is 1, in place of word `at`; new == "":
- * no word. */
+/* Prints the statement with the word `new` inserted before word `at`, or, if `old` is 1, in place of word `at`. An
+ * empty `new` inserts no word. */
 static void change_words(char *variant, size_t room, const struct mnemonic *m, int at, int old,
                          const char *new)
 {

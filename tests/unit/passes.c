@@ -126,8 +126,8 @@ static int verbs(const char *text, char verb)
     return n;
 }
 
-/* Each decision names a pass, or "stepdown" or "schedule", and its text has no more conversion specifiers than a record
- * has operands. */
+/* Each decision must name a pass, or "stepdown" or "schedule", and its text must have at most as many conversion
+ * specifiers as a record has operands. */
 TEST(decisions_fit_their_records)
 {
     const struct explanation *x = NULL;
@@ -143,7 +143,7 @@ TEST(decisions_fit_their_records)
     }
 }
 
-/* Wider vectors have a higher grade; among equal widths, vectors without a tail. */
+/* Wider vectors must have a higher grade; among vectors of equal width, those without a tail. */
 TEST(grades_rank_decisions)
 {
     struct explanation one = {.what = DECISION_scalars, .numbers = {1}},
@@ -179,13 +179,13 @@ TEST(wrong_names_and_degrees_are_errors)
     CHECK(reports(&w, ERR_pass_between));
     CHECK_INT(w.m.funcs.at[0]->degree, DEGREE_traced);
     world_free(&w);
-    run(&w, (struct opt_options){/* this order is legal without fold, but cse then finds fewer equal ops */
+    run(&w, (struct opt_options){/* running cse without fold is legal, but finds fewer equal ops */
                                  .passes = "dedup_loads,cse"});
     CHECK_INT(w.diag.nerrors, 0);
     world_free(&w);
 }
 
-/* Each pass of the table names valid properties, and needs and provides at most one degree. */
+/* Each pass of the table must name valid properties, and may need and provide at most one degree. */
 TEST(contracts_are_consistent)
 {
     const uint32_t degrees = P(traced) | P(laid_out) | P(scheduled);
@@ -215,7 +215,7 @@ TEST(claims_are_looked_for_in_the_ops)
     world_free(&w);
 }
 
-/* The compiler works without the passes that each variant skips. */
+/* For each variant, the compiler must work without the passes that the variant skips. */
 TEST(variants_compile)
 {
     struct world w;

@@ -36,7 +36,7 @@ static double program_seconds(void *ctx)
     return 12.5;
 }
 
-/* Finds the modules that the program imports. */
+/* Returns the source of a module that the program imports. */
 static const struct source *program_find_source(void *ctx, struct eval *e, const char *module)
 {
     static const char *const files[][3] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ptx.c (test): runs two hand-written PTX kernels of tests/ptx/ in the emulator: matmul (a TMA ring, multicast in a
- * cluster, wgmma, stores that overlap the next tile) and attention (likewise, with A in registers). They must give
- * right results without a report. If the test inserts a fault into a kernel, the emulator must report it at the
- * right line. */
+ * cluster, wgmma, stores that overlap the next tile) and attention (the same, with A in registers). They must give
+ * right results without a report. Then the test inserts faults into the kernels, and the emulator must report each
+ * fault at the right line. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 #include "tests/unit/test.h"
@@ -185,7 +185,7 @@ TEST(clean_matmul)
     check_matmul(300, 328, 200, 2);
 }
 
-/* -- attention: 3D tensors (128, n, heads); lse is the binary logarithm of the sum of exponentials -- */
+/* -- attention: 3D tensors (128, n, heads); lse is log2 of the sum of exponentials -- */
 
 enum { WIDTH = 128 };
 static _Alignas(PAGE) float lse[4096];
@@ -222,7 +222,7 @@ static struct emu_report run_attention(int n, int heads, int grid)
     return launch(args, grid, 229888, buffers, 6);
 }
 
-/* Returns the error of one row of one head, against a computation in double. */
+/* Returns the error of one row of one head, relative to a computation in double precision. */
 static double attention_error(int n, int head, int row)
 {
     const uint16_t *q = tensors[0] + (head * n + row) * WIDTH, *k = tensors[1] + head * n * WIDTH,

@@ -175,8 +175,8 @@ static uint64_t random_float(enum dtype t)
     return low((wide)random_bits(), dtype_info[t].bits);
 }
 
-/* Rounds a quad to a type. For f16 and bf16 it first rounds the quad to odd as a double, so that the second rounding
- * gives the right result. */
+/* Rounds a quad to a type. For f16 and bf16, it first rounds the quad to a double by round-to-odd, so that the double
+ * rounding gives the right result. */
 static uint64_t round_quad(enum dtype t, quad x)
 {
     if (t == DT_f32) {
@@ -307,7 +307,7 @@ TEST(float_comparisons)
         }
 }
 
-/* Checks the distance in ULPs between the result and that of the f64 function. */
+/* Checks the distance in ULPs between the result of the op and that of the f64 function. */
 static void check_math(enum opcode code, double (*function)(double), enum dtype t, uint64_t x)
 {
     double d = bits_to_double(t, x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* special.c (test): tests the special function unit's functions against results of an H200. The digests are those of its results for
- * every 61st argument of a range. */
+/* special.c (test): tests the emulation of the GPU's special function unit against results of an H200. The test has
+ * digests of the H200's results for every 61st argument of a range. */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 
@@ -56,7 +56,8 @@ TEST(lg2_elsewhere)
         for (int i = 1; i < 64; i++) {
             float x = ldexpf(1 + (float)i / 64, exponent);
             double exact = log2((double)x), error = fabs((double)special_lg2(x) - exact);
-            CHECK(error <= 0x1p-22 || error <= fabs(exact) * 0x1p-22); /* what the ISA promises */
+            CHECK(error <= 0x1p-22 ||
+                  error <= fabs(exact) * 0x1p-22); /* the bound that the PTX ISA promises */
         }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.c (test): tests statistical verdicts on simulated timings with the noise of GPUs: skewed, quantized,
- * with drift and outliers, and with a different level in each round. */
+/* statistics.c (test): tests statistical verdicts on simulated timings. Like timings of GPUs, they are skewed and
+ * quantized, drift, have outliers, and have a different level in each round. */
 #include "runtime/command/bench/statistics.h"
 #include "tests/unit/test.h"
 

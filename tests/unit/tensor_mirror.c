@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor_mirror.c: tests when a storage is copied to and from its mirror on a device with separate memory, and that
- * empty tensors are not copied. */
+/* tensor_mirror.c: tests that a storage is copied to and from its mirror, on a device with separate memory, only when
+ * necessary, and that empty tensors are not copied. */
 #include "runtime/host/tensor.h"
 #include "tests/unit/test.h"
 

@@ -80,8 +80,8 @@ TEST(doubles_read)
     CHECK(text_read_double(s, &x) == s + 3 && x == 1.5);
 }
 
-/* The thousandth digit of a number decides its rounding, so digits beyond the parser's precision must not be
- * ignored. */
+/* Even the thousandth digit of a number may decide its rounding, so the parser must not ignore digits beyond its
+ * precision. */
 TEST(long_numbers_round_rightly)
 {
     char s[1200];

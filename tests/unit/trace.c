@@ -36,7 +36,7 @@ static void begin(struct tracing *t, const char *source)
 }
 
 /* Parses one argument of a signature: "*fp32:16", "i32", "i32:1" (equal to one), "=64" (a constant int), "='x'",
- * "=None"; the last one may be "NAME=64", a keyword for **META. */
+ * "=None"; the last argument may be "NAME=64", a keyword for **META. */
 static struct spec_arg argument(struct eval *e, const char *s, size_t n)
 {
     if (*s == '=' && s[1] == '\'')
@@ -163,7 +163,7 @@ static const struct {
     {"u8 >> 1", "uint8[]"},        {"i64 >> i32", "int64[]"},      {"f32 << 1", "operator-type"},
     {"5 - i8", "int8[]"},          {"1 / f32", "fp32[]"},          {"127.0 / i32", "fp32[]"},
     {"(1 << 40) + i64", "int64[]"}, {"i64 * (1 << 40)", "int64[]"},
-    /* comparisons: a number becomes a tensor first */
+    /* comparisons: a Python number is first converted to a tensor */
     {"i32 < 5", "int1[]"},         {"u8 < -1", "int1[]"},          {"f16 > 0.5", "int1[]"},
     {"i32 == 1.0", "int1[]"},      {"x < i32", "int1[constexpr[4]]"}, {"p == p", "operands"},
     /* fp8: types are checked, but there is no arithmetic */
@@ -188,7 +188,7 @@ static const struct {
     {"u32.to(tl.int32, bitcast=True)", "int32[]"}, {"f32.to(tl.float16, fp_downcast_rounding='rtz')", "fp16[]"},
     {"f16.to(tl.float32, fp_downcast_rounding='rtz')", "not-downcast"}, {"tl.cast(1, tl.int64)", "int64[]"},
     {"x.to(f16.dtype)", "fp16[constexpr[4]]"}, {"f32.to(p.dtype.element_ty)", "fp32[]"},
-    /* implicit conversions by functions */
+    /* functions that convert operands implicitly */
     {"tl.where(b, f16, 0.0)", "fp16[]"}, {"tl.where(b, 1, 2)", "int32[]"}, {"tl.where(x > 0, i32, f32)", "fp32[constexpr[4]]"},
     {"tl.where(b, p, p)", "pointer<fp32>[]"}, {"tl.maximum(f16, 0.0)", "fp32[]"}, {"tl.maximum(bf16, bf16)", "fp32[]"},
     {"tl.maximum(i8, 3)", "int32[]"}, {"tl.minimum(i64, 3)", "int64[]"}, {"min(i32, 64)", "int32[]"}, {"max(2, 3)", "3"},

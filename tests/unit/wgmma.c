@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* wgmma.c: tests the layouts of wgmma operands in shared memory against the addresses that the hardware computes,
- * given as formulas here, and the layouts of the accumulator and of A in registers against the tables of the ISA. */
+/* wgmma.c: tests the layouts of wgmma operands. Layouts in shared memory are compared with formulas for the addresses
+ * that the hardware computes; layouts of the accumulator and of A in registers are compared with the tables of the PTX
+ * ISA. */
 #include "ir/target/wgmma.h"
 #include "tests/unit/test.h"
 
 enum { WIDEST = 128 };
 
-/* Returns the address from which the instruction reads element (mn, k) of the part that starts at `start`, according
- * to the ISA's tables of descriptors. The swizzle XORs bits 4 and up of the address with bits 7 and up. */
+/* Returns the address from which the instruction reads element (mn, k) of the part that starts at `start`, according to
+ * the ISA's tables of descriptors. The swizzle XORs the address bits from bit 4 on with those from bit 7 on. */
 static uint32_t hardware_address(const struct wgmma_view *v, uint32_t start, int elem_bytes, int mn, int k)
 {
     static const int widths[] = {16, 128, 64, 32};
@@ -32,7 +33,7 @@ static uint32_t offset_of(const struct layout *l, int row, int column)
     return UINT32_MAX;
 }
 
-/* Checks the addresses of all elements of all parts. */
+/* Does the hardware read every element of every part from its address in the layout? */
 static bool reads_all(const struct layout *l, const struct wgmma_view *v, int elem_bytes, int mn_dim, int mn,
                       int k)
 {
@@ -165,8 +166,7 @@ TEST(registers)
                     CHECK_INT(layout_apply(&l, (uint32_t)e, (uint32_t)lane, (uint32_t)w, 0),
                               row * x[1] + column);
                 }
-        /* The accumulator, rounded to 16 bits and packed in pairs, has the layout that operand A has in
-         * registers. */
+        /* The accumulator, rounded to 16 bits and packed in pairs, must have the layout of operand A in registers. */
         struct layout a;
         layout_fragment(&a, &fragments[0], DOT_a, &sum, split);
         CHECK(columns < 16 || split.n > 0 || layout_equal(&a, &l));

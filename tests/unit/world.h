@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* world.h: the environment of a compiler's unit test: memory, a diag and an empty module. `struct world w;
- * world_init(&w); ... world_free(&w);` A fatal error or a bug ends the test program. */
+/* world.h: provides the environment of a unit test of the compiler: memory, a diag and an empty module. Use: `struct
+ * world w; world_init(&w); ... world_free(&w);`. A fatal error or a bug ends the test program. */
 #ifndef NESO_TESTS_WORLD_H
 #define NESO_TESTS_WORLD_H
 
@@ -52,7 +52,7 @@ static inline void world_free(struct world *w)
     arena_free(&w->scratch);
 }
 
-/* Parses IR; on an error prints it and returns false. */
+/* Parses IR. After an error, prints the error and returns false. */
 static inline bool world_parse(struct world *w, const char *text)
 {
     struct source *src = diag_add_source(&w->diag, "test.ir", text, strlen(text));

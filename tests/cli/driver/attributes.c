@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* attributes.c: launches kernels with options on the driver without a GPU, which prints the options (FAKE_TRACE). Also
- * gets the driver's function of a kernel, which is refused for a kernel whose launches need a plan. */
+/* attributes.c: launches kernels with launch options on the fake driver, which prints the options (FAKE_TRACE). Also
+ * requests the driver's function of a kernel, which neso refuses if launches of the kernel need a plan. */
 #include "neso.h"
 
 #include <stdio.h>

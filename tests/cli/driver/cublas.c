@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cublas.c: a cuBLAS for tests, made of plain loops: float32 and float64, column-major, with strides and batches, as
- * cuBLAS is documented. The call that FAKE_FAIL names fails. */
+/* cublas.c: a fake cuBLAS for tests, which computes with plain loops. As the documentation of cuBLAS specifies, it
+ * multiplies float32 or float64, column-major, with strides and batches. The call that FAKE_FAIL names fails. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda.c: a CUDA driver without a GPU, for tests. Memory comes from malloc; kernels are assembled to nothing and do
- * nothing. The call that FAKE_FAIL names fails, and FAKE_LOG is then the assembler's log. With FAKE_TRACE, launches
- * are printed. The file FAKE_LOADED gets a line for each loaded image: ptx or code. Timed calls take FAKE_MS. A test
- * that fails each call in turn (failures.c) sets fake.until, and reads which call failed and how much was not
- * released. */
+/* cuda.c: a fake CUDA driver for tests, which needs no GPU. It allocates memory with malloc, and its kernels do
+ * nothing. The call that FAKE_FAIL names fails, and FAKE_LOG is then the assembler's log. If FAKE_TRACE is set, the
+ * driver prints launches. It writes a line to the file FAKE_LOADED for each loaded image: ptx or code. Timed calls take
+ * FAKE_MS. A test that makes each call fail in turn (failures.c) sets fake.until, and reads which call failed and how
+ * many objects were not released. */
 #include "runtime/devices/cuda/cuda.h"
 
 #include "tests/cli/driver/fake.h"
@@ -33,7 +33,7 @@ static cu_result result(const char *symbol)
     return REFUSED;
 }
 
-/* Defines a call that releases something: it does so even if it then reports a failure. */
+/* Defines a call that releases an object. It releases the object even if it then reports a failure. */
 #define RELEASE(symbol, arguments, ...)                                                                      \
     cu_result symbol arguments;                                                                              \
     cu_result symbol arguments                                                                               \
@@ -64,7 +64,7 @@ static float elapsed(void)
     }
 
 static int something;
-static _Thread_local cu_context current; /* the stack of contexts, which holds one at most */
+static _Thread_local cu_context current; /* the stack of contexts, which has at most one element */
 
 /* Prints a launch: the grid, the threads, the bytes of shared memory, and, if the module is PTX, each parameter. */
 static void trace_launch(const char *image, const unsigned *sizes, void *const *params)
@@ -130,7 +130,8 @@ CALL(cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t n, cu_stream s),
 CALL(cuMemcpyDtoDAsync_v2, (cu_address to, cu_address from, size_t n, cu_stream s),
      (void)s; memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n))
 CALL(cuMemsetD8Async, (cu_address to, unsigned char byte, size_t n, cu_stream s),
-     (void)s; if (n < 1 << 28) memset((void *)(uintptr_t)to, byte, n)) /* larger memory belongs to a benchmark, and is never read */
+     /* benchmarks use larger memory, and never read it */
+     (void)s; if (n < 1 << 28) memset((void *)(uintptr_t)to, byte, n))
 CALL(cuMemPoolCreate, (cu_mem_pool *p, const struct cu_pool_props *props), (void)props; *p = &something; fake.held++)
 RELEASE(cuMemPoolDestroy, (cu_mem_pool p), (void)p)
 CALL(cuMemPoolSetAttribute, (cu_mem_pool p, int attribute, void *value), (void)p; (void)attribute; (void)value)

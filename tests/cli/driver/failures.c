@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* failures.c: compiles, loads, launches and releases five kernels repeatedly, while one allocation or one call of the
- * driver fails: in the first run the first one, then the second, until a run succeeds. Every failure must be reported
- * with its reason, and everything must be released. The test needs the driver without a GPU (cuda.c) as libcuda.so.1.
+/* failures.c: compiles, loads, launches and releases five kernels repeatedly, while one allocation or one driver call
+ * fails: the first one in the first run, the second one in the second run, and so on, until a run succeeds. Every
+ * failure must be reported with its reason, and all memory and driver objects must be released. The test needs the fake
+ * driver (cuda.c) as libcuda.so.1.
  */
 #include "neso.h"
 #include "tests/cli/driver/fake.h"
@@ -62,7 +63,7 @@ static const struct {
     {"atomics", "*fp32:16, *fp32:16, *i32:16, i32, 256"},
 };
 
-/* Calls whose failure is not reported: neso works without them, or calls them only to release something. */
+/* Calls whose failure is not reported: neso works without them, or calls them only to release an object. */
 static const char *const forgiven[] = {"cuDriverGetVersion",    "cuCtxGetCurrent",
                                        "cuCtxPopCurrent_v2",    "cuDevicePrimaryCtxRelease_v2",
                                        "cuModuleUnload",        "cuCtxPushCurrent_v2" /* to unload */,
@@ -80,7 +81,7 @@ static void check(int good, const char *what, long at)
         fprintf(stderr, "failed: %s: %s, at %ld\n", now, what, at);
 }
 
-/* -- an allocator whose block number `until` is refused -- */
+/* -- an allocator that refuses allocation number `until` -- */
 
 struct ration {
     long until, bytes_out;
@@ -109,7 +110,7 @@ static void release(void *user, void *memory, size_t bytes)
 
 static neso_status launch(neso_context *ctx, neso_kernel *kernel, uint64_t memory)
 {
-    /* The second number is 0, an empty matrix, for which no tensor map can be encoded. */
+    /* The second number is 0, which makes a matrix empty, so that no tensor map can be encoded. */
     static const int32_t numbers[] = {64, 0, 64};
     const uint32_t grid[3] = {1, 1, 1};
     neso_error error = {.size = sizeof error};
@@ -204,8 +205,8 @@ static void fail_allocations(struct fake *fake, int which, const char *cache)
 
 static int is_forgiven(const char *call)
 {
-    /* Two variants of the product are compiled, one of them for small grids; if that one cannot be loaded, the other
-     * is launched. */
+    /* Two variants of the product are compiled, one of them for small grids. If the variant for small grids cannot be
+     * loaded, the other one is launched. */
     static const char loading[] = "cuModuleLoadDataEx cuModuleGetFunction cuFuncSetAttribute";
     if (strcmp(now, "matmul") == 0 && strstr(loading, call))
         return 1;
@@ -215,8 +216,8 @@ static int is_forgiven(const char *call)
     return 0;
 }
 
-/* Returns the status that a refused call must give. If the driver does not grant more shared memory, the kernel is too
- * large. */
+/* Returns the status that a refused call must give. If the driver refuses to raise the limit of shared memory, the
+ * error is that the kernel is too large. */
 static neso_status wanted(const char *refused)
 {
     if (!refused)
@@ -243,7 +244,7 @@ static void fail_calls(struct fake *fake, int which, const char *cache)
     check(!fake->refused && n > 10, "a run gets by", n);
 }
 
-/* The argument is a folder of the cache, in which later runs find what earlier ones wrote. */
+/* The argument is the folder of the cache; later runs find the entries that earlier runs wrote. */
 int main(int argc, char **argv)
 {
     const char *cache = argc > 1 ? argv[1] : NULL;
