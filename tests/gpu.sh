@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tests/gpu.sh PART: the tests and measurements that need a GPU. Parts, each well under eight minutes:
+# tests/gpu.sh PART: runs tests and measurements that need a GPU. Each part takes less than eight minutes:
 #
 #   tests    build; every test program on the GPU, on the interpreter, and, where marked, under Python with the original
 #            Triton, compiled and interpreted (tests/gpu/interpret.py)
 #   bench [GROUP...]   every row of the README's tables, compared with cuBLAS, PyTorch, Triton and PTX written by hand: announced, layouts,
 #            types, decode, softmax, norms, add (bench/peers/bench.py); it must be the last part on the command line
-#   worth    the gain of each transformation: a matmul and a softmax without it
+#   worth    the gain of each transformation: kernels with and without it
 #   users    kernels in the style of users (bench/programs/users.py), under neso and under Triton
-#   uneven [GROUP...]   products of uneven rows, decoding from pages, weights of 4 bits, beside Triton and cuBLAS; what the assembler takes
-#   rows     kernels of rows and lanes (bench/programs/rows.py), under neso, Triton and PyTorch, beside a device copy; VARIANTS adds others
+#   uneven [GROUP...]   products of uneven rows, decoding from pages, weights of 4 bits, of neso, Triton and cuBLAS; times of the assembler
+#   rows     row-wise and elementwise kernels (bench/programs/rows.py), of neso, Triton, PyTorch, and a copy; VARIANTS adds others
 #   mma      a matmul with the instructions of GPUs before Hopper (mma.sync, cp.async), for neso and for Triton
 #   random   2,000 random dots against a float64 oracle; 1,000 random kernels compared with the interpreter and the emulator
-#   insns    every PTX instruction that neso emits, on the GPU, in the emulator, and as the PTX ISA says
-#   bits     every test program on the emulator and on the GPU: after each launch, every tensor has equal bits; a line "# bits: WHY" in a
-#            program, among its first five, says why its bits may differ
-#   interpreter   a launch in neso's interpreter and in Triton's
+#   insns    every PTX instruction that neso emits, on the GPU and in the emulator, against the PTX ISA
+#   bits     every test program on the emulator and on the GPU: after each launch, the bits of each tensor are equal; a line "# bits: WHY" in a
+#            program, among its first five lines, says why its bits may differ
+#   interpreter   times of a launch in neso's interpreter and in Triton's
 #   counts   the emulator's counts compared with ncu's: sectors, wavefronts, tensor instructions, barriers (needs ncu)
-#   embed    the C of `--emit c` with the driver alone, and what a launch costs over the driver's
-#   gate     verdicts of neso bench: of 200 calls none is slower than itself, and 3 % more work is found in 19 of 20
+#   embed    C code of `--emit c` with the driver alone, and the time that neso adds to a launch by the driver
+#   gate     verdicts of neso bench: none of 200 calls is slower than itself, and 19 of 20 calls with 3 % more work are slower
 #   sass     disassembly of the kernels that the benches measure (needs nvdisasm)
 #
 # Results go to the folder $OUT if it is set, else to build/gpu. The last line is `N passed, N failed`.
@@ -32,7 +32,7 @@ make -s -j"$(nproc)" all build/gpu_ops build/gpu_dots build/gpu_insns build/rand
 neso=build/neso
 passed=0 failed=0
 
-try() { # NAME SECONDS COMMAND...: the exit code that the file named last expects, else 0; 1 where it is another
+try() { # NAME SECONDS COMMAND...: runs a command; it must exit with the code that the last argument (a file) states, else with 0
     local name=$1 seconds=$2 started=$SECONDS log=$out/log.$BASHPID want got; shift 2
     want=$(sed -nE 's/^# expect: exit ([0-9]+).*/\1/p' "${@: -1}" 2>/dev/null | head -n 1)
     timeout "$seconds" "$@" >"$log" 2>&1
@@ -55,7 +55,7 @@ gather() {
     rm -f "$out/results"
 }
 
-marked() { sed -nE '1s/^# runs: *//p' "$1" | sed -E 's/[(;].*//' | tr ' ' '\n' | grep -qx -- "$2"; } # a whole word: "triton" is none of "triton-interpret"
+marked() { sed -nE '1s/^# runs: *//p' "$1" | sed -E 's/[(;].*//' | tr ' ' '\n' | grep -qx -- "$2"; } # compares whole words: "triton" does not match "triton-interpret"
 
 part_tests() {
     "$neso" doctor
@@ -70,7 +70,7 @@ part_tests() {
     grep -E '^refused|kinds refused' "$out/last" | tail -n 40
 }
 
-part_bench() { # GROUP...: rows are in bench.json as they come; goals that are missed are shown, and fail nothing
+part_bench() { # GROUP...: writes each row to bench.json at once; prints missed goals, which are not failures
     timeout 470 "$python" bench/peers/bench.py "$out/bench.json" "$@" && passed=$((passed + 1)) || failed=$((failed + 1))
 }
 
@@ -78,20 +78,20 @@ part_worth() { timeout 300 "$python" bench/peers/worth.py "$out/worth.json" && p
 
 part_users() { timeout 460 "$python" bench/peers/users.py "$out/users.txt" "$neso" && passed=$((passed + 1)) || failed=$((failed + 1)); }
 
-part_uneven() { # GROUP...: products, pages, weights; then what the assembler takes
+part_uneven() { # GROUP...: products, pages, weights; then the times of the assembler
     timeout 300 "$python" bench/peers/uneven.py "$out/uneven.json" "$@" && passed=$((passed + 1)) || failed=$((failed + 1))
     timeout 120 "$python" bench/peers/assembly.py "$neso" && passed=$((passed + 1)) || failed=$((failed + 1))
 }
 
-part_rows() { # WORD...: those whose names contain a word
+part_rows() { # WORD...: the kernels whose names contain a WORD
     timeout 400 "$python" bench/peers/lanes.py "$out/rows.json" "$@" && passed=$((passed + 1)) || failed=$((failed + 1))
 }
 
-part_mma() { # both for the GPUs before Hopper: no wgmma, no TMA
+part_mma() { # compiles for GPUs before Hopper, in neso and in Triton: no wgmma, no TMA
     TRITON_OVERRIDE_ARCH=sm80 timeout 300 "$python" bench/peers/bench.py "$out/mma.json" mma && passed=$((passed + 1)) || failed=$((failed + 1))
 }
 
-part_random() { # the assembler takes most of the time: a process a core
+part_random() { # one process for each core, because the assembler takes most of the time
     local i n; n=$(nproc)
     for ((i = 0; i < n; i++)); do
         timeout 400 build/gpu_dots cuda $((2000 * (i + 1) / n)) from $((2000 * i / n)) >"$out/dots$i" 2>&1 &
@@ -105,7 +105,7 @@ part_random() { # the assembler takes most of the time: a process a core
     tail -n 40 "$out/kernels" | cut -c1-200
 }
 
-verdicts() { # FILE VERDICT: how often
+verdicts() { # FILE VERDICT: prints how often the verdict occurs
     "$python" -c 'import json, sys; print(sum(r["verdict"] == sys.argv[2] and r["kind"] == "time" for r in json.load(open(sys.argv[1]))["rows"]))' "$1" "$2"
 }
 
@@ -113,7 +113,7 @@ part_gate() {
     local slower=0 found i=0 one="$out/one"
     printf '#!/bin/sh\nFACTOR=1 exec %s "$@"\n' "$PWD/$neso" >"$one" && chmod +x "$one"
     "$neso" bench bench/programs/gate.py --record "$out/gate.txt" >"$out/last" 2>&1 || { tail -n 25 "$out/last"; failed=$((failed + 1)); return; }
-    for i in 1 2 3 4 5; do # in turns, and twice against a file
+    for i in 1 2 3 4 5; do # compares builds alternately, and twice with a file
         if [ "$i" -le 3 ]; then base=(--against "$one"); else base=(--baseline "$out/gate.txt"); fi
         "$neso" bench bench/programs/gate.py "${base[@]}" --blind --json "$out/aa$i.json" --svg "$out/aa$i.svg" >"$out/aa$i.log" 2>&1
         slower=$((slower + $(verdicts "$out/aa$i.json" SLOWER)))
@@ -128,13 +128,13 @@ part_gate() {
 
 part_insns() { check "every instruction" 200 build/gpu_insns cuda; cat "$out/last"; }
 
-bits_of() { # FILE: digests on both devices, side by side
+bits_of() { # FILE: compares the digests of both devices
     local prefix=$out/bits/${1##*/} device
     for device in emulator cuda; do
         timeout 150 "$neso" run --device $device --digests="$prefix.$device" "$1" >"$prefix.$device.log" 2>&1 || { echo "exit $? on $device"; return 1; }
     done
     local n; n=$(wc -l <"$prefix.emulator")
-    head -n "$n" "$prefix.cuda" >"$prefix.both" # some programs launch more kernels at their end where there is a GPU
+    head -n "$n" "$prefix.cuda" >"$prefix.both" # on a GPU, some programs launch more kernels at their end
     echo "$n launches"
     diff "$prefix.emulator" "$prefix.both" | head -n 4 | cut -c1-200
     cmp -s "$prefix.emulator" "$prefix.both"
@@ -160,7 +160,7 @@ part_interpreter() {
 
 part_counts() { "$python" bench/peers/counts.py "$out/counts" "$neso" && passed=$((passed + 1)) || failed=$((failed + 1)); }
 
-part_embed() { # with the driver's library alone, as C and as C++
+part_embed() { # links with the driver's library alone, as C and as C++
     local flags=(-Wall -Wextra -Werror -pedantic -I"$out" tests/gpu/emitted.c "$out/product.c")
     local libcuda; libcuda=$(ldconfig -p | awk '/libcuda.so.1 .*x86-64/ {print $NF; exit}')
     check "emitted C is written" 60 "$neso" compile tests/gpu/emitted.py \

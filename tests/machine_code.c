@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* machine_code.c: checks that ptxas's machine code has all instructions of the PTX that ptxas may not remove.
+/* machine_code.c: checks that machine code of ptxas contains all those instructions of the PTX that ptxas may not
+ * remove.
  *
  *     machine_code KERNEL.ptx KERNEL.cubin
  *
- * Counts shuffles, matrix loads and stores, tensor core instructions, barriers, stores, atomics and copies in both.
- * ptxas unrolls loops and copies the ends of blocks, so the machine code may have more of each. ptxas may merge none of
- * them, so fewer than in the PTX is an error (a message, exit status 1). Two kinds of PTX do not count, because ptxas
- * may remove them: code after a jump that is always taken, because it compares a register with itself, and a store that
- * the next instruction overwrites. No disassembler is needed: the lowest 9 bits of the 16 bytes of an instruction are
- * its opcode (from sm_80 on; `nvdisasm -hex` prints the bytes).
+ * Counts shuffles, matrix loads and stores, tensor core instructions, barriers, stores, atomics and copies in both
+ * files. ptxas unrolls loops and duplicates the ends of blocks, so the machine code may have more of these instructions
+ * than the PTX. ptxas may not merge them, so fewer instructions than in the PTX are an error (a message, exit status
+ * 1). Two kinds of PTX are not counted, because ptxas may remove them: code that is skipped by a jump that is always
+ * taken, because it compares a register with itself, and a store whose data the next instruction overwrites. No
+ * disassembler is needed: the lowest 9 bits of the 16 bytes of an instruction are its opcode (from sm_80 on; `nvdisasm
+ * -hex` prints the bytes).
  */
 #include <elf.h>
 #include <stdbool.h>
@@ -83,7 +85,7 @@ static bool redefines(const char *p, const char *pred)
     return pred[0] && n == strlen(pred) - strlen("@ bra") && strncmp(operand, pred + 1, n) == 0;
 }
 
-/* Does the next instruction overwrite what the store at p stores? It does if it is the same store of another value. */
+/* Does the next instruction overwrite the data of the store at p? True if it is the same store with another value. */
 static bool is_overwritten(const char *p, const char *next)
 {
     const char *end = strchr(p, ']');
@@ -92,16 +94,17 @@ static bool is_overwritten(const char *p, const char *next)
     return end && next && begins(p, "st.") && strncmp(p, next + strspn(next, " \t"), (size_t)(end - p)) == 0;
 }
 
-/* ptxas folds shuffles of constants and joins stores, so their counts are compared only in kernels with wgmma: these
- * have none that ptxas may fold or join, and there ptxas has wrongly merged distinct ones. */
+/* ptxas folds shuffles of constants and joins stores, so their counts are compared only in kernels with wgmma. Such
+ * kernels have no shuffles or stores that ptxas may fold or join, but ptxas has wrongly merged distinct ones in
+ * them. */
 static bool is_judged(const struct kind *k, const char *ptx)
 {
     bool may_go = strcmp(k->name, "shuffles") == 0 || strcmp(k->name, "stores") == 0;
     return !may_go || strstr(ptx, "wgmma.mma_async");
 }
 
-/* Counts the instructions of each kind in PTX, without those that a jump skips which is always taken: ptxas removes
- * them. */
+/* Counts the instructions of each kind in PTX. Omits instructions that a jump skips that is always taken, because ptxas
+ * removes them. */
 static void count_ptx(const char *text, int counts[NKINDS])
 {
     char pred[32] = "", label[32] = "";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* allocations.c: makes each allocation of a compilation, and of whole programs on the interpreter and the emulator,
  * fail in turn, until a run succeeds. Every failure must give NESO_OUT_OF_MEMORY with a message, nothing may leak, and
- * every block must be released with the size that was allocated. Then the same with a memory limit that grows step by
- * step. */
+ * every block must be released with the size that was allocated. Then the test repeats these runs with a memory limit
+ * that grows step by step. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static void release(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-/* Compiles a source to PTX and a launch plan; a failure must have a message. */
+/* Compiles a source to PTX and a launch plan. A failure must give a message. */
 static neso_status compile(neso_context *ctx)
 {
     neso_module *module;
@@ -134,7 +134,7 @@ static neso_status run(struct ration *r, size_t limit, const char *device)
     return status;
 }
 
-/* Fails each allocation in turn of a compilation (device NULL), or of a program on a device. */
+/* Makes each allocation fail in turn: of a compilation if `device` is NULL, else of a program on the device. */
 static void refuse(const char *device)
 {
     neso_status status = NESO_OUT_OF_MEMORY;

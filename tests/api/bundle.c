@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.c: tests that a context with a bundle compiles nothing: it launches the kernels of the bundle, also without
- * their source, and refuses all others with the name of the field that differs. It also refuses damaged bundles. */
+/* bundle.c: tests that a context with a bundle compiles nothing. It launches the kernels of the bundle, even without
+ * their source. It refuses other kernels, and names the field of the key that differs. It also refuses damaged
+ * bundles. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -34,7 +35,7 @@ static void check(int good, const char *what)
         fprintf(stderr, "failed: %s\n", what);
 }
 
-/* What the callbacks of a context were told. */
+/* The arguments that a context has passed to its callbacks. */
 struct told {
     int compiled, bundled, loaded;
     char record[4096];
@@ -127,7 +128,7 @@ static void launch(neso_context *ctx, neso_kernel *kernel)
     neso_memory_release(ctx, y);
 }
 
-/* With or without a source, a launch takes everything from the bundle. */
+/* Tests that a launch, with or without a source, takes the kernel from the bundle. */
 static void replay(const char *bundle, size_t length, int has_source)
 {
     struct told t = {.compiled = 0};
@@ -301,7 +302,7 @@ static void records(const char *bundle, size_t length, const char *record)
     neso_context_release(ctx);
 }
 
-/* A callback `cancelled` that ends a call when it is asked the fourth time. */
+/* A callback `cancelled` that cancels the call at its fourth invocation. */
 static int soon(void *user)
 {
     return ++*(int *)user > 3;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cache.c: tests the cache on disk. 64 processes that compile one kernel must leave one entry and report no error.
- * After any change of a byte of an entry, and after cutting the entry off anywhere, the PTX must still be right. A
- * strict context must report what is missing, and get the same PTX and resources from the cache. The folder must stay
- * within its limit. */
+ * If any byte of an entry is changed, or the entry is truncated anywhere, the PTX must still be right. A strict context
+ * must report a missing entry, and take the same PTX and resources from an existing one. The folder must stay within
+ * its limit. */
 #define _DEFAULT_SOURCE
 #include "neso.h"
 
@@ -100,8 +100,8 @@ static void write_entry(const char *bytes, size_t n)
         abort();
 }
 
-/* Compiles the kernel in many processes at once. Each is forked before it uses the library; each finds the entry or
- * writes it. */
+/* Compiles the kernel in many processes at once. Each process is forked before it uses the library, and either finds
+ * the entry or writes it. */
 static void race(const char *right)
 {
     static char ptx[PTX_MOST];
@@ -120,8 +120,8 @@ static void race(const char *right)
     check(count_files(entry) == 1, "one key, one entry", count_files(entry));
 }
 
-/* Changes one bit of each byte of the entry, or, with `all`, each bit in turn; then cuts the entry off at many
- * lengths, or, with `all`, at each. The kernel must compile to the right PTX every time. */
+/* Changes one bit of each byte of the entry in turn; then truncates the entry to many lengths. With `all`, changes
+ * every bit and uses every length. The kernel must compile to the right PTX every time. */
 static void damage(const char *right, int all)
 {
     static char bytes[ENTRY_MOST], ptx[PTX_MOST];

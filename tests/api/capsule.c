@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Capsules in the API: neso_capsule_launch gives a file of good and of failed launches, which reads back, and does the
- * same on another device; a changed copy runs too; each shorter file is refused; each allocation may fail. */
+/* capsule.c: tests capsules in the API. neso_capsule_launch makes a file of a successful and of a failed launch; the
+ * file can be read, and its launch has the same outcome on another device. A changed copy of a capsule can be run.
+ * Every truncated file is refused. Any allocation may fail. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ static void ignore(void *user, const neso_capsule *seen, const void *data, size_
     (void)user, (void)seen, (void)data, (void)length;
 }
 
-/* Launches 3 programs on 300 numbers, of which y has room for `room`. */
+/* Launches 3 programs on 300 numbers. Tensor y has room for only `room` numbers. */
 static neso_status launch(const char *device, int room, int with_capsules, struct file *f)
 {
     neso_context *c = NULL;
@@ -99,7 +100,7 @@ static void run_on(const char *device, const struct file *f)
         expect("it runs", neso_capsule_run(c, capsule, 0, &r) == NESO_OK);
         expect("it does the same", r.same && r.seen == f->seen);
         neso_capsule changed = *capsule;
-        changed.grid[0] = 2; /* the third program fails, and writes the last numbers */
+        changed.grid[0] = 2; /* removes the third program, which fails */
         expect("a copy runs",
                neso_capsule_run(c, &changed, 1, &r) == NESO_OK && !r.same && r.seen == NESO_SEEN_RESULT);
     }
@@ -144,7 +145,7 @@ static void write_nothing(void *user, const void *data, size_t length)
     (void)user, (void)data, (void)length;
 }
 
-/* Reads, runs and writes with memory for some allocations; returns 1 if that suffices. */
+/* Reads, runs and writes a capsule with memory for n allocations; returns 1 if that is enough. */
 static int run_with_allocations(const struct file *f, long n)
 {
     neso_context_options how = {.size = sizeof how, .allocator = {allocate, release, NULL}};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* lent.c: tests that kernels on a CPU device use memory that the caller has lent: they read its contents and write to
- * it, and accesses outside of it are errors. The output of kernels reaches the caller's callback. */
+/* lent.c: tests that kernels on a CPU device use memory that the caller has lent: kernels can read and write the
+ * memory, and accesses outside of it are errors. Also tests that the output of kernels reaches the caller's
+ * callback. */
 #include "neso.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* limits.c: tests the limits for callers that compile and run sources of strangers. Each limit (bytes of source,
- * statements, operations, memory, time) must stop its own hostile input soon, with its own error at the right place,
- * and the context must stay usable. Then tests the functions that describe a kernel. */
+/* limits.c: tests the limits, which protect callers that compile and run untrusted sources. For each limit (bytes of
+ * source, statements, operations, memory, time) there is a hostile input. The limit must stop the input soon, with the
+ * limit's error at the right location, and the context must stay usable. Then tests the functions that describe a
+ * kernel. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -173,7 +174,7 @@ static const char many_kernels[] =
     PROGRAM "    tl.store(X + i, tl.sum(tl.exp(i * 1.0)) + n)\n"
             "for n in range(10**9):\n"
             "    k[(1,)](x, 2, 16, num_warps=2 ** (n % 6), num_stages=1 + n % 99)\n";
-/* Makes the interpreter's frames large: 200 MB of values. */
+/* A kernel whose frame in the interpreter is large: 200 MB of values. */
 static const char large_tiles[] = PROGRAM "    a = i[:, None] + i\n"
                                           "    for j in tl.static_range(50):\n"
                                           "        a = a * 3 + j + n\n"
@@ -188,9 +189,8 @@ struct tally {
 static void *allocate(void *user, size_t bytes)
 {
     struct tally *t = user;
-    void *p = bytes >> 36
-                  ? NULL
-                  : malloc(bytes); /* no machine has so much memory, and a sanitizer would end the program */
+    void *p = bytes >> 36 ? NULL
+                          : malloc(bytes); /* malloc would fail, and a sanitizer would then end the program */
     long now = p ? __atomic_add_fetch(&t->out, (long)bytes, __ATOMIC_RELAXED) : 0;
     if (now > __atomic_load_n(&t->most, __ATOMIC_RELAXED))
         __atomic_store_n(&t->most, now, __ATOMIC_RELAXED);
@@ -282,7 +282,8 @@ static void end_programs(const char *device)
                         {"loops in loops", loops_in_loops}};
     for (size_t i = 0; i < sizeof endless_ones / sizeof *endless_ones; i++) {
         neso_status status = NESO_OUT_OF_MEMORY;
-        int is_memory = endless_ones[i].source == large_functions; /* it exceeds the memory limit first */
+        /* this input exceeds the memory limit before the time limit */
+        int is_memory = endless_ones[i].source == large_functions;
         ends(endless_ones[i].what, brief, device, endless_ones[i].source,
              is_memory ? "torch-memory" : "time-limit", status);
         if (!is_memory)
@@ -297,7 +298,7 @@ static void end_programs(const char *device)
         ends("large tiles", little, device, large_tiles, "launch-memory", NESO_OUT_OF_MEMORY);
 }
 
-/* A launch with neso_launch has the limits of its context. */
+/* Tests that the limits of the context apply to neso_launch. */
 static void launch(const char *device)
 {
     neso_context_options limits = {.size = sizeof limits, .time_limit_ms = 100};
@@ -384,8 +385,8 @@ static void ask(void)
     neso_context_release(ctx);
 }
 
-/* Options of a size that no version of the structure has are refused; of half a pointer, too. An older version is
- * shorter. */
+/* Options whose size is not that of a version of the structure are refused, for example if the size ends inside a
+ * pointer. The size of an older, shorter version is accepted. */
 static void sizes(void)
 {
     neso_context *ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c: launches one kernel from many threads at once, each on its own memory, while other threads compile, each
- * in its own context. All sums must be right, and all texts equal. Six threads of each kind, 20 times; with EVERY set,
- * 64 threads and 200 times. */
+ * in its own context. All sums must be right, and all texts must be equal. There are six threads of each kind, which
+ * repeat their work 20 times; with EVERY set, 64 threads and 200 times. */
 #include "neso.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* three_calls.c: a program that embeds neso: source to module to kernel to launch in three calls. It compiles vector
- * add for a GPU and checks the PTX, then runs it on the interpreter and checks every element, and that wrong uses are
- * refused with a reason. */
+/* three_calls.c: embeds neso with three calls, which make a module of the source, compile a kernel, and launch it. It
+ * compiles vector add for a GPU and checks the PTX, then runs it on the interpreter and checks every element. It also
+ * tests that wrong uses are refused with a reason. */
 #include "neso.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* timing.c: tests the times that a caller gets of a program's timed calls: how often a call runs, and which kernels it
- * launches. Timing a launch must leave the program's tensors as the launch alone would. The test uses the emulator,
- * which takes PTX as a GPU does. */
+/* timing.c: tests the measurements of a program's timed calls that a caller receives: how often a call runs, and which
+ * kernels it launches. After neso has timed a launch, the program's tensors must have the contents that the launch
+ * alone would give. The test uses the emulator, which runs PTX as a GPU does. */
 #include "neso.h"
 
 #include <stdio.h>

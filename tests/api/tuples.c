@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tuples.c: tests tuples and named tuples in signatures: each of their items is an entry, and the types among them are
- * the parameters of a launch, in order. Invalid tuples are refused with their place in the signature. */
+/* tuples.c: tests tuples and named tuples in signatures: each item of a tuple is an entry, and the items that are types
+ * are the parameters of a launch, in order. For an invalid tuple, the message shows its location in the signature. */
 #include "neso.h"
 
 #include <stdio.h>

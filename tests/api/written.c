@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* written.c: tests through which pointers a kernel may write: those of its stores and atomics, also in loops,
- * branches, tuples and functions; and all pointers, if an address comes from memory or from one of several pointers.
+/* written.c: tests neso_param.written. It must be set for the pointers of a kernel's stores and atomics, also in loops,
+ * branches, tuples and functions. It must be set for all pointers if an address comes from memory or from one of
+ * several pointers.
  */
 #include "neso.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cache.c: writes any bytes as a payload of the cache, after the right key and before the right digest, and as a
- * whole file. A malformed entry must count as absent: a strict cache reports it; else the kernel compiles to
- * the same PTX as without a cache (checked for one input in 64, since a compilation takes as long as 30 other
- * inputs). No input may crash, hang or leak.
+ * whole file. A malformed entry must count as absent: a strict cache reports it; any other cache compiles the kernel to
+ * the same PTX as without a cache (checked for one input in 64, since a compilation takes as long as 30 other inputs).
+ * No input may crash, hang or leak.
  *
  *   make fuzz-cache && build/fuzz/fuzz_cache tests/fuzz/cache -max_len=4000 -runs=1000000 */
 #include "runtime/cache.h"
@@ -23,10 +23,10 @@ static const char source[] =
 
 enum { INPUTS_OF_A_MODULE = 500 };
 
-/* The folder with one entry, as the library wrote it; the entry's path and contents. */
+/* The folder with one entry that the library wrote, and the entry's path and contents. */
 struct kept {
     char folder[40], path[400], *file;
-    size_t bytes, head; /* head: where the payload begins */
+    size_t bytes, head; /* head: the offset of the payload */
 };
 
 /* A module whose kernel is compiled for each input. */
@@ -73,7 +73,7 @@ static neso_status compile(const struct subject *s, char **ptx)
     return status;
 }
 
-/* Compiles the kernel in a context that is not strict, which compiles what is missing in the cache. */
+/* Compiles the kernel in a context that is not strict, which compiles the kernel if the cache lacks it. */
 static neso_status compile_anyway(const char *folder, char **ptx)
 {
     struct subject s;

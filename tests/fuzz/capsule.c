@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule.c: any bytes as a capsule: as a whole file, and before the right sum. What can be read can be written, and
- * is then the same file or reads as the same capsule; it runs on the interpreter within limits. No input may crash,
- * hang or leak.
+/* capsule.c: reads any bytes as a capsule: as a whole file, and as the contents before a correct checksum. If neso
+ * accepts them, it must be able to write the capsule, as the same file or as a file that reads as the same capsule, and
+ * to run the capsule on the interpreter within limits. No input may crash, hang or leak.
  *
  *   make fuzz-capsule && build/fuzz/fuzz_capsule tests/fuzz/capsule -max_len=4000 -runs=1000000 */
 #include "runtime/cache.h"
@@ -32,7 +32,7 @@ static neso_context *open_context(void)
     return ctx;
 }
 
-/* A written capsule is a capsule, and is written in the same way again. */
+/* A written capsule must be readable, and writing it again must give the same file. */
 struct written {
     void *data;
     size_t length;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.c: compiles any bytes as a Triton source to PTX. The first line may give the options:
+/* compile.c: compiles any bytes as a Triton source to PTX. The first line may contain the options:
  *
  *     # SIGNATURE | TARGET | WARPS | STAGES
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* emulate.c: reads any bytes as PTX, and runs it in the emulator. No input may crash, hang or leak; errors must be
- * reported. The value of every parameter is the address of a buffer, which begins with a tensor map. The budget of
- * steps ends loops that count up to such a value.
+ * reported. The value of every parameter is the address of a buffer, which begins with a tensor map. A step limit ends
+ * loops whose number of iterations is such an address.
  *
  *   make fuzz-emulate && build/fuzz/fuzz_emulate tests/fuzz/emulate -max_len=20000 -runs=1000000 */
 #include "runtime/devices/emulator/machine.h"

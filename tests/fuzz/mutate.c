@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* mutate.c: the mutator of the fuzz targets that read a language (Python, IR, PTX): it changes tokens and
- * lines, so that the parser accepts most of its outputs. One time in eight it changes bytes, as libFuzzer
- * does by itself.
+/* mutate.c: implements the mutator of the fuzz targets that read a language (Python, IR, PTX). It changes tokens and
+ * lines, so that the parser accepts most of its outputs. One time in eight it changes bytes, as libFuzzer does by
+ * default.
  *
  *     x = tl.load(X + i)  ─►  x = tl.load(i + i)     replaces a token by another one of the text, or of fuzz_words
- *                             x = tl.load(X + 65536) replaces a number by a constant that is often a limit
+ *                             x = tl.load(X + 65536) replaces a number by a constant that is a common limit
  *                             (nothing, or twice)    deletes, repeats or moves a line */
 #include "tests/fuzz/mutate.h"
 
@@ -43,7 +43,7 @@ struct span {
     size_t at, bytes;
 };
 
-/* Returns a word or number at a random place of the text; bytes 0: there is none at this place. */
+/* Returns the word or number at a random position of the text; its length is 0 if there is none at this position. */
 static struct span pick_word(const uint8_t *s, size_t n, uint32_t *state)
 {
     size_t begin = next(state) % n;
@@ -65,7 +65,8 @@ static struct span pick_line(const uint8_t *s, size_t n, uint32_t *state)
     return (struct span){at, end - at + (end < n)};
 }
 
-/* Replaces a span by `bytes` bytes of `with`. Returns the new size; if there is no room, the old one. */
+/* Replaces a span by `bytes` bytes of `with`. Returns the new size of the text; if there is no room, changes nothing
+ * and returns the old size. */
 static size_t replace(uint8_t *s, size_t n, size_t most, struct span old, const void *with, size_t bytes)
 {
     if (n - old.bytes + bytes > most)

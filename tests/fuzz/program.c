@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* program.c: runs any bytes as a whole program, with its host part, on the interpreter. No input may crash, leak,
+/* program.c: runs any bytes as a whole program, including host code, on the interpreter. No input may crash, leak,
  * exceed its limits, or lead to an internal error.
  *
  *   make fuzz-program && build/fuzz/fuzz_program tests/fuzz/program -max_len=4000 -runs=1000000 */

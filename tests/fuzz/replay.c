@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* replay.c: runs a fuzz target over files, without a fuzzer: those named as arguments, or the target's own
- * corpus. A finding ends the program; its file is the last one named. The closing line counts the files. */
+/* replay.c: runs a fuzz target on files, without a fuzzer: on the files given as arguments, or on the target's corpus.
+ * It prints the name of each file before it runs the file. A finding ends the program, so the last printed name is that
+ * of the file that caused it. The last line counts the files. */
 #include "tests/fuzz/mutate.h"
 
 #include <dirent.h>

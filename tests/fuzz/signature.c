@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* signature.c: compiles kernels with parameters of every kind for any bytes as a signature, and lists its variants. No
- * input may crash, hang, leak, or lead to an internal error.
+/* signature.c: uses any bytes as a signature: compiles kernels with parameters of every kind, and lists the signature's
+ * variants. No input may crash, hang, leak, or lead to an internal error.
  *
  *   make fuzz-signature && build/fuzz/fuzz_signature tests/fuzz/signature -max_len=300 -runs=1000000 */
 #include "runtime/neso.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* dots.c: compares random dots with results in float64: shapes, strides, types, blocks, warps, stages, masks,
- * transposed operands, batches, chains. Operands are small multiples of a power of two, so that every sum is exact
- * in any order, and results must be equal bit by bit. One case in four has arbitrary values, whose results must be
+/* dots.c: compares random dots with results in float64. Cases differ in shapes, strides, types, blocks, warps, stages,
+ * masks, transposed operands, batches and chains. Operands are small multiples of a power of two, so that every sum is
+ * exact in any order, and results must be equal bit by bit. One case in four has arbitrary values; its results must be
  * within an error bound.
  *
- *     dots DEVICE COUNT [small]      cases 0 .. COUNT-1; small: only those that are fast on a CPU
+ *     dots DEVICE COUNT [small]      cases 0 .. COUNT-1; small: only cases that are fast on a CPU
  *     dots DEVICE case N [small]     a single case, with a description; failures print this command
  *
  * DEVICE may be emulator/TARGET.
@@ -87,7 +87,8 @@ static const char source[] =
 struct type_choice {
     enum dtype a, b, acc;
     const char *precision;
-    /* operands are integers of at most this size, divided by `over`, so that all formats represent them exactly */
+    /* operands are integers whose absolute value is at most this, divided by `over`, so that all formats represent them
+     * exactly */
     int grid;
     double over;
 };
@@ -171,7 +172,7 @@ static void make_case(struct dot_case *c, int index, bool small)
     if (narrow && c->bk < 32)
         c->bk = 32;
     bool exact = c->t->a == DT_f64 || strcmp(c->t->precision, "tf32") != 0;
-    if (exact) { /* a block contains all of K, in registers */
+    if (exact) { /* one block contains all of K, so limit its size in registers */
         c->bm = c->bm > 64 ? 64 : c->bm;
         c->bn = c->bn > 64 ? 64 : c->bn;
         c->bk = c->bk > 32 ? 32 : c->bk;
@@ -265,7 +266,8 @@ static size_t extent(int rows, int columns, int sr, int sc)
     return (size_t)(rows - 1) * (size_t)sr + (size_t)(columns - 1) * (size_t)sc + 1;
 }
 
-/* -- the oracle: the expected results, and for each the sum of the absolute values of its products -- */
+/* -- the oracle: computes the expected results, and, for error bounds, the sums of the absolute values of products
+ * -- */
 
 struct oracle {
     double *want, *size;
@@ -417,7 +419,7 @@ static int launch(neso_context *ctx, neso_module *module, const struct dot_case 
                         c->batch ? 1 : (uint32_t)((c->n + c->bn - 1) / c->bn), 1};
     int status = 1;
     bool launched = neso_launch(kernel, grid, NULL, args, &error) == NESO_OK;
-    /* without tensor maps a kernel takes more shared memory */
+    /* the fallback without tensor maps may need more shared memory than the GPU has */
     if (!launched && strstr(error.message, "does not fit the GPU"))
         status = 2;
     else if (!launched)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* emitted.c: tests that the C code which `neso compile --emit c` writes launches the right kernels on a GPU. The
- * test is linked with that code and the driver only. It launches all variants of tests/gpu/emitted.py: a product
- * whose grid fits on the GPU at once, one whose grid does not, and one with rows that no tensor map can address;
- * also an empty grid, and arguments that break a promise.
+/* emitted.c: tests that C code from `neso compile --emit c` launches the right kernels on a GPU. The test is linked
+ * only with that code and the driver. It launches all variants of tests/gpu/emitted.py: a product whose grid fits on
+ * the GPU at once, one with a larger grid, and one with rows that no tensor map can address. It also tests an empty
+ * grid, and arguments that break a promise.
  *
- * Operands are small integers: every sum is exact. Built and run by tests/gpu.sh (part `embed`). */
+ * Operands are small integers, so every sum is exact. Built and run by tests/gpu.sh (part `embed`). */
 #include "product.h"
 
 #include <stdio.h>

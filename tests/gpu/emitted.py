@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The kernel that tests/gpu/emitted.c launches from the C that `neso compile --emit c` writes."""
+"""Defines the kernel that tests/gpu/emitted.c launches through C code from `neso compile --emit
+c`."""
 import triton
 import triton.language as tl
 

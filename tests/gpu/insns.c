@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* insns.c: tests every row of codegen/insns.h, on operands of every type and in every form that neso emits, against
- * results according to the PTX ISA. The results of the emulator, and with `cuda` of the GPU, must agree bit for bit
- * (of approximate functions, within the ISA's bound; sums of dots are exact). For instructions that the test
- * declares invalid, the emulator must report an error, and the GPU an illegal instruction.
+ * results according to the PTX ISA. The results of the emulator, and with `cuda` those of the GPU, must equal the
+ * expected results bit for bit (results of approximate functions must be within the ISA's error bound). For
+ * instructions that the test declares invalid, the emulator must report an error, and the GPU an illegal instruction.
  *
  *     build/gpu_insns                 emulator
  *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor, tma or sums
  *     build/gpu_insns cuda sums N [SEED [WORD]]      N random tiles for each mma and wgmma whose name has WORD
- *     build/gpu_insns cuda first      copies by tensor maps, each at other coordinates and in a process of its own
+ *     build/gpu_insns cuda first      copies through tensor maps, each at other coordinates and in a separate process
  *     build/gpu_insns ptx DIRECTORY   emulator; also writes the kernels to files, for ptxas
  *
- * It prints a line for each row of insns.h, with the reason if no trial tests the row. A fault of the GPU ends the
- * process; another process then continues with the next trial. Run by tests/gpu.sh. */
+ * The program prints a line for each row of insns.h; if no trial tests the row, the line gives the reason. After a
+ * fault of the GPU, the process ends, and another process continues with the next trial. tests/gpu.sh runs this
+ * program. */
 #include "tests/gpu/insns.h"
 
 #include "runtime/devices/cuda/cuda.h"
@@ -56,7 +57,7 @@ struct bench {
     bool on_gpu;
     const char *directory; /* the folder for kernels; NULL: kernels are not written */
     int trials, tiles;
-    const char *word; /* only sums by instructions whose names have it; NULL: all */
+    const char *word; /* restricts trials of sums to instructions whose names contain it; NULL: all */
     struct results *results;
 };
 
@@ -134,7 +135,7 @@ uint64_t operand_bits(enum ptype t, int i, int k)
 {
     int bits = type_bits(type_of_half(t));
     uint64_t mask = ~UINT64_C(0) >> (64 - bits), x = one_operand(type_of_half(t), i, k) & mask;
-    if (bits < ptype_info[t].bits) /* the upper half of a pair */
+    if (bits < ptype_info[t].bits) /* also makes the upper half of a pair */
         x |= (one_operand(type_of_half(t), i < 256 ? 255 - i : i, k) & mask) << bits;
     return t == PT_pred ? x & 1 : x;
 }
@@ -261,7 +262,7 @@ static enum error run_emulator(struct trial *t, uint8_t *out)
     return r.error;
 }
 
-/* Encodes the tensor map of a trial by the driver. */
+/* Encodes the tensor map of a trial with the driver. */
 static bool encode_map(struct bench *b, const struct packed_map *m, uint64_t in, uint64_t out, void *map,
                        struct fault *f)
 {
@@ -393,7 +394,7 @@ static double approximated(const struct check *c, const struct trial *t, size_t 
     }
 }
 
-/* Does the emulator compute this approximate function as an H200 does, bit for bit? */
+/* Does the emulator compute this approximate function exactly as an H200, bit for bit? */
 static bool is_exact_approximation(const struct check *c)
 {
     bool flushes = c->form.mods[1] == MOD_ftz;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* insns.h: tests of single PTX instructions: trials, checks, and the arithmetic that computes expected results.
+/* insns.h: declares the parts of the tests of single PTX instructions: trials, checks, and the arithmetic that computes
+ * expected results.
  *
  *     trial    a kernel that tests instructions, its input, and its expected output, computed in C from the PTX ISA
  *     check    the part of the output that one instruction computes
@@ -41,7 +42,7 @@ struct trial {
     size_t in_bytes, out_bytes;
     uint8_t *in, *want; /* the input; the expected output, which is also the output's initial contents */
     int nmaps;
-    struct packed_map maps[TRIAL_MAPS]; /* base: the offset in the input or, with IN_OUTPUT, in the output */
+    struct packed_map maps[TRIAL_MAPS]; /* base: an offset in the input, or, if IN_OUTPUT is set, in the output */
     VEC(struct check) checks;
 };
 #define IN_OUTPUT (UINT64_C(1) << 40)
@@ -55,7 +56,7 @@ void trial_run(struct bench *b, struct trial *t);
 /* Records that no trial tests a row, and why. */
 void bench_untested(struct bench *b, enum insn_code code, const char *why);
 
-/* Returns the number of random tiles that the trials of sums compute; 0: few. */
+/* Returns the number of random tiles that each trial of sums computes; 0: a small default. */
 int bench_tiles(const struct bench *b);
 bool bench_wants(const struct bench *b, enum insn_code code);
 
@@ -72,14 +73,14 @@ void kernel_head_with(struct trial *t, const char *directives);
 /* -- insns_exact.c: floats as integers times powers of two -- */
 __extension__ typedef unsigned __int128 wide;
 struct real {
-    bool nan, inf, minus, more; /* more: the number is larger than m 2^e, by less than 2^e */
+    bool nan, inf, minus, more; /* more: the absolute value is larger than m 2^e, by less than 2^e */
     wide m;
     int e;
 };
 struct real real_of(enum ptype t, uint64_t bits);
 struct real real_of_integer(int64_t x, bool is_signed);
-/* Rounds x to type t. how: rn, rz, rm or rp; others mean rn. finite: numbers that are too large become the largest
- * finite one. */
+/* Rounds x to type t. how: rn, rz, rm or rp; any other modifier means rn. finite: numbers that are too large become the
+ * largest finite number. */
 uint64_t real_round(enum ptype t, struct real x, enum mod how, bool finite);
 struct real real_add(struct real a, struct real b);
 struct real real_mul(struct real a, struct real b);
@@ -105,8 +106,8 @@ void try_tensor(struct bench *b);
 void try_tma(struct bench *b);
 void try_sums(struct bench *b);
 
-/* Gives the name of the i-th trial of `first`; these trials are copies by tensor maps at different coordinates. Returns
- * false if there is no such trial. */
+/* Gives the name of trial number i of `first`; these trials are copies through tensor maps at different coordinates.
+ * Returns false if there is no such trial. */
 bool first_name(int i, char *out, size_t room);
 void try_first(struct bench *b, int i);
 

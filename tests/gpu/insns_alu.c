@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* insns_alu.c: trials of instructions on single lanes: integers, bits, floats, comparisons, conversions,
+/* insns_alu.c: defines the trials of instructions on single lanes: integers, bits, floats, comparisons, conversions,
  * moves.
  *
- * A trial tests many forms of instructions, one after the other: each loads its operands, computes, and stores. Each
- * form has ELEMS operands and results, in slots of 8 bytes. Expected results are computed with 128-bit integers and
- * with insns_exact.c. */
+ * A trial tests many forms of instructions, one after the other. For each form, the kernel loads ELEMS operands,
+ * computes, and stores ELEMS results; operands and results have slots of 8 bytes. The test computes expected results
+ * with 128-bit integers and with insns_exact.c. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -119,11 +119,12 @@ static uint64_t want_integer(struct form f, const uint64_t *bits)
     case INSN_shf_l: return (bits[1] << 32 | bits[0]) << (bits[2] & 31) >> 32;
     case INSN_prmt: return permuted(bits);
     case INSN_selp: return bits[2] & 1 ? bits[0] : bits[1];
-    default: return cut(t, x); /* mov copies x */
+    default: return cut(t, x); /* mov: copies x */
     }
 }
 
-/* Returns the minimum or maximum: -0 is below +0; with one NaN the result is the other operand, or NaN with .NaN. */
+/* Returns the minimum or maximum. -0 is below +0. If one operand is NaN, the result is the other operand, or, with
+ * .NaN, NaN. */
 static uint64_t least(struct form f, enum ptype t, const struct real *x, bool is_max)
 {
     bool sees_nan = f.mods[0] == MOD_prop_nan;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* insns_exact.c: represents floats of every format as an integer times a power of two. Sums, products, quotients and
- * roots are then exact, or known to be slightly larger, and are rounded once (IEEE 754; PTX ISA, "Floating Point
- * Instructions"). insns_alu.c computes its expected results by these functions, without float arithmetic. */
+ * roots are then either exact, or marked as slightly larger than the integer part (`more`), and are rounded once (IEEE
+ * 754; PTX ISA, "Floating Point Instructions"). insns_alu.c computes its expected results with these functions, without
+ * float arithmetic. */
 #include "tests/gpu/insns.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* insns_memory.c: trials of memory: loads and stores of every width, vector and cache hint,
+/* insns_memory.c: defines the trials of memory instructions: loads and stores of every width, vector and cache hint,
  * parameters, atomics, cp.async.
  *
- * Each of 64 threads has 16 bytes of the input and of shared memory; it stores each register that it loads to 8
+ * Each of 64 threads has 16 bytes of the input and of shared memory. It stores each register that it has loaded to 8
  * bytes of the output. Trials of atomics have 1,024 threads with three operands each, as in insns_alu.c. */
 #include "tests/gpu/insns.h"
 
@@ -219,7 +219,7 @@ static void try_parameters(struct bench *b)
     end(b, t);
 }
 
-/* -- cp.async: 4, 8 or 16 bytes, of which 0 to all are read and the others are zeros -- */
+/* -- cp.async: writes 4, 8 or 16 bytes, of which it reads none, some or all, and sets the others to zero -- */
 
 static void try_copies(struct bench *b)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* insns_sums.c: tests that mma.sync and wgmma add and round by the rule of runtime/devices/emulator/sums.c, on tiles
- * of random floats: with all exponents, with equal exponents, with few nonzero products, with products that cancel,
- * subnormal, infinite, near the largest number; and that integers are exact and wrap, on random ones and ends of
- * ranges.
+/* insns_sums.c: tests that mma.sync and wgmma add and round by the rule of runtime/devices/emulator/sums.c, on tiles of
+ * random floats. Tiles have all exponents, equal exponents, few nonzero products, products that cancel, or subnormal,
+ * infinite or very large numbers. Also tests that sums of integers are exact and wrap, with random integers and with
+ * the ends of ranges.
  *
- *     few tiles (the default)    the test computes expected results by the rule, in integers
+ *     few tiles (the default)    computes expected results by the rule, in integers
  *     build/gpu_insns cuda sums TILES [SEED [WORD]]      TILES tiles of each type: compares the GPU with the emulator
  *
  * A warp multiplies a tile of 16 x k by a tile of k x 8; a warpgroup multiplies four tiles of 16 x k by the same
@@ -166,7 +166,7 @@ static void make_tile(const struct dot_insn *p, int mode, struct tile *x, struct
 struct term {
     bool minus, nan, inf;
     int64_t m;      /* the value is m 2^e */
-    int e, largest; /* the exponent by which the hardware aligns it */
+    int e, largest; /* largest: the exponent that the hardware uses when it aligns the terms of a sum */
 };
 
 static struct term term_of(enum ptype t, bool is_tf32, uint32_t bits)

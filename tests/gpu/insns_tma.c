@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* insns_tma.c: trials of bulk copies: tensor maps of one to five dimensions with every swizzle, boxes that extend
- * beyond each side of the tensor, and multicast.
+/* insns_tma.c: defines the trials of bulk copies: tensor maps of one to five dimensions with every swizzle, boxes that
+ * extend beyond each side of the tensor, and multicast.
  *
- * The elements of a box are consecutive in shared memory, dimension 0 first. A swizzle of W bytes moves, in each row
- * of 128 bytes, the 16-byte chunk at column c of row r to column c ^ r % (W / 16). Loads set elements outside of the
+ * The elements of a box are consecutive in shared memory, dimension 0 first. In each row of 128 bytes, a swizzle of W
+ * bytes moves the 16-byte chunk at column c of row r to column c ^ (r % (W / 16)). Loads set elements outside of the
  * tensor to zero, or to NaN if the map says so; stores skip them.
  *
  * An H200 behaves as follows where the PTX ISA is silent. A box that does not begin at a multiple of 16 bytes is an
@@ -29,8 +29,8 @@ enum {
 
 static const int8_t boxes[MAP_RANK_MAX] = {0, 4, 3, 2, 2}, extents[MAP_RANK_MAX] = {0, 7, 5, 4, 3};
 
-/* Positions of boxes: inside, across the upper sides, outside; and, only for loads, across the lower sides, across
- * both sides, and outside. Coordinates of dimension 0 are in units of 16 bytes. */
+/* Positions of boxes relative to the tensor: inside, across the upper sides, outside, and, only for loads, across the
+ * lower sides, across both sides, and outside. Coordinates of dimension 0 are in units of 16 bytes. */
 enum { STORED_PLACES = 3 };
 static const int8_t places[PLACES][MAP_RANK_MAX] = {{1, 1, 1, 1, 1},   {2, 5, 3, 3, 2},
                                                     {0, 7, 0, 0, 0},   {-1, -1, -2, -1, -1},
@@ -62,8 +62,8 @@ static struct packed_map map_of(enum map_type type, int rank, enum map_swizzle s
     return m;
 }
 
-/* Returns a map whose rows may have any length, only for loads: an H200 would store beyond the end of such rows, up to
- * the next multiple of 16 bytes. */
+/* Returns a map whose rows may have any length. It serves only for loads: an H200 would store beyond the end of such
+ * rows, up to the next multiple of 16 bytes. */
 static struct packed_map ragged(struct packed_map m)
 {
     m.extent[0] = (uint64_t)m.box[0] + 3;
@@ -279,7 +279,7 @@ static void try_load_at(struct bench *b, struct packed_map m, const int8_t *at)
     trial_run(b, t);
 }
 
-/* Loads rows of every type and length, each box in a trial of its own. */
+/* Loads rows of every type and length, each box in a separate trial. */
 static void try_rows(struct bench *b)
 {
     for (enum map_type type = MAP_u8; type < MAP_type_count; type += 3)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* insns_warp.c: trials of instructions that synchronize lanes, warps and CTAs or move data between them:
+/* insns_warp.c: defines the trials of instructions that synchronize lanes, warps and CTAs or move data between them:
  * shuffles, votes, reductions, barriers, fences, mbarriers, clusters, and control.
  *
  * A thread's results are words: result k of thread t is at offset 4 (k * threads + t) in the CTA's part of the
@@ -92,7 +92,7 @@ static void try_shuffles(struct sheet *s)
     load(s, "%x", 0);
     load(s, "%y", 1);
     for (int k = 0; k <= 12;
-         k++) { /* lane or distance, 0 to 31, as a constant; in the last test in a register */
+         k++) { /* k selects a lane or distance from 0 to 31: a constant, or in the last test a register */
         int by = k < 6 ? 1 << k >> 1 : k < 12 ? k * 2 + 7 : -1;
         for (int bfly = 0; bfly < 2; bfly++) {
             char name[NAME_BYTES], lane[20];
@@ -254,7 +254,7 @@ static void try_arrivals(struct bench *b)
         want[i] = input(&s, 0, i < 64 ? i : i ^ 64);
     store(&s, "%d", INSN_bar_arrive, "bar.arrive", want);
     trial_check(s.t, INSN_bra, 0, BLOCK, WORD, WORD, "bra");
-    /* threads that exit leave 0xee in the output */
+    /* the output of threads that exit keeps its initial value 0xee */
     text_printf(&s.t->ptx, "setp.lt.u32 %%p, %%t, 50;\n@%%p ret;\n");
     fill(want, BLOCK, 0xeeeeeeee);
     memcpy(want + 50, s.t->want + 50 * WORD, sizeof want - 50 * WORD);
@@ -300,7 +300,7 @@ static void try_addresses(struct bench *b)
 
 /* -- mbarriers: one thread completes and tests several phases -- */
 
-/* Tests the phases of parity 0 and 1; bit i of the expected value: is the phase of parity i complete? */
+/* Tests the phases of parity 0 and 1. Bit i of the expected value is 1 if the phase of parity i is complete. */
 static void test_phases(struct sheet *s, enum insn_code code, const char *name, uint32_t phases)
 {
     uint32_t want[LANES];

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""interpret.py PROGRAM [ARG...]: run a program in Triton's interpreter, as TRITON_INTERPRET=1 does, and repair a defect of Triton 3.6.
+"""interpret.py PROGRAM [ARG...]: runs a program in Triton's interpreter, as TRITON_INTERPRET=1 does, and works around a defect of
+Triton 3.6.
 
 Triton's interpreter represents a scalar as an array of one element. `range(n)` and `torch.Size((n,))` call the tensor's `__index__`,
 which calls int() on that array; NumPy rejects that from version 2.4 on ("only 0-dimensional arrays can be converted to Python scalars").
@@ -10,7 +11,7 @@ import sys
 
 os.environ['TRITON_INTERPRET'] = '1'
 
-from triton.runtime import interpreter  # reads the variable
+from triton.runtime import interpreter  # reads TRITON_INTERPRET
 
 patch_tensor = interpreter._patch_lang_tensor
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ops.c: compares every elementwise op on every type on the GPU with the interpreter: bit for bit, or within the
- * error bound of approximate functions. Kernels are generated from the op table, so new ops are tested
- * automatically. Run by tests/gpu.sh; arguments name the ops to run. */
+/* ops.c: compares every elementwise op on every type on the GPU with the interpreter. Results must be equal bit for
+ * bit, or, for approximate functions, within the error bound. Kernels are generated from the op table, so new ops are
+ * tested automatically. tests/gpu.sh runs this program; arguments name the ops to run. */
 #include "ir/ir.h"
 #include "runtime/neso.h"
 
@@ -37,7 +37,7 @@ static uint64_t random_bits(void)
     return random_state * 0x2545F4914F6CDD1Du;
 }
 
-/* -- operands: random bits, ordinary numbers, and the special values of each type -- */
+/* -- operands: random bits, ordinary numbers, and special values of each type -- */
 
 static uint64_t special_bits(enum dtype d, int i)
 {
@@ -180,7 +180,7 @@ static bool agree(const struct variant *v, uint64_t gpu, uint64_t cpu, double x)
     double a = bits_to_double(v->out, gpu), b = bits_to_double(v->out, cpu), bound = bound_ulp(v, x);
     if (isnan(a) && isnan(b))
         return true;
-    /* forms with .ftz may flush subnormal results and operands */
+    /* instructions with .ftz may flush subnormal results and operands */
     bool tiny = fabs(b) < 0x1p-126 || (fabs(x) < 0x1p-126 && x != 0),
          flushes = v->out == DT_f32 || v->out == DT_bf16;
     return bound > 0 && (fabs(a - b) <= bound * ulp_of(v->out, b) ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* access.c: generates memory accesses: loads by pointers, block pointers and descriptors, masks, stores, atomics. */
+/* access.c: generates memory accesses: loads through pointers, block pointers and descriptors, masks, stores,
+ * atomics. */
 #include "tests/random/generate.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ struct buffer *buffer_new(struct gen *g, enum role role, enum elem e, int log_co
     return b;
 }
 
-/* Chooses the formula for the contents of an input buffer, whose numbers cover its range. */
+/* Chooses the formula for the contents of an input buffer, such that its numbers cover the buffer's range. */
 static void fill_formula(struct gen *g, struct buffer *b)
 {
     const struct elem_info *e = &elem_info[b->elem];
@@ -87,7 +88,8 @@ struct buffer *input_for(struct gen *g, enum elem e, struct range r)
             b->range.least = info->least;
     }
     fill_formula(g, b);
-    if (chance(g, g->is_large ? 4 : 12)) /* large products are to have tensor maps */
+    /* rarely for large products, because tensor maps need aligned buffers */
+    if (chance(g, g->is_large ? 4 : 12))
         b->skew = 1 + below(g, 3);
     return b;
 }
@@ -126,8 +128,8 @@ static struct node *add_index(struct gen *g, struct node *x, struct node *y)
     return node_binary(g, chance(g, 80) ? NODE_add : chance(g, 70) ? NODE_or : NODE_xor, t, x, y);
 }
 
-/* Applies an op that is common for wrapped, grouped, strided or clamped rows to index x. x is below 2^log, and so is
- * the result. */
+/* Applies to index x an op with which users wrap, group, stride or clamp rows. Both x and the result are below
+ * 2^log. */
 static struct node *index_turned(struct gen *g, struct node *x, int log)
 {
     static const enum node_kind kinds[] = {NODE_rem, NODE_div, NODE_minimum, NODE_and, NODE_shr};
@@ -368,8 +370,8 @@ static struct node *make_block_load(struct gen *g, const struct vtype *t, int de
     return load;
 }
 
-/* Generates a load of what the program has stored, perhaps in another shape, so that threads load elements that other
- * threads stored. */
+/* Generates a load of data that the program has stored, perhaps in another shape, so that threads load elements that
+ * other threads stored. */
 static struct node *make_reload(struct gen *g, const struct vtype *t, int depth)
 {
     (void)depth;
@@ -460,8 +462,8 @@ struct stmt *region_statement(struct gen *g, struct node *v, bool again)
 
 /* -- atomics -- */
 
-/* Generates an atomic on elements that no other op accesses: its old values are known, and checked. It must execute
- * exactly once, where it is written. */
+/* Generates an atomic on elements that no other op accesses, so that the old values that it returns are known and
+ * checked. The compiler must execute it exactly once, at its place in the program. */
 struct node *fetch_node(struct gen *g, struct vtype t, int depth)
 {
     static const char *const ints[] = {"add", "max", "min", "and", "or", "xor", "xchg", "add"},
@@ -486,8 +488,8 @@ struct node *fetch_node(struct gen *g, struct vtype t, int depth)
     return n;
 }
 
-/* Generates an atomic on a few elements that all programs share, with a function for which the order does not matter;
- * its old values are not checked. */
+/* Generates an atomic on a few elements that all programs share, with a function whose result does not depend on the
+ * order. The old values that it returns are not checked. */
 struct stmt *atomic_statement(struct gen *g, int depth)
 {
     static const char *const words[] = {"add", "max", "min", "and", "or", "xor", "add", "add"};

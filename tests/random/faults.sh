@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # tests/random/faults.sh [NAME...]: tests that random kernels find faults in the compiler. The script inserts
-# each fault below (or those named) into a copy of the compiler, and runs random kernels until one fails that does not
-# fail without the fault, or until N kernels (2,000) have run. It is run by hand and takes half an hour of one core.
-# FIRST is the first seed, ARGS are additional arguments of random_kernels, JOBS is the number of faults tested at once,
-# each on one core. CHECK=1 finds faults only by the library's option `check`, and compares the pass that it names with the fault's pass
-# (pass_of): two more lines count how often they agree, and give the median time of a check.
-# The last line is `N passed, N failed`.
+# each fault below (or those named) into a copy of the compiler, and runs random kernels until one fails that does not fail without the
+# fault, or until N kernels (2,000) have run. Run it manually; it takes half an hour of one core. FIRST is the first seed, ARGS are
+# additional arguments of random_kernels, JOBS is the number of faults tested at once, each on one core. CHECK=1 finds faults only by the
+# library's option `check`, and compares the pass that it names with the fault's pass (pass_of): two more lines count how often they agree,
+# and give the median time of a check. The last line is `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 first=${FIRST:-7000000} count=${N:-2000} at_once=${JOBS:-$(nproc)}
@@ -19,14 +18,14 @@ mkdir "$work/tree" || exit 2
 cp build/random_kernels "$work/sound"
 names=() wanted=" $* "
 
-# The pass or stage that has each fault. Faults in the choice of instructions are in `select`.
+# The pass or stage into which each fault is inserted. Faults in the choice of instructions are in `select`.
 declare -A pass_of=([loop_counter]=coalesce [no_barrier]=insert_barriers [swizzle_of_wgmma]=legalize_dot [mask_of_vector]=vectorize
     [stale_stage]=pipeline_loops [swapped_operands]=fold [wrong_fold]=fold [cse_across_store]=cse [licm_of_load]=licm
     [alignment_of_sum]=vectorize [schedule_past_store]=schedule [phase_of_ring]=warp_specialize [end_of_while]=insert_barriers
     [grid_total]=persistent_grid [fused_not]=peephole [shift_of_sum]=peephole [offset_of_address]=peephole [remainder_of_power]=fold [minus_constant]=peephole [least_of_zero]=fold
     [rest_of_unrolled]=unroll [any_predicate]=cse)
 
-find_by_check() { # NAME FIRST-SEED: the first kernel that a check reports and that is not reported without the fault
+find_by_check() { # NAME FIRST-SEED: finds the first kernel that the check reports only with the fault
     local at=$2 end=$(($2 + count)) line seed pass wanted=${pass_of[$1]:-select}
     while [ "$at" -lt "$end" ]; do
         build/random_kernels $((end - at)) "$at" check first jobs=1 >checks 2>&1
@@ -44,12 +43,12 @@ find_by_check() { # NAME FIRST-SEED: the first kernel that a check reports and t
     printf 'no %-24s NOT REPORTED\n' "$1"
 }
 
-failure() { # PROGRAM SEED COUNT: the first failure as `SEED TEXT`, or nothing
+failure() { # PROGRAM SEED COUNT: prints the first failure as `SEED TEXT`, or nothing
     # shellcheck disable=SC2086
     "$1" "$3" "$2" first quick jobs=1 ${ARGS:-} 2>&1 | sed -nE '/^FAILED/{s/^FAILED: ([0-9]+) (.*)/\1 \2/p;q}'
 }
 
-look() { # NAME FILE SED WHAT, in the fault's own copy of the tree: `yes` or `no`, and a line
+look() { # NAME FILE SED WHAT: inserts the fault into a copy of the tree; prints `yes` or `no`, and a line
     local at=$first end=$((first + count)) found seed
     cd "$work/$1" || return
     sed -i -E "$3" "$2"

@@ -222,7 +222,7 @@ static void add_assign(struct gen *g, struct stmt ***at, int depth)
     } else {
         struct vtype t = type_any(g);
         bool mutable = chance(g, 60);
-        if (is_float(t.elem) && chance(g, 60)) { /* exact values, so that they can be summed */
+        if (is_float(t.elem) && chance(g, 60)) { /* exact values, so that sums of them are exact */
             int bits = elem_info[t.elem].precision < 12 ? elem_info[t.elem].precision : 12;
             t.range.least = -bits / 2;
             t.range.most = t.range.least + bits;
@@ -294,7 +294,7 @@ static struct node *condition_of_tile(struct gen *g)
     return n;
 }
 
-/* Returns a scalar integer that differs between programs or iterations, and is often equal to another small one. */
+/* Returns a small scalar integer that differs between programs or iterations. Two such integers are often equal. */
 static struct node *small_scalar(struct gen *g, struct vtype t)
 {
     int what = below(g, 4);
@@ -305,7 +305,8 @@ static struct node *small_scalar(struct gen *g, struct vtype t)
     return value(g, t, 2);
 }
 
-/* Returns a comparison of small integers, which holds in some programs and iterations, or its contrary. */
+/* Returns a comparison of small integers for equality or inequality. The integers are equal in some programs and
+ * iterations. */
 static struct node *condition_of_equality(struct gen *g)
 {
     struct vtype t = vtype_ranged(elem_any(g, INTS), (struct shape){0}, 1 + below(g, 3), 0),
@@ -365,8 +366,8 @@ static struct node *small_int(struct gen *g, int x)
     return n;
 }
 
-/* Adds a store of the loop counter at an address that does not depend on it, so that the counter is live until this
- * store. */
+/* Adds a store of the loop counter, at an address that does not depend on the counter, so that the counter is live
+ * until this store. */
 static void store_counter(struct gen *g, struct stmt **list, struct var *counter)
 {
     struct node *round = g->round;
@@ -449,7 +450,7 @@ static void add_while(struct gen *g, struct stmt ***at, int depth)
     step->e[0] = node_binary(g, NODE_add, t, node_var(g, s->var), node_int(g, t, 1));
     append(&end, step);
     append(at, s);
-    if (chance(g, 40)) /* the condition's last exchange is followed by another one */
+    if (chance(g, 40)) /* another exchange through shared memory follows the last one in the condition */
         append(at, store_statement(g, number_of_tile(g), NULL));
 }
 
@@ -564,8 +565,8 @@ static bool has_effect(const struct stmt *s)
     return false;
 }
 
-/* The number of multiply-adds and elements that a program computes may be larger than the devices compute in a few
- * seconds: tiles of products do not become smaller if the grid is large. */
+/* The limit of the multiply-adds and elements that all programs compute, so that a run takes only a few seconds.
+ * Without it, a large grid could have large tiles of products. */
 static const int64_t WORK_MOST = (int64_t)1 << 27;
 
 static int64_t expression_work(const struct program *p, const struct node *n)
@@ -582,7 +583,7 @@ static int64_t expression_work(const struct program *p, const struct node *n)
     return work;
 }
 
-/* Returns the value of a loop's bound; of one that is computed at run time, a guess. */
+/* Returns the value of a loop's bound, or `guess` if the bound is computed at run time. */
 static int64_t bound_value(const struct program *p, const struct node *n, int64_t guess)
 {
     if (n->kind == NODE_number)
@@ -603,7 +604,7 @@ static int64_t iterations(const struct program *p, const struct stmt *s)
     return n < 1 ? 1 : n;
 }
 
-/* Estimates the work of one of the grid's programs. */
+/* Estimates the work of one program of the grid. */
 static int64_t statements_work(const struct program *p, const struct stmt *s)
 {
     int64_t work = 0;

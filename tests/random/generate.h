@@ -19,7 +19,8 @@ struct gen {
     int tile_log;             /* binary logarithm of the maximum number of elements of a tile */
     int ndots;
     int depth_of_loops;
-    bool in_function;         /* expressions may use only the function's parameters, no memory and no program id */
+    /* the code of a function is generated, which may use only its parameters, no memory and no program id */
+    bool in_function;
     struct shape shapes[6];   /* shapes that statements prefer */
     int nshapes;
     const bool *avoid;        /* kinds of nodes that are not generated; NULL: none */
@@ -70,7 +71,7 @@ struct node *node_cast(struct gen *g, struct node *x, struct vtype t);
 /* Converts x, of an arithmetic type, to the element type and range of t. */
 struct node *node_fit(struct gen *g, struct node *x, struct vtype t);
 
-/* Returns a divisor of type t whose elements count up along one axis from a number that is at least 1. */
+/* Returns a divisor of type t whose elements count up along one axis, from a number that is at least 1. */
 struct node *counting_divisor(struct gen *g, struct vtype t);
 struct node *value(struct gen *g, struct vtype t, int depth);
 struct node *leaf(struct gen *g, struct vtype t);
@@ -80,7 +81,8 @@ struct node *value_broadcast(struct gen *g, struct vtype t, int depth);
 /* A production is a function that generates an expression of type t, or returns NULL if it cannot. */
 typedef struct node *production(struct gen *g, const struct vtype *t, int depth);
 struct choice {
-    int classes, rank, weight; /* classes of elements and the smallest rank for which the production is possible */
+    /* the production is possible for elements of these classes and for tiles of at least this rank */
+    int classes, rank, weight;
     production *make;
 };
 
@@ -112,7 +114,7 @@ void attention_loop(struct gen *g, struct stmt ***at);
 struct node *i32_binary(struct gen *g, enum node_kind kind, struct node *x, struct node *y);
 struct node *extent_node(struct gen *g, struct extent e); /* the extent as a constant or a parameter */
 
-/* -- plain.c: kernels with a single purpose, like most kernels of users -- */
+/* -- plain.c: kernels with one purpose, like most kernels of users -- */
 
 /* These functions return the row and the column of the program's tile in a matrix that is g->columns tiles wide. */
 struct node *tile_row(struct gen *g);

@@ -15,14 +15,15 @@ enum { MEMORY = 16 << 20 };
 
 struct device {
     neso_context *context;
-    /* on a GPU one allocation for all tensors; on a CPU each tensor has its own, so that bounds are checked */
+    /* on a GPU, the allocation for all tensors; on a CPU, each tensor has a separate allocation, so that bounds are
+     * checked */
     uint64_t memory;
 };
 
 struct judge {
     bool cuda;
     bool checks;             /* use the library's option `check` instead of a comparison by this file */
-    struct verdict *checked; /* gets the result of the option `check` */
+    struct verdict *checked; /* receives the result of the option `check` */
     struct device devices[DEVICES];
     unsigned char *before, *want, *got;
 };
@@ -64,7 +65,7 @@ void judge_by_check(struct judge *j)
     j->checks = true;
 }
 
-/* Prints a line for each check, for tests/random/faults.sh, and takes a difference as a failure. */
+/* Prints a line for each check, for tests/random/faults.sh, and records a difference as a failure. */
 static void take_check(void *user, const neso_checked *x)
 {
     static const char *const words[] = {"agrees", "differs", "unknown"};
@@ -133,7 +134,8 @@ static void set_kind(struct verdict *v, const char *what, const char *message)
 {
     size_t n = (size_t)snprintf(v->kind, sizeof v->kind, "%s: ", what);
     bool quoted = false;
-    int inside = 0; /* skips the shape and layout of a type, which differ from failure to failure */
+    /* nesting depth in the shape and layout of a type, which are skipped because they differ from failure to failure */
+    int inside = 0;
     for (const char *s = message; *s && *s != '\n' && n + 2 < sizeof v->kind; s++) {
         quoted ^= *s == '\'';
         inside += *s == '<';
@@ -150,7 +152,7 @@ static void set_kind(struct verdict *v, const char *what, const char *message)
     v->kind[n] = 0;
 }
 
-/* Diagnostics that are not failures: their tags, and parts of their messages. */
+/* The diagnostics that do not count as failures, by tag and by a part of the message. */
 static const struct {
     const char *tag, *part;
 } honest[] = {
@@ -268,7 +270,7 @@ static bool launch(struct device *d, const struct program *p, neso_kernel *kerne
     fetch(d, p, memory, bytes, at);
     if (ok)
         return true;
-    /* Without tensor maps a kernel takes more shared memory. */
+    /* The fallback without tensor maps may need more shared memory than the GPU has; this is not a failure. */
     v->what = strstr(error.message, "does not fit the GPU") ? REFUSED : FAILED;
     set_kind(v, "launch", error.message);
     snprintf(v->text, sizeof v->text, "%s", error.message);
@@ -431,7 +433,7 @@ static int choose_configs(const struct judge *j, const struct program *p, struct
     return n;
 }
 
-/* Has the target all types of the program? fp8e4nv needs sm_89. */
+/* Does the target support all types of the program? fp8e4nv needs sm_89. */
 static bool has_types(const struct program *p, const struct config *c)
 {
     return !p->has_small4 || (strcmp(c->target, "sm_80") != 0 && strcmp(c->target, "sm_86") != 0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c: generates random kernels and judges them; kernels that fail are shrunk, printed, and written as
+/* main.c: generates random kernels and judges them. It shrinks kernels that fail, prints them, and writes them as
  * programs.
  *
  *     random_kernels [N] [SEED] [OPTION...]    N kernels (default 500) from SEED on (default: the time)
  *         cuda          also run on the GPU         jobs=N       run N processes
  *         ptxas[=N]     assemble one in N (20)      out=DIR      folder for failing programs (build/random)
- *         quick         do not shrink               each=N       shrink N differences (4)
+ *         quick         do not shrink               each=N       shrink N differences (default 4)
  *         first         stop at the first failure   ignore=KIND  ignore failures of a kind
  *         check         report what the library's option `check` finds, one line each
  *         avoid=NODE    do not generate such nodes (random.h), to avoid known failures
@@ -80,7 +80,7 @@ struct reason {
 /* The state of a worker in shared memory: only the worker writes it, and the parent process reads it after the
  * worker has ended. */
 struct worker {
-    uint64_t next; /* the seed of the current kernel; those before are done */
+    uint64_t next; /* the seed of the current kernel; the worker has judged all earlier seeds */
     int passed, nfailures, nreasons;
     struct failure failures[FAILURES];
     struct reason reasons[REASONS];
@@ -133,7 +133,7 @@ static bool any_failure(const struct run *r)
     return false;
 }
 
-/* On a terminal, prints every second how many kernels all workers have judged. */
+/* On a terminal, prints the number of kernels that all workers have judged, once a second. */
 static void show_progress(const struct run *r, time_t *last)
 {
     time_t now = time(NULL);
@@ -286,7 +286,7 @@ static bool simpler_config(struct config *c, int number)
     }
 }
 
-/* Applies edits as long as one of them yields a program that fails in the same way. */
+/* Applies edits to the program as long as some edit yields a program that fails in the same way. */
 static struct program *shrink(struct program *p, struct config *c, const char *kind, bool cuda,
                               struct attempt *shared, double seconds)
 {
@@ -387,7 +387,7 @@ static void report(const struct run *r, struct attempt *shared)
             }
             char config[200];
             config_print(&f->verdict.config, config, sizeof config);
-            /* differences may have several causes, so several are shrunk */
+            /* differences may have several causes, so several differences are shrunk */
             bool is_vague = strcmp(f->verdict.kind, "difference") == 0;
             if ((kinds[at].times == 0 || (is_vague && kinds[at].times < r->each)) && nchosen < FAILURES)
                 chosen[nchosen++] = f;

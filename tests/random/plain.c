@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* plain.c: generates kernels with a single purpose, like most kernels of users: a product of two matrices, one tile
- * for each program; kernels over rows, which read each row in blocks, once for each number that is computed from the
- * row and once more to write results; and kernels that take the coordinates of elements from their numbers. Passes that
- * transform whole kernels apply to these kernels, but rarely to the mixed kernels of generate.c. */
+/* plain.c: generates kernels with one purpose, like most kernels of users. There are three kinds. Products of two
+ * matrices compute one tile in each program. Kernels over rows read each row in blocks: once for each number that they
+ * compute from the row, and once more to write results. Index kernels compute the coordinates of elements from their
+ * linear indices. Passes that transform whole kernels apply to these kernels, but rarely to the mixed kernels of
+ * generate.c. */
 #include "tests/random/generate.h"
 
 /* -- tiles of a matrix -- */
@@ -37,8 +38,8 @@ struct node *tile_column(struct gen *g)
     return i32_binary(g, NODE_rem, node_pid(g), extent_node(g, (struct extent){0, 0, g->columns}));
 }
 
-/* A matrix that consists of all programs' tiles, with padding after each row; stores may exclude the last rows and
- * columns. */
+/* A matrix that consists of the tiles of all programs, with padding after each row. The masks of stores may exclude the
+ * last rows and columns. */
 struct matrix {
     struct region *region;
     struct shape tile;
@@ -144,8 +145,8 @@ struct stmt *tile_statement(struct gen *g, struct node *v)
     return s;
 }
 
-/* Makes the tile's column and row the program's ids along the first two axes, and its layer that along the third: as
- * many kernels do, and so that the number of programs is not the size of an axis. */
+/* Uses the program ids along the first two grid axes as the tile's column and row, and that along the third axis as its
+ * layer. Many kernels do so, and the number of programs then differs from the size of each axis. */
 static void tile_the_grid(struct gen *g)
 {
     struct program *p = g->p;
@@ -163,7 +164,8 @@ void plain_product(struct gen *g, struct stmt ***at)
     g->is_large = chance(g, 55);
     p->warps = chance(g, 60) ? 4 : 8;
     p->stages = 1 + below(g, 4);
-    if (g->is_large) { /* a CTA that fills an SM and runs several programs */
+    /* chooses the warps and the grid such that one CTA fills an SM and runs several programs */
+    if (g->is_large) {
         p->warps = 8;
         p->stages = 3 + below(g, 2);
         p->grid = 3 + below(g, 8);
@@ -187,7 +189,7 @@ struct rows {
     struct buffer *in;
     enum elem elem; /* the element type of computations */
     struct var *found[4];
-    bool is_extreme[4]; /* is the number a maximum or minimum instead of a sum? */
+    bool is_extreme[4]; /* is the number a maximum or minimum, not a sum? */
     int nfound;
 };
 
@@ -249,7 +251,7 @@ static struct var *load_block(struct gen *g, const struct rows *r, struct node *
     return v;
 }
 
-/* Broadcasts the i-th number of each row to the row's elements. */
+/* Broadcasts number i of each row to the row's elements. */
 static struct node *spread(struct gen *g, const struct rows *r, int i)
 {
     struct node *n = node_var(g, r->found[i]);
@@ -262,7 +264,7 @@ static struct node *spread(struct gen *g, const struct rows *r, int i)
     return n;
 }
 
-/* Returns an expression of element x and of the rows' numbers, whose absolute value is at most twice that of x. */
+/* Returns an expression of element x and of the rows' numbers; its absolute value is at most twice that of x. */
 static struct node *of_element(struct gen *g, const struct rows *r, struct var *v)
 {
     struct node *x = node_var(g, v);
@@ -382,7 +384,7 @@ static bool choose_rows(struct gen *g, struct rows *r)
     static const enum elem kinds[] = {EL_f32, EL_f16, EL_bf16, EL_f32, EL_i32, EL_f64, EL_i8};
     enum elem e = kinds[below(g, 7)];
     int log_rows = chance(g, 30) ? 1 + below(g, 3) : 0, log = 4 + below(g, 6 - log_rows);
-    if (!log_rows && chance(g, 25)) /* so that each thread holds many elements of the row */
+    if (!log_rows && chance(g, 25)) /* large blocks, so that each thread holds many elements of the row */
         log = 10 + below(g, 4);
     dims block = (dims)1 << symbol_new(g, log, 0);
     if (log_rows) {
@@ -436,7 +438,7 @@ void plain_rows(struct gen *g, struct stmt ***at)
 
 /* -- coordinates -- */
 
-/* Returns a divisor of an element's number: a constant, a parameter, or one that counts along an axis. */
+/* Returns a divisor for linear indices: a constant, a parameter, or a tile that counts up along an axis. */
 static struct node *divisor(struct gen *g, struct vtype t)
 {
     static const int numbers[] = {2, 3, 4, 7, 8, 16, 32, 100};
@@ -447,8 +449,8 @@ static struct node *divisor(struct gen *g, struct vtype t)
     return n ? node_fit(g, n, t) : node_int(g, t, x);
 }
 
-/* Computes coordinates of elements from their numbers i, by i % w and i // w % h, and compares them with each other or
- * with a number. */
+/* Computes coordinates of elements from their linear indices i, as i % w and i // w % h, and compares the coordinates
+ * with each other or with a number. */
 void plain_indices(struct gen *g, struct stmt ***at)
 {
     static const enum elem elems[] = {EL_u32, EL_i32, EL_u64, EL_i64, EL_u16, EL_u32};
@@ -461,7 +463,7 @@ void plain_indices(struct gen *g, struct stmt ***at)
     number = i32_binary(g, NODE_add, number,
                         i32_binary(g, NODE_mul, node_pid(g), node_extent(g, s.dim[0] | s.dim[1], 1, 0)));
     if (elem_info[t.elem].class == SIGNED &&
-        chance(g, 60)) /* so that some numbers are negative, as in front of an edge */
+        chance(g, 60)) /* makes some indices negative, like those before the edge of an image */
         number = i32_binary(g, NODE_sub, number, extent_node(g, (struct extent){0, 0, 1 + below(g, 40)}));
     struct var *i = var_new(g, t, false), *of[3];
     assign(g, at, i, node_fit(g, number, t));

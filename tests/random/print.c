@@ -216,7 +216,7 @@ static void typed_literal(const struct printer *q, const struct node *n)
 
 static void expression(const struct printer *q, const struct node *n);
 
-/* May operand i of n be a number without a cast? */
+/* May operand i of n be printed as a number without a cast? */
 static bool stands_bare(const struct node *n, int i)
 {
     const struct node *x = n->arg[i];
@@ -330,7 +330,7 @@ static void descriptor(const struct printer *q, const struct node *n)
     text_char(q->out, ')');
 }
 
-/* Prints a cast to the element type, if the function returns wider integers or floats than its operand. */
+/* Prints a cast to the element type if the function returns wider integers or floats than those of its operand. */
 static void cast_back(const struct printer *q, const struct node *n)
 {
     if (elem_info[n->type.elem].bits < 32 || n->type.elem == EL_u32)
@@ -431,7 +431,7 @@ static void expression(const struct printer *q, const struct node *n)
         else
             literal(q, n);
         return;
-    case NODE_scalar: /* an i32 argument that is 1 becomes a constant */
+    case NODE_scalar: /* a cast, because an i32 argument that is 1 becomes a constant */
         text_printf(q->out, n->scalar->is_float ? "%s" : "tl.cast(%s, tl.int32)", n->scalar->name);
         return;
     case NODE_var: text_str(q->out, n->var->name); return;
@@ -458,7 +458,7 @@ static void indent(const struct printer *q, int depth)
         text_str(q->out, "    ");
 }
 
-/* Prints the offset of the first element of a store, which is different for each program and round. */
+/* Prints the offset of the first element of a store, which differs for each program and each iteration of the loop. */
 static void store_base(const struct printer *q, const struct stmt *s)
 {
     int64_t slot = shape_size(q->p, &s->e[0]->type.shape), base = s->region ? s->region->base : s->base;
@@ -613,7 +613,7 @@ static void loop(const struct printer *q, const struct stmt *s, int depth)
     if (s->unroll && s->form == FORM_tl_range)
         text_printf(q->out, ", loop_unroll_factor=%d", s->unroll);
     text_str(q->out, "):\n");
-    if (s->form == FORM_static) { /* a variable like any other */
+    if (s->form == FORM_static) { /* the counter of static_range becomes an ordinary variable */
         indent(q, depth + 1);
         text_printf(q->out, "%s = i%s\n", s->var->name, s->var->name);
     }

@@ -28,7 +28,8 @@ static const struct product_kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Returns a type with so few bits that sums of 2^10 products are exact, even if fp8 is summed in 14 bits. */
+/* Returns a type whose values have so few bits that sums of 2^10 products are exact, even if the hardware sums fp8
+ * products in 14 bits. */
 static struct vtype operand_type(const struct product_kind *k, enum elem e, struct shape s)
 {
     if (e == EL_i8)
@@ -57,7 +58,7 @@ static void note_kind(struct gen *g, const struct product_kind *k)
 {
     g->p->has_dot = true;
     g->p->has_small4 |= k->in == EL_f8e4 || k->other == EL_f8e4;
-    /* A sum that a dot takes as its accumulator would have to fit in 14 bits, too. */
+    /* If a pass fused an addition into the dot as its accumulator, the sum would have to fit in 14 bits too. */
     g->p->no_fusion |= sums_in_14_bits(k);
 }
 
@@ -121,7 +122,7 @@ static struct node *make_dot(struct gen *g, const struct vtype *t, int depth)
     n->arg[1] = value(g, operand_type(k, k->other, b), depth - 1);
     if (!sums_in_14_bits(k) && chance(g, 30)) {
         struct vtype acc = *t;
-        if (is_float(t->elem)) { /* operands so small that the sum is exact */
+        if (is_float(t->elem)) { /* the operands are so small that the sum is exact */
             acc.range.least = r.least;
             acc.range.most = r.least + elem_info[t->elem].precision - 2;
             acc.range.most = acc.range.most > t->range.most - 1 ? t->range.most - 1 : acc.range.most;
@@ -156,7 +157,7 @@ struct operand {
     struct shape tile;      /* the shape of the loaded tile */
     int sum;                /* the axis of the tile along which the loop advances */
     bool turned, masked,
-        /* transposed after the load; masked; its other axis starts at an offset that depends on the program */
+        /* turned: transposed after the load; moves: the other axis starts at an offset that depends on the program */
         moves;
     bool first; /* is it operand a? */
     int wrap;  /* for pointers: the indices along the other axis are taken modulo this number; 0: no modulo */
@@ -210,13 +211,13 @@ static struct node *along(struct gen *g, const struct operand *o, int axis, stru
     return start ? i32_binary(g, NODE_add, start, n) : n;
 }
 
-/* Row indices modulo the number of rows, a common replacement for a mask. */
+/* Returns row indices modulo the number of rows, which users often write instead of a mask. */
 static struct node *wrapped(struct gen *g, const struct operand *o, struct node *rows)
 {
     if (!o->wrap)
         return rows;
     struct node *n = i32_binary(g, NODE_rem, rows, extent_node(g, (struct extent){0, 0, o->wrap}));
-    /* a larger range than that of the rows prevents that shrinking replaces the remainder by the rows */
+    /* the range is larger than that of the rows, so that shrinking does not replace the remainder by the rows */
     n->type.range = (struct range){10, 0};
     return n;
 }
@@ -520,7 +521,7 @@ static void epilogue(struct gen *g, struct var *acc, struct stmt ***at)
     }
 }
 
-/* Changes some elements of v in a branch that has no effects. */
+/* Changes some elements of v in a branch that has no side effects. */
 static void branch(struct gen *g, struct var *v, struct stmt ***at)
 {
     struct stmt *s = stmt_new(g, STMT_if), **body = &s->body;
@@ -535,7 +536,8 @@ static void branch(struct gen *g, struct var *v, struct stmt ***at)
     *at = &s->next;
 }
 
-/* Generates the second dot of a chain: its operands are the first dot's result, scaled down, and a tile from memory. */
+/* Generates the second dot of a chain. Its operands are the scaled-down result of the first dot and a tile from
+ * memory. */
 static void chained(struct gen *g, const struct loop *l, struct node *first, struct var *acc,
                     struct stmt ***at)
 {
@@ -557,8 +559,8 @@ static void chained(struct gen *g, const struct loop *l, struct node *first, str
     assign(g, at, acc, n);
 }
 
-/* Replaces some elements of x, an operand of a dot, by elements of `other`, an operand of another dot, which uses
- * `other` itself. */
+/* Replaces some elements of x, an operand of a dot, by elements of `other`. Another dot uses `other` itself as an
+ * operand. */
 static struct node *with_other(struct gen *g, struct node *x, struct node *other)
 {
     if (elem_info[x->type.elem].class == SMALL || !chance(g, 30))
@@ -701,7 +703,7 @@ static struct node *f32_node(struct gen *g, enum node_kind kind, struct shape s,
     return node_binary(g, kind, vtype_ranged(EL_f32, s, 20, -12), x, y);
 }
 
-/* Loads rows from `start` on of a matrix with d columns, perhaps transposed. */
+/* Loads rows, from row `start` on, of a matrix with d columns; the result may be transposed. */
 static struct node *rows_of(struct gen *g, struct buffer *b, const struct shape *s, struct node *start,
                             bool turned)
 {
@@ -743,7 +745,7 @@ static struct var *named(struct gen *g, struct stmt ***at, struct node *n)
     return v;
 }
 
-/* Masks the scores of positions after that of the row. */
+/* Masks the scores whose position is after the row's position. */
 static struct node *causal(struct gen *g, const struct attention *a, struct node *scores)
 {
     struct node *rows = node_arange(g, &a->mn, 0), *columns = node_arange(g, &a->mn, 1),
@@ -823,8 +825,8 @@ static bool choose_attention(struct gen *g, struct attention *a)
     return true;
 }
 
-/* Generates a loop like that of attention: the running maximum of each row's scores, sums that are rescaled when the
- * maximum grows, and two chained dots. It uses powers of two instead of exponentials, so that all results are
+/* Generates a loop like that of attention: it computes the running maximum of each row's scores, rescales sums when the
+ * maximum grows, and has two chained dots. It uses powers of two instead of exponentials, so that all results are
  * exact. */
 void attention_loop(struct gen *g, struct stmt ***at)
 {

@@ -5,10 +5,11 @@
  *                                                                        │
  *                            shrink.c: a smaller one, same failure ◄──┴─► judge.c: interpreter, emulator, GPU, ptxas
  *
- * Programs are typed: each node has an element type, a shape, and a range of values. Ranges are chosen such that
- * every result is exact in any order of computation, so that devices can be compared bit by bit. Sizes are products
- * of symbols; a program stores the values of the symbols separately, so that it stays well typed if sizes are
- * reduced. The generator shares with the compiler only arenas, texts, and the conversion of numbers to bits. */
+ * Programs are typed: each node has an element type, a shape, and a range of values. The generator chooses ranges such
+ * that every result is exact in any order of computation, so that results of devices can be compared bit by bit. Sizes
+ * are products of symbols; a program stores the values of the symbols separately, so that it stays well typed if sizes
+ * are reduced. The only code that the generator shares with the compiler are arenas, texts, and the conversion of
+ * numbers to bits. */
 #ifndef NESO_TESTS_RANDOM_H
 #define NESO_TESTS_RANDOM_H
 
@@ -84,7 +85,7 @@ struct shape {
 struct range {
     int most, least;
 };
-enum { ANY_LEAST = -2000 }; /* the float may have rounding errors, so that sums would depend on the order */
+enum { ANY_LEAST = -2000 }; /* the float may have rounding errors, so a sum of such floats depends on the order */
 
 enum kind { KIND_value, KIND_pointer, KIND_block, KIND_descriptor };
 
@@ -146,7 +147,7 @@ extern const char *const node_words[NODE_count], *const node_texts[NODE_count];
 
 enum { OPERANDS = 10 };
 
-/* A number that depends on sizes: the product of the sizes of symbols `of`, times `times`, plus `plus`. */
+/* A number that depends on sizes: times * (the product of the sizes of the symbols `of`) + plus. */
 struct extent {
     dims of;
     int times, plus;
@@ -206,13 +207,13 @@ struct scalar {
     double number;
 };
 
-/* A part of an output buffer to which programs store and from which they load; either each program has a part of its
- * own, or all share one. */
+/* A part of an output buffer to which programs store and from which they load; either each program has a separate part,
+ * or all programs share one part. */
 struct region {
     struct buffer *buffer;
     struct shape shape;
-    /* the number of elements of a region that all programs share; if whole.times is 0, each program has a region of
-     * its own */
+    /* the number of elements of a region that all programs share; if whole.times is 0, each program has a separate
+     * region */
     struct extent whole;
     int64_t base; /* offset of the first program's region, set by program_layout */
     bool placed;
@@ -306,7 +307,7 @@ struct expectation {
     } at[64];
 };
 /* Prints the kernel and its functions; with `whole` also the host code, which checks expectation x (NULL: none).
- * `why` is printed above as a comment. */
+ * Prints `why` as a comment above the program. */
 void program_print(const struct program *p, bool whole, const struct expectation *x, const char *why, struct text *out);
 /* Prints the signature for neso_kernel_compile. */
 void program_signature(const struct program *p, struct text *out);
@@ -331,7 +332,7 @@ struct program *program_generate(struct arena *a, uint64_t seed, const bool *avo
 
 /* Fills memory for a launch, with the placement by program_layout. */
 void program_fill(const struct program *p, unsigned char *memory);
-/* Compares memory after a launch. Returns false if outputs differ; sets the expectation to some of the right values,
+/* Compares memory after a launch. If outputs differ, returns false, sets the expectation to some of the right values,
  * and describes a difference in the text. */
 bool program_compare(const struct program *p, const unsigned char *want, const unsigned char *got, int64_t bytes,
                      struct expectation *x, char *text, size_t room);
@@ -358,7 +359,7 @@ struct verdict {
 
 struct judge; /* contexts of devices, opened on first use */
 struct judge *judge_open(bool cuda);
-/* From now on reports what the library's option `check` finds, instead of comparing results. */
+/* Makes the judge report the findings of the library's option `check`, instead of comparing results. */
 void judge_by_check(struct judge *j);
 void judge_close(struct judge *j);
 /* Compiles and runs a program in one configuration, and compares it with the interpreter. Sets `x` (may be NULL) to

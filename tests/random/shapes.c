@@ -15,7 +15,7 @@ static bool fits(const struct gen *g, const struct shape *s)
     return s->rank <= RANK_LIMIT && shape_is_plain(s) && shape_log(g, s) <= g->tile_log;
 }
 
-/* Returns a symbol that is not in the shape and by which the shape can grow; 0: there is none. */
+/* Returns a symbol that does not occur in the shape and whose size the shape can be multiplied by; 0: there is none. */
 static dims other_symbol(struct gen *g, const struct shape *s)
 {
     int room = g->tile_log - shape_log(g, s), n = g->p->nsymbols - FIRST_SYMBOL;
@@ -266,8 +266,8 @@ static struct node *make_reduce(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* Generates a reduction of pairs that returns the larger value and its index, of equal values the smaller index; the
- * function is associative and commutative. */
+/* Generates a reduction of pairs (value, index) that returns the larger value and its index; for equal values, the
+ * smaller index. The function is associative and commutative. */
 static struct node *make_reduce_pair(struct gen *g, const struct vtype *t, int depth)
 {
     struct node *n = node_new(g, NODE_reduce_pair, *t);
@@ -334,7 +334,7 @@ static struct node *make_scan(struct gen *g, const struct vtype *t, int depth)
     n->axis = below(g, t->shape.rank);
     n->flag = chance(g, 30);
     n->nargs = 1;
-    if (is_int(t->elem) && !is_limited(t) && chance(g, 35)) { /* composition of functions x -> a x + b */
+    if (is_int(t->elem) && !is_limited(t) && chance(g, 35)) { /* the scan composes functions x -> a x + b */
         n->kind = NODE_scan_pair;
         n->word = "f_linear";
         n->other = below(g, 2);
@@ -351,7 +351,7 @@ static struct node *make_scan(struct gen *g, const struct vtype *t, int depth)
 
 /* -- gathers and histograms -- */
 
-/* Indices of shape s, all below the size of d. Indices for a histogram have 32 bits, and some of them are out of
+/* Returns indices of shape s that are below the size of d. Indices for a histogram have 32 bits, and some are out of
  * range. */
 static struct node *index_below(struct gen *g, struct shape s, dims d, bool for_histogram, int depth)
 {

@@ -77,7 +77,7 @@ static bool same_type(const struct vtype *x, const struct vtype *y)
     return true;
 }
 
-/* May x replace y? It may if its type is the same and its range is not larger. */
+/* May x replace y? True if x has the type of y, and a range that is not larger. */
 static bool may_replace(const struct node *x, const struct node *y)
 {
     int class = (int)elem_info[y->type.elem].class, bits = elem_info[y->type.elem].bits - (class == SIGNED);
@@ -226,7 +226,7 @@ static void edit_expressions(struct edit *e, struct stmt *s)
     for (; s && !e->result; s = s->next) {
         for (int i = 0; i < 4; i++) {
             bool may_vanish = (s->kind == STMT_store && i > 0) || (s->kind == STMT_for && i == 2);
-            /* the address of STORE_at stays: programs store to different elements */
+            /* keeps the address of STORE_at, with which programs store to different elements */
             if (s->e[i] && !(s->kind == STMT_store && i == 3))
                 edit_node(e, &s->e[i], may_vanish);
             if (s->kind == STMT_store && i == 2 && !s->e[2])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* values.c: generates expressions of a given type: arithmetic, comparisons, casts, constants. Ranges keep floats
- * exact: for a result with multiples of 2^least up to 2^most, the operands get suitable ranges. */
+/* values.c: generates expressions of a given type: arithmetic, comparisons, casts, constants. Ranges keep floats exact:
+ * if the result must be a multiple of 2^least of at most 2^most, the operands get ranges that guarantee this. */
 #include "tests/random/generate.h"
 
 /* -- nodes -- */
@@ -252,7 +252,7 @@ struct node *value_broadcast(struct gen *g, struct vtype t, int depth)
     return value(g, t, depth);
 }
 
-/* Returns a constant with which an operation may have a simpler result: 0, 1, -1 or another one. */
+/* Returns a constant for which an operation may be simplified, such as 0, 1 or -1, or any other constant. */
 static struct node *constant_operand(struct gen *g, const struct vtype *t)
 {
     int what = below(g, 10);
@@ -287,7 +287,7 @@ static struct node *make_add(struct gen *g, const struct vtype *t, int depth)
     if (chance(g, 30))
         n->kind = NODE_sub;
     operands(g, n, part, depth);
-    /* If a pass made the sum the accumulator of a dot, the dot would round after every product. */
+    /* Turns fusion off: if a pass made the sum the accumulator of a dot, the dot would round after every product. */
     g->p->no_fusion |= is_float(t->elem) && t->range.least == ANY_LEAST && g->p->has_dot;
     return n;
 }
@@ -347,8 +347,8 @@ static struct node *make_shift(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* (arange & 3) + c: where a thread holds several elements of a short axis, each of
- * its registers has another constant, which only code generation sees. */
+/* Returns (arange & 3) + c. If a thread holds several elements of a short axis, this divisor is a different constant in
+ * each register, which only code generation can see. */
 struct node *counting_divisor(struct gen *g, struct vtype t)
 {
     static const int64_t starts[] = {1, 2, 4, 7, 8, 13, 29};
@@ -544,7 +544,7 @@ static struct node *cast_to_float(struct gen *g, const struct vtype *t, int dept
             return NULL;
         return node_cast(g, value(g, x, depth - 1), *t);
     }
-    x.range = t->range; /* without a narrower precision, the operand has the same range as the result */
+    x.range = t->range; /* if the precision is not narrower, the operand has the range of the result */
     if (of->most - 3 < x.range.most)
         x.range.most = of->most - 3;
     if (x.range.least != ANY_LEAST && x.range.most < x.range.least)
@@ -561,7 +561,7 @@ static struct node *make_cast(struct gen *g, const struct vtype *t, int depth)
     return is_float(t->elem) ? cast_to_float(g, t, depth) : cast_to_int(g, t, depth);
 }
 
-/* Generates a cast to an 8-bit float: of a float that is rounded, or exact. */
+/* Generates a cast to an 8-bit float, from a float that the cast rounds, or that is exact. */
 static struct node *make_small(struct gen *g, const struct vtype *t, int depth)
 {
     static const enum elem wide[] = {EL_f32, EL_f16, EL_bf16};
@@ -596,7 +596,7 @@ static struct node *make_compare(struct gen *g, const struct vtype *t, int depth
     return n;
 }
 
-/* The contrary of any truth values, or of a comparison of integers. */
+/* Returns the negation of any boolean value, or of a comparison of integers. */
 static struct node *make_not(struct gen *g, const struct vtype *t, int depth)
 {
     static const char *const words[] = {"==", "!=", "==", "!=", "<", ">="};

@@ -1,16 +1,16 @@
 """compare.py: compares two memories that should agree, element by element.
 
 Integers, and elements that Triton did not write, must be equal; NaN equals NaN. Floats may differ by BOUND of their type times (|x| + the
-root mean square of the written values, or of the values that they replaced), because the language does not define the order of sums, fused
-multiply-adds, approximate functions and the rounding of tensor cores. It does not define the order of atomic operations either: a kernel
-that uses their results as addresses of stores may write the same elements in another order (`same_elements`).
+root mean square of the written values, or of the values that they overwrote), because the language does not define the order of sums,
+fused multiply-adds, approximate functions and the rounding of tensor cores. It does not define the order of atomic operations either: a
+kernel that uses their results as addresses of stores may write the same elements in another order (`same_elements`).
 """
 import numpy as np
 
 INTEGERS = {"bool": "u1", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8"}
 FLOATS = {"fp16": "f2", "fp32": "f4", "fp64": "f8"}
 BOUND = {"fp64": 1e-11, "fp32": 2e-5, "fp16": 4e-3, "bf16": 3e-2, "fp8e4nv": 0.15, "fp8e5": 0.3}
-BOUND_OF_DOTS = 5e-3  # f32 products are tf32 ones
+BOUND_OF_DOTS = 5e-3  # f32 dots compute in tf32
 
 
 def fp8_values(exponent_bits, mantissa_bits, bias, has_infinity):
@@ -50,7 +50,8 @@ def decode(codes, kind):
 
 
 def bound_of(kind, kinds, has_dots):
-    """Returns the permitted error of an element, for a kernel whose tensors have these types: it may compute in the coarsest of them."""
+    """Returns the permitted error of an element, for a kernel whose tensors have these types: the kernel may compute in the least
+    precise of them."""
     if kind not in BOUND:
         return 0
     return max([BOUND[k] for k in kinds if k in BOUND] + [BOUND[kind], BOUND_OF_DOTS if has_dots else 0])
@@ -80,9 +81,9 @@ def excess(found, expected, before, kind, bound):
 
 
 def compare(found, expected, before, kind, bound, varied=None):
-    """None: equal. Else {"error", "count", "first", ...}; "agrees" says whether it is within the bound.
+    """Returns None if the memories are equal, else {"error", "count", "first", ...}; "agrees" is true if the error is within the bound.
 
-    `varied` is what the reference wrote when it ran once more: where its runs differ, ours may as much."""
+    `varied` is the memory after another run of the reference: where the runs of the reference differ, ours may differ as much."""
     if found == expected or found == varied:
         return None
     (f, rest_f), (e, rest_e), (b, _) = raw(found, kind), raw(expected, kind), raw(before, kind)
@@ -120,7 +121,7 @@ def judge_integers(result, f, e, differs, varied, kind):
 
 
 def same_elements(found, expected, kind):
-    """Whether two memories hold the same elements, bit by bit, in whatever order."""
+    """Returns whether two memories contain the same elements, bit by bit, in any order."""
     (f, rest_f), (e, rest_e) = raw(found, kind), raw(expected, kind)
     return rest_f == rest_e and np.array_equal(np.sort(f), np.sort(e))
 

@@ -1,7 +1,8 @@
 """few_cases.py: a pytest plugin (-p few_cases) that runs only a few cases of each test function, evenly chosen.
 
-CASES is their number (4), CASE_SECONDS the time limit of a case (30). SHARE="2/8" is the second of eight processes, among which the test
-functions of the files are divided. With NO_COMPARE=1 the tests' own comparisons have no effect (standin.py).
+CASES is their number (4), CASE_SECONDS the time limit of a case (30). SHARE="2/8" selects the second of eight
+shares of the test functions, so that eight processes can share the work. With NO_COMPARE=1 the tests'
+comparisons have no effect (standin.py).
 """
 import collections
 import os

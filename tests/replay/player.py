@@ -1,9 +1,9 @@
 """player.py: replays records through neso. It reads a record's name on standard input, and writes a verdict in JSON to standard output.
-"NAME ?" asks who is right if neso and Triton differ.
+If neso and Triton differ, "NAME ?" asks which of them is right.
 
 A record without memory gets generated memory, and neso's interpreter computes the expected results of the grid's first programs. The player
-is a process of its own, because a failed launch makes a CUDA context useless, and replay.py must be able to kill a launch that hangs. It
-needs neso and numpy, not torch.
+is a separate process, because a failed launch makes a CUDA context useless, and because replay.py must be able to kill a launch that hangs.
+It needs neso and numpy, not torch.
 """
 import json
 import os
@@ -19,14 +19,14 @@ import compare
 import neso
 import numpy as np
 
-GUARD = 4096  # bytes before and after each storage that no kernel may write
+GUARD = 4096  # bytes before and after each storage, to which no kernel may write
 ASSEMBLE_SECONDS = 120
 ARBITER_BYTES = 64 << 20
 PATTERN = bytes(range(1, 256)) * 17
 
 
 class Tight:
-    """A storage with no other memory around it, so that the interpreter reports accesses beyond its ends."""
+    """A storage around which no memory is accessible, so that the interpreter reports accesses beyond its ends."""
 
     def __init__(self, context, data):
         self.context, self.bytes, self.address = context, len(data), context.allocate(max(1, len(data)))
@@ -41,7 +41,7 @@ class Storage:
         self.context, self.bytes, self.before = context, shape["bytes"], before
         self.shift = GUARD + shape["alignment"]
         self.whole = context.allocate(self.shift + self.bytes + 2 * GUARD)
-        base = (self.whole + 511) & ~511  # torch aligns by 512
+        base = (self.whole + 511) & ~511  # torch aligns storages to 512 bytes
         self.head = base + self.shift - GUARD
         self.address = base + self.shift
         context.write(self.head, PATTERN[:GUARD] + before + PATTERN[:GUARD])
@@ -99,7 +99,7 @@ def read_memory(folder, record):
 
 
 def made_up(record):
-    """Generates memory for a record that has none: ordinary floats and small integers, the same for every run."""
+    """Generates memory for a record without memory: ordinary floats and small integers, the same in every run."""
     random = np.random.default_rng(int(record["id"][:8], 16))
     return [made_up_elements(random, s["type"], s["bytes"]) for s in record["storages"]]
 
@@ -138,7 +138,7 @@ WORDS = ((r"\bfloat32\b", "fp32"), (r"\bfloat16\b", "fp16"), (r"\bbfloat16\b", "
 
 
 def kinds_of(record):
-    """Returns the types in which a kernel computes, as far as its tensors and its text show them."""
+    """Returns the types in which a kernel computes, as far as its tensors and its source show them."""
     return {s["type"] for s in record["storages"]} | {kind for word, kind in WORDS if mentions(record, word)}
 
 
@@ -233,12 +233,12 @@ def judge(folder, record, storages, before, after, varied):
     return {"verdict": "equal", "detail": "" if any(a != b for a, b in zip(after, before)) else "nothing was written"}
 
 
-# -- which of two different results is right --
+# -- deciding which of two different results is right --
 
 def arbitrate(folder, record):
     """Returns, for a record whose results differ from neso's, whether the program is at fault, or whose results the interpreter confirms."""
     if not os.path.exists(os.path.join(folder, record["id"] + ".bin")):
-        return {}  # the interpreter was the reference already
+        return {}  # the record has no memory, so the interpreter was the reference
     before, after, _ = read_memory(folder, record)
     if sum(map(len, before)) > ARBITER_BYTES:
         return {}
@@ -280,7 +280,7 @@ def verdict_of(context, device, folder, name, say):
 def main():
     folder, device = sys.argv[1:3]
     out = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what a kernel prints is no verdict
+    os.dup2(2, 1)  # sends the output of kernels to stderr, since stdout is for verdicts
     compare.np.seterr(all="ignore")
     context = neso.Context(None if device == "none" else device)
     out.write(json.dumps({"ready": True}) + "\n")

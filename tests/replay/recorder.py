@@ -2,7 +2,7 @@
 
 Triton compiles a specialization when it is launched for the first time (JITFunction._do_compile): then the recorder copies
 the tensors to the host, and copies them again after the launch. A record is NAME.json (source, signature, constants, options,
-grid, arguments, the tensors' places) and NAME.bin (memory before, then after); it appears whole, by renaming.
+grid, arguments, the tensors' places) and NAME.bin (memory before, then after); the files are renamed when they are complete.
 """
 import array
 import ctypes
@@ -29,7 +29,7 @@ TYPES = {torch.float16: "fp16", torch.bfloat16: "bf16", torch.float32: "fp32", t
          torch.float8_e5m2: "fp8e5"}
 
 
-ROOM = 2 << 30  # bytes left free where records are written
+ROOM = 2 << 30  # bytes to leave free on the disk of the records
 
 
 class Skip(Exception):
@@ -70,7 +70,7 @@ class Memory:
         torch.cuda.synchronize()
 
 
-# Copies are the driver's, not torch's: a program may have put kernels of its own below torch's operators.
+# The driver makes the copies, not torch, because a program may have replaced torch's operators by its own kernels.
 @functools.lru_cache
 def driver():
     lib = ctypes.CDLL("libcuda.so.1")
@@ -80,7 +80,7 @@ def driver():
 
 
 def holds_addresses(storage, data):
-    """Do the first numbers contain addresses of GPU memory? A record does not have the memory at these addresses."""
+    """Do the first numbers contain addresses of GPU memory? A record does not contain the memory at these addresses."""
     if storage.device.type != "cuda" or len(data) % 8:
         return False
     base, size = ctypes.c_uint64(), ctypes.c_size_t()
@@ -107,7 +107,7 @@ def write_bytes(storage, data):
 
 
 def type_of(dtype):
-    """Returns the name of a torch type, or of the triton type as which a tensor is reinterpreted."""
+    """Returns the name of a torch type, or of a triton type (of a reinterpreted tensor)."""
     return TYPES.get(dtype) or {"int1": "bool"}.get(getattr(dtype, "name", ""), getattr(dtype, "name", "u8")).replace("int", "i")
 
 
@@ -143,7 +143,7 @@ class Recorder:
         JITFunction.run, JITFunction._do_compile = hooked_run, hooked_compile
 
     def guarded(self, step, fn, *args):
-        """Executes a step of recording; if it fails, names the launch, which itself continues."""
+        """Executes a step of recording. If the step fails, prints the name of the launch; the launch itself continues."""
         try:
             step(*args)
         except Skip as e:
@@ -182,7 +182,7 @@ class Specialization:
         self.id = source.digest(*[self.texts[k] for k in sorted(self.texts)], self.text, repr(self.options))
 
     def entry(self, path, kind, is_constexpr=False):
-        """Returns an entry of neso's signature; the path of a tuple's part has more indices."""
+        """Returns an entry of neso's signature. The path of an argument has one index; the path of a tuple's item has more."""
         if isinstance(kind, (tuple, list)):
             parts = [self.entry(path + (i,), k) for i, k in enumerate(kind)]
             name = self.class_name(kind) if hasattr(kind, "_fields") else ""
@@ -285,7 +285,7 @@ def smaller_grid(grid):
 
 
 def argument(value, kind, memory):
-    """Returns an argument of a launch for a record: a number, the place of a tensor, or a descriptor."""
+    """Returns an argument of a launch for a record: a number, a tensor's storage and offset, or a descriptor."""
     if kind.startswith("tensordesc"):
         return {"descriptor": memory.place(value.base), "shape": [int(x) for x in value.shape],
                 "strides": [int(x) for x in value.strides], "padding": value.padding}

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""replay.py: runs each kernel that programs for Triton launch through neso too, and compares the memories.
+"""replay.py: records the kernels that programs launch under Triton, runs each kernel under neso too, and compares the memories.
 
     replay.py record DIR [--stand-in] -- PROGRAM.py ARGS... | -m pytest ARGS...     runs a program under Triton, and writes records
     replay.py play DIR [--device cuda|emulator|none] [--table FILE]                 compiles and runs records, and writes a table
     replay.py suite FILE DIR                                                        does both for each line of FILE, a command
 
-A record is one specialization: its source made to stand alone (runtime/python/neso/source.py: the kernel, the functions that it calls, the
-globals that they read), signature, options, grid, and the memory before and after (recorder.py). With --stand-in there
-is no GPU: torch's tensors are on the CPU, and neso's interpreter runs the launches (standin.py). `--device none` only
-compiles and assembles (ptxas), `emulator` executes the PTX on the CPU. If neso and Triton differ, neso's interpreter
-decides: a program that races or accesses memory beyond its tensors is itself at fault; else the nearer compiler is right. A person must
-judge the verdict "only Triton differs", because the interpreter shares neso's understanding of the language.
+A record is one specialization: its self-contained source (runtime/python/neso/source.py: the kernel, the functions that it calls, the
+globals that they read), signature, options, grid, and the memory before and after (recorder.py). --stand-in records without a GPU:
+torch's tensors are on the CPU, and neso's interpreter runs the launches (standin.py). `--device none` only compiles and assembles
+(ptxas), `emulator` executes the PTX on the CPU. If neso and Triton differ, neso's interpreter decides: a program that races or
+accesses memory beyond its tensors is at fault; else the compiler with the nearer results is right. A person must judge the verdict
+"only Triton differs", because the interpreter shares neso's understanding of the language.
 
-A line of a suite: COLLECTION, folder to work in, PYTHONPATH, command (NAME=VALUE in front of it is put into its
-environment); separated by tabs. few_cases.py is a pytest plugin for them.
+A line of a suite has four fields, separated by tabs: COLLECTION, working folder, PYTHONPATH, command. NAME=VALUE before the command
+sets an environment variable. few_cases.py is a pytest plugin for such commands.
 """
 import argparse
 import collections
@@ -46,7 +46,7 @@ def record(args):
     r = recorder.Recorder(args.folder, args.collection, args.limit << 20, args.each, args.stand_in)
     r.install()
     command = args.command
-    sys.path.remove(HERE)  # a program's own modules come first
+    sys.path.remove(HERE)  # modules in the program's folder take precedence
     sys.path.insert(0, os.getcwd())
     if command[0] == "-m":
         sys.argv = command[1:]
@@ -59,7 +59,7 @@ def record(args):
 # -- play --
 
 class Player:
-    """A process that replays records. It is started again whenever a record ends it."""
+    """A process that replays records. If a record ends the process, it is started again."""
 
     def __init__(self, folder, device, seconds):
         self.command = [sys.executable, os.path.join(HERE, "player.py"), folder, device]
@@ -78,7 +78,7 @@ class Player:
                 try:
                     lines.put(json.loads(line))
                 except ValueError:
-                    pass  # printed by a kernel
+                    pass  # output of a kernel
         lines.put(None)
 
     def next(self, seconds):
@@ -184,7 +184,7 @@ def write_table(rows, path):
 
 
 def summary(rows):
-    """Prints for each collection the numbers of kernels, specializations and verdicts, and then each kernel without a good verdict."""
+    """Prints the numbers of kernels, specializations and verdicts of each collection, and then each kernel without a good verdict."""
     verdicts = sorted({r["verdict"] for r in rows}, key=lambda v: (v not in GOOD, v))
     lines = []
     for collection in sorted({r["collection"] for r in rows}) + ["all"]:

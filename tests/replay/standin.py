@@ -1,8 +1,9 @@
 """standin.py: makes torch and Triton work as if there were a GPU, on a machine without one.
 
-Tensors "on cuda" are CPU tensors whose device is shown as cuda:0. neso's interpreter compiles and runs a launch on a copy of the tensors,
-with a few programs of the grid; if neso refuses a kernel, the launch does nothing. The program then continues to its next launch, whatever
-the results are: its own comparisons have no effect.
+Tensors "on cuda" are CPU tensors whose attribute device is cuda:0. neso's interpreter compiles and runs
+a launch on a copy of the tensors, with a few programs of the grid; if neso refuses a kernel, the launch
+does nothing. The program continues to its next launch even if results are wrong, because standin.py
+disables its comparisons.
 """
 import os
 import sys
@@ -67,7 +68,7 @@ class Driver:
 
 
 class Cuda(TorchFunctionMode):
-    """Makes torch use the CPU where a program asks for cuda; tensors still say that they are on cuda."""
+    """Makes torch use the CPU if a program asks for cuda. The tensors' attributes still show cuda."""
 
     def __torch_function__(self, func, kinds, args=(), kwargs=None):
         name = getattr(func, "__name__", "")
@@ -145,7 +146,7 @@ def do_compile(fn, key, signature, device, constexprs, options, attrs, warmup):
 
 
 class Nothing:
-    """Stands for a stream, an event or a graph, and does nothing."""
+    """Replaces a stream, an event or a graph, and does nothing."""
 
     def __init__(self, *args, **kwargs):
         self.cuda_stream, self.device, self.priority = 0, CUDA, 0
@@ -197,7 +198,7 @@ def no_cuda_queries():
 
 
 def nothing_is_compared():
-    """Disables a program's own comparisons, which would end it before its next launch."""
+    """Disables a program's comparisons, which would end it before its next launch."""
     os.environ["NO_COMPARE"] = "1"
     torch.testing.assert_close = torch.testing.assert_allclose = lambda *a, **k: None
     torch.allclose = torch.equal = lambda *a, **k: True
