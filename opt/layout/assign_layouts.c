@@ -6,18 +6,19 @@
  *     %x = load %p : tile<512xf32>                        %p = addptr %s, %o : tile<512xptr<f32>,#l0>
  *                                                         %x = load %p : tile<512xf32,#l0>
  *
- * A *cheap* tile is computed from ranges and scalars without memory accesses. It gets the layout that its user needs,
- * and is rematerialized for each additional layout. All other tiles belong to equivalence classes; the tiles of a
- * class share a layout. The operands and results of an elementwise op are in one class, and so are a loop-carried (or
- * yielded) value and the values that it takes. A loaded or stored tile joins the class of its users too, unless their
- * accesses are contiguous along another dimension in memory: then the access has a layout of its own, and the pass
- * converts its tile.
+ * A *cheap* tile is computed from ranges and scalars without memory accesses. It gets the layout that its user
+ * needs. If its users need several layouts, the tile is rematerialized for each of them. All other tiles belong to
+ * equivalence classes; the tiles of a class share a layout. The operands and results of an elementwise op are in
+ * one class, and so are a loop-carried (or yielded) value and the values that it takes. A loaded or stored tile
+ * also joins the class of the values with which it is used, unless the accesses of that class are contiguous along
+ * another dimension in memory. In this case the access gets a separate layout, and the pass converts the tile.
  *
  * Classes of dots and scans first get the layout that the dot or scan requires. Then the pass assigns layouts to
- * classes in the order of their tile sizes, largest first. The layout of a class with accesses coalesces these
- * accesses, with the widest vectors that alignment allows. If a reduction or shape op links a class to one that has a
- * layout, the class gets the layout with which the op moves no data, unless the accesses of the class would coalesce
- * too badly in that layout. If a user needs a value in another layout, the pass inserts a `convert`. */
+ * classes in the order of their tile sizes, largest first. If a class has accesses, its layout coalesces these
+ * accesses, with the widest vectors that alignment allows. If a reduction or shape op links a class to another
+ * class that has a layout, the class gets the layout with which the op moves no data, unless the accesses of the
+ * class would coalesce too badly in that layout. If a user needs a value in a layout other than its own, the pass
+ * inserts a `convert`. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/pipeline/pipeline.h"
@@ -37,25 +38,26 @@ struct class
     uint32_t reduced; /* the dimensions along which reductions reduce tiles of the class, as a mask */
     int nvalues;
     const struct op *access; /* one of the loads and stores of its values; NULL: there is none */
-    /* the access that determined the layout, or the op that links the class to the one whose layout it took */
+    /* the access that determined the layout, or the op that links the class to the class from which it took its
+     * layout */
     const struct op *reason;
 };
 
-/* A tile in one layout; a list. */
+/* The list of the copies of a tile, each in another layout. */
 struct copy {
     const struct layout *layout;
     struct value *value;
     struct copy *next;
 };
 
-/* What the pass knows about one tile. */
+/* The pass's data about one tile. */
 struct note {
     struct class *class; /* the tile's class; NULL: the tile is cheap */
     struct copy *copies; /* the tile in other layouts (for a cheap tile: in all its layouts) */
 };
 
-/* An op whose tile operands need a common layout that no result determines: a store, reduction, histogram or
- * assertion. Loads and atomics are sites too; their class is that of their result. */
+/* An op whose tile operands need a common layout, which no result of the op determines: a store, reduction,
+ * histogram or assertion. Loads and atomics are sites too, in the class of their result. */
 struct site {
     struct op *op;
     struct class *class;
@@ -78,7 +80,7 @@ struct assign {
     VEC(struct class *) classes;
     VEC(struct site *) sites;
     VEC(struct link) links;
-    VEC(struct op *) stores; /* stores in loops and branches, which join classes after all other ops */
+    VEC(struct op *) stores; /* stores in loops and branches, which are added last (opt_assign_layouts) */
     struct map site_of;      /* op to its site */
     bool rows_first;         /* do warps split dots by rows first? */
     struct pair_reductions pairs;
@@ -86,7 +88,7 @@ struct assign {
 
 /* -- classes -- */
 
-/* Returns the representative of a class. Compresses the path, because a class may have thousands of tiles. */
+/* Returns the representative of a class. Compresses the path to it, because a class may have thousands of tiles. */
 static struct class *find(struct class *c)
 {
     for (struct class *next; (next = c->joined); c = next)
@@ -176,8 +178,8 @@ static bool can_recompute(const struct op *o)
 
 /* -- collecting classes, sites and links -- */
 
-/* Joins the classes of a value and of the region argument or result that receives it: both must share a layout, even
- * if their accesses are contiguous along different dimensions. */
+/* Joins the classes of x and of y, the region argument or result that receives x. Both must have the same layout,
+ * even if their accesses are contiguous along different dimensions. */
 static void unite_values(struct value *x, struct value *y)
 {
     if (class_of(x) && class_of(y))
@@ -190,8 +192,8 @@ static void unite_results(struct op *o)
         unite_values(&o->results[0], &o->results[i]);
 }
 
-/* Estimates the step between neighbours along d, which only the choice of a layout needs: a division makes it smaller,
- * a remainder leaves it. Values from memory have the largest step. */
+/* Estimates the difference between neighbouring elements of v along d, for the choice of a layout. A division reduces
+ * the difference, a remainder keeps it. Values from memory have the largest difference. */
 static int64_t step_along(const struct value *v, int d, int *budget)
 {
     const int64_t most = INT32_MAX;
@@ -231,9 +233,9 @@ static int64_t step_along(const struct value *v, int d, int *budget)
     return x < most && y < most ? y : most;
 }
 
-/* Sorts dimensions by the length of runs of consecutive addresses, longest first; among equals, the last dimension
- * first. If no dimension has such runs, the lanes of a warp access the fewest lines along the dimension with the
- * smallest step. */
+/* Sorts dimensions by the length of runs of consecutive addresses, longest first; for equal lengths, the last
+ * dimension comes first. If no dimension has such runs, the dimension with the smallest step comes first, because
+ * the lanes of a warp then access the fewest cache lines. */
 static void order_dims(const struct assign *a, const struct value *ptr, int *order)
 {
     const struct axis *x = axis_of(a->axes, ptr);
@@ -242,7 +244,7 @@ static void order_dims(const struct assign *a, const struct value *ptr, int *ord
     for (int d = 0; d < rank; d++) {
         int budget = a->m->params->depends_ops;
         step[d] = step_along(ptr, d, &budget);
-        step[d] = step[d] ? step[d] : INT64_MAX; /* equal addresses: every order is as good */
+        step[d] = step[d] ? step[d] : INT64_MAX; /* all addresses are equal, so the order does not matter */
     }
     for (int i = 0; i < rank; i++) {
         int d = rank - 1 - i, at = i;
@@ -481,8 +483,8 @@ static int accessed_bytes(const struct op *access)
     return type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
 }
 
-/* The access that determines the class's order of dimensions: the first one that is contiguous along the class's
- * fast_dim, or else the first access. NULL: the class has no access. */
+/* Returns the access that determines the order of dimensions of the class: the first access that is contiguous
+ * along fast_dim, or else the first access. Returns NULL if the class has no access. */
 static struct site *leader_of(const struct assign *a, struct class *c)
 {
     struct site *any = NULL;
@@ -497,10 +499,10 @@ static struct site *leader_of(const struct assign *a, struct class *c)
     return any;
 }
 
-/* The number of consecutive elements in each thread: the widest vector that the alignment of some access allows, but
- * at most 16 bytes of the widest stored type and assign_layouts_run_bytes of the widest loaded type. If a kernel
- * loads a wide type and stores a narrow one, the store of a thread is then one whole vector, and its load takes two
- * instructions; the second load finds in L1 the bytes of a sector that the first has not read. Two stores, in
+/* Returns the number of consecutive elements in each thread: the widest vector that the alignment of some access
+ * allows, but at most 16 bytes of the widest stored type and assign_layouts_run_bytes of the widest loaded type. If
+ * a kernel loads a wide type and stores a narrow one, each thread then stores one whole vector, but loads with two
+ * instructions. The second load hits in L1, because the first has brought in whole sectors. Two stores, in
  * contrast, would write each sector in two halves. */
 static int vector_of(const struct assign *a, struct class *c, int fast_dim)
 {
@@ -527,8 +529,8 @@ static const struct layout *widened(struct assign *a, const struct op *o, const 
 
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason);
 
-/* The layout that a class without accesses inherits: the layout of the largest tile from which shape ops compute the
- * class's tile and that vector loads load. NULL: there is none. */
+/* Returns the layout that a class without accesses inherits. The layout is that of the largest tile that vector
+ * loads load and from which shape ops compute the class's tile. Returns NULL if there is no such tile. */
 static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
 {
     const struct layout *best = NULL;
@@ -554,7 +556,7 @@ static const struct layout *inherited(struct assign *a, struct class *c, int dep
     return best;
 }
 
-/* The best layout for the class's own accesses. */
+/* Returns the best layout for the accesses of the class. */
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason)
 {
     struct site *s = leader_of(a, c);
@@ -570,8 +572,8 @@ static const struct layout *own_layout(struct assign *a, struct class *c, const 
     return blocked(a, c, order, 1);
 }
 
-/* The number of consecutive elements along `dim` that one warp holds in its lowest register bits and then in its lane
- * bits. */
+/* Returns how many consecutive elements along `dim` the lowest register bits, and then the lane bits, of l number
+ * within one warp. */
 static int run_of_warp(const struct layout *l, int dim)
 {
     int run = layout_vector(l, dim, 1 << COORD_BITS_MAX), low = 0;
@@ -598,22 +600,22 @@ static bool serves_accesses(struct assign *a, struct class *c, const struct layo
            run_of_warp(l, c->fast_dim) >= (run < enough ? run : enough);
 }
 
-/* The number of instructions that one access of the class takes in layout l. */
+/* Returns how many instructions a thread executes for one access of the class in layout l. */
 static int instructions_in(struct assign *a, struct class *c, const struct layout *l)
 {
     int regs = 1 << (l->nbits[IN_reg] - __builtin_popcount(layout_free_bits(l, IN_reg)));
     return regs / layout_vector(l, c->fast_dim, vector_of(a, c, c->fast_dim));
 }
 
-/* Is the loop that carries the loaded tile its only user? The load then runs once, for the first iteration. */
+/* Is the loaded tile used only as the initial value of a loop (so that the load runs once, before the loop)? */
 static bool is_before_loop(const struct op *o)
 {
     const struct use *u = o->nresults ? op_result(o)->uses : NULL;
     return u && !u->next && u->user->code == OP_for;
 }
 
-/* Would the class's accesses need so many instructions in layout l that it costs less to give the class its own best
- * layout and to convert its tiles from and to l? */
+/* Would the accesses of the class need so many instructions in layout l that it costs less to give the class its
+ * own best layout, and to convert its tiles from and to l? */
 static bool scatters_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     const struct params *p = a->m->params;
@@ -631,9 +633,9 @@ static bool scatters_accesses(struct assign *a, struct class *c, const struct la
            conversions * p->lower_layout_conversion_shared_slots;
 }
 
-/* Gives class `to` the layout l if the accesses of `to` permit that. If the tiles of `to` are smaller than those of
- * `from`, l must not scatter these accesses (scatters_accesses); otherwise they must coalesce in l as well as in their
- * own best layout. */
+/* Gives class `to` the layout l if the accesses of `to` permit it. If the tiles of `to` are smaller than those of
+ * `from`, l must not scatter the accesses (scatters_accesses). Otherwise the accesses must coalesce in l as well as
+ * in the best layout of `to`. */
 static bool follow(struct assign *a, struct class *to, const struct class *from, const struct layout *l,
                    const struct op *reason)
 {
@@ -661,8 +663,8 @@ static void spread(struct assign *a)
     }
 }
 
-/* The class with the largest tile among the classes without a layout. Among equally large ones, a class with accesses
- * comes first: the other classes can take over its layout, but its accesses may not coalesce in a layout of theirs. */
+/* Returns the class with the largest tile among the classes without a layout. Of equal ones, prefers a class with
+ * accesses: others can take over its layout, but its accesses may not coalesce in another class's layout. */
 static struct class *largest_undecided(const struct assign *a)
 {
     struct class *best = NULL;
@@ -722,7 +724,7 @@ static void add_copy(struct assign *a, struct note *n, const struct layout *l, s
     n->copies = c;
 }
 
-/* The op of v's block that is or contains `user`. */
+/* Returns the op of v's block that equals `user` or contains it. */
 static struct op *user_in_block(const struct value *v, struct op *user)
 {
     while (user->block != v->block)
@@ -779,7 +781,7 @@ static struct value *recomputed(struct assign *a, struct value *v, const struct 
     return op_result(o);
 }
 
-/* The value v in layout l, which `user` needs: v itself, a rematerialized copy, or a conversion. */
+/* Returns v in layout l for `user`: v itself, a rematerialized copy, or a conversion. */
 static struct value *demand(struct assign *a, struct value *v, const struct layout *l, struct op *user)
 {
     if (!v || !type_is_tile(v->type) || !v->scratch)
@@ -832,7 +834,7 @@ static struct value *dot_operand(struct assign *a, struct op *o, int i, const st
     return op_result(build_op(&b, OP_to_shared, 1, &v, 1, &buffer, 0));
 }
 
-/* Replaces the dot by a wgmma and the wait for its result. */
+/* Replaces the dot by a wgmma and a wait for its result. */
 static struct op *start_and_wait(struct op *o)
 {
     struct value *r = op_result(o), *x[3];
@@ -848,8 +850,8 @@ static struct op *start_and_wait(struct op *o)
     return wait;
 }
 
-/* Converts the accumulator before and after the dot if the layout of its class is not one that the dot's instruction
- * produces. */
+/* If the dot's instruction cannot produce the layout of the accumulator's class, converts the accumulator before
+ * and after the dot. */
 static void rewrite_dot(struct assign *a, struct op *o)
 {
     const struct layout *wished = class_of(op_result(o))->layout, *l = dot_acc_layout(o, a->rows_first);
@@ -862,7 +864,8 @@ static void rewrite_dot(struct assign *a, struct op *o)
     convert_result(a, &b, op_result(o), l, wished);
 }
 
-/* Gives the results the layout that the operands determine, and converts them to the layout of their class. */
+/* Gives the results the layout that the operands determine, and then converts the results to the layout of their
+ * class. */
 static void rewrite_reduce(struct assign *a, struct op *o, const struct layout *l)
 {
     demand_operands(a, o, l);
@@ -891,8 +894,8 @@ static void rewrite_gather(struct assign *a, struct op *o)
     op_set_opnd(o, 1, demand(a, op_opnd(o, 1), class_of(op_result(o))->layout, o));
 }
 
-/* Converts the operand of a split. If the results are scalars, every thread must hold both elements of the operand in
- * registers; for scalars, plain_layout gives such a layout. */
+/* Converts the operand of a split to the layout that the results need. If the results are scalars, every thread
+ * must hold both elements of the operand in registers; plain_layout of a scalar gives such a layout. */
 static void rewrite_split(struct assign *a, struct op *o)
 {
     const struct value *half = &o->results[0];
@@ -983,8 +986,9 @@ void opt_assign_layouts(struct func *f)
     count_pair_reductions(&a.pairs, f);
     gather_block(&a, f->body);
     anchor_transposed(&a);
-    /* A stored tile that a loop carries may be a dot's result, which its class shows only after the walk through the
-     * whole loop. Then the store keeps a layout of its own, like a store of a dot's result itself. */
+    /* If a loop carries the stored tile, it may be a dot's result, but its class shows this only after the walk
+     * through the whole loop. So these stores are added last, because a store of a dot's result keeps a separate
+     * layout. */
     for (int i = 0; i < a.stores.n; i++)
         add_access(&a, a.stores.at[i]);
     if (a.m->diag->nerrors)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* blocked_layout.c: computes the layout that coalesces accesses along an order of dimensions. The computation assigns
- * a tile's coordinate bits to registers, lanes and warps; in each dimension, the lowest bits first:
+/* blocked_layout.c: computes the layout that coalesces accesses, given the order of dimensions in memory. It
+ * assigns a tile's coordinate bits to registers, lanes and warps. In each dimension, the lowest bits come first:
  *
  *     64 x 32, order 1 0, n = 4, 4 warps     columns  4 in a thread's registers, 8 in lanes
  *                                            rows     4 in lanes, 4 in warps, 4 in registers */
@@ -13,7 +13,8 @@ struct dealer {
     int low[RANK_MAX], left[RANK_MAX];
 };
 
-/* Assigns up to n bits of dimension d to registers, lanes or warps; returns how many it assigned. */
+/* Assigns up to n bits of dimension d to registers, lanes or warps (`kind`). Returns the number of assigned
+ * bits. */
 static int deal(struct dealer *x, enum in kind, int d, int n)
 {
     int given = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* layout_of_shape.c: derives the layout of a shape op's result from the layout of its operand, and the reverse, so
- * that no element moves.
+/* layout_of_shape.c: derives the layout of a shape op's result from the layout of its operand, and the operand's
+ * layout from the result's, so that no element moves.
  *
  *     %y = trans %x order=[1 0]      #x = reg[(0,1)] lane[(1,0) (2,0)]    =>    #y = reg[(1,0)] lane[(0,1) (0,2)] */
 #include "opt/layout/layouts.h"
@@ -19,8 +19,8 @@ bool is_shape_change(const struct op *o)
 }
 
 /* Returns l with the coordinate bit of the last dimension, which has size 2, in registers: if a lane or warp bit
- * numbers this dimension, the function swaps it with a register bit. Without the swap, twice as many threads would
- * hold each half of the tile, and a join of the halves would take twice as many registers. */
+ * numbers this dimension, the function swaps it with a register bit. Without the swap, each half of the tile would
+ * be replicated in twice as many threads, and a join of the halves would take twice as many registers. */
 static struct layout parts_in_a_register(const struct layout *l)
 {
     struct layout out = *l;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* layouts.h: the passes of this folder choose the layout of each tile, that is, which thread and register holds
- * which element, and lower the ops that move data between threads. In reading order: legalize_dot.c (instructions
- * and warps for dots), swap_dot_operands.c (a part of legalize_dot), modulo_contiguity.c (hints for axis_info.c),
- * assign_layouts.c, layout_of_shape.c, blocked_layout.c and pair_reductions.c (parts of assign_layouts), lower_scan.c,
- * lower_reduce.c, lower_layout_conversion.c, vectorize.c. Below are the functions that several of these files, or
- * passes of other folders, call. */
+/* layouts.h: the passes of this folder choose the layout of each tile (which thread and register holds which
+ * element), and lower the ops that move data between threads. In reading order: legalize_dot.c (instructions and
+ * warps for dots), swap_dot_operands.c (a part of legalize_dot), modulo_contiguity.c (hints for axis_info.c),
+ * assign_layouts.c, layout_of_shape.c, blocked_layout.c and pair_reductions.c (parts of assign_layouts),
+ * lower_scan.c, lower_reduce.c, lower_layout_conversion.c, vectorize.c. Below are the functions that several of
+ * these files, or passes of other folders, call. */
 #ifndef NESO_OPT_LAYOUT_LAYOUTS_H
 #define NESO_OPT_LAYOUT_LAYOUTS_H
 
@@ -17,69 +17,76 @@ struct pair_reductions {
     int crossings[COORD_BITS_MAX + 1][COORD_BITS_MAX];
 };
 void count_pair_reductions(struct pair_reductions *p, struct func *f);
-/* Swaps coordinate bits between warps and registers if fewer pairwise reductions then combine elements of different
- * warps. The lowest `vector` register bits stay, because they number the elements of a vector access. */
+/* Swaps coordinate bits between warps and registers if this reduces the number of pairwise reductions that combine
+ * elements of different warps. Keeps the lowest `vector` register bits, because they number the elements of a
+ * vector access. */
 void keep_pairs_in_warps(struct layout *l, const struct pair_reductions *p, int vector);
 
 /* -- layout_of_shape.c -- */
 bool is_shape_change(const struct op *o);
-/* The layout of o's operands for a result with layout l: l itself, unless o is a shape op. */
+/* Returns the layout that o's operands must have for a result with layout l. This is l itself, unless o is a shape
+ * op. */
 const struct layout *layout_before(const struct op *o, const struct layout *l);
-/* The layout of o's result for an operand with layout l; NULL: the operand does not determine it. */
+/* Returns the layout of o's result for an operand with layout l; NULL if the operand's layout does not determine
+ * it. */
 const struct layout *layout_after(const struct op *o, const struct layout *l);
 
 /* -- blocked_layout.c -- */
-/* Computes the layout that coalesces along `order`, a list of dimensions from the most contiguous one on: n elements
- * of the first dimension in each thread, then lanes, then warps, then additional registers for the remaining
- * elements. The dimensions of the mask `reduced` get warps last, because a reduction inside a warp needs no shared
- * memory. Returns the number of register bits that number those n elements (fewer if the tile is small). */
+/* Computes the layout that coalesces along `order`, a list of dimensions from the most contiguous one on: each
+ * thread holds n elements of the first dimension, then lanes, then warps, then additional registers number the
+ * remaining elements. Warps divide the dimensions of the mask `reduced` last, because a reduction inside a warp
+ * needs no shared memory. Returns the number of register bits that number the n elements (fewer if the tile is
+ * small). */
 int blocked_layout(struct layout *l, const struct type *t, const int *order, int n, int num_warps,
                    uint32_t reduced);
 
-/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. Lane, warp and
- * register bits that number replicas in l number the new elements first; new register bits number the rest. */
+/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. The bits of l
+ * that number replicas (of lanes, warps and registers) number the new elements first. If these bits do not suffice,
+ * new register bits number the rest. */
 void layout_widen(struct layout *out, const struct type *x, const struct type *r, const struct layout *l);
 
 /* -- lower_scan.c: the layout that a scan requires -- */
 const struct layout *scan_layout(const struct op *o);
 
 /* -- lower_reduce.c -- */
-void region_copy(struct op *to, const struct op *from); /* builds the region of a reduction or scan like another's */
-/* Builds the part of a reduction of one operand that each thread computes for itself. The lanes' results are the new
- * dimension `axis`. Returns NULL if lanes hold none of the axis, or all, or if the layout does not allow the split. */
+void region_copy(struct op *to, const struct op *from); /* copies the region of a reduction or scan */
+/* Builds the part of the one-operand reduction o that each thread computes from its own elements. In the result,
+ * dimension `axis` numbers the partial results of the lanes. Returns NULL if lanes hold no part of the axis, or all
+ * of it, or if the layout does not allow the split. */
 struct value *reduce_in_threads(struct builder *b, const struct op *o);
 
 /* -- swap_dot_operands.c -- */
-/* Replaces the dot by one with swapped operands, or with an f32 accumulator, if that is better. `chains` is what
- * dot_chains_swapped has returned for the dot. Returns whether the operands are swapped. */
+/* Replaces the dot by one with swapped operands, or with an f32 accumulator, if that is faster. `chains` is the
+ * result of dot_chains_swapped for the dot. Returns whether the operands are swapped. */
 bool dot_swap_operands(struct op *dot, bool chains);
-/* Is the dot part of a chain of dots in a loop that would read each other's results from registers if the operands of
- * all of them were swapped? */
+/* Is the dot part of a chain of dots in a loop such that, if the operands of all these dots were swapped, each dot
+ * could read the previous dot's result from registers? */
 bool dot_chains_swapped(struct op *dot);
 
 /* -- lower_layout_conversion.c -- */
 bool convert_is_shared(const struct op *o); /* is o a convert that goes through shared memory? */
-/* Computes the layout of the shared buffer through which x is converted to y: the one with which the store and the
- * load take the fewest wavefronts; among equals, one that ldmatrix can load or stmatrix can store. */
+/* Computes the layout of the shared buffer through which x is converted to y. Chooses the layout with the fewest
+ * wavefronts of the store and the load; of equal layouts, prefers one that ldmatrix can load or stmatrix can
+ * store. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes);
-/* Loads the tile from a buffer as type t. */
+/* Builds a load of the buffer's tile with type t. */
 struct value *buffer_load(struct builder *b, struct value *buf, const struct type *t);
 
 /* -- legalize_dot.c: queries about dots -- */
 
-/* Can the target compute the dot while the threads go on, from operands in shared memory (wgmma)? */
+/* Can the target compute the dot asynchronously, from operands in shared memory (wgmma)? */
 bool dot_is_async(const struct op *dot);
 /* Does the dot have an operand of 8-bit floats, although no instruction of the target multiplies such operands? */
 bool dot_is_narrow(const struct op *dot);
 /* Does operand a or b of some dot depend on another dot's result in the same iteration? */
 bool dots_are_chained(struct func *f);
-/* The layout that the dot's accumulator must have. */
+/* Returns the layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
-/* The type of the buffer in shared memory from which wgmma reads operand i, whose layout in registers is x; NULL:
- * wgmma reads the operand from registers. It does so for operand a if this operand is computed from another dot's
- * result and needs no shared memory to get the layout that wgmma requires. */
+/* Returns the type of the buffer in shared memory from which wgmma reads operand i, whose layout in registers is x.
+ * Returns NULL if wgmma reads the operand from registers. This is the case for operand a if it is computed from
+ * another dot's result, and if its conversion to the layout that wgmma requires needs no shared memory. */
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x);
-/* The layout of operand i in registers, for the accumulator's layout acc. */
+/* Returns the layout of operand i in registers if the accumulator has layout acc. */
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);
 
 #endif

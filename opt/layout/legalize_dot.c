@@ -5,30 +5,32 @@
  *                                                                   %d = dot %a.1, %b.1, %acc
  *
  * Warpgroups (wgmma, ir/target/wgmma.c) multiply f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more.
- * Operand b is then in shared memory, and so is operand a, unless it is computed from another dot's result. mma.sync,
- * which a single warp executes, multiplies tiles of at least 16 x 8, and fp8 only on some targets; on others, and in
- * deterministic kernels (fix_order.c), the pass extends fp8 to f16, which is exact. All other dots, mainly exact f32
- * and f64, use fused multiply-adds: each thread computes its elements of the accumulator.
+ * Operand b is then in shared memory. Operand a is in shared memory too, unless it is computed from another dot's
+ * result. mma.sync, which a single warp executes, multiplies tiles of at least 16 x 8. Only some targets have
+ * mma.sync for fp8. On other targets, and in deterministic kernels (fix_order.c), the pass extends fp8 to f16,
+ * which is exact. All other dots, mainly those of f64 and of f32 with full precision, use fused multiply-adds: each
+ * thread computes its elements of the accumulator.
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
- * If a dot is added to another value, that value becomes the dot's accumulator; this is legal because the order in
- * which a dot adds is unspecified. Without fp_fusion the addition stays separate, because the kernel then requires
- * two roundings.
+ * If the result of a dot with accumulator 0 is added to another value, this value becomes the dot's accumulator.
+ * This is legal because the order in which a dot adds is unspecified. Without fp_fusion the addition stays
+ * separate, because the kernel then requires two roundings.
  *
- * The kernel gets more warps than the user requested if a thread's part of an accumulator exceeds the thread's
- * registers, or if the accumulators of two chained dots together exceed half of the registers. No result depends on
- * the number of warps.
+ * The pass gives the kernel more warps than the user requested if a thread's part of an accumulator exceeds the
+ * thread's registers, or if the accumulators of two chained dots together exceed half of the registers. No result
+ * depends on the number of warps.
  *
- * If an operand of one dot is computed from another dot's result, warps partition only the rows of the dots. Then each
- * warp computes its part of that operand from its own part of the first dot's accumulator, and reductions along rows
- * stay in a warp as well. */
+ * If an operand of one dot is computed from another dot's result, warps divide only the rows of both dots. Each
+ * warp then computes its part of that operand from its own part of the first dot's accumulator, and reductions
+ * along rows stay within a warp. */
 #include "ir/target/wgmma.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
-/* The wgmma that can compute the dot; NULL: there is none, and *why_not gives the reason. */
+/* Returns the wgmma instruction that can compute the dot. If there is none, returns NULL and sets *why_not to the
+ * reason. */
 static const struct wgmma *wgmma_of(const struct op *dot, const char **why_not)
 {
     const struct opt_options *o = dot->block->func->module->opt;
@@ -163,7 +165,7 @@ static void accumulate(struct op *o, void *ctx)
 {
     (void)ctx;
     if (o->code == OP_add && type_is_float(op_result(o)->type) && !o->block->func->fp_fusion)
-        return; /* with the other summand as its accumulator, the dot would not round the product separately */
+        return; /* if the other summand became the accumulator, the product would not be rounded separately */
     for (int i = 0; o->code == OP_add && i < 2; i++) {
         struct value *d = op_opnd(o, i), *x = op_opnd(o, 1 - i);
         if (!d->def || d->def->code != OP_dot || !is_zero(op_opnd(d->def, DOT_acc)) || value_nuses(d) != 1 ||
@@ -183,15 +185,15 @@ static void accumulate(struct op *o, void *ctx)
     }
 }
 
-/* The number of a thread's registers that hold the dot's accumulator. */
+/* Returns the number of registers of a thread that hold the dot's accumulator. */
 static int acc_regs(const struct op *dot)
 {
     return tile_regs(op_result(dot)->type, dot->block->func->num_warps, 0);
 }
 
-/* Would the dot benefit from more warps? It would if its accumulator takes too many registers, or if it is chained to
- * a preceding dot, the accumulators of both take more than half of the registers, and twice as many warps could
- * partition this dot's rows. The other half of the registers is for the values between the two dots. */
+/* Does the dot need more warps? It does if its accumulator takes too many registers. It also does if it is chained
+ * to a preceding dot, the accumulators of both dots take more than half of the registers, and twice as many warps
+ * can divide this dot's rows. (The values that are computed between the two dots need the other half.) */
 static bool wants_warps(const struct op *dot)
 {
     enum { WARP_ROWS = 16 };

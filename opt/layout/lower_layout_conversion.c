@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lower_layout_conversion.c: lowers layout conversions across warps to accesses of shared memory.
+/* lower_layout_conversion.c: lowers layout conversions that move data between warps to accesses of shared memory.
  *
  *     %y = convert %x : tile<64x64xf32,#b>      =>      %buf = shared_alloc : shared<64x64xf32,#s>
  *                                                       shared_store %buf, %x vec=4
@@ -27,7 +27,7 @@ static int widest(const struct layout *shared, const struct layout *l, int elem_
     return layout_shared_vector(shared, l, VECTOR_BYTES / elem_bytes, NULL);
 }
 
-/* The type as which an element is stored: the element's type, or an integer type. */
+/* Returns the type with which an element is stored: the element's type, or an integer type. */
 static const struct type *stored_type(struct module *m, const struct type *elem)
 {
     if (elem->kind == TY_ptr)
@@ -59,7 +59,7 @@ static bool is_dot_operand(const struct value *y)
     return false;
 }
 
-/* The number of wavefronts that a store from layout `from` and a load in layout `to` take together. */
+/* Returns the total number of wavefronts of a store from layout `from` and a load in layout `to`. */
 static int wavefronts(const struct layout *shared, const struct layout *from, const struct layout *to,
                       int elem_bytes)
 {
@@ -67,7 +67,8 @@ static int wavefronts(const struct layout *shared, const struct layout *from, co
            layout_wavefronts(shared, to, elem_bytes, widest(shared, to, elem_bytes));
 }
 
-/* Does a hold its elements in pairs of neighbours, as accumulators do, and b neighbours along another dimension? */
+/* Do consecutive registers of a hold pairs of neighbouring elements, as in accumulators, while consecutive
+ * registers of b hold neighbours along another dimension? */
 static bool splits_pairs(const struct layout *a, const struct layout *b)
 {
     const int n = a->nbits[IN_reg];
@@ -75,8 +76,9 @@ static bool splits_pairs(const struct layout *a, const struct layout *b)
            (n == 1 || layout_basis(a, IN_reg, 1) != layout_basis(a, IN_reg, 0) << 1);
 }
 
-/* Chooses the layout of the buffer through which x is converted to y. If `stmatrix` can store x with the words that
- * hold it, it is preferred where other stores would first bring other halves together. */
+/* Chooses the layout of the buffer through which x is converted to y. Prefers a layout with which ldmatrix can load
+ * y or stmatrix can store x, if it takes no more wavefronts. With stmatrix, a thread stores its 32-bit words as
+ * they are; other stores would first have to repack the 16-bit halves of these words. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes)
 {
     const struct layout *from = x->type->layout, *to = y->type->layout;
@@ -115,7 +117,7 @@ void buffer_layout(struct layout *out, const struct value *x, const struct value
 
 /* -- the rewrite -- */
 
-/* Stores x to a new buffer, whose layout is chosen for the load of y from it. */
+/* Stores x to a new buffer, whose layout is chosen so that y can be loaded from the buffer (buffer_layout). */
 static struct value *store_for(struct builder *b, struct value *x, const struct value *y)
 {
     struct module *m = b->func->module;
@@ -158,8 +160,8 @@ static int64_t conversion_bytes(const struct op *o)
     return type_elems(t) * type_elem_bytes(t);
 }
 
-/* The op after the run of independent conversions that starts with `first` and whose buffers together take at most
- * bytes_most(first) bytes. */
+/* Finds the run of independent conversions that starts with `first` and whose buffers together take at most
+ * bytes_most(first) bytes. Returns the op after the run. */
 static struct op *end_of_run(const struct op *first)
 {
     int64_t bytes = conversion_bytes(first), most = bytes_most(first);
@@ -177,8 +179,8 @@ static struct op *end_of_run(const struct op *first)
 
 /* -- conversions in halves -- */
 
-/* Can register bits, alone or combined, change only this bit of the coordinate, and does no lane or warp bit change
- * it? */
+/* Can register bits, alone or combined, change exactly this bit of the coordinate, while no lane or warp bit
+ * changes it? */
 static bool is_in_registers(const struct layout *l, int bit)
 {
     struct span registers = {0};
@@ -191,13 +193,13 @@ static bool is_in_registers(const struct layout *l, int bit)
     return span_has(&registers, UINT32_C(1) << bit);
 }
 
-/* How a tile is cut into halves: the tile is reshaped to `shape`; then dimension `dim`, of size 2, is moved to the end
- * and split. */
+/* Describes how a tile is cut into halves: the tile is reshaped to `shape`; then dimension `dim`, of size 2, is
+ * moved to the end and split. */
 struct cut {
     int rank, dim, shape[RANK_MAX], order[RANK_MAX], inverse[RANK_MAX];
 };
 
-/* Computes the cut at one bit of the coordinate; false: the cut needs too many dimensions. */
+/* Computes the cut at one bit of the coordinate. Returns false if the cut needs too many dimensions. */
 static bool cut_at(struct cut *c, const struct layout *l, int bit)
 {
     int below = bit, d = l->rank - 1;
@@ -246,8 +248,8 @@ static void cut_layout(struct module *m, const struct cut *c, const struct layou
     *half = layout_intern(m, &part);
 }
 
-/* Replaces %y = convert %x by conversions of halves, which may be cut again. Returns the first of the new ops, or
- * NULL if no cut exists. */
+/* Replaces %y = convert %x by conversions of the two halves of %x. These conversions may be cut again. Returns the
+ * first of the new ops, or NULL if no cut exists. */
 static struct op *convert_in_halves(struct op *o)
 {
     struct module *m = o->block->func->module;
@@ -274,9 +276,9 @@ static struct op *convert_in_halves(struct op *o)
     return seen->def;
 }
 
-/* Finds an intermediate layout such that two conversions can both be cut: from t's layout to the intermediate one, and
- * from the intermediate one to `to`. Half of the intermediate layout's register bits are register bits of t's layout,
- * the others are register bits of `to`. Returns false if there is no such layout. */
+/* Finds an intermediate layout such that the conversion from t's layout to it, and the conversion from it to `to`,
+ * can both be cut. Half of its register bits are register bits of t's layout, the others are register bits of `to`.
+ * Returns false if there is no such layout. */
 static bool find_third(struct layout *out, const struct type *t, const struct layout *to)
 {
     const struct layout *from = t->layout;
@@ -416,7 +418,8 @@ static void expand_histogram(struct op *o)
     op_erase(o);
 }
 
-/* -- results of atomics: one thread gets each result, and threads of other warps that hold replicas need it -- */
+/* -- results of atomics: only one thread gets the result of an element, but threads of other warps may hold
+ * replicas of the element -- */
 
 static void share_result(struct op *o)
 {
@@ -436,8 +439,8 @@ static bool is_shared_result(const struct op *o)
            type_is_tile(op_result(o)->type) && layout_free_bits(op_result(o)->type->layout, IN_warp);
 }
 
-/* Cuts the conversion o while its buffer would be too large. Returns the first of the ops that replace o, or else
- * o. */
+/* Cuts the conversion o repeatedly until its buffers are small enough. Returns the first of the ops that replace o,
+ * or o itself if it is not cut. */
 static struct op *cut(struct op *o)
 {
     for (struct op *first = o; first && convert_is_shared(o) && conversion_bytes(o) > bytes_most(o);) {

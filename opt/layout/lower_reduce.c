@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lower_reduce.c: splits a reduction over warps into a reduction inside each warp and one over the warps' results.
+/* lower_reduce.c: splits a reduction across warps into a reduction within each warp and a reduction of the warps'
+ * partial results.
  *
  *     layout #a = reg[1 2 512] lane[4 8 16 32 64] warp[128 256]         #p = reg[] lane[0 0 0 0 0] warp[1 2]
  *                                                                       #w = reg[1 2] lane[0 0 0 0 0] warp[0 0]
@@ -11,9 +12,9 @@
  *                                            %s = reduce %all axis=0 {...}                        inside each thread
  *
  * The shape ops move no data: they turn the axis bits that warps hold into a separate dimension. A thread holds up
- * to four partial results in registers (lower_reduce_parts_log2); if there are more, they are distributed over lanes
- * that otherwise would hold replicas. The layout of the other dimensions does not change. If the layout does not allow
- * this split (can_split), the pass first converts the operands to a plain blocked layout.
+ * to four partial results in registers (lower_reduce_parts_log2). If there are more, they are distributed over
+ * lanes that would otherwise hold replicas. The layout of the other dimensions does not change. If the layout does
+ * not allow this split (can_split), the pass first converts the operands to a plain blocked layout.
  *
  *     %v, %k = reduce %x, %i axis=0 {                   %v1, %k1 = reduce .. axis=1 {  elements of one thread, in order
  *       %first = (%a > %b) | (%a == %b) & (%i < %j)       %first = %a >= %b
@@ -21,17 +22,17 @@
  *     }                                                 }
  *                                                       %v, %k = reduce %v1, %k1 axis=0 { as before }
  *
- * If the pairs that an argmax combines have indices along the axis, the pass first splits it in the same way into a
- * reduction of each thread's elements and one over threads. A thread's elements are combined in the order of their
- * indices (codegen/select/reduce.c), so of two pairs the first has the smaller index, and no comparison is needed.
- * Needs: layouts. Leaves: reductions inside warps only. */
+ * The second example is an argmax, which combines pairs of a value and its index along the axis. The pass first
+ * splits it in the same way, into a reduction of each thread's elements and a reduction across threads. A thread
+ * combines its elements in the order of their indices (codegen/select/reduce.c). So the first of two pairs has the
+ * smaller index, and the thread need not compare indices. Needs: layouts. Leaves: reductions inside warps only. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
 /* -- the bits of the axis that warps, or lanes, hold -- */
 
 struct axis_bits {
-    enum in kind;   /* IN_warp, or IN_lane; below, "warps" stands for either */
+    enum in kind;   /* IN_warp or IN_lane; if it is IN_lane, read "lanes" for "warps" below */
     int low, n;     /* the axis has n coordinate bits, from bit `low` on */
     uint32_t warps; /* a mask of the axis bits that warps hold; bit 0 is bit `low` of the coordinate */
 };
@@ -47,8 +48,8 @@ static struct axis_bits bits_of_axis(const struct layout *l, int axis, enum in k
     return a;
 }
 
-/* Does each warp bit change at most one bit of the axis, and does no other bit of the layout change that axis bit?
- * Only then can the axis be split. */
+/* Can the axis be split? It can if each warp bit changes at most one bit of the axis, and no other bit of the
+ * layout changes this axis bit. */
 static bool can_split(const struct layout *l, const struct axis_bits *a)
 {
     uint32_t taken = 0, axis = (1u << a->n) - 1;
@@ -73,10 +74,10 @@ static int count_bits(uint32_t x)
     return n;
 }
 
-/* -- splitting the axis into the part inside a warp and the warps' part -- */
+/* -- splitting the axis into the bits that warps hold and the other bits -- */
 
-/* Splits the axis bits into maximal groups of adjacent bits that are all held by warps or all not, highest bits first.
- * Sets size[i] to the number of elements that group i numbers. Returns the number of groups. */
+/* Splits the axis bits into maximal groups of adjacent bits, highest bits first. Warps hold either all bits of a
+ * group or none. Sets size[i] to the number of elements that group i numbers. Returns the number of groups. */
 static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
 {
     int n = 0;
@@ -91,7 +92,7 @@ static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
     return n;
 }
 
-/* Computes the shape of t with dimension `axis` replaced by n dimensions of the given sizes; returns the rank. */
+/* Computes the shape of t in which n dimensions of the given sizes replace dimension `axis`. Returns the rank. */
 static int replace_dim(const struct type *t, int axis, int n, const int *sizes, int *shape)
 {
     int rank = 0;
@@ -109,7 +110,7 @@ static struct value *reshaped(struct builder *b, struct value *x, int rank, cons
     return same ? x : build_reshape(b, x, rank, shape);
 }
 
-/* Transposes the n dimensions from `axis` on, so that those that warps hold come last. */
+/* Permutes the n dimensions from `axis` on, so that the dimensions that warps hold come last. */
 static struct value *warps_last(struct builder *b, struct value *x, int axis, int n, const bool *is_warps)
 {
     int order[RANK_MAX], at = axis;
@@ -125,7 +126,7 @@ static struct value *warps_last(struct builder *b, struct value *x, int axis, in
     return same ? x : build_trans(b, x, order);
 }
 
-/* Splits dimension `axis` of x in two: [.., rest, warps, ..]. */
+/* Splits dimension `axis` of x into two dimensions: [.., rest, warps, ..]. */
 static struct value *split_axis(struct builder *b, struct value *x, int axis, const struct axis_bits *a)
 {
     const struct type *t = x->type;
@@ -138,7 +139,7 @@ static struct value *split_axis(struct builder *b, struct value *x, int axis, co
     return reshaped(b, x, rank, shape);
 }
 
-/* -- the layout in which each warp has all partial results -- */
+/* -- the layout in which each warp holds all partial results -- */
 
 /* Returns layout l with the bits of dimension `axis` moved from warps to registers and lanes: the first own_bits bits
  * to registers, and the others to lanes that hold replicas, or to registers if there are too few such lanes. */
@@ -247,8 +248,8 @@ static bool counts_along(const struct value *v, int64_t axis)
     return o != NULL;
 }
 
-/* Returns the comparison a < b of the indices that the reduction combines, or NULL. Its result is known if a comes from
- * elements in front of those of b: each combination yields one of two indices. */
+/* Returns the comparison a < b of the indices that the reduction combines, or NULL. The comparison is true if all
+ * elements combined in a precede those combined in b, because each combination yields one of its two indices. */
 static const struct op *index_comparison(const struct op *o)
 {
     const struct block *region = o->regions[0];
@@ -265,7 +266,8 @@ static const struct op *index_comparison(const struct op *o)
     return NULL;
 }
 
-/* The bits of the axis that registers hold, if elements of one thread are in the order of their indices; else none. */
+/* Returns the bits of the axis that registers hold, if a thread's registers hold elements in the order of their
+ * indices; else no bits. */
 static struct axis_bits bits_of_registers(const struct layout *l, int axis)
 {
     struct axis_bits a = bits_of_axis(l, axis, IN_warp);
@@ -284,8 +286,8 @@ static struct axis_bits bits_of_registers(const struct layout *l, int axis)
     return l->flip ? (struct axis_bits){0} : a;
 }
 
-/* If x is a strict comparison, and y the comparison for equality of the same values, returns the comparison that is
- * true where either is; else NULL. */
+/* If x is a < b or a > b, and y is a == b of the same values, builds and returns the comparison that is true if x
+ * or y is true; else returns NULL. */
 static struct value *joined(struct builder *b, const struct value *x, const struct value *y)
 {
     static const enum pred weak[PRED_count] = {
@@ -301,7 +303,7 @@ static struct value *joined(struct builder *b, const struct value *x, const stru
     return fits ? build_cmp(b, p, u, v) : NULL;
 }
 
-/* Copies the region of o, in which the comparison `known` is true, into r. */
+/* Copies the region of o into r, and replaces the comparison `known` by true. */
 static void region_copy_knowing(struct op *r, const struct op *o, const struct op *known)
 {
     struct block *source = o->regions[0], *copy = r->regions[0];
@@ -323,7 +325,8 @@ static void region_copy_knowing(struct op *r, const struct op *o, const struct o
     }
 }
 
-/* Splits a reduction of pairs into one of each thread's elements, in order, and one over threads. */
+/* Splits a reduction of pairs into a reduction of each thread's elements, in order, and a reduction across
+ * threads. */
 static void split_registers(struct op *o)
 {
     int axis = (int)op_int(o, ATTR_axis), n = o->nopnds;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lower_scan.c: gives a scan's operands the layout that codegen needs, and splits scans over warps into two steps.
+/* lower_scan.c: gives a scan's operands the layout that codegen needs, and splits scans across warps into two
+ * steps.
  *
  *     layout #a = reg[1 2] lane[4 8 16 32 64] warp[128 256]
  *
@@ -13,8 +14,8 @@
  *                                          %s = select %first, %local, %both     no warp precedes the first one
  *
  * Codegen scans over registers, then over lanes. So the low bits of the axis are in registers, the next bits in
- * lanes, the highest bits in warps. The shape ops move no data. Needs: layouts. Leaves: scans inside warps, whose
- * axis bits are in that order. */
+ * lanes, the highest bits in warps. The shape ops move no data. Needs: layouts. Leaves: scans within warps, whose
+ * axis bits have this order. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
@@ -25,7 +26,7 @@ static int least(int x, int y)
     return x < y ? x : y;
 }
 
-/* The coordinate bits that are not part of the axis, lowest first. */
+/* The coordinate bits that do not belong to the axis, lowest first. */
 struct others {
     int bit[COORD_BITS_MAX], n, used;
 };
@@ -71,8 +72,8 @@ const struct layout *scan_layout(const struct op *o)
     for (int i = 0; i < all; i++)
         if (i < low || i >= low + n)
             others.bit[others.n++] = i;
-    /* The innermost coordinate bits, which mostly number consecutive elements in memory, go to lanes. If the axis is
-     * the innermost dimension, each thread first gets a few consecutive elements. */
+    /* Assigns the innermost coordinate bits, which mostly number consecutive elements in memory, to lanes. If the
+     * axis is the innermost dimension, first gives each thread a few consecutive elements. */
     bool fast = low == 0 || others.n == 0;
     int most = f->module->params->lower_scan_own_log2;
     int own = fast ? least(most, all - LANE_BITS - warps > 0 ? all - LANE_BITS - warps : 0) : n;
@@ -95,14 +96,14 @@ const struct layout *scan_layout(const struct op *o)
     return layout_intern(f->module, &l);
 }
 
-/* The numbers of axis bits in registers, lanes and warps. */
+/* n[kind] is the number of axis bits in registers, lanes or warps. */
 struct axis_share {
     int n[IN_offset];
 };
 
-/* Computes *x. Returns false if the axis bits are not in the order registers, lanes, warps, if a bit of the layout
- * that changes an axis bit changes other coordinate bits too, or if two bits of the layout change the same coordinate
- * bit. */
+/* Computes *x. Returns false if codegen cannot scan in layout l: if the axis bits are not in the order registers,
+ * lanes, warps, if a bit of the layout changes an axis bit and other coordinate bits, or if two bits of the layout
+ * change the same coordinate bit. */
 static bool share_of(const struct layout *l, int axis, struct axis_share *x)
 {
     int low = axis_low(l, axis), next = low;
@@ -129,7 +130,8 @@ struct split {
     struct builder b;
     struct op *scan;
     struct module *m;
-    /* n: the number of operands; axis: the dimension that numbers the warps; the next one is the rest of the axis */
+    /* n: the number of operands; axis: the dimension that numbers the warps; dimension axis + 1 is the rest of the
+     * axis */
     int n, axis;
     bool reverse;
     struct axis_share share;
@@ -158,7 +160,7 @@ static struct value *repeated(struct builder *b, struct value *x, int dim, const
     return in_type(b, OP_broadcast, in_layout(b, wide, layout_intern(b->func->module, &l)), to);
 }
 
-/* The index of each element along `dim`, in t's layout. */
+/* Builds a tile that holds the index of each element along `dim`, in t's layout. */
 static struct value *index_along(struct builder *b, const struct type *t, int dim)
 {
     struct module *m = b->func->module;
@@ -249,8 +251,8 @@ static struct value *bits_as(struct builder *b, struct value *x, const struct ty
     return type_elem(x->type) == elem ? x : build_cast(b, OP_bitcast, x, elem);
 }
 
-/* Broadcasts elements from the last lane along `dim`, in the order of the scan, to all lanes: builds an OR reduction,
- * to which the other lanes contribute zeros. */
+/* Broadcasts the elements of the lane that is last along `dim`, in the order of the scan, to all lanes. Builds an
+ * OR reduction in which the other lanes contribute zeros. */
 static struct value *from_lane(struct split *s, struct value *x, int dim)
 {
     const struct type *elem = type_elem(x->type), *bits = bits_type(s->m, elem);
@@ -266,7 +268,8 @@ static struct value *from_lane(struct split *s, struct value *x, int dim)
     return bits_as(&s->b, op_result(any), elem);
 }
 
-/* The last element, in the order of the scan, of each warp's part: [.., warps, rest, ..] becomes [.., warps, ..]. */
+/* Returns the last element, in the order of the scan, of each warp's part: [.., warps, rest, ..] becomes [..,
+ * warps, ..]. */
 static struct value *end_of(struct split *s, struct value *x)
 {
     x = moved_last(&s->b, x, s->axis + 1);
@@ -277,12 +280,12 @@ static struct value *end_of(struct split *s, struct value *x)
     }
     if (s->share.n[IN_lane])
         return from_lane(s, x, x->type->rank - 1);
-    /* If warps hold the whole axis, each part is one element. */
+    /* If warps hold the whole axis, the part of each warp is a single element. */
     return s->share.n[IN_reg] ? x : build_reshape(&s->b, x, x->type->rank - 1, x->type->shape);
 }
 
-/* The layout of t with the bits of dimension `dim` moved from warps to registers, so that every thread has all
- * elements along `dim`. */
+/* Returns t's layout after the bits of dimension `dim` have moved from warps to registers, so that every thread
+ * holds all elements along `dim`. */
 static const struct layout *meeting(struct module *m, const struct type *t, int dim)
 {
     const struct layout *l = t->layout;
@@ -314,8 +317,8 @@ static struct op *scan_like(struct split *s, struct value *const *x, int axis)
     return o;
 }
 
-/* For each warp, the sum of all preceding warps' parts: [.., warps, ..]. The value for the first warp is
- * arbitrary. */
+/* Returns, for each warp, the sum of the parts of all preceding warps: [.., warps, ..]. The value for the first
+ * warp is arbitrary. */
 static struct value *before_each(struct split *s, struct value *sums, const struct type *t)
 {
     struct value *parts[2 * COORD_BITS_MAX];
@@ -383,7 +386,7 @@ static void split_scan(struct split *s)
     op_erase(s->scan);
 }
 
-/* Converts the scan's operands and results to and from the layout that the scan needs. */
+/* Converts the scan's operands to layout l, which the scan needs, and its results back. */
 static void lay_out(struct op *o, const struct layout *l)
 {
     struct builder b = build_before(o), after = build_after(o);

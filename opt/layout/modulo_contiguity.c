@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* modulo_contiguity.c: marks runs of indices that a division or its remainder preserves.
+/* modulo_contiguity.c: marks remainders that are consecutive, and quotients that are equal, within runs of indices.
  *
  *     %o = 128 pid + (0 .. 128)
  *     %b = rems %o, %N             (16 divides N)     =>     %b = hint (rems %o, %N) contiguous=[16] divisible=[16]
  *     %q = divs %o, %N                                =>     %q = hint (divs %o, %N) constant=[16]
  *
- * Take a run of consecutive indices that starts at a multiple of its length. If the length divides the divisor, the
- * remainders form such a run too, and the quotients are equal, unless indices are negative. axis_info.c cannot exclude
- * negative indices, because an index may have overflowed. This pass assumes that indices do not overflow, like
- * affine.c. An index from which a constant is subtracted may be negative if the result is used only in addresses that a
- * mask excludes wherever the index is negative, as in a concatenation:
+ * Consider a run of consecutive nonnegative indices that starts at a multiple of its length. If the length divides
+ * the divisor, the remainders form such a run too, and the quotients are equal. axis_info.c cannot exclude negative
+ * indices, because an index may have overflowed. This pass assumes, like affine.c, that indices do not overflow. If
+ * a constant is subtracted from an index, the difference may be negative. The pass allows this if the result is
+ * used only in addresses, and if their masks exclude all elements whose index is negative, as in a concatenation:
  *
  *     %o = add %i, -512;  %b = rems %o, 64;  load (%x + %b), (%i >= 512)
  *
@@ -24,7 +24,7 @@ struct modulo_runs {
     bool changed;
 };
 
-/* The exponent of the length of the runs along d that the division preserves. */
+/* Returns log2 of the length of the runs along d within which remainders are consecutive, or quotients equal. */
 static int run_along(const struct modulo_runs *w, const struct op *o, int d)
 {
     const struct axis *x = axis_of(w->axes, op_opnd(o, 0)), *y = axis_of(w->axes, op_opnd(o, 1));
@@ -35,7 +35,8 @@ static int run_along(const struct modulo_runs *w, const struct op *o, int d)
     return run;
 }
 
-/* Finds the runs of a division's result along each dimension. Returns true if one is longer than known. */
+/* Finds the runs of a division's result along each dimension. Returns true if a run is longer than axis_info.c
+ * knows. */
 static bool find_runs(const struct modulo_runs *w, const struct op *o, int runs[RANK_MAX])
 {
     const struct value *r = op_result(o);
@@ -48,7 +49,7 @@ static bool find_runs(const struct modulo_runs *w, const struct op *o, int runs[
     return better && !is_marked;
 }
 
-/* Is an index not negative, if neither it nor a part of it overflows? */
+/* Is v, an index, at least 0 if neither v nor a part of its computation overflows? */
 static bool is_nonnegative(const struct modulo_runs *w, const struct value *v, int *budget)
 {
     const struct affine *index = affine_of(w->t, v);
@@ -73,8 +74,8 @@ static bool is_nonnegative(const struct modulo_runs *w, const struct value *v, i
     }
 }
 
-/* The sum of a nonnegative index and a negative constant from which only divisions and broadcasts compute v; else
- * NULL. */
+/* If v is computed, only by divisions and broadcasts, from the sum of a nonnegative index and a negative constant,
+ * returns this sum; else NULL. */
 static const struct op *difference_below(const struct modulo_runs *w, const struct value *v, int *budget)
 {
     const struct op *o = v->def;
@@ -89,8 +90,8 @@ static const struct op *difference_below(const struct modulo_runs *w, const stru
     return found ? o : NULL;
 }
 
-/* Is `difference` not negative wherever the mask is true, because the mask compares its first operand with a
- * constant? */
+/* Does the mask imply that `difference` is at least 0, because the mask compares the first operand of `difference`
+ * with a constant? */
 static bool implies_nonnegative(const struct value *mask, const struct op *difference, int *budget)
 {
     const struct op *o = mask->def;
@@ -109,7 +110,7 @@ static bool implies_nonnegative(const struct value *mask, const struct op *diffe
     return (p == PRED_sge && least + minus >= 0) || (p == PRED_sgt && least + 1 + minus >= 0);
 }
 
-/* Is v only a part of addresses, each under a mask that implies that the difference is not negative? */
+/* Is v used only in addresses whose masks imply that the difference is at least 0? */
 static bool is_guarded(const struct value *v, const struct op *difference, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -167,7 +168,7 @@ static void visit(struct op *o, void *ctx)
                                      .at = o, .values = {r}});
 }
 
-/* A quotient or remainder may be divided again. */
+/* Repeats the analysis after each round of hints, because a quotient or remainder may be divided again. */
 void opt_modulo_contiguity(struct func *f)
 {
     enum { ROUNDS_MOST = 4 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* swap_dot_operands.c: swaps the operands of a dot, so that wgmma can compute the dot or read an operand from
- * registers, and gives the dot an f32 accumulator instead of an f16 one.
+ * registers. Also replaces f16 accumulators by f32 accumulators.
  *
  *     %s = for ... carry(%x = %c) : 16x128 {                      %s.1 = for ... carry(%x = trans %c) : 128x16 {
  *       %d = dot %a, %b, %x                               =>        %d = dot (trans %b), (trans %a), %x
@@ -11,12 +11,12 @@
  * The transposed product equals the product of the transposed operands in reverse order. The pass swaps the operands
  * of a dot that has too few rows for a warpgroup, but enough columns. A transposition moves no data: it reinterprets
  * the same registers or buffer with another layout. The pass swaps only if both operands are loaded, because tensor
- * maps can then load them for wgmma; a computed operand has the layout that its own ops need.
+ * maps can then load them for wgmma; a computed operand has the layout that the ops which compute it need.
  *
- * wgmma reads only its first operand from registers. So the pass also swaps the operands of chains of dots: the first
- * operand of each dot is loaded, and the second is computed from the result of another dot of the chain, in the same
- * or the previous iteration. The computed operands then stay in registers. Without the swap, they would go through
- * shared memory, with a fence and a barrier.
+ * wgmma reads only its first operand from registers. So the pass also swaps the operands in chains of dots, if the
+ * first operand of each dot is loaded, and the second is computed from the result of another dot of the chain, in
+ * the same or the previous iteration. The computed operands then stay in registers. Without the swap, they would go
+ * through shared memory, with a fence and a barrier.
  *
  *     for ... carry(%s) : 128x64 {                                for ... carry(%s) {
  *       %x = dot %w, (trunc %s), 0                                  %x = dot (trans (trunc %s)), (trans %w), 0
@@ -25,8 +25,8 @@
  *     }                                                             yield (trans %s.1)
  *                                                                 }
  *
- * An f16 accumulator becomes an f32 one, which is rounded only once, after the loop that carries it: no instruction
- * with an f16 accumulator is faster. */
+ * The pass replaces an f16 accumulator by an f32 accumulator, which is rounded only once, after the loop that
+ * carries it, because instructions with an f16 accumulator are not faster. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
@@ -56,7 +56,8 @@ static struct value *out_of(const struct form *f, struct builder *b, struct valu
     return type_elem(v->type) != elem ? build_cast(b, OP_ftrunc, v, elem) : v;
 }
 
-/* The loop that carries the dot's accumulator, if the accumulator has no other use in the loop; else NULL. */
+/* Returns the loop that carries the dot's accumulator, if the accumulator has no other use in the loop; else
+ * NULL. */
 static struct op *loop_of(const struct op *dot)
 {
     const struct value *acc = op_opnd(dot, DOT_acc), *sum = op_result(dot);
@@ -81,7 +82,7 @@ static struct op *build_dot(struct builder *b, const struct op *like, const stru
 }
 
 /* Replaces dot o, whose accumulator the loop carries, by a dot of form f. Converts the initial accumulator to this
- * form in front of the loop, and the result back after the loop. */
+ * form before the loop, and the result back after the loop. */
 static void change_around(struct op *o, struct op *loop, const struct form *f)
 {
     struct value *acc = op_opnd(o, DOT_acc), *last = &loop->results[acc->index - 1];
@@ -134,8 +135,8 @@ static bool fits_swapped(struct op *o, const struct form *f)
     return fits;
 }
 
-/* Could wgmma read the dot's second operand from registers if the operands were swapped? Not if the program transposes
- * the result itself: it has then chosen which operand is the first. */
+/* Could wgmma read the dot's second operand from registers if the operands were swapped? Returns false if the
+ * program itself transposes the result, because the program has then already chosen the order of the operands. */
 static bool could_chain(struct op *o)
 {
     for (const struct use *u = op_result(o)->uses; u; u = u->next)

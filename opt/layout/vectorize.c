@@ -6,10 +6,10 @@
  * A vector is as wide as the addresses allow (consecutive and aligned: axis_info.c) and as the layout allows
  * (consecutive elements in consecutive registers), and has 16 bytes at most. If the elements of a vector may have
  * different mask values, the access gets a `tail`: code that accesses the elements of a partly masked vector one by
- * one. If the mask is computed from a loaded tile, vectors are narrow enough that all their elements have the same
- * mask value instead. A comparison, mostly of a mask, and a division get the number of neighbouring registers that
- * hold equal values, so that one instruction and one register serve them all. Needs: final layouts. Leaves: nothing
- * else changed. */
+ * one. But if the mask is computed from a loaded tile, the pass instead makes vectors so narrow that all elements
+ * of a vector have the same mask value. For a comparison (mostly of a mask) or a division, `same` becomes the
+ * number of neighbouring registers that hold equal results, so that codegen computes these results once, in one
+ * register. Needs: final layouts. Changes only attributes. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
@@ -30,7 +30,7 @@ static int width_of(const struct axis_table *axes, const struct op *o, int *dim)
     return best;
 }
 
-/* The reason why the access is not wider, if it has less than 16 bytes. */
+/* Returns the reason why the access is narrower than 16 bytes. */
 static const char *limit_of(const struct axis_table *axes, const struct op *o, int dim, int width)
 {
     const struct value *p = op_opnd(o, 0);
@@ -59,8 +59,8 @@ static void set_same(const struct axis_table *axes, struct op *o)
     op_set_int(o, ATTR_same, same);
 }
 
-/* Sets the vector width of an atomic addition to f32 elements whose old values nobody reads, if the target has such an
- * instruction. All elements of a vector must have the same mask value. */
+/* Sets the vector width of an atomic addition of f32 elements whose old values are unused, if the target has a
+ * vector instruction for it. All elements of a vector must have the same mask value. */
 static void visit_atomic(const struct axis_table *axes, struct op *o)
 {
     const struct type *t = op_result(o)->type;
@@ -74,8 +74,9 @@ static void visit_atomic(const struct axis_table *axes, struct op *o)
         op_set_int(o, ATTR_vec, width);
 }
 
-/* Is the mask computed from a loaded tile? Then most vectors are partly masked, and would take two accesses. A mask
- * for the end of a row, computed from indices and scalars, is true for a part of at most one vector. */
+/* Is the mask computed from a loaded tile? If so, most vectors may be partly masked, and the tail would run often.
+ * If instead a mask is computed from indices and scalars, for the end of a row, at most one vector is partly
+ * masked. */
 static bool is_from_memory(const struct value *v, int *budget)
 {
     const struct op *o = type_is_tile(v->type) ? v->def : NULL;

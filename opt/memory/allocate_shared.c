@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* allocate_shared.c: gives each buffer in shared memory an offset, by liveness.
+/* allocate_shared.c: gives each buffer in shared memory an offset. Buffers that are not live at the same time may
+ * share bytes.
  *
  *     %a = shared_alloc : ...                       %a = shared_alloc offset=0 : ...
  *     %b = shared_alloc : ...            =>         %b = shared_alloc offset=512 : ...
  *
- * A buffer is live from its first use to its last, and throughout every loop that uses it but does not contain its
- * alloc. A buffer that the producer fills is live from the start of the `warps` op. A buffer that a dot or bulk copy
- * reads is live until the wait for that dot or copy; if the dot or copy stays in flight from one iteration of a loop to
- * the next, the buffer is live throughout the loop. Buffers whose live ranges overlap get disjoint bytes. If all
- * buffers together are small, all get disjoint bytes, because two buffers that share bytes need a barrier between their
- * uses. Otherwise the pass places buffers by first fit in order of decreasing size; the buffers that are allocated in
- * the body of a `for` with dots share no bytes if this does not reduce the number of CTAs per SM. Sets
- * f->shared_bytes. */
+ * A buffer is live from its first use to its last use, and throughout every loop that uses it but does not contain
+ * its shared_alloc. If the producer fills a buffer, the buffer is live from the start of the `warps` op. If a dot
+ * or bulk copy reads a buffer, the buffer is live until the wait for that dot or copy. If the dot or copy stays in
+ * flight from one iteration of a loop to the next, the buffer is live throughout the loop. Buffers whose live
+ * ranges overlap get disjoint bytes. If all buffers together are small, all get disjoint bytes, because two buffers
+ * that share bytes need a barrier between their uses. Otherwise the pass places buffers by first fit in order of
+ * decreasing size. Buffers that are allocated in the body of a `for` with dots do not share bytes, provided that
+ * this does not reduce the number of CTAs per SM. Sets f->shared_bytes. */
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -33,7 +34,8 @@ struct placement {
     struct func *func;
     VEC(struct buffer) buffers;
     struct map position; /* from an op to its position in the walk, + 1 */
-    struct map end;      /* from an op to the position of the last op inside it, or else to its own, + 1 */
+    /* from an op to the position, + 1, of the last op inside it; of the op itself if it has no regions */
+    struct map end;
     int next;
 };
 
@@ -71,7 +73,7 @@ static void number(struct placement *p, struct block *b)
     }
 }
 
-/* The outermost loop around `user` that does not contain the alloc, or NULL. The buffer is live throughout this
+/* Returns the outermost loop that contains `user` but not the alloc, or NULL. The buffer is live throughout this
  * loop. */
 static const struct op *loop_entered(const struct op *user, const struct op *alloc)
 {
@@ -82,7 +84,7 @@ static const struct op *loop_entered(const struct op *user, const struct op *all
     return found;
 }
 
-/* The `warps` op around o; NULL: none. */
+/* Returns the `warps` op that contains o, or NULL. */
 static const struct op *roles_around(const struct op *o)
 {
     for (; o && o->code != OP_warps; o = o->block->parent)
@@ -96,8 +98,8 @@ static void live_at(struct buffer *b, int first, int last)
     b->last = last > b->last ? last : b->last;
 }
 
-/* Extends the live range of b to the wait for the copy or dot that `reader` starts. This is the first wait that
- * leaves no more copies or dots pending than have started after `reader`. */
+/* Extends the live range of b to the wait for the copy or dot that `reader` starts. This is the first wait whose
+ * `pending` is at most the number of copies or dots that have started after `reader`. */
 static void live_until_wait(struct placement *p, struct buffer *b, const struct op *reader)
 {
     const enum completion kind = op_completion(reader);
@@ -124,8 +126,8 @@ static void extend_lifetime(struct placement *p, struct buffer *b, const struct 
         bool is_filled_by_producer =
             u->user->code == OP_mbar_init || (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v);
         if (is_filled_by_producer && roles_around(u->user)) {
-            /* the producer starts together with the consumers, and fills a buffer only before the consumers' last use
-             * of this buffer */
+            /* the producer starts together with the consumers, and does not fill a buffer after the consumers' last
+             * use of it */
             int start = lookup(&p->position, roles_around(u->user));
             b->first = start < b->first ? start : b->first;
             continue;
@@ -160,8 +162,8 @@ static int64_t round_up(int64_t n, int64_t bytes)
     return (n + align - 1) / align * align;
 }
 
-/* The lowest offset at which b overlaps none of the n placed buffers. With `overlap`, b may overlap those that are not
- * live together with b. */
+/* Returns the lowest offset at which b overlaps none of the n placed buffers. If `overlap`, b may overlap buffers
+ * that are not live at the same time as b. */
 static int64_t first_fit(const struct buffer *placed, int n, const struct buffer *b, bool overlap)
 {
     int64_t at = 0;
@@ -221,8 +223,8 @@ static void keep_apart(struct placement *p)
 }
 
 /* Makes the buffers of each loop with dots disjoint if the same number of CTAs still fits on an SM: buffers that
- * share bytes would need barriers in each iteration. `compact`: the bytes in use if they share bytes. Returns the
- * bytes in use. */
+ * share bytes would need barriers in each iteration. `compact` is the number of bytes in use if buffers share
+ * bytes. Returns the number of bytes in use. */
 static int64_t fit_apart(struct placement *p, int64_t compact)
 {
     const struct target *t = p->func->target;

@@ -6,13 +6,14 @@
  *     for .. { %w = load (W + cols) }                 for .. { %w = load (W + cols) }
  *
  * Programs may read a row several times, and all programs read some common data. The L1 cache of an SM may be too
- * small for both. A row is a tile whose address depends on the program and on the loop. The pass marks the last
- * access of a tile through a parameter, if that access loads a row, if it stands in a `for` that no other op contains,
- * and if the load has no hint of the user and is not volatile. The pass does not mark the only access through a
- * parameter, because the kernel then reads the row only once: on an H200, DRAM delivers lines marked evict-first more
- * slowly. The pass marks only loads of vectors of 16 bytes: narrower loads read a line with several instructions, the
- * first of which would already mark the line. It marks nothing in persistent kernels, or if it does not understand the
- * address of some tile. Needs: vector widths. */
+ * small for both the row and the common data. A row is a tile whose address depends on the program and on the loop.
+ * Of all accesses of tiles through one parameter, the pass marks the last one, if it loads a row, if it is in a
+ * `for` that no other op contains, and if the load has no hint of the user and is not volatile. If a parameter has
+ * only one access, the kernel reads the row only once, and the pass does not mark the access: on an H200, loads
+ * from DRAM are slower if they are marked evict-first. The pass marks only loads of vectors of 16 bytes: with
+ * narrower loads, several instructions read a line, and the first of them would already mark the line. The pass
+ * marks nothing in persistent kernels, or if the address of some tile is not a polynomial (affine.h). Needs: vector
+ * widths. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 

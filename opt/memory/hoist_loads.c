@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hoist_loads.c: moves loads from the regions of an `if` to the front of it, if a store after the `if` accesses the
- * same memory anyway.
+/* hoist_loads.c: moves loads from the regions of an `if` to before the `if`, if a store after the `if` accesses the
+ * same memory in any case.
  *
  *     %n = load %COUNT                          %n = load %COUNT
  *     %y = if %n == 0 {                         %old = load %P, %mask
@@ -12,17 +12,18 @@
  *     }                                         }
  *     store %P, %y, %mask                       store %P, %y, %mask
  *
- * If the condition is loaded from memory, the load of the tile starts only when the condition has arrived. In front of
- * the branch, the latencies of the two loads overlap. Programs that add to one array under a lock spend most of their
- * time on such loads. On a path that had no load, the load is an additional one, so its address must be valid there.
- * The store after the branch proves that: it has the same address and mask, and no op between the branch and the store,
- * or in the regions, can end the program or wait. The load stays after all ops in front of the branch, so it reads what
- * they order before it (for example by acquiring a lock). Needs: traced ops. */
+ * If the condition is loaded from memory, a load inside the branch starts only when the condition has arrived. If
+ * the load is before the branch, the latencies of the two loads overlap. Programs that add to one array under a
+ * lock spend most of their time on such loads. On a path that did not contain the load, the hoisted load is an
+ * additional access, so its address must be valid. The store after the branch proves this: it has the same address
+ * and mask, and no op between the branch and the store, or in the regions, can end the program or wait. The load
+ * stays after all ops that precede the branch, so it still sees the writes that these ops order before it (for
+ * example by acquiring a lock). Needs: traced ops. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
-/* Do a and b have the same value? Looks at their definitions, `depth` ops deep. */
+/* Do a and b certainly have the same value? Compares their definitions, `depth` ops deep. */
 static bool is_same(const struct value *a, const struct value *b, int depth)
 {
     if (a == b)
@@ -37,7 +38,7 @@ static bool is_same(const struct value *a, const struct value *b, int depth)
     return true;
 }
 
-/* Does the program certainly go on with the next op? */
+/* Does the program certainly execute the op after o, without waiting? */
 static bool goes_on(const struct op *o)
 {
     return !o->nregions && (o->code == OP_barrier || !(op_has(o, EFFECT) || op_has(o, TERMINATOR)));

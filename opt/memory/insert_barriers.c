@@ -6,37 +6,38 @@
  *                                            %y = shared_load %a
  *
  * The pass walks through the ops in program order and keeps a list of the accesses since the last barrier. If an
- * access overlaps one in the list, at least one of the two writes, and none of the exceptions below holds, the pass
- * inserts a barrier in front of the access and removes from the list the accesses that this barrier orders. The walk
- * through a loop's body starts with the accesses in front of the loop and those that are left at the end of the body,
- * so each iteration is ordered after the previous one. Needs: offsets of buffers.
+ * access overlaps an access in the list, at least one of the two writes, and none of the exceptions below holds,
+ * the pass inserts a barrier before the access, and removes from the list the accesses that this barrier orders.
+ * The walk through a loop's body starts with the accesses before the loop and with those that remain in the list at
+ * the end of the body, so each iteration is ordered after the previous one. Needs: offsets of buffers.
  *
- * A barrier in front of a loop executes only once. If such a barrier makes one inside an innermost loop
- * unnecessary, the pass inserts it:
+ * A barrier before a loop executes only once. If a barrier before an innermost loop makes a barrier inside the loop
+ * unnecessary, the pass inserts it before the loop:
  *
  *     shared_store %a, %x                    shared_store %a, %x
  *     for ... {                     =>       barrier
  *       %d = mma_start %a, ...               for ... {
  *                                              %d = mma_start %a, ...    warpgroups need not synchronize
  *
- * An async_copy does not write at its place in the program, but at some time before the copy ends. An async_wait
- * makes the bytes of a copy visible to the waiting thread, and the barrier after the async_wait makes them visible
- * to the other threads. Until then the copy is in flight, and barriers do not order it. The pass that built the
- * async_copy ensures that no other op accesses these bytes meanwhile. So no barrier is needed between a dot that
- * reads one stage of a ring and a copy that fills another stage. The same holds for the bytes that a wgmma reads,
- * until its mma_wait.
+ * An async_copy does not write when the op executes, but at some time before the copy ends. An async_wait makes the
+ * bytes of a copy visible to the waiting thread, and the barrier after the async_wait makes them visible to the
+ * other threads. Until then the copy is in flight, and barriers do not order it. The pass that built the async_copy
+ * ensures that no other op accesses these bytes meanwhile. So no barrier is needed between a dot that reads one
+ * stage of a ring and a copy that fills another stage. The same holds for the bytes that an mma_start reads, until
+ * its mma_wait.
  *
- * A scalar atomic that releases is executed by one thread, and its memory order covers only what this thread has done.
- * A barrier in front of it makes the global accesses of all threads come first, as in a program of one thread:
+ * One thread executes a scalar atomic with release semantics, and the release covers only the earlier accesses of
+ * this thread. A barrier before the atomic makes the release cover the global accesses of all threads, as in a
+ * program of one thread:
  *
  *     store %ptrs, %x                        store %ptrs, %x
  *     atomic_rmw %lock, 0           =>       barrier
  *                                            atomic_rmw %lock, 0
  *
- * An atomic of a tile has no such barrier: each thread releases what it has done itself.
+ * An atomic of a tile gets no such barrier: each thread releases its own accesses.
  *
- * Two accesses to a ring do not conflict if their stage numbers always differ. If arithmetic computes one stage
- * number from the other, the pass evaluates this arithmetic for every value that the other can have. */
+ * Two accesses to a ring do not conflict if their stage numbers always differ. If one stage number is computed from
+ * the other, the pass checks this by evaluating the computation for every possible value of the other. */
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
@@ -46,24 +47,24 @@
 struct access {
     int64_t start, end;
     bool writes;
-    /* how the op's end is seen, if it is in flight; COMPLETION_order: the access has ended, or a wait covers all ops of
-     * the kind */
+    /* the kind of wait that the access needs while it is in flight; COMPLETION_order: the access has ended, or a
+     * wait covers all ops of its kind */
     enum completion in_flight;
-    /* the access is in flight, but a wait since the last barrier may cover it, so a barrier can order it */
+    /* the access was in flight, but a wait since the last barrier may cover it, so a barrier can order it */
     bool landed;
     bool by_groups; /* each warpgroup accesses its own part */
-    bool met;       /* a barrier of its own warpgroup orders the access, but none with the other warpgroups */
-    /* the stage's number, as an SSA value that is valid where the walk is; NULL: any stage */
+    bool met;       /* barriers order the access within its warpgroup, but not yet for other warpgroups */
+    /* the stage's number, as an SSA value that dominates the current op of the walk; NULL: any stage */
     const struct value *stage;
     int nstages;
 };
 
 typedef VEC(struct access) accesses;
 
-/* Which threads take part in a barrier: none (no barrier is needed), those of one warpgroup, or all. */
+/* The threads that take part in a barrier: none (no barrier is needed), those of one warpgroup, or all. */
 enum meeting { NOBODY, GROUP, ALL };
 
-/* The cached result of a walk that passed a loop and inserted nothing: the accesses before and after the loop, and the
+/* The cached result of a walk through a loop that inserted nothing: the accesses before and after the loop, and the
  * barriers that an inserting walk would insert. */
 struct known {
     accesses before, after;
@@ -72,19 +73,20 @@ struct known {
     const struct known *next;
 };
 
-/* Where accesses of global memory stand in the list: no buffer overlaps these bytes. All count as reads, and an atomic
- * that releases as a write, so that only the two together conflict. */
+/* The range of bytes that represents global memory in the list; no buffer overlaps it. Atomics with release
+ * semantics are listed as writes, and all other global accesses as reads, so that a conflict always involves a
+ * releasing atomic. */
 enum { GLOBAL_START = -2, GLOBAL_END = -1 };
 
 struct walker {
     struct arena *arena;
     bool
-        releases; /* the function has scalar atomics that release, so that accesses of global memory are noted */
+        releases; /* global accesses are listed, because the function has scalar atomics with release semantics */
     struct map *known; /* the cached results for each loop; an inserted barrier empties the cache */
     bool insert;   /* false: the walk inserts nothing, and only finds the accesses that it leaves unordered */
     int nbarriers; /* the number of barriers that the walk would insert */
     enum meeting largest;   /* the kind of the largest of these barriers */
-    const struct op *first; /* the op in front of which the first of these barriers belongs */
+    const struct op *first; /* the op before which the first of these barriers belongs */
 };
 
 static void add(struct walker *w, accesses *list, struct access x)
@@ -138,7 +140,7 @@ static bool evaluate(const struct value *v, const struct value *known, int64_t i
                        o->attrs, o->nattrs, 1, result, opnds);
 }
 
-/* Can a's stage number be computed from b's, and does it differ from b's for each value that b's can have? */
+/* Can a's stage number be computed from b's stage number, and do the two differ for every possible value of b's? */
 static bool follows_apart(const struct access *a, const struct access *b)
 {
     int64_t only, k;
@@ -155,11 +157,11 @@ static bool are_apart(const struct access *x, const struct access *y)
            (follows_apart(x, y) || follows_apart(y, x));
 }
 
-/* Expresses the stage numbers of accesses by values that the next iteration of the loop can name. `handed` is the op
- * that passes values to the body's carried arguments, from its operand `first` on: the loop (initial values) or the
- * body's yield; NULL: the accesses leave the loop. If `handed` passes a stage number to an argument, the argument
- * replaces the stage number. Other stage numbers computed inside the loop change from one iteration to the next, so
- * they become unknown. */
+/* Replaces the stage numbers of accesses by values that are available in the next iteration of the loop. `handed`
+ * is the op that passes values to the body's carried arguments, from its operand `first` on: the loop (initial
+ * values) or the body's yield. If `handed` is NULL, the walk leaves the loop. If `handed` passes a stage number to
+ * an argument, the argument replaces it. Other stage numbers that are computed inside the loop change from one
+ * iteration to the next, so they become unknown. */
 static void rename_stages(accesses *list, const struct op *loop, const struct op *handed, int first)
 {
     struct block *body = loop->regions[0];
@@ -183,7 +185,7 @@ static enum meeting conflicts(const accesses *list, const struct access *x)
         const struct access *y = &list->at[i];
         if ((x->writes || y->writes) && x->start < y->end && y->start < x->end &&
             (!y->in_flight || y->landed) && !are_apart(x, y)) {
-            /* buffers of other sizes have other parts */
+            /* the parts of warpgroups coincide only if the buffers have the same place and size */
             if (!x->by_groups || !y->by_groups || x->start != y->start || x->end != y->end)
                 return ALL;
             m = y->met ? m : GROUP;
@@ -192,8 +194,9 @@ static enum meeting conflicts(const accesses *list, const struct access *x)
     return m;
 }
 
-/* Removes the accesses that a barrier of kind m orders; those that a barrier of a warpgroup orders stay, for accesses
- * that meet other parts. Accesses in flight stay in the list. */
+/* Removes the accesses that a barrier of all threads orders. If the barrier synchronizes only the threads of a
+ * warpgroup, the accesses stay in the list, because they may conflict with other warpgroups; `met` marks them.
+ * Accesses in flight stay too. */
 static void forget(accesses *list, enum meeting m)
 {
     int n = 0;
@@ -209,8 +212,9 @@ static void forget(accesses *list, enum meeting m)
     list->n = n;
 }
 
-/* Notes that some or all of the copies or dots for which `wait` waits have ended. A thread waits only for the bulk
- * stores that it has started itself, so a bulk_wait with `group` covers the stores with `group`, and no others. */
+/* Notes that all, or the oldest, of the copies or dots of the kind for which `wait` waits have ended. A thread
+ * waits only for the bulk stores that it has started itself, so a bulk_wait with `group` covers only the stores
+ * with `group`. */
 static void land(accesses *list, const struct op *wait)
 {
     const enum completion kind = op_awaits(wait);
@@ -224,7 +228,7 @@ static void land(accesses *list, const struct op *wait)
         }
 }
 
-/* Does this pass order the accesses of o? It does not order ops that mbarriers synchronize. */
+/* Does this pass order the accesses of o? (It does not order ops that mbarriers synchronize.) */
 static bool is_ordered_here(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_layout
@@ -232,7 +236,7 @@ static bool is_ordered_here(const struct op *o)
                : op_completion(o) != COMPLETION_order && op_completion(o) != COMPLETION_phase;
 }
 
-/* Is operand i a buffer in shared memory? If so, sets *x to the op's access to it. */
+/* Is operand i a buffer in shared memory? If so, sets *x to the op's access of the buffer. */
 static bool shared_access(const struct op *o, int i, struct access *x)
 {
     const struct value *buf = op_opnd(o, i);
@@ -257,7 +261,7 @@ static void tally(struct walker *w, int nbarriers, enum meeting largest)
     w->largest = largest > w->largest ? largest : w->largest;
 }
 
-/* Notes that a barrier of kind m stands in front of o. If w->insert is set, inserts this barrier. */
+/* Notes that a barrier of kind m is needed before o. If w->insert is set, inserts this barrier. */
 static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since)
 {
     forget(since, m);
@@ -278,8 +282,8 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
 
 static void walk(struct walker *w, struct block *b, accesses *since);
 
-/* The accesses that are not yet ordered at the end of a region, if those in `before` are not ordered at its start.
- * Inserts no barriers. */
+/* Returns the accesses that no barrier has ordered at the end of a region, given those at its start (`before`).
+ * Does not insert barriers. */
 static accesses outcome(struct walker *w, struct block *b, const accesses *before)
 {
     struct walker look = {.arena = w->arena, .known = w->known, .releases = w->releases};
@@ -289,7 +293,8 @@ static accesses outcome(struct walker *w, struct block *b, const accesses *befor
     return after;
 }
 
-/* The accesses that may be unordered when an iteration of the loop starts. `since`: those in front of the loop. */
+/* Returns the accesses that may be unordered when an iteration of the loop starts. `since` are those before the
+ * loop. */
 static accesses around_loop(struct walker *w, const struct op *o, const accesses *since)
 {
     bool counts = o->code == OP_for;
@@ -310,7 +315,8 @@ static void walk_regions(struct walker *w, struct op *o, accesses *now)
         walk(w, o->regions[i], now);
 }
 
-/* Walks an iteration of the loop o without inserting barriers, and returns the walker, which has counted them. */
+/* Walks an iteration of the loop o without inserting barriers. Returns the walker, which has counted the
+ * barriers. */
 static struct walker barriers_in(struct walker *w, struct op *o, const accesses *since)
 {
     struct walker look = {.arena = w->arena, .known = w->known, .releases = w->releases};
@@ -328,7 +334,7 @@ static bool has_loop(const struct op *o)
     return false;
 }
 
-/* Inserts a barrier in front of an innermost loop if that makes a barrier inside the loop unnecessary. */
+/* Inserts a barrier before an innermost loop if this makes a barrier inside the loop unnecessary. */
 static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
 {
     accesses rest = {0};
@@ -391,8 +397,8 @@ static const struct known *look_at_loop(struct walker *w, struct op *o, const ac
     return k;
 }
 
-/* Walks a loop. Each walk through a loop walks the loops inside it twice, so the time would double with each level
- * of nesting if results were not cached. */
+/* Walks a loop. Caches the result: each walk through a loop walks its inner loops twice, so without the cache the
+ * time would double with each level of nesting. */
 static void walk_loop(struct walker *w, struct op *o, accesses *since)
 {
     if (w->insert) {
@@ -436,7 +442,7 @@ static void visit_accesses(struct walker *w, struct op *o, accesses *since)
             add(w, since, x);
 }
 
-/* Is o a scalar atomic that releases? */
+/* Is o a scalar atomic with release semantics? */
 static bool is_release(const struct op *o)
 {
     if ((o->code != OP_atomic_rmw && o->code != OP_atomic_cas) || type_is_tile(op_result(o)->type))
@@ -457,8 +463,8 @@ static bool has_release(const struct block *b)
     return false;
 }
 
-/* Do threads other than the one that executes scalar atomics access global memory in o? One thread executes a scalar
- * store, the same; all threads execute a scalar load. */
+/* Does o access global memory in threads other than the one that executes scalar atomics? (The same thread executes
+ * scalar stores; all threads execute scalar loads.) */
 static bool is_by_others(const struct op *o)
 {
     return o->code == OP_load || type_is_tile(op_opnd(o, 0)->type);
@@ -485,8 +491,7 @@ static void walk(struct walker *w, struct block *b, accesses *since)
             walk_loop(w, o, since);
         else if (o->code == OP_if)
             walk_if(w, o, since);
-        else if (o->code == OP_warps) /* only the consumers: the producer is a single thread, which mbarriers
-                                       * synchronize with them */
+        else if (o->code == OP_warps) /* the consumers only: mbarriers synchronize the producer with them */
             walk(w, o->regions[0], since);
         else if (is_ordered_here(o))
             visit_accesses(w, o, since);

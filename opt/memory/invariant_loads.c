@@ -9,11 +9,11 @@
  *     }                                                    store %New + ..., %d
  *
  * pipeline_loops.c may then copy the tiles of marked loads several iterations ahead, across the stores. Different
- * parameters may point to the same array, so the pass adds guards: at launch, each guard compares the address range of
- * the load with that of a store (alias.c). If ranges overlap, the launch uses the fallback kernel, which is compiled
- * without this pass. Loads in loops that write nothing need no mark. The pass considers the loads that stand
- * directly in the body of a `for` with two stages or more, for targets with cp.async, except volatile ones. Needs:
- * traced ops. */
+ * parameters may point to the same array, so the pass adds guards: at launch, each guard compares the address range
+ * of the load with the address range of a store (alias.c). If ranges overlap, the launch uses the fallback kernel,
+ * which is compiled without this pass. If a loop writes nothing, its loads need no mark. On targets with cp.async,
+ * the pass considers the loads directly in the body of a `for` with two stages or more, except volatile loads.
+ * Needs: traced ops. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 

@@ -8,26 +8,26 @@
  * Between its loads and its stores a program has no memory request in flight, and the number of registers limits how
  * many other programs share the SM. A prefetch takes no registers, and one thread can prefetch a whole row. The
  * distance, n programs, is l2_prefetch_near_bytes or l2_prefetch_far_bytes divided by the size of a row
- * (ir/params.h). At a much shorter distance, a row would not be in L2 yet when its program starts; rows prefetched
- * further ahead did not stay in L2. Where many programs share an SM, some of them have requests in flight anyway, and
- * the pass does nothing. If at run time a row fills at most three quarters of its tile, the distance is a third
- * larger. The last n programs prefetch nothing. Rows of later programs are prefetched only if no program can return
- * early and if all rows have the same length.
+ * (ir/params.h). At a much shorter distance, a row would not be in L2 yet when its program starts. At a longer
+ * distance, rows were evicted from L2 before their programs started. If many programs share an SM, some of them
+ * have requests in flight at any time, and the pass does nothing. If at run time a row fills at most three quarters
+ * of its tile, the distance is a third longer. The last n programs prefetch nothing. The pass prefetches rows of
+ * later programs only if no program can return early and if all rows have the same length.
  *
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
  *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
  *
- * A loop that reads its row tile by tile waits for each tile. So the program prefetches, in front of the loop, the
- * first l2_prefetch_loop_bytes of the row. If each iteration also reduces a whole tile, it prefetches a later tile as
- * well: the distance is l2_prefetch_loop_bytes, or one tile if tiles are longer, and the prefetch in front of the loop
- * covers this distance. If several loops read one row, the last loop finds the row in L2; if tiles are long, the
- * program prefetches, in front of the last loop, the first tile of a later program's row.
+ * A loop that reads its row tile by tile waits for each tile. So the program prefetches, before the loop, the first
+ * l2_prefetch_loop_bytes of the row. If each iteration reduces a whole tile, it also prefetches a later tile. The
+ * distance is l2_prefetch_loop_bytes, or one tile if tiles are longer, and the prefetch before the loop covers this
+ * distance. If several loops read the same row, the row is in L2 when the last loop runs. If tiles are long, the
+ * program therefore prefetches, before the last loop, the first tile of a later program's row.
  *
  * A tile is a row if its elements are contiguous, if the address of its start depends on the program id of axis 0 but
  * not on other program ids, loops or memory, if its mask is absent or compares columns with a bound, and if each thread
- * loads vectors of 16 bytes. If a loop reads the row, the start must be computed in front of the loop (licm.c does
- * that). The pass changes kernels only for targets with TMA, and no kernels that are persistent, run in clusters or
- * have roles. Needs: vector widths, for alignment. */
+ * loads vectors of 16 bytes. If a loop reads the row, the start must be computed before the loop (licm.c moves it
+ * there). The pass changes kernels only for targets with TMA. It does not change kernels that are persistent, run
+ * in clusters or have roles. Needs: vector widths, for alignment. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
@@ -42,7 +42,7 @@ struct row {
 struct prefetcher {
     struct func *func;
     struct value *later; /* the number of the later program */
-    bool may_return;     /* some program may return early, perhaps because its row does not exist */
+    bool may_return;     /* a program may return early, perhaps because its row does not exist */
 };
 
 /* Does the load read a row: address start + cols, mask cols < bound? If so, fills r. */
@@ -97,8 +97,8 @@ static struct value *later(struct prefetcher *a, struct builder *b, struct value
     return differs ? op_result(op_clone(b, v->def, &map)) : v;
 }
 
-/* Builds a prefetch of `most` elements, or fewer if the row is shorter. If `exists` is not NULL, the op prefetches
- * nothing where `exists` is false. */
+/* Builds a prefetch of `most` elements, or fewer if the row is shorter. If `exists` is not NULL and is false at run
+ * time, the op prefetches nothing. */
 static void prefetch(struct builder *b, const struct row *r, struct value *start, int64_t most,
                      struct value *exists)
 {
@@ -110,11 +110,11 @@ static void prefetch(struct builder *b, const struct row *r, struct value *start
     build_op(b, OP_prefetch, 2, (struct value *[]){start, n}, 0, NULL, 0);
 }
 
-/* The prefetch distance in bytes of rows; 0: no prefetch. A program has no request in flight during its reductions.
- * The longer its rows, the fewer other programs share the SM and have requests in flight meanwhile; the wider its
- * elements, the more bytes each of these programs has requested. A program that stores no row ends as soon as its
- * row has arrived, and the next program on the SM loads at once: prefetches made such kernels (sums, variances and
- * argmax of rows) 1 to 9 percent slower. */
+/* Returns the prefetch distance, as the size of the rows in between in bytes; 0: no prefetch. A program has no
+ * request in flight during its reductions. The longer the rows are, the fewer other programs share the SM and have
+ * requests in flight at that time. The wider the elements are, the more bytes each of these programs has requested.
+ * If a program stores no row, it ends soon after its row has arrived, and the next program on the SM loads at once.
+ * Prefetches made such kernels (sums, variances and argmax of rows) 1 to 9 percent slower. */
 static int64_t bytes_ahead(const struct func *f, const struct type *tile)
 {
     int reductions = 0;
@@ -134,7 +134,7 @@ static int64_t bytes_ahead(const struct func *f, const struct type *tile)
                                                       : 0;
 }
 
-/* The distance in programs: n if rows nearly fill their tiles, and more if they do not. */
+/* Builds the prefetch distance in programs: n if the row fills most of its tile, and more if it does not. */
 static struct value *programs_ahead(struct builder *b, const struct row *r, int64_t n)
 {
     struct value *ahead = build_const_i32(b, n);
@@ -192,7 +192,8 @@ static bool follows(const struct op *loop, const struct row *r)
     return false;
 }
 
-/* Does each iteration reduce a tile at least as large as the row's tile? The iteration then waits for the tile. */
+/* Does each iteration reduce a tile at least as large as the row's tile, so that the iteration waits for its
+ * load? */
 static bool waits(const struct op *loop, const struct row *r)
 {
     for (const struct op *o = loop->regions[0]->first; o; o = o->next)
@@ -201,8 +202,8 @@ static bool waits(const struct op *loop, const struct row *r)
     return false;
 }
 
-/* Prefetches the tile that starts `far` elements after this iteration's tile, up to the end of the row. The prefetch
- * stands in front of the load; after the load, it would be issued only after the load's tile has arrived. */
+/* Prefetches the tile that starts `far` elements after this iteration's tile, up to the end of the row. Places the
+ * prefetch before the load: after the load, it would be issued only when the loaded tile has arrived. */
 static void prefetch_further(struct op *loop, struct op *load, const struct row *r, int64_t far)
 {
     struct builder b = build_before(load);
@@ -213,8 +214,8 @@ static void prefetch_further(struct op *loop, struct op *load, const struct row 
     prefetch(&b, &rest, build_addptr(&b, r->start, at), r->elems, NULL);
 }
 
-/* Prefetches, in front of the first loop that reads a row, the start of the row. If each iteration waits for its tile,
- * also prefetches in each iteration a later tile. */
+/* Prefetches the start of a row before the first loop that reads the row. If each iteration waits for its tile,
+ * also prefetches a later tile in each iteration. */
 static void prefetch_own(struct prefetcher *a, struct op *loop, struct op *load, const struct row *r)
 {
     struct builder b = build_before(loop);
@@ -239,7 +240,7 @@ static bool is_read_behind(const struct op *loop, const struct value *start)
     return false;
 }
 
-/* Prefetches, in front of the last of several loops over a row, the first tile of a later program's row. */
+/* Prefetches the first tile of a later program's row before the last of several loops over a row. */
 static void prefetch_first_tile(struct prefetcher *a, struct op *loop, struct op *load, struct row *r)
 {
     const struct params *params = a->func->module->params;

@@ -11,17 +11,18 @@
  *                                                    }
  *
  * In a loop that carries a state (a recurrence, or a sum or a maximum over warps), each iteration waits for its own
- * loads and for the previous iteration. So each iteration takes at least the latency of memory, however short its
- * arithmetic is. Tiles that are loaded an iteration ahead arrive while the arithmetic runs. If an iteration is short
- * and reads little, the pass unrolls the loop first, so that the loads of several iterations are in flight together.
- * Loops with much arithmetic stay as they are if many CTAs share an SM: some of them load while others compute.
+ * loads and for the previous iteration. So each iteration takes at least the latency of memory, even if its
+ * arithmetic is short. If tiles are loaded an iteration ahead, they arrive while the arithmetic runs. If an
+ * iteration is short and reads little, the pass unrolls the loop first, so that the loads of several iterations are
+ * in flight at the same time. The pass does not change loops with much arithmetic if many CTAs share an SM: some of
+ * the CTAs then load while others compute.
  *
- * Pure ops must compute the addresses from the loop's counter and carried values (rotate_loads.c). The stores of the
- * loop must not write the memory that is loaded: guards make the launch compare the ranges (alias.c), and a launch in
- * which ranges overlap uses the fallback kernel, which is compiled without this pass. The pass does not change a loop
- * that contains loops, branches, atomics, volatile loads, or other ops with effects (such as assertions). It does not
- * change kernels with dots, because pipeline_loops.c copies their tiles ahead. Needs: traced ops, after
- * single_trip_loops. */
+ * The addresses must be computed from the loop's counter and carried values by pure ops (rotate_loads.c). The
+ * stores of the loop must not write to the loaded memory. Guards compare the address ranges at launch (alias.c); if
+ * ranges overlap, the launch uses the fallback kernel, which is compiled without this pass. The pass does not
+ * change a loop that contains loops, branches, atomics, volatile loads, or other ops with effects (such as
+ * assertions). It does not change kernels with dots, because pipeline_loops.c copies their tiles ahead. Needs:
+ * traced ops, after single_trip_loops. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 #include "opt/pipeline/rotate_loads.h"
@@ -31,7 +32,7 @@
 
 enum { LANES = 32, WHOLE = 100, REGISTER_BITS = 32, COSTLY_SLOTS = 8, OTHER_REGS = 20 };
 
-/* What the body of a loop contains. */
+/* Counts and properties of the ops in a loop's body. */
 struct contents {
     /* writes: the body contains a store; waits: threads wait for other threads, in a reduction or a scan; other: the
      * body contains an op that excludes the rewrite */
@@ -84,10 +85,9 @@ static int mark(struct affine_table *t, struct op *loop, bool writes, int most)
     return regs;
 }
 
-/* The number of iterations that the unrolled loop combines, so that their loads are in flight together. The number
- * grows until the arithmetic takes as long as loads do (load_ahead_slots), while the tiles fit into `most` registers,
- * and up to load_ahead_iterations.
- * It is 1 if threads wait for other threads, because an iteration then takes as long as loads do anyway. */
+/* Returns the unroll factor. It grows until the arithmetic takes as long as the loads (load_ahead_slots), but only
+ * while the tiles fit into `most` registers, and at most to load_ahead_iterations. It is 1 if threads wait for
+ * other threads, because an iteration then takes as long as its loads in any case. */
 static int factor_of(const struct op *loop, const struct contents *c, int regs, int most)
 {
     const struct params *params = op_params(loop);
@@ -99,10 +99,10 @@ static int factor_of(const struct op *loop, const struct contents *c, int regs, 
 }
 
 /* Do other CTAs on the SM compute while one CTA waits for its loads? They do if an iteration's arithmetic is long,
- * and if enough CTAs, with enough bytes in flight, fit on the SM; the registers of the tiles that live through an
- * iteration limit their number. Then the registers of tiles that are loaded ahead cost more than they gain, because
- * they leave space for fewer CTAs. Where threads wait for each other, all warps of a CTA load at the same time, so
- * one more CTA and twice the bytes are necessary. */
+ * and if enough CTAs, with enough bytes in flight, fit on the SM. (The registers of the tiles that are live
+ * throughout an iteration limit the number of CTAs.) In this case, loading ahead would cost more than it gains: its
+ * registers would reduce the number of CTAs. If threads wait for each other, all warps of a CTA load at the same
+ * time, so one more CTA and twice the bytes are necessary. */
 static bool others_compute(const struct func *f, const struct op *loop, const struct contents *c)
 {
     const struct params *p = op_params(loop);

@@ -10,11 +10,11 @@
  *     }                                              }
  *                                                    bulk_wait read=1
  *
- * The kernel waits for a copy only before it writes to the copy's buffer again, and after the outermost loop (after the
- * stores if no loop contains them). An even number of consecutive stores alternates between two stages of the buffer.
- * Stores are consecutive if they stand in one block, use the same type of buffer, and no other tensor_store stands
- * between them. If a CTA has two warpgroups, each with rows of its own, each warpgroup stores its rows without a
- * barrier with the other, so one can store while the other runs dots.
+ * The kernel waits for a copy only before it writes to the copy's buffer again, and after the outermost loop (after
+ * the stores if no loop contains them). An even number of consecutive stores alternates between two stages of the
+ * buffer. Stores are consecutive if they are in the same block, use the same type of buffer, and have no other
+ * tensor_store between them. If a CTA has two warpgroups with separate rows, each warpgroup stores its rows without
+ * a barrier with the other warpgroup, so one can store while the other runs dots.
  *
  * This file also sets the box of each tensor map, which depends on the layout of the buffer that the map's copies
  * fill or read. */
@@ -104,8 +104,8 @@ static struct op *outermost_loop(const struct op *o)
     return loop;
 }
 
-/* The number of consecutive rows of one warpgroup, if the CTA has two warpgroups, each with rows of its own; these
- * need no common barrier. Otherwise 0. */
+/* If the CTA has two warpgroups, each with separate consecutive rows, the warpgroups need no common barrier:
+ * returns the number of rows of one warpgroup. Otherwise returns 0. */
 static int rows_of_group(const struct op *store)
 {
     enum { GROUP_BIT = 2, GROUPS = 2 };
@@ -152,7 +152,7 @@ static void lower_store(struct op *o, struct value *stage, int group_rows)
     op_erase(o);
 }
 
-/* Lowers n consecutive stores of one block. In front of each store, the kernel waits until the previous copy from the
+/* Lowers n consecutive stores of one block. Before each store, the kernel waits until the previous copy from the
  * same stage of the buffer, if there is one, has read that stage. */
 static void lower_stores(struct op *const *ops, int n)
 {

@@ -8,16 +8,17 @@
  *       %a = load %q, %m               =>              %a = tensor_load %start0, %start1 map=0
  *
  * The dimensions of a tensor map are in the order of memory; if the tile's order differs, a `trans` follows. Some
- * conditions are known only at launch (are the strides multiples of 16 bytes?). The launcher checks them when it
- * makes the map, or a guard does; a launch that fails them uses the fallback kernel, which has no maps.
+ * conditions are known only at launch (are the strides multiples of 16 bytes?). The launcher checks these
+ * conditions when it makes the map, or a guard checks them. If one of them is false, the launch uses the fallback
+ * kernel, which has no maps.
  *
  * The rewrite is legal if the load is not volatile, if its address describes a box of an array (access_pattern.c), if
  * masked elements are 0 or, for floats of 16 bits and more, NaN, and if the kernel has not written to the array
- * before the load. If a store in front of the load, or in a loop around both, writes through another parameter, a
- * guard checks that the two arrays do not overlap; any other write there excludes the rewrite. If the program wraps
- * row indices (% M), the map loads 0 for the wrapped rows; that is legal if the rows stay separate up to stores whose
- * masks exclude the wrapped rows. Rows that begin or end where memory says are shifted (tma_shift.c). Needs: traced
- * ops. Leaves: the ops that computed addresses, for dce. */
+ * before the load. If a store before the load, or in a loop that contains both, writes through another parameter, a
+ * guard checks that the two arrays do not overlap. Any other write there excludes the rewrite. If the program wraps
+ * row indices (% M), the map loads 0 for the wrapped rows. This is legal if no op combines different rows, and if
+ * the masks of all stores exclude the wrapped rows. If the first or the last row is loaded from memory, the rows
+ * are shifted (tma_shift.c). Needs: traced ops. Leaves: the ops that computed addresses, for dce. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
@@ -41,11 +42,11 @@ struct candidate {
 struct raising {
     struct func *f;
     struct affine_table *t;
-    const struct axis_table *axes; /* NULL: not needed yet */
+    const struct axis_table *axes; /* NULL until it is needed */
     VEC(struct candidate *) loads;
 };
 
-/* -- does it pay? -- */
+/* -- is the rewrite faster? -- */
 
 /* Does a dot that reads shared memory read v or a transposition of v? Other ops of the block may read v too (they will
  * load it from shared memory into registers), but an op of another block may not. */
@@ -62,15 +63,16 @@ static bool is_operand(const struct value *v, const struct block *b)
     return any;
 }
 
-/* Only loads of such operands gain from TMA, because the dot reads them from shared memory anyway. */
+/* Can the rewrite be faster? It can only if such a dot reads the loaded tile, because the tile must then be in
+ * shared memory in any case. */
 static bool may_pay(const struct op *load)
 {
     return is_operand(op_result(load), load->block);
 }
 
-/* Is dimension `dim` of v, which is contiguous in memory and so in the copied tile, a legal contiguous dimension
- * for all dots that read v? wgmma reads 16-bit operands with either dimension contiguous; other operands must be
- * contiguous along K. */
+/* Dimension `dim` of v is contiguous in memory, and hence in the copied tile. Can all dots that read v read a tile
+ * that is contiguous along `dim`? wgmma reads 16-bit operands with either dimension contiguous; other operands must
+ * be contiguous along K. */
 static bool major_fits(const struct value *v, int dim)
 {
     enum { EITHER_MAJOR_BYTES = 2 };
@@ -96,8 +98,8 @@ struct spread {
     struct map seen;      /* from a value to the bit mask of its dimensions that have been visited */
 };
 
-/* Do the indices of v along `dim` stay separate in everything that is computed from v, up to stores whose masks
- * exclude the wrapped rows? */
+/* Do all ops that use v, directly or indirectly, keep elements with different indices along `dim` of v separate,
+ * and do the masks of all stores exclude the wrapped rows? */
 static bool stays_apart(struct spread *x, const struct value *v, int dim);
 
 static bool stays_apart_in_dot(struct spread *x, const struct op *o, int i, int dim)
@@ -172,7 +174,8 @@ static bool modulo_rows_are_masked(struct raising *r, const struct op *load, con
 
 /* -- the map -- */
 
-/* Can a tensor map fill masked elements with this value: 0, or, for floats of 16 bits and more, NaN? */
+/* Can a tensor map fill masked elements with the value `other`? It can if this is 0 or, for floats of 16 bits and
+ * more, NaN. */
 static bool fill_of(const struct value *other, bool *nan)
 {
     uint64_t bits;
@@ -316,8 +319,8 @@ static bool is_only_operand(const struct op *load)
     return value_nuses(v) == 1 && may_pay(load);
 }
 
-/* Will threads copy the tile to shared memory, 16 bytes at once, iterations ahead of the dot that only adds to a
- * carried sum (pipeline_loops.c)? */
+/* Will threads copy the tile to shared memory, 16 bytes at once, several iterations before the dot that reads it
+ * (pipeline_loops.c)? The dot must add to a carried sum. */
 static bool threads_copy(struct raising *r, const struct op *load)
 {
     const struct op *dot = op_result(load)->uses->user;
@@ -333,8 +336,9 @@ static bool threads_copy(struct raising *r, const struct op *load)
     return false;
 }
 
-/* If a load that only a dot reads stays a load, all loads of its block stay loads, because one pipeline serves a
- * loop; except beside a tile that threads copy, which has a ring of its own. */
+/* If a load that only a dot reads stays a load, all loads of its block stay loads, because a loop has only one kind
+ * of pipeline. Exception: if threads copy the tile of that load to a separate ring (threads_copy), the other loads
+ * may become copies by tensor maps. */
 static void keep_together(struct raising *r)
 {
     for (int i = 0; i < r->loads.n; i++)

@@ -4,15 +4,16 @@
  *     %m = (128 pid + i0 < M) & (i1 < N)
  *     store %p, %c, %m                      =>      tensor_store %c, %start0, %start1 map=2
  *
- * The copy drops elements outside of the map's extents, so it needs no mask. If the tile's dimensions have another
- * order than memory, a `trans` comes first. The copy ends some time after the store, and is not ordered with other
- * accesses. So the rewrite is legal only if no other store writes the same bytes, and if no later op reads memory
- * (except tensor_load, for which raise_tma_load has added guards) or signals other programs. Some conditions are known
- * only at launch (is everything aligned?). They become guards; a launch that fails them uses a variant without such
- * stores.
+ * The copy drops elements outside of the map's extents, so it needs no mask. If the order of the tile's dimensions
+ * differs from their order in memory, a `trans` precedes the tensor_store. The copy ends some time after the
+ * tensor_store, and is not ordered with other accesses. So the rewrite is legal only if no other store writes the
+ * same bytes, and if no later op reads memory (except tensor_load, for which raise_tma_load has added guards) or
+ * signals other programs. Some conditions are known only at launch (are addresses and strides aligned?). They
+ * become guards; if a guard fails, the launch uses a variant without such stores.
  *
- * Only stores of results of wgmma gain, because stores in the layout of a dot's accumulator do not coalesce. Needs:
- * traced ops. Leaves: the ops that computed addresses, for dce. */
+ * The pass rewrites only stores of results of wgmma: ordinary stores in the layout of a dot's accumulator do not
+ * coalesce, so only these stores become faster. Needs: traced ops. Leaves: the ops that computed addresses, for
+ * dce. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
@@ -33,7 +34,7 @@ struct following {
     const char *why;
 };
 
-/* Are two boxes disjoint parts of one array? They are if, along one dimension, the distance of their starts is at
+/* Are two boxes disjoint parts of one array? They are if, along some dimension, the distance of their starts is at
  * least the size of the box that starts first. */
 static bool are_apart(const struct affine_table *t, const struct access *a, const struct type *tile_a,
                       const struct access *b, const struct type *tile_b)
@@ -55,7 +56,7 @@ static bool are_apart(const struct affine_table *t, const struct access *a, cons
     return apart > 0;
 }
 
-/* May the store o write bytes that x->store writes? An o in front of x->store matters too, because copies are not
+/* May the store o write bytes that x->store writes? A store before x->store matters too, because copies are not
  * ordered with the stores of threads. */
 static bool may_touch(struct following *x, const struct op *o)
 {
@@ -81,7 +82,7 @@ static void visit_follower(struct op *o, void *ctx)
         if (may_touch(x, o))
             x->why = "another store may write to the same bytes";
     } else if (o->code == OP_tensor_load) {
-        /* raise_tma_load has added guards that the arrays do not overlap */
+        /* raise_tma_load has added guards which require that the arrays do not overlap */
     } else if (o->code != OP_tensor_store && op_has(o, READS)) {
         x->why = "the kernel may read memory after it";
     } else if (op_has(o, WRITES) && o->code != OP_tensor_store) {
@@ -89,10 +90,10 @@ static void visit_follower(struct op *o, void *ctx)
     }
 }
 
-/* -- does it pay, and is it legal? -- */
+/* -- is the rewrite faster and legal? -- */
 
-/* Does the row end at a multiple of 16 bytes, for certain or under guards that this function adds? On an H200, a copy
- * of 32-bit elements with an odd bound wrote one element too many. */
+/* Does the row end at a multiple of 16 bytes, either always or under guards that this function adds? On an H200, a
+ * copy of 32-bit elements with an odd bound wrote one element too many. */
 static bool ends_aligned(struct putting *x, const struct access_dim *d, struct guards *g)
 {
     int64_t bytes;
@@ -104,8 +105,8 @@ static bool ends_aligned(struct putting *x, const struct access_dim *d, struct g
     return true;
 }
 
-/* Does the box start at or above 0 along each dimension that the mask bounds from below, for certain or under guards
- * that this function adds? On an H200, a load may start below 0, but a store there is illegal. */
+/* Does the box start at or above 0 along each dimension that the mask bounds from below, either always or under
+ * guards that this function adds? On an H200, a load may start below 0, but a store may not. */
 static bool begins_inside(struct putting *x, struct access *a)
 {
     for (int d = 0; d < a->ndims; d++)
@@ -133,9 +134,10 @@ static const char *find_doubt(struct putting *x, const struct op *store, struct 
 
 enum { ROWS_PER_WARP = 16 };
 
-/* The number of parts, each of consecutive columns, in which a tile is stored: more than one if the tile needs more
- * shared memory than raise_tma_store_staged_bytes, if it is a matrix with 16 rows or more per warp, and if its rows are
- * longer than raise_tma_store_row_bytes. The parts go through two stages of a buffer. */
+/* Returns the number of parts, each of consecutive columns, in which a tile is stored. A tile is stored in several
+ * parts if it needs more shared memory than raise_tma_store_staged_bytes, if it is a matrix with 16 rows or more
+ * per warp, and if its rows are longer than raise_tma_store_row_bytes. The parts alternate between two stages of a
+ * buffer. */
 static int parts_of(const struct func *f, const struct type *t)
 {
     const struct params *params = f->module->params;
@@ -156,7 +158,7 @@ static void build_tensor_store(struct builder *b, struct value *const *opnds, in
     op_set_int(build_op(b, OP_tensor_store, n, opnds, 0, NULL, 0), ATTR_map, map);
 }
 
-/* Builds the stores of the parts. opnds: the tile, and its coordinates in memory, the column last. */
+/* Builds the stores of the parts. opnds holds the tile and its coordinates in memory, the column last. */
 static void store_parts(struct builder *b, struct value **opnds, int n, int map, int parts)
 {
     if (parts == 1) {

@@ -34,8 +34,8 @@ static int place_of(const struct block *b, const struct op *o)
     return n;
 }
 
-/* The position in b of the last op that uses the buffer or a view of it, or that contains such an op; at least
- * `last`. */
+/* Returns the position in b of the last op that uses the buffer or a view of it, or that contains such an op; at
+ * least `last`. */
 static int last_place(const struct block *b, const struct value *buf, int last)
 {
     for (const struct use *u = buf->uses; u; u = u->next) {

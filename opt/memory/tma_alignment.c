@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* tma_alignment.c: decides whether the boxes of TMA copies start, and end, at multiples of 16 bytes along their
- * rows.
+/* tma_alignment.c: decides whether the boxes of TMA copies start and end at multiples of 16 bytes along their rows.
  *
  *     start 130 pid + 64 trips(%k), elements of 2 bytes        no: the kernel keeps its loads
  *     start pid * %n, nothing known of %n                      guard: 0 - (2 n rem 16)^2 >= 0, true if 8 divides n
  *
- * Along the outer dimensions, loads accept all coordinates, and stores all that are not negative
- * (raise_tma_store.c). Along the innermost dimension a box must start at a multiple of 16 bytes: on an H200 the
- * instruction is illegal otherwise, although the PTX ISA does not say so. The rows of stores must also end at such a
- * multiple. Conditions that only the launch can check become guards. */
+ * Along the outer dimensions, loads accept all coordinates, and stores accept all nonnegative coordinates
+ * (raise_tma_store.c). Along the innermost dimension, a box must start at a multiple of 16 bytes: otherwise the
+ * instruction is illegal on an H200, although the PTX ISA does not say so. The rows of stores must also end at a
+ * multiple of 16 bytes. If such a condition depends on arguments, it becomes a guard that the launch checks. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
 enum { LOG_ALIGN = 4 };
 
-/* A number that divides the value of the term. */
+/* Returns a number that divides the value of the term. */
 static int64_t divisor_of(struct affine_table *t, const struct term *x)
 {
     int64_t n = x->factor;
@@ -29,8 +28,8 @@ static int64_t divisor_of(struct affine_table *t, const struct term *x)
     return n;
 }
 
-/* Adds a guard that p * bytes is a multiple of 16. The launch checks that an expression is at least 0; this one is 0
- * minus the square of the remainder. */
+/* Adds a guard which requires that p * bytes is a multiple of 16. A guard holds if its expression is at least 0;
+ * here the expression is 0 minus the square of the remainder. */
 static bool guard(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g)
 {
     struct arena *arena = t->f->module->arena;
@@ -52,7 +51,7 @@ static bool guard(struct affine_table *t, const struct poly *p, int64_t bytes, s
     return good;
 }
 
-/* The product of the term's uniform factors. */
+/* Returns the product of the term's uniform factors. */
 static struct poly uniform_part(const struct affine_table *t, const struct term *x)
 {
     struct poly p = {.n = 1, .at = {{.factor = x->factor}}};

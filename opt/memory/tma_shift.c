@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tma_shift.c: describes, by tensor maps, boxes whose place depends on values in memory. A coordinate below 0 is
- * outside of a tensor map, but a row before the parameter's address may exist, and a bound from memory is unknown when
- * the launcher makes the map.
+/* tma_shift.c: describes boxes whose place depends on values in memory by tensor maps. There are two problems: a
+ * coordinate below 0 is outside of a tensor map, although a row before the parameter's address may exist; and if a
+ * bound is loaded from memory, it is unknown when the launcher makes the map. The solution is to add constants to
+ * the coordinates:
  *
  *     A + s m + 2 k,  m from memory                 coordinates 2^30, m + 2^29, k
  *                                                   strides     2^34 - s / 2, s, 2         extents ..., 2^30, ...
@@ -9,13 +10,13 @@
  *     the same, if m < end, end from memory         coordinates 2^30, end + 2^29, m - end + 2^30, k
  *                                                   strides     2^34 - 3 s / 2, s, s, 2    extents ..., 2^30, 2^30, ...
  *
- * The box has one element in the first dimension, which undoes the shifts: 2^30 times its stride is 2^64 less the
- * shifts in bytes, and addresses wrap at 2^64. In the second map, rows from `end` on are outside. The map's base stays
- * A: a copy that is outside as a whole touches the base, which must be mapped memory (seen on an H200: else an illegal
- * address).
+ * The first dimension, along which the box has one element, undoes the shifts: 2^30 times its stride is 2^64 minus
+ * the shifts in bytes, and addresses wrap at 2^64. In the second map, rows from `end` on are outside. The map's
+ * base stays A: on an H200, a copy of a box that is wholly outside the map still accesses the base, which must
+ * therefore be mapped memory.
  *
- * m of the first map, and end, are first limited to -2^29 .. 2^29 - 1. A guard requires strides of 1,024 bytes or more,
- * so that rows beyond these limits would be 2^39 bytes from A, where no memory is. */
+ * m of the first map, and end, are first clamped to -2^29 .. 2^29 - 1. A guard requires strides of 1,024 bytes or
+ * more. So a row beyond these limits would be at least 2^39 bytes away from A, where there is no memory. */
 #include "opt/analysis/affine.h"
 
 enum { SHIFT_BITS = 29, EXTENT_BITS = 30, STRIDE_LEAST = 1024 };
@@ -30,7 +31,8 @@ bool is_shifted(const struct access *a)
     return false;
 }
 
-/* Can `limited` compute p: is p one value, or arithmetic of 32 bits on values and trips? */
+/* Can `limited` compute p? It can if p is a single value, or if p consists of values and trips of at most 32
+ * bits. */
 static bool can_limit(const struct affine_table *t, const struct poly *p)
 {
     bool is_narrow = true;
@@ -43,7 +45,7 @@ static bool can_limit(const struct affine_table *t, const struct poly *p)
            (p->n == 1 && p->at[0].natoms == 1 && p->at[0].factor == 1 && atom_of(t, p->at[0].atoms[0]).value);
 }
 
-/* Adds a guard that the stride is so large that rows beyond the limits do not exist. */
+/* Adds a guard which requires that the stride is so large that rows beyond the limits do not exist. */
 static bool guard_stride(struct affine_table *t, const struct access_dim *d, struct guards *g)
 {
     int64_t bytes;
@@ -64,8 +66,8 @@ static void drop_dim(struct access *a, int dim)
         a->dims[d] = a->dims[d + 1];
 }
 
-/* The additional dimension whose start is the bound of dimension d. The terms of a bound may be several dimensions, all
- * with the stride of d; they become one. -1: there is none. */
+/* Returns the additional dimension whose start is the bound of dimension d, or -1. If each term of the bound is a
+ * separate dimension with the stride of d, merges these dimensions into one. */
 static int find_end(struct affine_table *t, struct access *a, int d)
 {
     int end = -1;
@@ -83,8 +85,8 @@ static int find_end(struct affine_table *t, struct access *a, int d)
     return end;
 }
 
-/* Shifts dimension d of the tile, and the dimension of its bound, which comes from memory. Returns false if d has no
- * such bound, or not only this one. */
+/* Shifts dimension d of the tile, and the additional dimension whose start is its bound, a value from memory.
+ * Returns false if d has no such bound, or if it has other bounds too. */
 static bool shift_to_end(struct affine_table *t, struct access *a, int d)
 {
     struct access_dim *dim = &a->dims[d];
@@ -157,7 +159,7 @@ bool undoing_stride_expr(struct affine_table *t, const struct access *a, struct 
 
 /* -- the coordinates -- */
 
-/* Builds p limited to -SHIFT .. SHIFT - 1, before its width is cut to 32 bits. */
+/* Builds p, clamped to -SHIFT .. SHIFT - 1, as an i32. (Clamps before the truncation to 32 bits.) */
 static struct value *limited(struct affine_table *t, struct builder *b, const struct poly *p)
 {
     const struct type *i32 = type_scalar(t->f->module, DT_i32);
@@ -187,7 +189,7 @@ int build_coordinates(struct affine_table *t, struct builder *b, const struct ac
             coords[n++] = poly_build(t, b, &d->start);
         } else if (d->ends_at < 0) {
             coords[n++] = plus(b, limited(t, b, &d->start), SHIFT);
-        } else { /* the start is m - end; m - limited end is wanted */
+        } else { /* the start is m - end, but the coordinate must be m - clamped end */
             const struct poly *end = &a->dims[d->ends_at].start;
             struct value *m = build_binary(b, OP_add, poly_build(t, b, &d->start), poly_build(t, b, end));
             coords[n++] = plus(b, build_binary(b, OP_sub, m, limited(t, b, end)), EXTENT);

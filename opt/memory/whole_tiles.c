@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* whole_tiles.c: loads the tiles of a row without a mask, except the tile that contains the end of the row.
+/* whole_tiles.c: loads all tiles of a row without a mask, except the tile that contains the end of the row.
  *
  *                                                          %limit = %n - 4096
  *     for %i = 0 to %n step 4096 {                         for %i = 0 to %n step 4096 {
@@ -8,9 +8,10 @@
  *       ...                                                       else { load %p, %i + cols < %n, -inf }
  *
  * A masked load needs additional instructions: each vector has a comparison, and each of its registers is first set to
- * the value `other`. In a loop over a row, only the last tile needs them. Loads with the same mask share one branch if
- * no op between them writes memory. The pass handles loops that count up from a constant that is not negative, and
- * masks that only loads use. It runs after the passes that look for loads with masks. Needs: vector widths. */
+ * the value `other`. In a loop over a row, only the last tile needs a mask. Loads with the same mask share one
+ * branch if no op between them writes memory. The pass handles loops that count up from a constant that is not
+ * negative, and masks that only loads use. It runs after the passes that search for masked loads. Needs: vector
+ * widths. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 

@@ -7,13 +7,14 @@
  *                                     %p = shru %h, 5
  *     %s = rems %x, 48                %s = sub %x, (mul %p, 48)
  *
- * A signed division has to round toward zero, which takes two to four instructions more. For 0 <= x < 2^31 and
- * 2^(k-1) < d <= 2^k, the factor is m = ceil(2^(31+k) / d), less than 2^32, and x m / 2^(31+k) exceeds x / d by less
- * than 1 / d (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994).
+ * The dividends are nonnegative. (A signed division has to round toward zero, which would take two to four more
+ * instructions.) For 0 <= x < 2^31 and 2^(k-1) < d <= 2^k, the factor is m = ceil(2^(31+k) / d), less than 2^32,
+ * and x m / 2^(31+k) exceeds x / d by less than 1 / d (Granlund and Montgomery, Division by Invariant Integers
+ * using Multiplication, 1994).
  *
- * A sum or product of values that are not negative counts as not negative if it is part of an address: if it
- * overflowed, the program would access memory outside of its arrays. The pass runs late, because other passes look for
- * divisions. */
+ * A sum or product of nonnegative values is assumed to be nonnegative if it is part of an address: if it
+ * overflowed, the program would access memory outside of its arrays. The pass runs late, because other passes
+ * search for divisions. */
 #include "ir/ir.h"
 #include "opt/analysis/value_range.h"
 #include "opt/passes.h"
@@ -23,7 +24,8 @@ enum { INT_BITS = 32 };
 /* Does an address depend on v through additions, multiplications and quotients by small constants only? */
 static bool is_part_of_address(const struct value *v, int *budget)
 {
-    enum { QUOTIENT_MOST = 4096 }; /* an index that overflowed is still 2^20 elements outside */
+    /* even after a division by 4096, an index that overflowed is 2^20 elements outside */
+    enum { QUOTIENT_MOST = 4096 };
     int64_t by;
     for (const struct use *u = v->uses; u; u = u->next) {
         const struct op *o = u->user;
@@ -95,8 +97,8 @@ static struct value *quotient_of(struct builder *b, struct value *x, uint64_t by
     return k ? build_binary(b, OP_shru, x, build_const_int(b, x->type, k)) : x;
 }
 
-/* The divisions to replace. The pass finds all of them before it replaces the first one, because a dividend may itself
- * be a quotient. */
+/* The divisions to replace. The pass finds all divisions before it replaces the first one, because a dividend may
+ * itself be a quotient. */
 struct divisions {
     struct arena *arena;
     VEC(struct op *) found;

@@ -42,7 +42,7 @@ static uint64_t hash_opnd(const struct op *o, int i)
     return hash_bytes(&v, sizeof v, 0);
 }
 
-/* The hashes of operands that commute are added, so their order does not matter. */
+/* If the operands commute, adds their hashes, so that the order of the operands does not affect the sum. */
 static uint64_t hash_op(const struct op *o)
 {
     uint64_t h = (uint64_t)o->code;
@@ -135,8 +135,8 @@ static void replace(struct op *o, struct op *with)
 
 static void visit_block(struct cse *c, struct block *b);
 
-/* A later iteration of a loop runs after the writes of an earlier one, so a body that writes counts as one write in
- * front of the body's first op. In the second region of an `if`, the writes of the first region count too. */
+/* The first op of a loop's body may run after writes of an earlier iteration. So if the body writes, one write is
+ * counted before the first op. In the second region of an `if`, the writes of the first region are counted too. */
 static void visit_regions(struct cse *c, struct op *o)
 {
     bool writes = op_may_write(o);

@@ -5,8 +5,8 @@
  *     %v = load %p        =>     store %q, %v
  *     store %q, %v
  *
- * The pass also removes a value that a `for` carries if only the computation of the value for the next iteration uses
- * it. Needs: valid SSA. Leaves: no dead op, except those that compute unused values carried by a `while`. */
+ * The pass also removes a loop-carried value of a `for` if it is used only to compute its own value for the next
+ * iteration. Needs: valid SSA. Leaves: no dead op, except those that compute unused values carried by a `while`. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -51,7 +51,7 @@ struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value 
         replace(&old->results[i], &loop->results[kept++]);
         replace(from->args.at[i + 1], to->args.at[kept]);
     }
-    kept = 0; /* from here on, the number of yielded values that stay */
+    kept = 0; /* from here on, counts the yielded values that stay */
     for (int i = 0; i < old->nresults; i++)
         if (!keep || keep[i])
             init[kept++] = op_opnd(yield, i);
@@ -112,7 +112,8 @@ static void mark_op(struct marker *m, struct op *o)
 }
 
 /* Removes the loop-carried values that are needed only to compute their own next values. Returns the loop that
- * replaces `loop`, or `loop` itself. The ops that computed the removed values stay in the body without uses. */
+ * replaces `loop`, or `loop` itself. The ops that computed the removed values stay in the body; they have no
+ * uses. */
 static struct op *drop_carried(struct op *loop)
 {
     struct arena *scratch = loop->block->func->module->scratch;

@@ -9,12 +9,13 @@
  *                                                     %t = load %p : tile<8xi32>
  *                                                     %q = reshape (broadcast (expand_dims %t)) : tile<64xi32>
  *
- * For example, eight packed weights share a word, and a group of weights shares a scale: neighbours along a dimension
- * are then loaded from the same address under the same mask (axis_info.c gives the length of such runs). The pass
- * loads the first element of each run, which saves copies, registers and index arithmetic. The pass clones the pure
- * ops that compute the address from ranges and scalars; the clones compute it for the first elements only. If the
- * address depends on other values, the load stays unchanged. If a loop carries the pointers, the pass makes it carry
- * the pointers of the first elements too. Leaves: the original ops without uses, for dce. */
+ * For example, eight packed weights share a word, and a group of weights shares a scale. Neighbouring elements
+ * along a dimension are then loaded from the same address under the same mask (axis_info.c gives the length of such
+ * runs). The pass loads the first element of each run, which saves copies, registers and index arithmetic. The pass
+ * clones the pure ops that compute the address from ranges and scalars; the clones compute the addresses of the
+ * first elements only. If the address depends on other values, the load stays unchanged. If a loop carries the
+ * pointers, the pass makes it carry the pointers of the first elements too. Leaves: the original ops without uses,
+ * for dce. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -94,8 +95,8 @@ static void start(struct dedup *t, struct value *v, struct value *first)
 }
 
 /* If the `for` whose body contains the load carries the load's pointers, and keep_first can build the initial pointers
- * of the first elements of runs, makes the loop also carry these pointers. The load uses them only if keep_first can
- * build the yielded ones too. */
+ * of the first elements of runs, makes the loop also carry these pointers. The load uses these pointers only if
+ * keep_first can also build the pointers that the body yields. */
 static void carry(struct dedup *t, const struct op *load)
 {
     struct value *v = op_opnd(load, 0);
@@ -123,8 +124,8 @@ static void carry(struct dedup *t, const struct op *load)
     t->axes = axis_analyse(body->func);
 }
 
-/* The exponent of the length of the runs along `dim` in which all elements have equal addresses, masks and
- * defaults. */
+/* Returns log2 of the length of the runs along `dim` in which all elements have equal addresses, masks and values
+ * `other`. */
 static int run_of(const struct dedup *t, const struct op *load, int dim)
 {
     int run = COORD_BITS_MAX;
@@ -136,7 +137,7 @@ static int run_of(const struct dedup *t, const struct op *load, int dim)
     return run;
 }
 
-/* Repeats each element of x for its whole run. */
+/* Repeats each element of x once for each element of its run. */
 static struct value *repeat(struct dedup *t, struct value *x, const struct type *type)
 {
     int shape[RANK_MAX];
@@ -146,7 +147,7 @@ static struct value *repeat(struct dedup *t, struct value *x, const struct type 
     return build_reshape(&t->b, x, type->rank, type->shape);
 }
 
-/* Replaces `load` by a load of the first elements of runs and returns the new load; returns `load` if that is not
+/* Replaces `load` by a load of the first elements of runs, and returns the new load. Returns `load` if this is not
  * possible. */
 static struct op *shrink(struct dedup *t, struct op *load)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fix_order.c: for kernels launched with `deterministic`, gives every sum of floats one order of additions, which
- * depends on the source and on the length of the axis only: not on the number of warps, the layout, the tile's other
- * dimensions, the grid, or what the launch promises about its arguments.
+/* fix_order.c: in kernels launched with `deterministic`, gives every sum of floats a fixed order of additions. The
+ * order depends only on the source and on the length of the axis, but not on the number of warps, the layout, the
+ * tile's other dimensions, the grid, or promises about the arguments.
  *
  *     %s = reduce %x axis=1 {add} : 4x8      =>     %p = reshape %x : 16x2x1        bit 0 of the axis
  *                                                   %q = reduce %p axis=1 {add}
@@ -9,10 +9,10 @@
  *                                                   %t = reduce %r axis=1 {add}
  *                                                   ...                             bit 2
  *
- * Each of these reductions combines two elements, so no layout can change a result. The bits follow each other from the
- * lowest one up, which suits rows in blocked layouts: registers, lanes, warps. In a dot's accumulator, registers and
- * warps number bits 0, 3, 4, ... of a row (fragments.c), so these come first; lanes number bits 1 and 2, which come
- * last.
+ * Each of these reductions combines two elements, so no layout can change a result. The bits are combined from the
+ * lowest to the highest, because in blocked layouts the lowest bits of a row are in registers, the next in lanes,
+ * the highest in warps. In a dot's accumulator, registers and warps number bits 0, 3, 4, ... of a row
+ * (fragments.c), so these bits are combined first; lanes number bits 1 and 2, which are combined last.
  *
  *     %s = scan %x axis=0 {add} : 8          =>     %t = totals of the blocks of 2, 4 elements, as above
  *                                                   %b = for each block of 4, each block of 2, each element, the
@@ -22,11 +22,12 @@
  *
  *     %s = add (mul %x, %y), %z              =>     %s = fma %x, %y, %z
  *
- * Code generation fuses products and sums only where both are in one thread, so this pass fuses them, and code
- * generation no longer does. Reductions whose result does not depend on the order (integers, minima, maxima) stay. A
- * dot adds the products of 16 or 8 elements at once, from the first ones on, whichever instruction computes it; fp8
- * becomes f16, because the instructions for fp8 differ in how they add. An atomic whose effect or result depends on the
- * order of programs is an error. */
+ * Code generation can fuse a product and a sum only if both are in the same thread, which depends on the layout. So
+ * this pass fuses them, and code generation does not fuse in deterministic kernels. The pass does not change
+ * reductions whose result does not depend on the order (integers, minima, maxima). Every matrix instruction adds
+ * the products of 16 or 8 elements at once, in ascending order of the inner index. fp8 operands become f16, because
+ * the instructions for fp8 add in different ways. If the effect or result of an atomic depends on the order of
+ * programs, an error is reported. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
@@ -49,7 +50,7 @@ static struct axis_span span_of(const struct type *t, int axis)
     return s;
 }
 
-/* Sets bits[] to the order in which the bits of an axis are combined. */
+/* Sets bits[] to the bits of an axis in the order in which they are combined. */
 static void order_of_bits(int n, bool behind_dot, int *bits)
 {
     enum { LANE_BIT = 1, LANE_BITS_END = 3 }; /* the bits of a row that lanes hold in the result of an mma */
@@ -60,8 +61,8 @@ static void order_of_bits(int n, bool behind_dot, int *bits)
                 bits[at++] = i;
 }
 
-/* Fills the region of `to`, which takes the same arguments, with a copy of the region of `from`; swapped: the copy
- * takes the second element first. */
+/* Copies the region of `from` into the empty region of `to`, which has the same arguments. If `swapped`, exchanges
+ * the two elements that the region combines. */
 static void copy_combination(struct op *to, const struct op *from, bool swapped)
 {
     struct block *source = from->regions[0], *copy = to->regions[0];
@@ -75,7 +76,8 @@ static void copy_combination(struct op *to, const struct op *from, bool swapped)
         op_clone(&inside, o, &map);
 }
 
-/* Views each x[i] as pairs of elements whose numbers differ in bit `bit` only: dimension 1 of three. */
+/* Reshapes each x[i] to three dimensions, the middle one of size 2: the two elements of a pair differ only in bit
+ * `bit` of their numbers. */
 static void view_pairs(struct builder *b, struct value **x, int n, int bit)
 {
     const int64_t all = type_elems(x[0]->type);
@@ -110,7 +112,7 @@ static void fix_reduce(struct op *o)
     }
     order_of_bits(span.n, behind_dot, bits);
     for (int i = 0; i < span.n; i++) {
-        int gone = 0; /* the lower bits that are combined already */
+        int gone = 0; /* the number of lower bits that are already combined */
         for (int k = 0; k < i; k++)
             gone += bits[k] < bits[i];
         combine_bit(&b, o, x, span.low + bits[i] - gone, false);
@@ -137,7 +139,7 @@ static struct value **values_new(const struct scanning *s)
     return NEW_ARRAY(s->b.func->module->scratch, s->n, struct value *);
 }
 
-/* Returns the scan's function of each element of x and of y. */
+/* Applies the scan's region to each pair of corresponding elements of x and y. */
 static struct value **apply(struct scanning *s, struct value *const *x, struct value *const *y)
 {
     struct value **both = NEW_ARRAY(s->b.func->module->scratch, 2 * s->n, struct value *),
@@ -166,7 +168,8 @@ static struct value *first_of_pair(struct scanning *s, struct value *x)
     return build_broadcast(&s->b, build_expand_dims(&s->b, op_result(first), 1), 3, x->type->shape);
 }
 
-/* The place in the scan of each element of `like`, which has 2^bits blocks of the axis. */
+/* Builds, for each element of `like`, the number of its block in the order of the scan. The axis has 2^bits
+ * blocks. */
 static struct value *places(struct scanning *s, const struct value *like, int bits)
 {
     const int blocks = 1 << bits, below = 1 << s->span.low, *shape = like->type->shape;
@@ -181,10 +184,11 @@ static struct value *equals(struct scanning *s, struct value *i, int64_t x)
     return build_cmp(&s->b, PRED_eq, i, build_const_int(&s->b, i->type, x));
 }
 
-/* `before` has, for each pair of blocks, the total of all elements that precede the pair. Computes from it the total of
- * all elements that precede each block: for a pair's first block, that of the pair; for its second block, that of the
- * pair combined with the total of the first block. The value for the first block of the axis has no meaning. `totals`:
- * the blocks' totals, as pairs. before == NULL: there is one pair. */
+/* `before` holds, for each pair of blocks, the total of all elements that precede the pair; it is NULL if there is
+ * only one pair. `totals` holds the totals of the blocks, as pairs. Computes, for each block, the total of all
+ * elements that precede the block. For a pair's first block, this is the value of `before` for the pair; for its
+ * second block, this value is combined with the total of the first block. The result for the first block of the
+ * axis is meaningless. */
 static struct value **split_blocks(struct scanning *s, struct value *const *before,
                                    struct value *const *totals, int bits)
 {
@@ -242,7 +246,8 @@ static void fix_scan(struct op *o)
 
 /* -- products and sums -- */
 
-/* Is v a product that only the sum o uses? The product of a dot stays for legalize_dot, which adds within the dot. */
+/* Is v a product that only the sum o uses? (If the other summand is a dot's result, the sum is left to
+ * legalize_dot, which makes it part of the dot.) */
 static bool is_own_product(const struct op *o, const struct value *v)
 {
     return v->def && v->def->code == OP_mul && v->block == o->block && value_nuses(v) == 1;
@@ -272,7 +277,7 @@ static void contract(struct op *o)
     }
 }
 
-/* -- what no order can be given -- */
+/* -- ops that cannot be deterministic -- */
 
 bool atomic_depends_on_order(const struct op *o)
 {
@@ -284,8 +289,8 @@ bool atomic_depends_on_order(const struct op *o)
     return rmw == RMW_fadd || rmw == RMW_xchg || has_uses(op_result(o));
 }
 
-/* Do the types of a dot belong to tensor cores, but not the tile's size? Then tiles of other sizes add in another
- * order. */
+/* Is a dot too small for tensor cores, although they support its types? If so, it adds in another order than larger
+ * tiles. */
 static bool is_too_small(const struct op *o)
 {
     enum { HALF = 16, ROWS = 16, COLUMNS = 8, INNER = 16 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fold.c: folds constants, applies algebraic identities, and brings equal computations into one canonical form.
+/* fold.c: folds constants, applies algebraic identities, and rewrites equal computations to one canonical form.
  *
  *     %c = const value=512 : i32
  *     %x = mul %pid, %c : i32                    %x = shl %pid, %nine : i32
@@ -28,8 +28,8 @@
  * One walk in program order visits operands before their uses, and also visits the ops that a rule builds. The walk
  * terminates, because each rule decreases the following tuple of counts in lexicographic order: ops in regions that
  * never run; elements computed by ops whose operands are all splats or constants; mul, div and rem ops; sub ops and
- * neg of constants; length of def-use chains. A swap of operands moves a constant to the right, so the same op is
- * swapped only once. Leaves: constants and ops without use, for dce. */
+ * neg of constants; length of def-use chains. A swap of operands moves a constant to the right, so the operands of
+ * an op are swapped only once. Leaves: constants and ops without use, for dce. */
 #include "opt/analysis/value_range.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -86,8 +86,8 @@ static struct op *def_if(const struct value *v, enum opcode code)
 
 /* -- constants -- */
 
-/* Would folding make the result depend on the machine that compiles? It would for ops that libm computes or that the
- * GPU approximates. */
+/* Could folding o give different results on different machines or on the GPU? It could if libm computes the op, or
+ * if the GPU approximates it. */
 static bool depends_on_machine(const struct op *o)
 {
     if (o->code == OP_sqrt)
@@ -267,7 +267,7 @@ static struct value *join_constants(struct builder *b, const struct op *o)
     return build_binary(b, o->code, op_opnd(inner, 0), joined);
 }
 
-/* Strength reduction: a cheaper op for x op c. */
+/* Strength reduction: returns a cheaper op for `x op c`, or NULL. */
 static struct value *strength(struct builder *b, const struct op *o)
 {
     int log2 = 0;
@@ -379,8 +379,8 @@ static int order_of(enum pred p, struct bounds x, struct bounds y)
     }
 }
 
-/* Decides a comparison of x with itself, an unsigned comparison of x with 0, or a comparison of two values whose
- * bounds suffice. Returns NULL if the result is unknown. */
+/* Folds a comparison of x with itself, an unsigned comparison of x with 0, or a comparison that the bounds of the
+ * operands decide. Returns NULL if the result is unknown. */
 static struct value *known_comparison(struct builder *b, const struct op *o)
 {
     struct value *x = op_opnd(o, 0), *y = op_opnd(o, 1);
@@ -397,8 +397,8 @@ static struct value *known_comparison(struct builder *b, const struct op *o)
 }
 
 /* Rewrites a comparison (eq or ne) of sign-extended, nonnegative elements with the splat of a scalar as a comparison
- * of the narrow elements. A scalar that is negative or above all elements is replaced by the elements' upper bound +
- * 1, which gives the same results. */
+ * of the narrow elements. If the scalar is negative or greater than all elements, it is replaced by the elements'
+ * upper bound + 1, which gives the same results. */
 static struct value *narrow_comparison(struct builder *b, const struct op *o)
 {
     const struct op *widened = def_if(op_opnd(o, 0), OP_sext), *splat = def_if(op_opnd(o, 1), OP_splat);
@@ -412,7 +412,7 @@ static struct value *narrow_comparison(struct builder *b, const struct op *o)
                      build_splat(b, number, x->type->rank, x->type->shape));
 }
 
-/* Rewrites a comparison of 64 bits as one of 32 bits, if both operands have the bounds of 32 bits. */
+/* Rewrites a comparison of 64 bits as a comparison of 32 bits, if the bounds of both operands fit in 32 bits. */
 static struct value *halved_comparison(struct builder *b, const struct op *o)
 {
     enum { HALF = 32 };
@@ -430,8 +430,8 @@ static struct value *halved_comparison(struct builder *b, const struct op *o)
     return build_cmp(b, (enum pred)op_int(o, ATTR_pred), x[0], x[1]);
 }
 
-/* Simplifies a comparison of integers: decides it if possible, narrows it, or, if it compares an i1 or a widened i1
- * with 0, replaces it by the i1 or the negated i1. */
+/* Simplifies a comparison of integers: folds it to a constant if possible, or narrows it. If it compares an i1 or a
+ * widened i1 with 0, replaces it by the i1 or the negated i1. */
 static struct value *comparison(struct builder *b, const struct op *o)
 {
     if (o->code != OP_cmp || type_is_float(op_opnd(o, 0)->type))
@@ -478,8 +478,8 @@ static bool is_zero_without(const struct value *x, const struct value *c)
            type_is_float(x->type) && (load->nopnds < 3 || !op_opnd(load, 2) || is_const(op_opnd(load, 2), 0));
 }
 
-/* Rewrites select c, x - y, 0 as select c, x - y, x, if x is 0 at all elements where c is false: codegen then needs
- * no selp (codegen/fuse.c). */
+/* Rewrites `select c, x - y, 0` as `select c, x - y, x`, if x is 0 at all elements where c is false, because
+ * codegen then needs no selp (codegen/fuse.c). */
 static struct value *keep_zero(struct builder *b, const struct op *o)
 {
     if (o->code != OP_select || !is_const(op_opnd(o, 2), 0))
@@ -493,7 +493,8 @@ static struct value *keep_zero(struct builder *b, const struct op *o)
 
 /* -- casts -- */
 
-/* Converts x to elements of type elem: by the extension `code`, by trunc, or, if the widths are equal, not at all. */
+/* Converts x to elements of type elem: extends with the op `code`, truncates, or returns x if the widths are
+ * equal. */
 static struct value *resize(struct builder *b, enum opcode code, struct value *x, const struct type *elem)
 {
     int from = width_of(x), to = type_elem_bits(elem);
@@ -518,7 +519,7 @@ static struct value *cast(struct builder *b, const struct op *o)
         return same || inner->code == OP_zext || inner->code == OP_sext ? resize(b, inner->code, x, elem)
                                                                         : NULL;
     case OP_bitcast: return same ? build_cast(b, OP_bitcast, x, elem) : NULL;
-    /* A truncation of an extension gives the original value, except that an infinity of 8 bits becomes finite. */
+    /* A truncation of an extension gives the original value. Exception: an infinity of 8 bits becomes finite. */
     case OP_ftrunc:
         return inner->code == OP_fext && x->type == op_result(o)->type && width_of(x) > 8 ? x : NULL;
     default: return NULL;
@@ -532,7 +533,7 @@ static bool is_shape_change(enum opcode code)
     return code == OP_broadcast || code == OP_expand_dims || code == OP_reshape || code == OP_trans;
 }
 
-/* The splat from which only changes of shape compute v; NULL: there is none. */
+/* Returns the splat from which v is computed by shape ops only, or NULL. */
 static struct op *splat_of(const struct value *v)
 {
     struct op *o = v->def;
@@ -547,7 +548,7 @@ static bool is_uniform(const struct value *v)
     return !type_is_tile(v->type) || splat_of(v) || const_bits(v, &bits);
 }
 
-/* The scalar that equals all elements of a uniform value. */
+/* Returns the scalar to which all elements of the uniform value v are equal. */
 static struct value *scalar_of(struct builder *b, struct value *v)
 {
     uint64_t bits;
@@ -657,8 +658,8 @@ static void find_dot(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_dot;
 }
 
-/* Drops a loop that runs no iteration, and replaces a loop that runs one by its body; not a loop of dots, whose loads
- * other passes overlap with the dots of the next program. */
+/* Drops a loop that runs no iteration, and replaces a loop that runs one iteration by its body. Keeps a loop with
+ * dots, because other passes overlap its loads with the dots of the next program. */
 static bool settle_loop(struct op *o)
 {
     int64_t lo, hi, step;
@@ -690,8 +691,8 @@ static bool is_sum(const struct op *o)
            op_opnd(add, 0) != op_opnd(add, 1) && op_opnd(add->next, 0) == op_result(add);
 }
 
-/* Rewrites sum(x + 0) as sum(x) + 0. They are equal even if all elements are -0: sum(x) is then -0, and the final +
- * 0 makes it +0. */
+/* Rewrites sum(x + 0) as sum(x) + 0. The two are equal even if all elements are -0: sum(x) is then -0, and sum(x) +
+ * 0 is +0. */
 static bool take_zero_out(struct op *o)
 {
     const struct op *add = is_sum(o) ? op_opnd(o, 0)->def : NULL;
@@ -706,7 +707,7 @@ static bool take_zero_out(struct op *o)
     return true;
 }
 
-/* A condition that is equal along an axis, for the elements that remain without the axis; NULL: it may differ. */
+/* If c has equal values along an axis, returns c without the axis; else NULL. */
 static struct value *without_axis(struct builder *b, const struct value *c, int axis, const struct type *t)
 {
     const struct op *o = c->def;
@@ -721,8 +722,8 @@ static struct value *without_axis(struct builder *b, const struct value *c, int 
     return build_reshape(b, x, t->rank, t->shape);
 }
 
-/* Rewrites sum(select c, x, 0) as select c, sum(x), 0, if c is equal along the axis: one select instead of one for each
- * element, and products in x can be summed by fma. */
+/* Rewrites sum(select c, x, 0) as select c, sum(x), 0, if c has equal values along the axis. This needs one select
+ * instead of one for each element, and lets fma sum products in x. */
 static bool take_choice_out(struct op *o)
 {
     const struct op *choice = is_sum(o) ? op_opnd(o, 0)->def : NULL;
@@ -772,7 +773,7 @@ static bool settle_mask(struct op *o)
     return true;
 }
 
-/* Applies the rules to o, and returns whether one has replaced or changed it. A new value that replaces o's result
+/* Applies the rules to o. Returns whether a rule has replaced or changed o. A new value that replaces o's result
  * takes over the result's name. */
 static bool rewrite(struct op *o)
 {

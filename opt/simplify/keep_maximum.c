@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* keep_maximum.c: in kernels launched with `fp_reassoc`, an online softmax keeps the maximum of its rows while the
- * exponentials stay small, and neither looks for maxima nor rescales meanwhile.
+/* keep_maximum.c: in kernels launched with `fp_reassoc`, makes an online softmax keep the old maximum of its rows
+ * as long as the exponentials stay small. Such iterations neither compute maxima nor rescale.
  *
  *     for carry(%m, %l, %acc) {                    for carry(%m, %l, %acc) {
  *       %x = reduce %s axis=1 {max}                  %kp = exp2 (sub %s, %m)
@@ -18,15 +18,17 @@
  *                                                    yield %n, %u, %d
  *                                                  }
  *
- * In exact arithmetic the results do not depend on the number that stands for the maximum (maximum_weights.c checks
- * that), so only the range of floats limits the choice: the pass keeps %m while no sum of a row's exponentials exceeds
- * 2^slack, and takes the maximum otherwise. Sums that are inf or NaN do not compare as smaller, so the first iteration,
- * where %m is -inf, takes the maximum, and so do rows of which all elements so far are masked, and rows with a NaN.
+ * In exact arithmetic, the results do not depend on the number that is used as the maximum (maximum_weights.c
+ * checks this). So only the range of floats limits the choice: the loop keeps %m as long as no sum of a row's
+ * exponentials exceeds 2^slack, and computes the new maximum otherwise. If a sum is inf or NaN, the comparison is
+ * false, and the loop computes the new maximum. This happens in the first iteration, where %m is -inf, for rows
+ * whose elements have all been masked so far, and for rows with a NaN.
  *
- * The vote needs no sum over lanes: each lane compares its part. If the sums of a row are only carried, as %l above,
- * the loop carries a part for each lane, and the lanes are added behind the loop.
+ * The vote needs no sum over lanes: each lane compares the sum of its own elements. If the loop only accumulates
+ * the sums of rows, as in %l above, it carries a partial sum for each lane, and the partial sums are added after
+ * the loop.
  *
- * Each warp decides for its own rows, so no row may span warps. Needs: layouts. Leaves: unused ops. */
+ * Each warp decides for its own rows, so a row must not span several warps. Needs: layouts. Leaves: unused ops. */
 #include <math.h>
 
 #include "ir/support/map.h"
@@ -42,12 +44,12 @@ struct keeping {
     struct block *body;
     struct maximum m;
     struct op *sum;          /* the sum of the exponentials of a row */
-    struct map depends;      /* ops of the body that compute what depends on max */
-    struct map arms;         /* those of them, and of the ops that only they use, that move into the branch */
+    struct map depends;      /* the pure ops of the body that depend on max */
+    struct map arms;         /* the ops that move into the branch */
     VEC(struct op *) moved;  /* the ops in `arms`, in order */
     VEC(struct value *) out; /* the values that the branch yields */
-    struct op *place;        /* the branch stands in front of it */
-    VEC(struct op *) later;  /* ops that move behind the branch */
+    struct op *place;        /* the op before which the branch is built */
+    VEC(struct op *) later;  /* the ops that move to after the branch */
 };
 
 /* -- the plan -- */
@@ -71,7 +73,7 @@ static bool depends_on(const struct map *m, const struct op *o)
     return false;
 }
 
-/* The sum of the row of v, or of v where a mask holds; NULL: there is none. */
+/* Returns the op that sums the rows of v, or of v where a mask is true; NULL if there is none. */
 static struct op *sum_of(const struct value *v)
 {
     if (value_nuses(v) == 1 && v->uses->user->code == OP_select)
@@ -92,7 +94,7 @@ static bool is_exp(const struct op *o)
     return o->code == OP_exp || o->code == OP_exp2;
 }
 
-/* Is each row, along the axis of the reduction, in the lanes of one warp? */
+/* Does one warp hold each row along the axis of the reduction? */
 static bool rows_in_warps(const struct op *o)
 {
     const struct layout *l = op_opnd(o, 0)->type->layout;
@@ -105,7 +107,7 @@ static bool rows_in_warps(const struct op *o)
     return l != NULL;
 }
 
-/* Finds what depends on the maximum, and the sum by which the loop decides. */
+/* Finds the ops that depend on the maximum, and the sum by which the loop decides whether to keep the maximum. */
 static bool find_sum(struct keeping *k)
 {
     put(&k->depends, k->m.max);
@@ -122,7 +124,7 @@ static bool find_sum(struct keeping *k)
     return k->sum != NULL;
 }
 
-/* Does o, which depends on the maximum, depend on another carried value with a weight? */
+/* o depends on the maximum. Does it also depend on another carried value with a weight (as a rescaled sum does)? */
 static bool rescales(const struct keeping *k, const struct op *o)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -159,15 +161,15 @@ static bool is_cheap_shape(const struct op *o)
     return o->code == OP_expand_dims || o->code == OP_broadcast || o->code == OP_splat;
 }
 
-/* Moves data between warps, or might. */
+/* Does o move data between warps, or might it? */
 static bool needs_other_warps(const struct op *o)
 {
     return o->code == OP_convert || o->code == OP_to_shared || (o->code == OP_reduce && !rows_in_warps(o)) ||
            o->code == OP_scan || o->code == OP_gather || o->code == OP_histogram;
 }
 
-/* Chooses the ops that move into the branch: those that depend on the maximum and on no other carried value, and those
- * of which these are the only users. */
+/* Chooses the ops that move into the branch: the ops that depend on the maximum and on no other carried value with
+ * a weight, and the ops that only these ops use. */
 static bool choose_ops(struct keeping *k)
 {
     for (struct op *o = k->m.max; o != k->body->last; o = o->next)
@@ -188,7 +190,8 @@ static bool choose_ops(struct keeping *k)
     return true;
 }
 
-/* Is v a ratio of exponentials of the two maxima, hence 1 if these are equal? */
+/* Is v a difference of the old and the new maximum, possibly times a factor, so that its exponential is 1 if the
+ * two are equal? */
 static bool is_ratio(const struct keeping *k, const struct value *v, bool is_factor)
 {
     const struct op *o = v->def;
@@ -207,7 +210,7 @@ static bool is_ratio(const struct keeping *k, const struct value *v, bool is_fac
     }
 }
 
-/* Is v 1 where the maximum is kept? */
+/* Is v equal to 1 in rows whose maximum is kept? */
 static bool is_one(const struct keeping *k, const struct value *v)
 {
     return is_scaled_by_ratio(v) && v->def && is_exp(v->def) && is_ratio(k, op_opnd(v->def, 0), false);
@@ -224,8 +227,8 @@ static bool uses_any(const struct op *o, const struct map *m)
     return false;
 }
 
-/* Sets k->place to the op in front of which the branch is built: the first one with effects that uses what depends on
- * the maximum. Returns false if an operand of the branch's ops is computed behind it. */
+/* Sets k->place to the op before which the branch is built: the first op with effects that uses a value which
+ * depends on the maximum. Returns false if an operand of the branch's ops is computed after this op. */
 static bool find_place(struct keeping *k)
 {
     k->place = k->m.max;
@@ -256,8 +259,8 @@ static void find_out(struct keeping *k)
 
 /* -- the rewrite -- */
 
-/* Builds a copy of o. A sum with a product that is not the maximum's becomes one fma, so that neither arm keeps the
- * product in registers for the other. */
+/* Builds a copy of o. If o adds to a product that does not depend on the maximum, builds one fma, so that the
+ * product need not stay in registers for the other arm of the branch. */
 static void copy_op(struct builder *b, const struct op *o, struct map *map)
 {
     const bool fuses = (o->code == OP_add || o->code == OP_sub) && b->func->fp_fusion &&
@@ -274,7 +277,7 @@ static void copy_op(struct builder *b, const struct op *o, struct map *map)
     *map_at_ptr(map, op_result(o)) = build_fma(b, x, y, z);
 }
 
-/* Builds the ops that v needs, at b, unless they are in `map` already. */
+/* Builds copies, at b, of v and of the ops that compute it, except those that `map` already contains. */
 static struct value *copy_for(struct keeping *k, struct builder *b, struct value *v, struct map *map)
 {
     if (map_get_ptr(map, v))
@@ -327,7 +330,7 @@ static struct op *build_branch(struct keeping *k, struct op *at, struct value *k
     return branch;
 }
 
-/* Makes `mul`, a product with factors of which operand `side` is 1 where the maximum is kept, an op of a branch. */
+/* Moves the product `mul` into a branch, so that it is skipped if the maximum is kept: operand `side` is then 1. */
 static void skip_product(struct op *mul, int side, struct value *keep)
 {
     struct builder b = build_before(mul);
@@ -349,7 +352,7 @@ static void skip_product(struct op *mul, int side, struct value *keep)
     op_erase(mul);
 }
 
-/* Does v repeat a value that is 1 where the maximum is kept? */
+/* Is v a broadcast of a value that is 1 if the maximum is kept? */
 static bool repeats_one(const struct keeping *k, const struct value *v)
 {
     const bool repeats = v->def && v->def->code == OP_broadcast;
@@ -358,7 +361,7 @@ static bool repeats_one(const struct keeping *k, const struct value *v)
     return repeats && is_one(k, v);
 }
 
-/* Moves what depends on the maximum, but not into the branch, behind the branch. */
+/* Moves the ops that depend on the maximum, but do not belong into the branch, to after the branch. */
 static void move_behind(struct keeping *k)
 {
     for (struct op *next, *o = k->m.max; o != k->place; o = next) {
@@ -372,10 +375,11 @@ static void move_behind(struct keeping *k)
 
 struct product {
     struct op *mul;
-    int side; /* the operand that is 1 where the maximum is kept */
+    int side; /* the number of the operand that is 1 if the maximum is kept */
 };
 
-/* Does a factor repeat itself in so many registers that a branch around the product pays? */
+/* Does operand `side` hold the same factor in several registers, so that a branch that skips the product is
+ * worthwhile? */
 static bool skips(const struct keeping *k, const struct op *mul, int side)
 {
     const struct value *v = op_opnd(mul, side);
@@ -414,7 +418,7 @@ static void rewrite(struct keeping *k)
         value_rename(&branch->results[i], names[i]);
 }
 
-/* -- sums of lanes behind the loop -- */
+/* -- adding the lanes' partial sums after the loop -- */
 
 struct recurrence {
     struct op *mul, *add; /* add is mul + the sum, and mul is `arg` times `factor` */
@@ -455,11 +459,12 @@ static struct value *sum_like(struct builder *b, const struct op *sum, struct va
     return op_result(o);
 }
 
-/* The sum is carried as l * a + sum. Makes the loop carry what each lane adds, and adds the lanes behind the loop:
+/* The loop carries the sum as l * a + sum. Makes the loop carry a partial sum for each lane, and adds these after
+ * the loop:
  *
  *     %r = reduce %p axis=1 {add} : 128     =>     %r = reduce (reshape %p : 128x32x4) axis=1 {add} : 128x4
  *     %u = add (mul %l, %a), %r                    %u = add (mul %l, (broadcast %a)), %r
- *                                                  behind the loop: %s = reduce %l axis=1 {add} : 128
+ *                                                  after the loop: %s = reduce %l axis=1 {add} : 128
  *
  * Each lane starts with an equal part of the initial value. Returns the new loop, or NULL. */
 static struct op *add_lanes_later(const struct keeping *k)

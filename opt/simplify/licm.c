@@ -5,9 +5,9 @@
  *       %a = mul %x, %y           =>     for %i = ... {
  *       %b = add %a, %i                    %b = add %a, %i
  *
- * The pass moves an op before the loop if the op is pure, is directly in the loop's region, and uses only values from
- * outside of the loop (also in the op's own regions). The pass visits inner loops first, so an op can move out of
- * several loops. A pure op cannot trap, so it may run even if the loop has no iteration. An op in a branch stays
+ * The pass moves an op to before the loop if the op is pure, is directly in the loop's region, and uses only values
+ * from outside of the loop (also in the op's own regions). The pass visits inner loops first, so an op can move out
+ * of several loops. A pure op cannot trap, so it may run even if the loop has no iteration. An op in a branch stays
  * there, because the branch may never run and the op may be expensive. Needs: valid SSA. Leaves: loops whose bodies
  * may be empty, for dce. */
 #include "opt/passes.h"

@@ -7,13 +7,14 @@
  *     %y = mul %x, %r                                %x.1 = fext %h.1
  *                                                    %y = mul %x.1, %r
  *
- * A value that is used before and after the reduction of a row is live during the reduction. If a few cheap ops
- * compute this value from 16-bit floats, only the 16-bit floats need to stay live. They take half the registers, so
- * more programs fit on an SM and hide the latency of memory. `opaque` keeps ptxas from merging the two computations.
- * Rematerialization costs instructions, so the pass changes nothing if the programs that fit on an SM without
- * rematerialization already have enough bytes in flight, or if no more programs would fit with it. A program loads
- * nothing during a reduction, so the number of bytes that must be in flight grows with the number of reductions.
- * Reductions of small tiles do not count. Needs: layouts. Leaves: the same values. */
+ * If a value is used before and after the reduction of a row, it is live during the reduction. If a few cheap ops
+ * compute the value from 16-bit floats, only the 16-bit floats need to stay live. They take half the registers, so
+ * more programs fit on an SM and hide the latency of memory. `opaque` keeps ptxas from merging the two
+ * computations. Rematerialization costs instructions. So the pass changes nothing if the programs that fit on an SM
+ * without rematerialization already have enough bytes in flight, or if rematerialization would not let more
+ * programs fit. A program loads nothing during a reduction, so the number of bytes that must be in flight grows
+ * with the number of reductions. Reductions of small tiles do not count. Needs: layouts. Leaves: the same
+ * values. */
 #include "opt/passes.h"
 
 enum { NARROW_BITS = 16, WIDE_BITS = 32, BYTE_BITS = 8 };
@@ -22,7 +23,8 @@ struct remat {
     struct func *func;
     const struct params *params;
     struct block *block;
-    struct map part;   /* maps an op of the block to the number of its part; each reduction ends a part */
+    /* maps an op of the block to the number of its part; each reduction of a large tile ends a part */
+    struct map part;
     struct map copies; /* maps a value to its latest rematerialized copy */
     struct map opaque; /* maps a 16-bit tile to its latest opaque copy */
 };
@@ -45,8 +47,8 @@ static void set_part(struct remat *a, const struct op *o, int part)
 
 /* -- which values can be rematerialized -- */
 
-/* An exponential counts as cheap only if its tile, kept live, would take more than one part in remat_exp_part of a
- * thread's registers. */
+/* Is o cheap to recompute? An exponential is, but only if its tile takes more than 1 / remat_exp_part of a thread's
+ * registers. */
 static bool is_cheap(const struct remat *a, const struct op *o)
 {
     switch (o->code) {
@@ -117,7 +119,7 @@ static bool is_worth_it(const struct remat *a, const struct value *v, int part)
 
 /* -- rematerialization -- */
 
-/* The latest copy of `key` in m, if the copy is in this part; else NULL. */
+/* Returns the latest copy of `key` in m if the copy is in this part; else NULL. */
 static struct value *latest(const struct remat *a, const struct map *m, const struct value *key, int part)
 {
     void **found = map_get_ptr(m, key);
@@ -176,8 +178,8 @@ static bool is_kept_over(const struct remat *a, const struct value *v, int part)
     return false;
 }
 
-/* What each thread keeps live across the end of a part. bits: all values; row_bits: the 16-bit floats from which some
- * of these values can be rematerialized; least_bits: these 16-bit floats, and the values that cannot be
+/* The bits that each thread keeps live across the end of a part. bits: all values. row_bits: the 16-bit floats from
+ * which some of these values can be rematerialized. least_bits: row_bits, and the values that cannot be
  * rematerialized. */
 struct kept {
     int bits, row_bits;
@@ -200,7 +202,7 @@ static struct kept kept_over(const struct remat *a, int part)
     return k;
 }
 
-/* The number of programs that fit on an SM if each thread keeps `bits` bits of values live. */
+/* Returns how many programs fit on an SM if each thread keeps `bits` bits of values live. */
 static int programs_keeping(const struct remat *a, int bits)
 {
     const struct target *t = a->func->target;
@@ -210,8 +212,9 @@ static int programs_keeping(const struct remat *a, int bits)
     return target_ctas(t, 32 * a->func->num_warps, regs, 0);
 }
 
-/* Does rematerialization help at the end of no part? At the end of a part it helps if the programs that fit on an SM
- * do not have enough bytes of rows in flight, and if more programs fit with rematerialization. */
+/* Can all values stay live, because rematerialization does not help at the end of any part? It helps if the
+ * programs that fit on an SM do not have enough bytes of rows in flight, and if more programs fit with
+ * rematerialization. */
 static bool has_room(const struct remat *a, int nparts)
 {
     for (int part = 0; part < nparts - 1; part++) {

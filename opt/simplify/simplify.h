@@ -14,12 +14,12 @@ bool attrs_equal(const struct op *a, const struct op *b);
 
 /* -- dce.c -- */
 bool op_is_dead(const struct op *o); /* does o have neither a use nor a side effect? */
-/* Builds a new `for` before `old` and moves the body of `old` into it; the caller erases `old`. The new loop carries
- * the values of `old` for which `keep` is true (NULL: all), and further values, which start as `more`; the caller adds
- * what the body yields for them (loop_yield). */
+/* Builds a new `for` before `old` and moves the body of `old` into it; the caller erases `old`. The new loop
+ * carries the values of `old` for which `keep` is true (NULL: all), and nmore further values, whose initial values
+ * are `more`. The caller appends the values that the body yields for these (loop_yield). */
 struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value *const *more);
 void loop_yield(struct op *loop, int nmore, struct value *const *more); /* appends `more` to the yielded values */
-/* Builds an i1 at b: does the loop run at least one iteration? */
+/* Builds an i1 at b that is 1 if the loop runs at least one iteration. */
 struct value *loop_runs(struct builder *b, const struct op *loop);
 
 /* -- fix_order.c -- */
@@ -30,9 +30,9 @@ bool op_has_free_order(const struct op *o);
 void loop_inline(struct op *loop); /* replaces a loop by the body of its first iteration */
 
 /* -- unroll.c -- */
-/* Builds, in front of `loop`, a loop each of whose iterations runs `factor` iterations of `loop`, and returns the new
- * loop; `loop` then runs the iterations that remain, or is erased if none remain. If constant bounds show that `loop`
- * runs fewer than `factor` iterations, returns `loop` unchanged. */
+/* Builds, before `loop`, a loop each of whose iterations runs `factor` iterations of `loop`, and returns the new
+ * loop. Then `loop` runs the remaining iterations, or is erased if constant bounds show that none remain. If
+ * constant bounds show that `loop` runs fewer than `factor` iterations, returns `loop` unchanged. */
 struct op *loop_unroll(struct op *loop, int64_t factor);
 
 #endif

@@ -10,19 +10,19 @@
  *       %b = load (X + %j + cols), %j + cols < %n        (uses of %b become %a)
  *       .. }
  *
- * Kernels that process rows of any length in blocks are mostly launched with blocks that are as long as a row. The
- * pass replaces loops with the same bounds by the bodies of their first iterations if they then share a tile: two
- * loads with equal addresses and masks, and no write between them that may change the tile. Guards on the launch
- * ensure that the loops run exactly one iteration; a launch for which a guard fails takes the fallback, which is
- * compiled without this pass.
+ * Kernels that process rows of any length in blocks are often launched with blocks at least as long as a row, so
+ * that each loop runs once. The pass replaces loops with the same bounds by the bodies of their first iterations if
+ * these bodies share a tile: two loads have equal addresses and masks, and no write between them may change the
+ * tile. Guards ensure that the loops run exactly one iteration. If a guard fails, the launch uses the fallback
+ * kernel, which is compiled without this pass.
  *
- * The other loads of these loops (for example of weights) move directly after the first load of a shared tile, as
- * far as registers allow. All loads are then in flight together, instead of starting after each reduction.
+ * The other loads of these loops (for example of weights) move to directly after the first load of a shared tile,
+ * as far as registers allow. All loads are then in flight together, instead of starting after each reduction.
  *
- * The pass does not change kernels with dots: copies by tensor maps, which have guards of their own, gain more
- * there. Nor does it change kernels during which other programs may change memory (atomics, volatile loads, inline
- * assembly). Needs: traced ops after cse, so that equal bounds are one value. Leaves: the ops of the first iterations,
- * for fold. */
+ * The pass does not change kernels with dots: for them, copies by tensor maps, which need other guards, are faster.
+ * Nor does it change kernels during which other programs may change memory (atomics, volatile loads, inline
+ * assembly). Needs: traced ops after cse, so that equal bounds are one value. Leaves: the ops of the first
+ * iterations, for fold. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -30,8 +30,8 @@
 enum { LOOPS_MOST = 8, LOADS_MOST = 32, LANES = 32, REGISTER_BITS = 32, HALF_BITS = 16 };
 
 struct merged {
-    struct op *load, *with; /* `load` is replaced by the earlier load `with`; NULL: it is not replaced */
-    bool stays;             /* other loads are replaced by this one */
+    struct op *load, *with; /* the earlier load `with` replaces `load`; NULL: `load` is not replaced */
+    bool stays;             /* this load replaces other loads */
 };
 
 struct single_trip {
@@ -52,8 +52,8 @@ static bool is_among(const struct single_trip *x, const struct op *loop)
     return loop && is_single_trip(x->t, loop);
 }
 
-/* Returns the value that v equals if each of the loops runs a single iteration: follows carried values to their
- * initial values, and results of loops to the values that the bodies yield. */
+/* Returns the value to which v is equal if each of the loops runs a single iteration: replaces carried values by
+ * their initial values, and results of loops by the values that the bodies yield. */
 static const struct value *origin(const struct single_trip *x, const struct value *v)
 {
     for (;;) {
@@ -99,8 +99,8 @@ static bool is_i32(const struct value *v)
     return type_elem_bits(v->type) == 32;
 }
 
-/* Adds a guard that p - q + more >= 0, unless this is known to be true. Returns false if it is known to be false, or
- * if the launcher cannot compute it. */
+/* Adds a guard which requires that p - q + more >= 0, unless this is always true. Returns false if it is always
+ * false, or if the launcher cannot compute it. */
 static bool guard_least(struct single_trip *x, const struct poly *p, const struct poly *q, int64_t more)
 {
     struct poly d, c = poly_int(more);
@@ -113,7 +113,8 @@ static bool guard_least(struct single_trip *x, const struct poly *p, const struc
     return e && poly_expr(x->t, &d, e);
 }
 
-/* Adds a guard that p fits in 32 bits: the launcher computes with 64 bits, and the kernel with 32. */
+/* Adds a guard which requires that p fits in 32 bits, because the launcher computes with 64 bits and the kernel
+ * with 32. */
 static bool guard_i32(struct single_trip *x, const struct poly *p)
 {
     const struct poly none = poly_int(0);
@@ -121,7 +122,7 @@ static bool guard_i32(struct single_trip *x, const struct poly *p)
 }
 
 /* Adds guards which ensure that the launcher computes the same value of v as the kernel. Returns false if no guards
- * can ensure that. */
+ * can ensure this. */
 static bool guard_exact(struct single_trip *x, const struct value *v)
 {
     const struct op *o = v->def;
@@ -147,8 +148,8 @@ static bool guard_exact(struct single_trip *x, const struct value *v)
     }
 }
 
-/* Adds guards that lo < hi <= lo + step, and that the counter does not overflow. The first guard is hi <= lo + step,
- * which fails most often: for rows longer than a block. */
+/* Adds guards which require that lo < hi <= lo + step, and that the counter does not overflow. hi <= lo + step is
+ * the first guard, because it fails most often (for rows longer than a block). */
 static bool guard_single_trip(struct single_trip *x, const struct op *loop)
 {
     const struct value *from = op_opnd(loop, 0), *to = op_opnd(loop, 1);
@@ -205,17 +206,17 @@ static void add_load(struct single_trip *x, struct op *load)
 
 /* -- registers -- */
 
-/* The number of registers that are `percent` percent of a thread's registers. */
+/* Returns `percent` percent of a thread's registers. */
 static int registers_most(const struct func *f, int percent)
 {
     return func_regs(f, LANES * f->num_warps, false) * percent / 100;
 }
 
-/* The registers that a shared tile takes between the loops. Elements narrower than 32 bits take a register each, as
- * arithmetic needs them; but 16-bit floats stay packed, two in a register, because remat.c repeats their conversion
- * for each op that uses them. Shared tiles may take a quarter of a thread's registers: the code between the loops
- * computes two more tiles of that size, and addresses and masks need registers too. A spill would cost more than
- * another load from a cache. */
+/* Returns how many registers a shared tile takes between the loops. Elements narrower than 32 bits take a whole
+ * register each, because arithmetic needs them in this form. But 16-bit floats stay packed, two in a register,
+ * because remat.c repeats their conversion for each op that uses them. Shared tiles may take a quarter of a
+ * thread's registers: the code between the loops computes two more tiles of that size, and addresses and masks need
+ * registers too. A spill would cost more than a second load from a cache. */
 static int registers_kept(const struct func *f, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -257,7 +258,7 @@ static void merge(struct single_trip *x, struct merged *m)
     op_erase(m->load);
 }
 
-/* Is v available directly after `last`, or can it be computed there by moving pure ops? */
+/* Is v available directly after `last`, or can pure ops that compute it move there? */
 static bool is_early(struct single_trip *x, const struct value *v, const struct op *last)
 {
     const struct op *o = v ? v->def : NULL;
@@ -271,7 +272,7 @@ static bool is_early(struct single_trip *x, const struct value *v, const struct 
     return true;
 }
 
-/* Moves o, and the ops that compute its operands, directly after `last`. Returns o. */
+/* Moves o, and the ops that compute its operands, to directly after `last`. Returns o. */
 static struct op *move_early(struct op *o, struct op *last)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -284,7 +285,8 @@ static struct op *move_early(struct op *o, struct op *last)
     return o;
 }
 
-/* A nested return or an assert may end the program, so loads after it must not move in front of it. */
+/* Finds the first op that may end the program: a nested return or an assert. Loads must not move from after this op
+ * to before it. */
 static void find_end(struct op *o, void *ctx)
 {
     *(bool *)ctx |= (o->code == OP_return && o->block->parent) || o->code == OP_assert;

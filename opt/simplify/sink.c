@@ -8,12 +8,12 @@
  *     }                                                  %c = addptr %p, %o
  *     store %c, %x                                       store %c, %x
  *
- * A pure op moves directly before its first user if a loop is between them, and if keeping its operands live through
- * the loop takes no more registers than keeping its results live. The pass walks from the end of the block to its
- * start, so that users move before the ops that compute their operands. Ops do not move past a loop that waits for
- * other programs (a lock): the other programs may wait for the code after that loop. If a dot is still in flight after
- * the loop, scalars move before the wait for this dot, so that threads compute them while the dot runs. Needs:
- * layouts. */
+ * A pure op moves to directly before its first user if a loop is between the two, and if keeping its operands live
+ * throughout the loop takes no more registers than keeping its results live. The pass walks from the end of the
+ * block to its start, so that users move before the ops that compute their operands. Ops do not move past a loop
+ * that waits for other programs (a lock): the other programs may wait for the code after that loop. If a dot is
+ * still in flight after the loop, scalars move before the wait for this dot, so that threads compute them while the
+ * dot runs. Needs: layouts. */
 #include "ir/target/fragments.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -21,7 +21,7 @@
 struct sink {
     struct map place; /* maps an op to its position in the block; a moved op has its new position */
     struct map loops; /* maps an op to the number of loops before it in its block */
-    struct map along; /* the set of scalars that move together with the scalars computed from them */
+    struct map along; /* the set of scalars that move together with their users, which are scalars too */
 };
 
 static int number_of(const struct map *m, const struct op *o)
@@ -35,8 +35,8 @@ static void set_number(struct map *m, const struct op *o, int n)
     *map_at_ptr(m, o) = (void *)(intptr_t)n;
 }
 
-/* The number of 32-bit registers of a thread that hold v; 0 for values that codegen computes from constants or from
- * a scalar at each use. */
+/* Returns how many 32-bit registers of a thread hold v; 0 if codegen computes v from constants or from a scalar at
+ * each use. */
 static int regs_of(const struct value *v)
 {
     enum { REGISTER_BITS = 32 };
@@ -47,7 +47,7 @@ static int regs_of(const struct value *v)
     return tile_regs(v->type, v->block->func->num_warps, REGISTER_BITS);
 }
 
-/* The op of block b that is or contains u's user. */
+/* Returns the op of block b that equals u's user or contains it. */
 static struct op *user_in(const struct use *u, const struct block *b)
 {
     struct op *o = u->user;
@@ -56,7 +56,7 @@ static struct op *user_in(const struct use *u, const struct block *b)
     return o;
 }
 
-/* Is a before b? Ops that moved directly before the same op share its position. */
+/* Is a before b? (All ops that moved to directly before the same op have its position.) */
 static bool stands_before(const struct sink *s, const struct op *a, const struct op *b)
 {
     int place = number_of(&s->place, a), other = number_of(&s->place, b);
@@ -89,7 +89,7 @@ static bool lives_in_loop(const struct value *v, const struct block *b)
     return (v->def ? v->def->block : v->block) != b || (!v->def && v->index == 0 && loop->code == OP_for);
 }
 
-/* Is v live through all loops before `user` anyway, because an op at or after `user` uses it? */
+/* Is v live throughout all loops before `user` in any case, because `user` or a later op uses it? */
 static bool is_kept_for(const struct sink *s, const struct value *v, const struct op *user)
 {
     if (lives_in_loop(v, user->block))
@@ -104,7 +104,7 @@ static bool is_kept_for(const struct sink *s, const struct value *v, const struc
     return false;
 }
 
-/* The additional registers that would be live through the loop for o's operands if o moved directly before
+/* Returns how many more registers o's operands would keep live throughout the loop if o moved to directly before
  * `user`. */
 static int cost_of(const struct sink *s, const struct op *o, const struct op *user)
 {
@@ -147,15 +147,17 @@ static bool waits_for_others(struct op *loop)
     return waits;
 }
 
-/* May an op move in front of this wait for a dot? The registers of the dot's operand a must keep their values until
- * the wait; they do if the wait has that operand too, or if the dot reads it from shared memory. */
+/* May an op move to before `wait`, a wait for a dot? The registers of the dot's operand a must keep their values
+ * until the wait. They do if operand a is also an operand of the wait; if the dot reads operand a from shared
+ * memory, there are no such registers. */
 static bool keeps_operand(const struct op *wait)
 {
     const struct op *dot = op_opnd(wait, 0)->def;
     return !dot || !starts_dot(dot) || op_opnd(dot, DOT_a)->type->kind == TY_shared || wait->nopnds > 1;
 }
 
-/* The op before which o moves: `user` or, for scalars, the first wait for a dot between the last loop and `user`. */
+/* Returns the op before which o moves: `user` or, for scalars, the first wait for a dot between the last loop and
+ * `user`. */
 static struct op *place_of(const struct op *o, struct op *user)
 {
     struct op *at = user;
@@ -214,8 +216,8 @@ static bool pays_along(const struct sink *s, const struct op *o)
     return regs <= regs_of(op_result(o));
 }
 
-/* Moves whole expressions of scalars. No single op of `a % b - a / b` would move, because each has more operands than
- * results. But moving the whole expression keeps no more values live if a and b are live anyway. */
+/* Moves whole expressions of scalars. In `a % b - a / b`, no op alone would move, because each op has more operands
+ * than results. But if a and b are live in any case, moving the whole expression keeps no more values live. */
 static void sink_numbers(struct sink *s, struct block *b)
 {
     for (struct op *o = b->last; o; o = o->prev)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unroll.c: unrolls a loop by the factor for which the program asks (tl.range's loop_unroll_factor). load_ahead.c also
- * unrolls loops, by factors of its own.
+/* unroll.c: unrolls a loop by the factor for which the program asks (tl.range's loop_unroll_factor). load_ahead.c
+ * also unrolls loops, by factors that it chooses.
  *
  *                                                  %n = ((%lo < %hi ? (%hi - %lo - 1) / 2 + 1 : 0) / 2) * 2
  *     for %i = %lo to %hi step 2 unroll=2          %mid = %lo + 2 %n
@@ -13,8 +13,8 @@
  *
  * The iterations and their memory accesses keep their order. The remaining iterations, fewer than the factor, run in
  * the original loop, without a pipeline. The pass erases the original loop if constant bounds show that no iterations
- * remain. The pass runs early, so later passes treat the unrolled loop like any other: a stage of its pipeline holds
- * the tiles of one unrolled iteration. Needs: traced ops. Leaves: arithmetic for fold. */
+ * remain. The pass runs early, so later passes treat the unrolled loop like any other loop: each stage of its
+ * pipeline holds the tiles of one unrolled iteration. Needs: traced ops. Leaves: arithmetic for fold. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -63,7 +63,7 @@ static struct value *build_ahead(struct builder *b, struct value *i, struct valu
     return build_binary(b, OP_add, i, more);
 }
 
-/* Builds the unrolled loop before the original loop; it runs the iterations up to `middle`. */
+/* Builds the unrolled loop before the original loop. The unrolled loop runs the iterations up to `middle`. */
 static struct op *build_long(struct builder *b, const struct op *loop, struct value *middle, int64_t factor)
 {
     struct block *from = loop->regions[0];
