@@ -199,21 +199,6 @@ static bool distribute(struct peep *p, struct insn *in, uint64_t factor)
     return true;
 }
 
-static bool simplify_mul(struct peep *p, struct insn *in)
-{
-    struct opnd *x = in->opnds;
-    if (!is_imm(x[2]))
-        return false;
-    if (is_imm(x[1]))
-        return becomes(p, in,
-                       imm_like(x[1], sign_extend((uint64_t)x[1].i * (uint64_t)x[2].i, insn_bits(in))));
-    if (x[2].i == 1)
-        return becomes(p, in, x[1]);
-    if (x[2].i == 0)
-        return becomes(p, in, x[2]);
-    return distribute(p, in, (uint64_t)x[2].i) && simplify_add(p, in);
-}
-
 static bool simplify_shl(struct peep *p, struct insn *in)
 {
     struct opnd *x = in->opnds;
@@ -262,6 +247,49 @@ static bool simplify_wide(struct peep *p, struct insn *in)
     if (is_imm(x[1]))
         return becomes(p, in, opnd_int(CLASS_b64, x[1].i * x[2].i));
     return widen_apart(p, in, x[2].i, &x[2], 1) && simplify_add(p, in);
+}
+
+/* The 32-bit value of which x is the sign extension: a register or a constant; else false. */
+static bool sign_extended(const struct peep *p, struct opnd x, struct opnd *narrow)
+{
+    const struct insn *cvt = peep_def(p, x, INSN_cvt);
+    if (is_imm(x)) {
+        *narrow = opnd_int(CLASS_b32, x.i);
+        return x.i == (int32_t)x.i;
+    }
+    if (!cvt || cvt->form.type != PT_s64 || cvt->form.from != PT_s32)
+        return false;
+    *narrow = cvt->opnds[1];
+    return is_stable(p, *narrow);
+}
+
+/* cvt.s64.s32 x, a; cvt.s64.s32 y, b; mul.lo.s64 p, x, y    =>    mul.wide.s32 p, a, b */
+static bool multiply_wide(struct peep *p, struct insn *in)
+{
+    struct opnd a, b;
+    if (insn_bits(in) != 64 || is_imm(in->opnds[1]) || !sign_extended(p, in->opnds[1], &a) ||
+        !sign_extended(p, in->opnds[2], &b))
+        return false;
+    in->form = form_of(INSN_mul_wide, PT_s32);
+    rewrite(in, INSN_mul_wide, 3, a, b);
+    return true;
+}
+
+static bool simplify_mul(struct peep *p, struct insn *in)
+{
+    struct opnd *x = in->opnds;
+    if (multiply_wide(p, in))
+        return simplify_wide(p, in);
+    if (!is_imm(x[2]))
+        return false;
+    if (is_imm(x[1]))
+        return becomes(p, in,
+                       imm_like(x[1], sign_extend((uint64_t)x[1].i * (uint64_t)x[2].i, insn_bits(in))));
+    if (x[2].i == 1)
+        return becomes(p, in, x[1]);
+    if (x[2].i == 0)
+        return becomes(p, in, x[2]);
+    return distribute(p, in, (uint64_t)x[2].i) && simplify_add(p, in);
 }
 
 /* If one cvt rounds a float to an integral float and a second converts that to an integer, the second rounds the

@@ -142,6 +142,33 @@ struct bounds bounds_of(const struct value *v)
     return look(v, &budget);
 }
 
+static bool is_multiple(const struct value *v, int64_t of, int *budget)
+{
+    const struct op *o = v->def, *loop = v->block->parent;
+    int64_t c;
+    if (value_const_int(v, &c))
+        return c % of == 0;
+    if (--*budget < 0)
+        return false;
+    if (!o)
+        return loop && loop->code == OP_for && v->index == 0 && is_multiple(op_opnd(loop, 0), of, budget) &&
+               is_multiple(op_opnd(loop, 2), of, budget);
+    switch (o->code) {
+    case OP_splat:
+    case OP_broadcast:
+    case OP_expand_dims: return is_multiple(op_opnd(o, 0), of, budget);
+    case OP_mul: return is_multiple(op_opnd(o, 0), of, budget) || is_multiple(op_opnd(o, 1), of, budget);
+    case OP_shl: return value_const_int(op_opnd(o, 1), &c) && c >= 0 && c < 31 && (INT64_C(1) << c) % of == 0;
+    default: return false;
+    }
+}
+
+bool value_is_multiple(const struct value *v, int64_t of)
+{
+    int budget = value_params(v)->value_range_ops;
+    return is_multiple(v, of, &budget);
+}
+
 bool op_is_nonnegative(const struct op *o, const bool *x, bool in_address)
 {
     int64_t y;

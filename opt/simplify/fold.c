@@ -14,6 +14,7 @@
  *     x * 0).
  *   - Multiplications and divisions of integers by powers of two become shifts and masks; divisions of floats by
  *     powers of two become multiplications.
+ *   - A remainder drops a summand that its divisor divides, if no summand is negative.
  *   - A constant operand of a commutative op moves to the right, (x op c) op d becomes x op (c op d), and x - c
  *     becomes x + -c.
  *   - A subtraction that involves a product becomes an addition, so that fma can compute it.
@@ -286,6 +287,21 @@ static struct value *strength(struct builder *b, const struct op *o)
     case OP_shru: return bits >= (uint64_t)width_of(x) ? build_const_int(b, x->type, 0) : NULL;
     default: return NULL;
     }
+}
+
+/* (x + y) % c = y % c, if c divides x, and y and the sum are at least 0 and do not overflow. */
+static struct value *periodic(struct builder *b, const struct op *o)
+{
+    int64_t c;
+    const struct op *sum = o->code == OP_rems ? def_if(op_opnd(o, 0), OP_add) : NULL;
+    if (!sum || !value_const_int(op_opnd(o, 1), &c) || c < 2 || bounds_of(op_opnd(o, 0)).lo < 0)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        struct value *x = op_opnd(sum, i), *y = op_opnd(sum, !i);
+        if (value_is_multiple(x, c) && bounds_of(x).lo >= 0 && bounds_of(y).lo >= 0)
+            return build_binary(b, OP_rems, y, op_opnd(o, 1));
+    }
+    return NULL;
 }
 
 /* x / c = x * (1 / c), bit for bit, if 1 / c is exact, that is, if c is a power of two. */
@@ -746,8 +762,10 @@ static bool take_choice_out(struct op *o)
 static struct value *simpler(struct op *o)
 {
     static struct value *(*const rules[])(struct builder * b, const struct op *o) = {
-        compute,    apply_identity, negation, join_constants, strength,    reciprocal, difference_of_product,
-        comparison, choice,         cast,     shape,          sink_splats, keep_zero};
+        compute,     apply_identity, negation,   join_constants,
+        strength,    periodic,       reciprocal, difference_of_product,
+        comparison,  choice,         cast,       shape,
+        sink_splats, keep_zero};
     struct builder b = build_before(o);
     struct value *v = NULL;
     for (size_t i = 0; !v && i < sizeof rules / sizeof rules[0]; i++)
