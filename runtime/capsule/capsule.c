@@ -44,14 +44,15 @@ static bool find_range(const struct taking *x, int arg, struct range *r)
     return d->class->extent(d, at, &r->base, &r->bytes);
 }
 
-/* Adds a range, and merges it with ranges that it overlaps. */
+/* Adds a range, and merges it with ranges that it overlaps. An empty range is merged also with a range that it touches.
+ * Other ranges that touch stay apart, because they are different tensors. */
 static void add_range(struct taking *x, struct range r)
 {
     for (int i = 0; i < x->nranges; i++) {
         struct range *old = &x->ranges[i];
         uint64_t end = old->base + old->bytes, new_end = r.base + r.bytes;
-        if (r.base > end || old->base > new_end || (r.base == end && r.bytes) ||
-            (old->base == new_end && old->bytes))
+        bool is_empty = !r.bytes || !old->bytes;
+        if (is_empty ? r.base > end || old->base > new_end : r.base >= end || old->base >= new_end)
             continue;
         r.base = r.base < old->base ? r.base : old->base;
         r.bytes = (end > new_end ? end : new_end) - r.base;
@@ -62,12 +63,17 @@ static void add_range(struct taking *x, struct range r)
     x->ranges[x->nranges++] = r;
 }
 
+/* The range that has the byte at an address; if none has, the range that ends there. */
 static int range_with(const struct taking *x, uint64_t at)
 {
-    for (int i = 0; i < x->nranges; i++)
-        if (at - x->ranges[i].base <= x->ranges[i].bytes)
+    int ends = -1;
+    for (int i = 0; i < x->nranges; i++) {
+        if (at - x->ranges[i].base < x->ranges[i].bytes)
             return i;
-    return -1;
+        if (at - x->ranges[i].base == x->ranges[i].bytes)
+            ends = i;
+    }
+    return ends;
 }
 
 static bool copy_memory(struct taking *x, uint64_t base, uint64_t bytes, unsigned char **to)

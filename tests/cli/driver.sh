@@ -34,6 +34,14 @@ FAKE_FAIL=cuLaunchKernel NESO_CAPSULE=on "$NESO" run --device cuda copy.py >out 
 "$NESO" replay --device emulator copy.capsule >out 2>&1; [ $? = 1 ] || say "a replay elsewhere: exit $?"
 grep -q '^seen:    a fault on Fake GPU (cuda:0, sm_90a): .*cuLaunchKernel .*\[driver-call\]$' out || say "a replay elsewhere: $(cat out)"
 FAKE_FAIL=cuLaunchKernel "$NESO" replay copy.capsule >out 2>&1 || say "a replay on the GPU: $(cat out)"
+# Tensors that touch, and an empty one at the end of another, are buffers of their own or part of one.
+sed 's/^x = .*/both = torch.ones(200, device="cuda"); x, y = both[:100], both[100:]/; s/^y = .*//' copy.py >touching.py
+sed 's/^x = .*/both = torch.ones(200, device="cuda"); x, y = both[200:], both[100:]/; s/^y = .*//' copy.py >empty.py
+for program in touching empty; do
+    FAKE_FAIL=cuLaunchKernel NESO_CAPSULE=$program "$NESO" run --device cuda $program.py >out 2>err; [ $? = 1 ] || say "$program: $(cat err)"
+    "$NESO" replay --device emulator $program/copy.capsule >out 2>&1; [ $? -le 1 ] || say "a replay of $program: $(cat out)"
+done
+grep -q "byte 400 of 'X', which has 400" out || say "an empty tensor: $(cat out)"
 FAKE_NONE=1 "$NESO" run --device cuda copy.py >out 2>err; [ $? = 2 ] || say "no GPU: exit $?"
 grep -q 'no GPU' err || say "no GPU: $(cat err)"
 "$NESO" run --device cuda:7 copy.py >out 2>err; [ $? = 2 ] || say "cuda:7: exit $?"
