@@ -147,7 +147,7 @@ static void begin_sums_at_fences(struct allocator *a)
             const struct insn *in = a->m->blocks.at[b]->insns.at[i];
             if (in->form.code == INSN_wgmma_fence)
                 fence = at;
-            bool begins = insn_info[in->form.code].latency == LATENCY_wgmma && in->fresh;
+            bool begins = insn_info[in->form.code].latency == LATENCY_mma_async && in->fresh;
             for (int k = 0; begins && k < in->ndefs; k++)
                 begin_at_fence(a, in->opnds[k].n, at, fence);
         }
@@ -200,7 +200,7 @@ static void find_tuples(struct allocator *a)
     for (int b = 0; b < a->m->blocks.n; b++)
         for (int i = 0; i < a->m->blocks.at[b]->insns.n; i++) {
             const struct insn *in = a->m->blocks.at[b]->insns.at[i];
-            if (insn_info[in->form.code].latency != LATENCY_wgmma)
+            if (insn_info[in->form.code].latency != LATENCY_mma_async)
                 continue;
             const struct opnd *x = in->opnds + in->ndefs;
             int n = 0;

@@ -108,7 +108,7 @@ static void rewrite(struct remat *r, struct insn *in)
 static void rewrite_wgmmas(struct remat *r, const struct mblock *b, int fence)
 {
     for (int i = fence + 1; i < b->insns.n && b->insns.at[i]->form.code != INSN_wgmma_commit; i++)
-        if (insn_info[b->insns.at[i]->form.code].latency == LATENCY_wgmma)
+        if (insn_info[b->insns.at[i]->form.code].latency == LATENCY_mma_async)
             rewrite_operands(r, b->insns.at[i]);
 }
 

@@ -504,7 +504,7 @@ static bool has_tensor_cores(const struct mir *m)
     for (int b = 0; b < m->blocks.n; b++)
         for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
             enum latency kind = insn_info[m->blocks.at[b]->insns.at[i]->form.code].latency;
-            if (kind == LATENCY_mma || kind == LATENCY_wgmma)
+            if (kind == LATENCY_mma || kind == LATENCY_mma_async)
                 return true;
         }
     return false;

@@ -10,7 +10,8 @@
  *     scheduled   as laid_out; no convert that needs shared memory, no tensor_load, tensor_store or to_shared
  *
  * The verifier stops at the first error, and reports it with the op. */
-#include "ir/target/wgmma.h"
+
+#include "ir/ir.h"
 
 #include <limits.h>
 #include <string.h>
@@ -298,7 +299,7 @@ static bool check_stagger(struct verifier *v, const struct op *o)
 {
     if (o->code != OP_stagger_wait && o->code != OP_stagger_arrive && o->code != OP_stagger_end)
         return true;
-    int groups = v->f->num_warps / WGMMA_WARPS;
+    int groups = v->f->num_warps / WARPGROUP_WARPS;
     if (groups < 2 || groups > STAGGER_GROUPS_MOST)
         return fail(v, "%s for %d warpgroups, expected 2 to %d", op_info[o->code].name, groups,
                     STAGGER_GROUPS_MOST);

@@ -8,8 +8,7 @@
 #include "opt/cost.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
-#include "ir/target/fragments.h"
-#include "ir/target/wgmma.h"
+#include "ir/target/engine.h"
 
 #include <string.h>
 
@@ -197,7 +196,7 @@ static struct needs needs_of(const struct block *b)
     return most;
 }
 
-enum { PRODUCER_WARPS = 1, PERMILLE = 1000, THREADS_WARPGROUP = 32 * WGMMA_WARPS };
+enum { PRODUCER_WARPS = 1, PERMILLE = 1000, THREADS_WARPGROUP = 32 * WARPGROUP_WARPS };
 
 /* Returns how many registers of a thread accumulators may take if two CTAs share an SM and all threads have the
  * same number of registers. */
@@ -221,7 +220,7 @@ static bool divides(const struct func *f, const struct room *r)
     const struct needs n = needs_of(f->body);
     const int64_t later = n.bytes > r->early_bytes ? n.bytes - r->early_bytes : 0;
     int regs[2];
-    if (f->num_warps != WGMMA_WARPS || !n.idles || n.regs <= equal_share(f))
+    if (f->num_warps != WARPGROUP_WARPS || !n.idles || n.regs <= equal_share(f))
         return false;
     cost_role_regs(f, 2, regs);
     return fit_by_memory(f, r->ring_bytes + later) &&
@@ -265,9 +264,9 @@ void cost_role_regs(const struct func *f, int ctas, int regs[2])
 {
     enum { CONSUMER, PRODUCER };
     const struct params *params = f->module->params;
-    int groups = f->num_warps / WGMMA_WARPS, own = ctas > 1 || keeps_scores(f)
-                                                       ? params->warp_specialize_producer_regs_least
-                                                       : params->warp_specialize_producer_regs;
+    int groups = f->num_warps / WARPGROUP_WARPS, own = ctas > 1 || keeps_scores(f)
+                                                           ? params->warp_specialize_producer_regs_least
+                                                           : params->warp_specialize_producer_regs;
     regs[PRODUCER] = own / REGS_UNIT * REGS_UNIT;
     int left = f->target->regs_sm / THREADS_WARPGROUP / ctas - regs[PRODUCER];
     int each = left / groups, most = params->warp_specialize_consumer_regs_most;
@@ -276,7 +275,7 @@ void cost_role_regs(const struct func *f, int ctas, int regs[2])
 
 int cost_ctas_of_roles(struct func *f)
 {
-    if (f->num_warps > WGMMA_WARPS)
+    if (f->num_warps > WARPGROUP_WARPS)
         return cost_two_ctas_fit(f) ? 0 : 1;
     struct room r = {.func = f};
     func_walk(f, take, &r);
@@ -332,9 +331,9 @@ static void access_cycles(const struct op *o, const struct type *t, int cycles[U
 int64_t cost_dot_cycles(const struct op *o)
 {
     const struct type *b = op_opnd(o, DOT_b)->type;
-    const int rate =
-        starts_dot(o) ? o->block->func->target->wgmma_rate : o->block->func->target->rates[UNIT_tensor];
-    return type_elems(op_result(o)->type) * b->shape[b->rank - 2] * type_elem_bytes(b) / (rate ? rate : 1);
+    const struct target *t = o->block->func->target;
+    return type_elems(op_result(o)->type) * b->shape[b->rank - 2] * type_elem_bytes(b) /
+           target_rate(t, target_engine(t, starts_dot(o)));
 }
 
 static void dot_cycles(const struct op *o, int cycles[UNIT_count])

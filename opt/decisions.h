@@ -26,8 +26,8 @@ DECISION(legalize_dot, more_warps, 0, "%v takes %d registers of a thread: %d war
 DECISION(legalize_dot, transposed_dot, 0,
          "its operands are swapped: the dot has too few rows for a warpgroup, but enough columns")
 DECISION(legalize_dot, chained_dot, 0, "its operands are swapped, so that the computed operand stays in registers")
-DECISION(legalize_dot, dot_by_wgmma, 2, "%v by %s, %d warpgroups a row")
-DECISION(legalize_dot, dot_not_by_wgmma, 1, "%v by %s, not wgmma: %s")
+DECISION(legalize_dot, dot_by_async, 2, "%v by %s, %d warpgroups a row")
+DECISION(legalize_dot, dot_not_async, 1, "%v by %s, not %s: %s")
 DECISION(raise_tma_load, access, 0, "%s: %s")
 DECISION(raise_tma_load, load_by_map, 2, "a copy by a tensor map")
 DECISION(raise_tma_load, stays_a_load, 1, "stays a load: %s")

@@ -110,11 +110,11 @@ struct opt_options {
     const char *print_after; /* names or "all", or NULL */
     const char *explain;     /* names or "all", or NULL */
     /* Limits that stepdown.c sets if shared memory is short; 0: no limit. stages_most limits the stages of every
-     * pipeline, conversion_bytes_most the bytes of consecutive conversions in shared memory. no_wgmma: dots read
-     * their operands from registers. */
+     * pipeline, conversion_bytes_most the bytes of consecutive conversions in shared memory. no_async_dots: dots
+     * read their operands from registers. */
     int stages_most;
     int64_t conversion_bytes_most;
-    bool no_wgmma;
+    bool no_async_dots;
     /* print only after passes that changed the text; if print_after is NULL, after every pass that changed it */
     bool print_changed;
     bool makes_code;    /* codegen follows, so the passes that codegen needs must run */

@@ -17,7 +17,7 @@ enum rounds { ROUNDS_none, ROUNDS_large, ROUNDS_small };
 struct level {
     const char *skip; /* the passes that do not run, or NULL */
     enum rounds rounds;
-    bool no_wgmma;
+    bool no_async_dots;
     int stages_least;
     const char *given_up; /* names the optimisations that this level gives up in addition to earlier levels */
 };
@@ -27,7 +27,7 @@ static const struct level levels[] = {
     {NULL, ROUNDS_large, false, 2, ""},
     {"raise_tma_store", ROUNDS_small, false, 2, "no stores by tensor maps; "},
     {"raise_tma_store,raise_tma_load", ROUNDS_small, false, 1, "no tensor maps; "},
-    {"raise_tma_store,raise_tma_load", ROUNDS_small, true, 1, "no tensor maps; mma, not wgmma; "},
+    {"raise_tma_store,raise_tma_load", ROUNDS_small, true, 1, "no tensor maps; no asynchronous dots; "},
 };
 enum { NLEVELS = sizeof levels / sizeof levels[0] };
 
@@ -109,7 +109,7 @@ static void run(struct stepdown *d, const struct level *l, int stages)
     func_copy(f, d->kept);
     d->now.skip = join_names(f, d->given->skip, l->skip);
     d->now.conversion_bytes_most = conversion_bytes(d, l);
-    d->now.no_wgmma = l->no_wgmma;
+    d->now.no_async_dots = l->no_async_dots;
     d->now.stages_most = stages;
     d->run(f, &d->now);
 }

@@ -3,6 +3,7 @@
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/runtime.h"
 
+#include "ir/target/engine.h"
 #include "opt/passes.h"
 
 #include <string.h>
@@ -89,6 +90,15 @@ static void help_errors(struct text *out)
     }
 }
 
+static void put_places(struct text *out, const char *matrix, unsigned places)
+{
+    static const char *const names[] = {"registers", "shared memory", "tensor memory"};
+    text_printf(out, ", %s in", matrix);
+    for (int i = 0; i < 3; i++)
+        if (places >> i & 1)
+            text_printf(out, "%s%s", places & ((1u << i) - 1) ? " or " : " ", names[i]);
+}
+
 static void help_targets(struct text *out)
 {
     static const char *const features[] = {
@@ -104,6 +114,18 @@ static void help_targets(struct text *out)
         for (int k = 0; k < HAS_count; k++)
             if (target_has(t, (enum feature)k))
                 text_printf(out, " %s", features[k]);
+        for (int k = 0; k < ENGINE_count; k++)
+            if (t->mma_rates[k])
+                text_printf(out, " %s", mma_engines[k].name);
+        text_char(out, '\n');
+    }
+    for (const struct mma_engine *e = mma_engines; e < mma_engines + ENGINE_count; e++) {
+        text_printf(out, "%-9s dots end %s; %d threads execute an instruction of %d x %d", e->name,
+                    e->is_async ? "while the threads go on" : "in program order",
+                    e->warps ? 32 * e->warps : 1, e->rows, e->columns);
+        put_places(out, "a", e->holds[DOT_a]);
+        put_places(out, "b", e->holds[DOT_b]);
+        put_places(out, "the sum", e->holds[DOT_acc]);
         text_char(out, '\n');
     }
 }

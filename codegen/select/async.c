@@ -18,8 +18,6 @@
  * The second role, the producer, only starts copies and waits, so a single thread executes it. */
 #include "codegen/select/select.h"
 
-#include "ir/target/wgmma.h"
-
 #include "ir/families.h"
 
 /* -- which thread executes an instruction -- */
@@ -135,7 +133,7 @@ _Static_assert(1 + ROLES + STAGGER_GROUPS_MOST + PAIR_BARRIERS * (STAGGER_GROUPS
 
 static void come_to_pair(struct select *s, enum insn_code code, int group, int pair, int which)
 {
-    int threads = 32 * WGMMA_WARPS, behind = s->role + 1 + s->f->num_warps / WGMMA_WARPS;
+    int threads = 32 * WARPGROUP_WARPS, behind = s->role + 1 + s->f->num_warps / WARPGROUP_WARPS;
     struct opnd x[] = {opnd_int(CLASS_b32, behind + PAIR_BARRIERS * pair + which),
                        opnd_int(CLASS_b32, 2 * threads)};
     struct opnd start = emit2(s, form0(INSN_and, PT_b32), s->leader, opnd_int(CLASS_b32, -threads));
@@ -148,7 +146,7 @@ static void come_to_pair(struct select *s, enum insn_code code, int group, int p
  * behind the arithmetic that follows. */
 static void pass_turn(struct select *s)
 {
-    int threads = 32 * WGMMA_WARPS, behind = s->role + 1 + s->f->num_warps / WGMMA_WARPS;
+    int threads = 32 * WARPGROUP_WARPS, behind = s->role + 1 + s->f->num_warps / WARPGROUP_WARPS;
     struct opnd group =
         emit2(s, form0(INSN_shr, PT_u32), s->leader, opnd_int(CLASS_b32, log2_floor(threads)));
     struct opnd x[] = {emit2(s, form0(INSN_add, PT_s32), group, opnd_int(CLASS_b32, behind + GO)),
@@ -158,7 +156,7 @@ static void pass_turn(struct select *s)
 
 static void select_stagger(struct select *s, const struct op *o)
 {
-    for (int pair = 0; pair < s->f->num_warps / WGMMA_WARPS - 1; pair++)
+    for (int pair = 0; pair < s->f->num_warps / WARPGROUP_WARPS - 1; pair++)
         if (o->code == OP_stagger_wait) {
             come_to_pair(s, INSN_bar, pair + 1, pair, GO);
             if (!op_int(o, ATTR_turns))

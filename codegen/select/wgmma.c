@@ -94,10 +94,10 @@ static struct opnd descriptor_at(struct select *s, const struct operand *x, int 
 
 /* The operands of one dot, and the properties that its instructions share. */
 struct warpgroup_dot {
-    const struct wgmma *g;
+    struct mma_choice by;
     struct form form;
     int nsum; /* number of registers of an instruction's accumulator */
-    bool a_in_regs;
+    bool a_in_regs, sums_integers;
     struct matrix words; /* operand a, if it is in registers */
     struct operand a, b; /* the operands that are in shared memory */
     struct opnd *sum;
@@ -110,16 +110,16 @@ static int put_operands(struct select *s, const struct warpgroup_dot *d, struct 
 {
     int n = 1;
     if (d->a_in_regs)
-        n = matrix_words(s, d->g->fragment, &d->words, DOT_a, at, x);
+        n = matrix_words(s, d->by.fragment, &d->words, DOT_a, at, x);
     else
         x[0] = descriptor_at(s, &d->a, at.m, at.k);
     x[n++] = descriptor_at(s, &d->b, at.n, at.k);
     x[n++] = opnd_int(CLASS_pred, adds);
-    if (d->g->acc == DT_i32)
+    if (d->sums_integers)
         return n;
     x[n++] = opnd_int(CLASS_b32, 1); /* factor 1 for both operands: neither is negated */
     x[n++] = opnd_int(CLASS_b32, 1);
-    if (d->g->fragment->word_elems != 2)
+    if (d->by.fragment->word_elems != 2)
         return n;
     if (!d->a_in_regs)
         x[n++] = opnd_int(CLASS_b32, d->a.view.trans);
@@ -171,13 +171,14 @@ static struct matrix keep_words(struct select *s, const struct op *dot, struct m
 /* The number of columns of an instruction: all of the warpgroup's, or as many as a thread has registers for. For
  * ptxas, a thread has the registers of an SM divided by the number of threads of its CTAs, even where setmaxnreg
  * gives the thread more. */
-static int columns_of(struct select *s, const struct op *o, int columns, bool a_in_regs)
+static int columns_of(struct select *s, const struct op *o, const struct mma_engine *e, int columns,
+                      bool a_in_regs)
 {
     enum { COLUMNS_LEAST = 8 };
     const struct func *f = s->f;
     int ctas = resources_ctas_of_roles(f), threads = 32 * (f->num_warps + f->extra_warps);
     int regs = func_regs(f, ctas > 1 ? ctas * threads : threads, false);
-    columns = columns < WGMMA_COLUMNS ? columns : WGMMA_COLUMNS;
+    columns = columns < e->columns ? columns : e->columns;
     while (columns > COLUMNS_LEAST && wgmma_regs_least(columns, a_in_regs) > regs)
         columns /= 2;
     int least = wgmma_regs_least(columns, a_in_regs);
@@ -190,23 +191,24 @@ static int columns_of(struct select *s, const struct op *o, int columns, bool a_
 static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
 {
     const struct value *a = op_opnd(o, DOT_a), *acc = op_opnd(o, DOT_acc);
-    struct warpgroup_dot d = {.g = wgmma_for(o, NULL), .a_in_regs = a->type->kind == TY_tile};
-    if (!d.g)
+    struct warpgroup_dot d = {.by = mma_choose(o, true, false),
+                              .a_in_regs = a->type->kind == TY_tile,
+                              .sums_integers = type_is_int(acc->type)};
+    if (!d.by.engine->is_async)
         diag_bug(s->diag, o->loc, "no instruction of warpgroups does this dot");
-    struct warp_split split = wgmma_split(acc->type, s->f->num_warps);
     struct layout expected;
-    layout_fragment(&expected, d.g->fragment, DOT_acc, acc->type, split);
+    layout_fragment(&expected, d.by.fragment, DOT_acc, acc->type, d.by.split);
     if (!layout_equal(&expected, acc->type->layout))
         diag_bug(s->diag, o->loc, "the sum is not laid out as a warpgroup's");
-    int columns = columns_of(s, o, acc->type->shape[1] >> split.n, d.a_in_regs);
-    d.form = form0(insn_named(d.g->name), PT_none);
+    int columns = columns_of(s, o, d.by.engine, acc->type->shape[1] >> d.by.split.n, d.a_in_regs);
+    d.form = form0(insn_named(d.by.name), PT_none);
     d.form.number = (uint16_t)columns;
     d.nsum = columns / 2;
-    d.b = operand_of(s, o, DOT_b, columns, d.g->k);
+    d.b = operand_of(s, o, DOT_b, columns, d.by.fragment->k);
     if (d.a_in_regs)
-        d.words = keep_words(s, o, words_of(s, a, d.g->fragment));
+        d.words = keep_words(s, o, words_of(s, a, d.by.fragment));
     else
-        d.a = operand_of(s, o, DOT_a, WGMMA_ROWS, d.g->k);
+        d.a = operand_of(s, o, DOT_a, d.by.engine->rows, d.by.fragment->k);
     return d;
 }
 
@@ -223,7 +225,7 @@ void select_wgmma(struct select *s, const struct op *o)
     struct warpgroup_dot d = dot_of(s, o);
     const struct value *acc = op_opnd(o, DOT_acc);
     const struct matrix from = matrix_of(s, acc);
-    int n = 0, k = op_opnd(o, DOT_a)->type->shape[1], steps = k / d.g->k;
+    int n = 0, k = op_opnd(o, DOT_a)->type->shape[1], steps = k / d.by.fragment->k;
     struct planned *plan = NEW_ARRAY(s->m->arena, from.n / d.nsum * steps, struct planned);
     struct opnd *sum = tile_new(s, op_result(o));
     for (int i = 0; i < from.n; i += d.nsum) {
@@ -232,7 +234,7 @@ void select_wgmma(struct select *s, const struct op *o)
         for (int step = 0; step < steps; step++, n++) {
             struct planned *p = &plan[n];
             p->at = matrix_spot(&from, i);
-            p->at.k = step * d.g->k;
+            p->at.k = step * d.by.fragment->k;
             p->fresh = zero && step == 0;
             p->x = NEW_ARRAY(s->m->arena, d.nsum + OPNDS_MOST, struct opnd);
             memcpy(p->x, sum + i, (size_t)d.nsum * sizeof *p->x);
@@ -267,7 +269,7 @@ void select_wgmma_wait(struct select *s, const struct op *o)
         const struct op *dot = reader_of(op_opnd(o, i));
         if (!dot)
             continue;
-        const struct fragment *g = wgmma_for(dot, NULL)->fragment;
+        const struct fragment *g = mma_choose(dot, true, false).fragment;
         void **kept = map_get_ptr(&s->words, dot);
         const struct matrix words = kept ? *(const struct matrix *)*kept : words_of(s, op_opnd(o, i), g);
         for (int k = 0; k < words.n / g->word_elems && n < UINT8_MAX; k++)

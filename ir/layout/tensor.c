@@ -16,6 +16,25 @@
 
 enum { BOX_MOST = 256, CHUNK_BIT = 4, ROW_BIT = 7, SPAN_BITS_MOST = 3 };
 
+void layout_panels(struct layout *out, const int *shape, int elem_bytes, int inner)
+{
+    enum { CHUNK_BYTES = 1 << CHUNK_BIT, ROW_BYTES_MOST = CHUNK_BYTES << SPAN_BITS_MOST };
+    layout_init(out, 2, shape);
+    int inner_bytes = shape[inner] * elem_bytes, elem_bits = log2_floor(elem_bytes);
+    int width = inner_bytes < ROW_BYTES_MOST ? inner_bytes : ROW_BYTES_MOST,
+        low = log2_floor(width / elem_bytes);
+    int first = inner ? 0 : out->dim_bits[1], other = inner ? out->dim_bits[1] : 0;
+    for (int i = 0; i < low; i++)
+        layout_add(out, IN_offset, UINT32_C(1) << (first + i));
+    for (int i = 0; i < out->dim_bits[!inner]; i++)
+        layout_add(out, IN_offset, UINT32_C(1) << (other + i));
+    for (int i = low; i < out->dim_bits[inner]; i++)
+        layout_add(out, IN_offset, UINT32_C(1) << (first + i));
+    int from = ROW_BIT - elem_bits, to = CHUNK_BIT - elem_bits;
+    for (int i = 0; i < log2_floor(width / CHUNK_BYTES) && from + i < out->nbits[IN_offset]; i++)
+        out->basis[from + i] ^= out->basis[to + i];
+}
+
 /* Returns the bit of the coordinate that is bit number `bit` of the index in dimension d. */
 static uint32_t unit_of(const struct layout *l, int d, int bit)
 {

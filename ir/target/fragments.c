@@ -82,6 +82,13 @@ struct warp_split warp_split_for(const struct fragment *g, const struct type *ac
     return s;
 }
 
+struct warp_split group_split_for(const struct type *acc, int num_warps, int warps, int rows)
+{
+    int groups = log2_floor(num_warps / warps), parts = log2_floor(acc->shape[0] / rows);
+    int m = groups < parts ? groups : parts;
+    return (struct warp_split){.m = m, .n = groups - m, .group = log2_floor(warps)};
+}
+
 /* -- layouts of whole tiles -- */
 
 static uint32_t coord_of(const struct layout *l, int row, int column)

@@ -36,14 +36,18 @@ extern const int nfragments;
 const struct fragment *fragment_for(const struct op *dot);
 
 /* How warps divide the accumulator of a dot, as log2 numbers. The `idle` bits number excess warps, which repeat
- * the work of other warps. With wgmma, a `group` of warps executes one instruction, each warp on the 16 rows
- * below those of the previous warp; m and n then count groups. */
+ * the work of other warps. If a `group` of warps executes one instruction, each warp has the 16 rows below those of
+ * the previous warp, and m and n count groups. */
 struct warp_split {
     int batch, m, n, idle, group;
 };
 /* Divides the accumulator into parts that are as square as possible, which minimizes reads of the operands.
  * With `rows_first`, warps divide rows before columns, so that a reduction along a row needs no other warp. */
 struct warp_split warp_split_for(const struct fragment *g, const struct type *acc, int num_warps, bool rows_first);
+
+/* Divides the accumulator among groups of `warps` warps that compute `rows` rows together: the rows first, then the
+ * columns. */
+struct warp_split group_split_for(const struct type *acc, int num_warps, int warps, int rows);
 
 /* Gives the layout of a whole tile as operand `role`: each warp holds its part of the tile, which consists of
  * the instruction's matrices. */

@@ -8,15 +8,15 @@
 
 #define BIT(feature) (UINT64_C(1) << HAS_##feature)
 
-/* The features of each generation. A generation has those of the previous one, except for wgmma, clusters and
- * mma_fp8, which later GPUs may lack. mma_fp8 means that mma.sync takes fp8; on other GPUs ptxas converts fp8 to f16
+/* The features of each generation. A generation has those of the previous one, except for clusters and mma_fp8,
+ * which later GPUs may lack. mma_fp8 means that mma.sync takes fp8; on other GPUs ptxas converts fp8 to f16
  * for every mma. */
 #define AMPERE (BIT(cp_async) | BIT(ldmatrix) | BIT(mma_bf16) | BIT(redux) | BIT(ex2_bf16))
 #define ADA (AMPERE | BIT(mma_fp8) | BIT(cvt_fp8))
 #define SM90                                                                                                 \
     ((ADA & ~BIT(mma_fp8)) | BIT(stmatrix) | BIT(mbarrier) | BIT(tma) | BIT(setmaxnreg) | BIT(atom_bf16) |   \
      BIT(red_vec) | BIT(bf16_arith))
-#define HOPPER (SM90 | BIT(cluster) | BIT(wgmma))
+#define HOPPER (SM90 | BIT(cluster))
 #define SM100 (SM90 | BIT(cluster) | BIT(ld_v8))
 #define SM120 (SM90 | BIT(ld_v8) | BIT(mma_fp8))
 
@@ -24,22 +24,20 @@ enum { KIB = 1024 };
 
 /* Estimates for all GPUs: the scheduler only needs to know which kind of instruction takes longer. */
 static const int cycles[LATENCY_count] = {
-    [LATENCY_alu] = 5,    [LATENCY_wide] = 8,     [LATENCY_slow] = 40,   [LATENCY_sfu] = 20,
-    [LATENCY_param] = 20, [LATENCY_global] = 400, [LATENCY_shared] = 30, [LATENCY_warp] = 25,
-    [LATENCY_mma] = 33,   [LATENCY_wgmma] = 130,  [LATENCY_none] = 1,
+    [LATENCY_alu] = 5,    [LATENCY_wide] = 8,        [LATENCY_slow] = 40,   [LATENCY_sfu] = 20,
+    [LATENCY_param] = 20, [LATENCY_global] = 400,    [LATENCY_shared] = 30, [LATENCY_warp] = 25,
+    [LATENCY_mma] = 33,   [LATENCY_mma_async] = 130, [LATENCY_none] = 1,
 };
 
-/* The rates of an SM in a cycle. On all GPUs they are 128 bytes of shared memory, 16 results of special functions and 4
- * instructions. Two rates depend on the GPU: `memory`, the bytes that each SM gets from L2 while all SMs read, and
- * `tensor`, the rate of dense mma.sync. `memory` is measured on an H100, with one program on each SM: one iteration
- * with 32 KiB of operands took 988 cycles in a matrix product and 1010 in a mixture of experts (128 x 128 x 64 elements
- * of f16), and 1050 in a product of fp8 (128 x 128 x 128). The rates of the other GPUs are estimates. */
-#define RATES(memory, tensor)                                                                                \
-    .rates = {[UNIT_memory] = memory,                                                                        \
-              [UNIT_shared] = 128,                                                                           \
-              [UNIT_tensor] = tensor,                                                                        \
-              [UNIT_special] = 16,                                                                           \
-              [UNIT_issue] = 4}
+/* The rates of an SM in a cycle. On all GPUs they are 128 bytes of shared memory, 16 results of special functions and
+ * 4 instructions. The other rates depend on the GPU: `memory`, the bytes that each SM gets from L2 while all SMs
+ * read, and those of the engines for dense dots: `fma` (4 bytes of K for each lane of f32), `mma` and `wgmma`.
+ * `memory` is measured on an H100, with one program on each SM: one iteration with 32 KiB of operands took 988 cycles
+ * in a matrix product and 1010 in a mixture of experts (128 x 128 x 64 elements of f16), and 1050 in a product of fp8
+ * (128 x 128 x 128). wgmma's m64n256 with 32 bytes of K takes 128 cycles. Rates of other GPUs are estimates. */
+#define RATES(memory, fma, mma, wgmma)                                                                       \
+    .rates = {[UNIT_memory] = memory, [UNIT_shared] = 128, [UNIT_special] = 16, [UNIT_issue] = 4},           \
+    .mma_rates = {fma, mma, wgmma}
 
 const struct target targets[] = {
     {.name = "sm_80",
@@ -55,7 +53,7 @@ const struct target targets[] = {
      .threads_sm = 2048,
      .ctas_sm = 32,
      .latency_cycles = cycles,
-     RATES(32, 2048)},
+     RATES(32, 256, 2048, 0)},
     {.name = "sm_86",
      .generation = "Ampere",
      .capability = 86,
@@ -69,7 +67,7 @@ const struct target targets[] = {
      .threads_sm = 1536,
      .ctas_sm = 16,
      .latency_cycles = cycles,
-     RATES(16, 1024)},
+     RATES(16, 512, 1024, 0)},
     {.name = "sm_89",
      .generation = "Ada",
      .capability = 89,
@@ -83,7 +81,7 @@ const struct target targets[] = {
      .threads_sm = 1536,
      .ctas_sm = 24,
      .latency_cycles = cycles,
-     RATES(16, 1024)},
+     RATES(16, 512, 1024, 0)},
     {.name = "sm_90a",
      .generation = "Hopper",
      .capability = 90,
@@ -97,8 +95,7 @@ const struct target targets[] = {
      .threads_sm = 2048,
      .ctas_sm = 32,
      .latency_cycles = cycles,
-     RATES(32, 2560),
-     .wgmma_rate = 4096 /* m64n256 with 32 bytes of K takes 128 cycles */},
+     RATES(32, 512, 2560, 4096)},
     {.name = "sm_100a",
      .generation = "Blackwell",
      .capability = 100,
@@ -112,7 +109,7 @@ const struct target targets[] = {
      .threads_sm = 2048,
      .ctas_sm = 32,
      .latency_cycles = cycles,
-     RATES(32, 2048)},
+     RATES(32, 512, 2048, 0)},
     {.name = "sm_120a",
      .generation = "Blackwell",
      .capability = 120,
@@ -126,7 +123,7 @@ const struct target targets[] = {
      .threads_sm = 1536,
      .ctas_sm = 24,
      .latency_cycles = cycles,
-     RATES(16, 1024)},
+     RATES(16, 512, 1024, 0)},
 };
 
 const int ntargets = (int)(sizeof targets / sizeof targets[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* target.h: the GPUs as data. Generic code asks target_has() or reads a limit; it never compares architecture
- * numbers. The files of ir/target/: target.c (the GPUs), fragments.h (operands of mma), wgmma.h (operands of
- * wgmma). */
+ * numbers. The files of ir/target/: target.c (the GPUs), engine.h (the engines that compute dots),
+ * fragments.h (operands of mma.sync), wgmma.h (operands of wgmma). */
 #ifndef NESO_IR_TARGET_H
 #define NESO_IR_TARGET_H
 
@@ -20,7 +20,6 @@
     X(mbarrier, "mbarrier with transaction counts") \
     X(cluster, "thread block clusters") \
     X(tma, "tensor memory accelerator") \
-    X(wgmma, "warpgroup matrix instructions") \
     X(setmaxnreg, "registers moved between warpgroups") \
     X(atom_bf16, "atomic add of bf16") \
     X(red_vec, "atomic adds of two or four neighbouring f32 in one instruction") \
@@ -37,7 +36,7 @@ enum feature {
 
 /* Kinds of instructions by the latency of their results; codegen/insns.h gives the kind of each instruction. */
 #define LATENCIES(X) \
-    X(alu) X(wide) X(slow) X(sfu) X(param) X(global) X(shared) X(warp) X(mma) X(wgmma) X(none)
+    X(alu) X(wide) X(slow) X(sfu) X(param) X(global) X(shared) X(warp) X(mma) X(mma_async) X(none)
 
 enum latency {
 #define X(word) LATENCY_##word,
@@ -50,7 +49,7 @@ enum latency {
 #define UNITS(X) \
     X(memory, "global memory", "bytes that an SM gets from L2") \
     X(shared, "shared memory", "bytes") \
-    X(tensor, "tensor cores", "mma.sync's rows x columns x bytes of K") \
+    X(tensor, "tensor cores", "nothing: the rate is the engine's (mma_rates)") \
     X(special, "special functions", "results") \
     X(issue, "issue slots", "instructions of warps")
 
@@ -61,8 +60,21 @@ enum unit {
     UNIT_count
 };
 
+/* The engines that compute dots (engine.h), from the slowest to the fastest. */
+#define ENGINES(X) X(fma) X(mma) X(wgmma)
+
+enum engine {
+#define X(word) ENGINE_##word,
+    ENGINES(X)
+#undef X
+    ENGINE_count
+};
+
 /* The warps of a warpgroup. They start a dot together, and setmaxnreg gives registers to whole warpgroups. */
-enum { WARPGROUP_WARPS = 4 };
+enum {
+    WARPGROUP_WARPS = 4,
+    STAGGER_GROUPS_MOST = 4 /* maximum of staggered warpgroups: each pair of neighbours needs two named barriers */
+};
 
 struct target {
     const char *name;        /* for example "sm_90a" */
@@ -78,7 +90,8 @@ struct target {
     int threads_sm, ctas_sm;
     const int *latency_cycles; /* indexed by enum latency; estimates */
     int rates[UNIT_count]; /* what a unit does in a cycle; estimates */
-    int wgmma_rate; /* wgmma's rows x columns x bytes of K in a cycle; 0: no wgmma */
+    /* the rows x columns x bytes of K that an engine multiplies in a cycle; estimates; 0: the target lacks the engine */
+    int mma_rates[ENGINE_count];
 };
 
 extern const struct target targets[];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* wgmma.c: decides which dots wgmma can compute, and gives the layouts of its operands in registers and in
- * shared memory.
+/* wgmma.c: decides which dots wgmma can compute, and describes its operands in shared memory.
  *
  * Four warps multiply 64 x K by K x N, N up to 256. Each warp has 16 rows of the accumulator, in the layout of
  * mma.sync; each further 8 columns take further registers. A in registers has the layout of mma.sync too. wgmma
@@ -18,21 +17,25 @@
  * buffer. */
 #include "ir/target/wgmma.h"
 
-#include "ir/target/target.h"
-
 enum { ROW_BYTES_MOST = 128, ROW_BYTES_LEAST = 16, EIGHT_ROWS = 3, SWIZZLE_FROM = 7, SWIZZLE_TO = 4 };
 
-enum { F16, BF16, TF32, BYTES }; /* indices into fragments[] */
+enum { F16, BF16, TF32, BYTES };
 
-static const struct wgmma table[] = {
-    {"wgmma_f32_f16", DT_f16, DT_f16, DT_f32, 16, &fragments[F16]},
-    {"wgmma_f32_bf16", DT_bf16, DT_bf16, DT_f32, 16, &fragments[BF16]},
-    {"wgmma_f32_tf32", DT_f32, DT_f32, DT_f32, 8, &fragments[TF32]},
-    {"wgmma_f32_e4m3", DT_f8e4, DT_f8e4, DT_f32, 32, &fragments[BYTES]},
-    {"wgmma_f32_e4m3_e5m2", DT_f8e4, DT_f8e5, DT_f32, 32, &fragments[BYTES]},
-    {"wgmma_f32_e5m2_e4m3", DT_f8e5, DT_f8e4, DT_f32, 32, &fragments[BYTES]},
-    {"wgmma_f32_e5m2", DT_f8e5, DT_f8e5, DT_f32, 32, &fragments[BYTES]},
-    {"wgmma_s32_s8", DT_i8, DT_i8, DT_i32, 32, &fragments[BYTES]},
+/* The instructions: their names in codegen, element types, and the layout of A in registers, for each warp's 16 rows.
+ * */
+static const struct wgmma {
+    const char *name;
+    uint8_t a, b, acc; /* element types (enum dtype) */
+    uint8_t fragment;  /* index into fragments[] */
+} table[] = {
+    {"wgmma_f32_f16", DT_f16, DT_f16, DT_f32, F16},
+    {"wgmma_f32_bf16", DT_bf16, DT_bf16, DT_f32, BF16},
+    {"wgmma_f32_tf32", DT_f32, DT_f32, DT_f32, TF32},
+    {"wgmma_f32_e4m3", DT_f8e4, DT_f8e4, DT_f32, BYTES},
+    {"wgmma_f32_e4m3_e5m2", DT_f8e4, DT_f8e5, DT_f32, BYTES},
+    {"wgmma_f32_e5m2_e4m3", DT_f8e5, DT_f8e4, DT_f32, BYTES},
+    {"wgmma_f32_e5m2", DT_f8e5, DT_f8e5, DT_f32, BYTES},
+    {"wgmma_s32_s8", DT_i8, DT_i8, DT_i32, BYTES},
 };
 
 /* -- which dots -- */
@@ -46,42 +49,33 @@ static const struct wgmma *by_types(const struct type *a, const struct type *b, 
     return NULL;
 }
 
-struct warp_split wgmma_split(const struct type *acc, int num_warps)
-{
-    int groups = log2_floor(num_warps / WGMMA_WARPS), rows = log2_floor(acc->shape[0] / WGMMA_ROWS);
-    int m = groups < rows ? groups : rows;
-    return (struct warp_split){.m = m, .n = groups - m, .group = log2_floor(WGMMA_WARPS)};
-}
-
-const struct wgmma *wgmma_for(const struct op *dot, const char **why_not)
+const char *choose_wgmma(struct mma_choice *c, const struct op *dot, bool rows_first)
 {
     enum { COLUMNS_LEAST = 8 };
-    const struct func *f = dot->block->func;
+    (void)rows_first;
+    const struct mma_engine *e = c->engine;
     const struct type *a = op_opnd(dot, DOT_a)->type, *acc = op_opnd(dot, DOT_acc)->type;
     const struct wgmma *g = by_types(a, op_opnd(dot, DOT_b)->type, acc);
+    int num_warps = dot->block->func->num_warps;
     int64_t limit = op_int(dot, ATTR_limit);
-    const char *why = NULL;
-    if (!f->target || !target_has(f->target, HAS_wgmma))
-        why = "the target has none";
-    else if (!g)
-        why = "it does not take these types";
-    else if (g->a == DT_f32 && op_int(dot, ATTR_precision) != PREC_tf32)
-        why = "f32 inputs must not be rounded";
-    else if (acc->rank != 2)
-        why = "a batch of matrices";
-    else if (f->num_warps % WGMMA_WARPS != 0)
-        why = "it needs four warps";
-    else if (acc->shape[0] < WGMMA_ROWS)
-        why = "it needs 64 rows";
-    else if (acc->shape[1] >> wgmma_split(acc, f->num_warps).n < COLUMNS_LEAST)
-        why = "too few columns for all warpgroups";
-    else if (a->shape[1] < g->k)
-        why = "k is less than an instruction's";
-    else if (limit > 0 && limit < a->shape[1])
-        why = "its sums of fp8 are less precise than requested";
-    if (why_not)
-        *why_not = why;
-    return why ? NULL : g;
+    if (!g)
+        return "it does not take these types";
+    if (g->a == DT_f32 && op_int(dot, ATTR_precision) != PREC_tf32)
+        return "f32 inputs must not be rounded";
+    if (acc->rank != 2)
+        return "a batch of matrices";
+    if (num_warps % e->warps != 0)
+        return "it needs four warps";
+    if (acc->shape[0] < e->rows)
+        return "it needs 64 rows";
+    c->name = g->name;
+    c->fragment = &fragments[g->fragment];
+    c->split = group_split_for(acc, num_warps, e->warps, e->rows);
+    if (acc->shape[1] >> c->split.n < COLUMNS_LEAST)
+        return "too few columns for all warpgroups";
+    if (a->shape[1] < c->fragment->k)
+        return "k is less than an instruction's";
+    return limit > 0 && limit < a->shape[1] ? "its sums of fp8 are less precise than requested" : NULL;
 }
 
 /* With fewer registers ptxas 13.0 fails with error C7602, for every type and n. */
@@ -93,31 +87,10 @@ int wgmma_regs_least(int columns, bool a_in_regs)
 
 /* -- operands in shared memory -- */
 
-static int row_bytes(int inner_bytes)
-{
-    return inner_bytes < ROW_BYTES_MOST ? inner_bytes : ROW_BYTES_MOST;
-}
-
 /* Returns how many bits of the address the swizzle changes. */
 static int swizzle_bits(int width_bytes)
 {
     return log2_floor(width_bytes / ROW_BYTES_LEAST);
-}
-
-void layout_wgmma_operand(struct layout *out, const int *shape, int elem_bytes, int inner)
-{
-    layout_init(out, 2, shape);
-    int width = row_bytes(shape[inner] * elem_bytes), low = log2_floor(width / elem_bytes);
-    int first = inner ? 0 : out->dim_bits[1], other = inner ? out->dim_bits[1] : 0;
-    for (int i = 0; i < low; i++)
-        layout_add(out, IN_offset, UINT32_C(1) << (first + i));
-    for (int i = 0; i < out->dim_bits[!inner]; i++)
-        layout_add(out, IN_offset, UINT32_C(1) << (other + i));
-    for (int i = low; i < out->dim_bits[inner]; i++)
-        layout_add(out, IN_offset, UINT32_C(1) << (first + i));
-    int from = SWIZZLE_FROM - log2_floor(elem_bytes), to = SWIZZLE_TO - log2_floor(elem_bytes);
-    for (int i = 0; i < swizzle_bits(width) && from + i < out->nbits[IN_offset]; i++)
-        out->basis[from + i] ^= out->basis[to + i];
 }
 
 /* Finds the byte offset of each coordinate bit in the buffer. */

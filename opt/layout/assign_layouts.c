@@ -819,14 +819,14 @@ static void convert_result(struct assign *a, struct builder *b, struct value *r,
     op_set_opnd(x->def, 0, r);
 }
 
-/* Returns operand i of a dot as the dot's instruction reads it: in registers, or, for wgmma, in a buffer in shared
- * memory (to_shared). */
+/* Returns operand i of a dot where the dot's engine reads it: in registers, or in a buffer in shared memory
+ * (to_shared). */
 static struct value *dot_operand(struct assign *a, struct op *o, int i, const struct layout *acc)
 {
     struct value *v = op_opnd(o, i);
     struct class *c = class_of(v);
     const struct layout *own = c ? c->layout : plain_layout(a, v->type);
-    const struct type *buffer = dot_is_async(o) ? dot_operand_buffer(o, i, own) : NULL;
+    const struct type *buffer = dot_operand_buffer(o, i, own);
     if (!buffer)
         return demand(a, v, dot_operand_layout(o, i, acc, a->rows_first), o);
     v = demand(a, v, own, o);
@@ -834,7 +834,7 @@ static struct value *dot_operand(struct assign *a, struct op *o, int i, const st
     return op_result(build_op(&b, OP_to_shared, 1, &v, 1, &buffer, 0));
 }
 
-/* Replaces the dot by a wgmma and a wait for its result. */
+/* Replaces the dot by the start of an asynchronous dot and a wait for its result. */
 static struct op *start_and_wait(struct op *o)
 {
     struct value *r = op_result(o), *x[3];

@@ -74,7 +74,7 @@ struct value *buffer_load(struct builder *b, struct value *buf, const struct typ
 
 /* -- legalize_dot.c: queries about dots -- */
 
-/* Can the target compute the dot asynchronously, from operands in shared memory (wgmma)? */
+/* Can the target compute the dot asynchronously, from operands in shared memory? */
 bool dot_is_async(const struct op *dot);
 /* Does the dot have an operand of 8-bit floats, although no instruction of the target multiplies such operands? */
 bool dot_is_narrow(const struct op *dot);
@@ -82,9 +82,10 @@ bool dot_is_narrow(const struct op *dot);
 bool dots_are_chained(struct func *f);
 /* Returns the layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
-/* Returns the type of the buffer in shared memory from which wgmma reads operand i, whose layout in registers is x.
- * Returns NULL if wgmma reads the operand from registers. This is the case for operand a if it is computed from
- * another dot's result, and if its conversion to the layout that wgmma requires needs no shared memory. */
+/* Returns the type of the buffer in shared memory from which the dot's engine reads operand i, whose layout in registers
+ * is x. Returns NULL if the engine reads the operand from registers. An engine that can read it from either place reads
+ * it from registers if it is computed from another dot's result, and if its conversion to the layout that the engine
+ * requires needs no shared memory. */
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x);
 /* Returns the layout of operand i in registers if the accumulator has layout acc. */
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);

@@ -4,7 +4,8 @@
  *     %d = dot %a, %b, %acc : tile<32x64xf32>    a, b fp8    =>     %a.1 = fext %a, %b.1 = fext %b : f16
  *                                                                   %d = dot %a.1, %b.1, %acc
  *
- * Warpgroups (wgmma, ir/target/wgmma.c) multiply f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more.
+ * The pass chooses, for each dot, the fastest engine of the target (ir/target/engine.h) that can compute the dot.
+ * Warpgroups (wgmma, on sm_90a) multiply f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more.
  * Operand b is then in shared memory. Operand a is in shared memory too, unless it is computed from another dot's
  * result. mma.sync, which a single warp executes, multiplies tiles of at least 16 x 8. Only some targets have
  * mma.sync for fp8. On other targets, and in deterministic kernels (fix_order.c), the pass extends fp8 to f16,
@@ -24,27 +25,20 @@
  * If an operand of one dot is computed from another dot's result, warps divide only the rows of both dots. Each
  * warp then computes its part of that operand from its own part of the first dot's accumulator, and reductions
  * along rows stay within a warp. */
-#include "ir/target/wgmma.h"
+#include "ir/target/engine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
-/* Returns the wgmma instruction that can compute the dot. If there is none, returns NULL and sets *why_not to the
- * reason. */
-static const struct wgmma *wgmma_of(const struct op *dot, const char **why_not)
+static struct mma_choice choose(const struct op *dot, bool rows_first)
 {
     const struct opt_options *o = dot->block->func->module->opt;
-    if (o && o->no_wgmma) {
-        *why_not = "its operands do not fit into shared memory";
-        return NULL;
-    }
-    return wgmma_for(dot, why_not);
+    return mma_choose(dot, !o || !o->no_async_dots, rows_first);
 }
 
 bool dot_is_async(const struct op *dot)
 {
-    const char *why_not;
-    return wgmma_of(dot, &why_not) != NULL;
+    return choose(dot, false).engine->is_async;
 }
 
 /* -- chained dots -- */
@@ -67,16 +61,12 @@ bool dots_are_chained(struct func *f)
 
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first)
 {
-    const struct fragment *g = fragment_for(o);
-    const char *why_not;
-    const struct wgmma *w = wgmma_of(o, &why_not);
-    const struct type *t = op_opnd(o, i)->type, *sum = op_opnd(o, DOT_acc)->type;
+    const struct mma_choice c = choose(o, rows_first);
+    const struct type *t = op_opnd(o, i)->type;
     const struct func *f = o->block->func;
     struct layout l;
-    if (w)
-        layout_fragment(&l, w->fragment, (enum dot_role)i, t, wgmma_split(sum, f->num_warps));
-    else if (g)
-        layout_fragment(&l, g, (enum dot_role)i, t, warp_split_for(g, sum, f->num_warps, rows_first));
+    if (c.fragment)
+        layout_fragment(&l, c.fragment, (enum dot_role)i, t, c.split);
     else if (i == DOT_acc)
         layout_fma_acc(&l, t, f->num_warps);
     else
@@ -114,18 +104,20 @@ static int map_dim(const struct value *v)
 
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x)
 {
-    enum { EITHER_MAJOR_BYTES = 2 };
+    const struct mma_engine *e = choose(o, false).engine;
     struct value *v = op_opnd(o, i);
     struct module *m = o->block->func->module;
-    if (i == DOT_a && dot_behind(v, true, NULL) &&
+    if (!(e->holds[i] & PLACE_shared))
+        return NULL;
+    if (e->holds[i] & PLACE_registers && dot_behind(v, true, NULL) &&
         layout_conversion(x, dot_operand_layout(o, i, NULL, true), op_params(o)) != CONVERSION_shared)
         return NULL;
     int bytes = type_elem_bytes(v->type);
     struct layout l;
     int inner = map_dim(v);
     if (inner < 0)
-        inner = bytes == EITHER_MAJOR_BYTES ? fast_dim(x) : i == DOT_a;
-    layout_wgmma_operand(&l, v->type->shape, bytes, inner);
+        inner = bytes == e->either_major_bytes ? fast_dim(x) : i == DOT_a;
+    layout_panels(&l, v->type->shape, bytes, inner);
     return type_shared(m, type_elem(v->type), v->type->rank, v->type->shape, layout_intern(m, &l), 1);
 }
 
@@ -140,7 +132,7 @@ bool dot_is_narrow(const struct op *dot)
 {
     if (!is_narrow(dot, DOT_a) && !is_narrow(dot, DOT_b))
         return false;
-    return dot->block->func->deterministic || (!dot_is_async(dot) && !fragment_for(dot));
+    return dot->block->func->deterministic || !choose(dot, false).fragment;
 }
 
 static void widen(struct op *o, void *ctx)
@@ -246,16 +238,14 @@ static void explain(struct op *o, void *ctx)
     struct func *f = ctx;
     if (o->code != OP_dot)
         return;
-    const char *why_not;
-    const struct fragment *g = fragment_for(o);
-    const struct wgmma *w = wgmma_of(o, &why_not);
-    if (w)
-        opt_explain(f, (struct explanation){
-                           DECISION_dot_by_wgmma, .at = o, .values = {op_result(o)}, .words = {w->name},
-                           .numbers = {1 << wgmma_split(op_result(o)->type, f->num_warps).n}});
+    const struct mma_choice c = choose(o, false);
+    if (c.engine->is_async)
+        opt_explain(f, (struct explanation){DECISION_dot_by_async, .at = o, .values = {op_result(o)},
+                                            .words = {c.name}, .numbers = {1 << c.split.n}});
     else
-        opt_explain(f, (struct explanation){DECISION_dot_not_by_wgmma, .at = o, .values = {op_result(o)},
-                                            .words = {g ? g->name : "fma", why_not}});
+        opt_explain(f,
+                    (struct explanation){DECISION_dot_not_async, .at = o, .values = {op_result(o)},
+                                         .words = {c.name, mma_engines[ENGINE_count - 1].name, c.why_not}});
 }
 
 void opt_legalize_dot(struct func *f)

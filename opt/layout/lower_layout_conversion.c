@@ -10,9 +10,9 @@
  * the halves one after the other through the same bytes. #s is a swizzled layout with which neither stores nor loads
  * have bank conflicts, if such a layout exists (layout_shared_for). A conversion inside a thread or a warp stays a
  * `convert`, which codegen implements by moves or shuffles. Predicates are stored as bytes, pointers as integers. The
- * tile of a to_shared, for wgmma or a bulk copy, is stored in the layout of the buffer's type. The pass also lowers
- * gathers and histograms, and results of atomics that several warps need, to accesses of shared memory. Needs: layouts
- * on all tiles. Leaves: shared buffers without offsets, accesses without barriers. */
+ * tile of a to_shared, for an asynchronous dot or a bulk copy, is stored in the layout of the buffer's type. The pass
+ * also lowers gathers and histograms, and results of atomics that several warps need, to accesses of shared memory.
+ * Needs: layouts on all tiles. Leaves: shared buffers without offsets, accesses without barriers. */
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -320,10 +320,10 @@ static struct op *convert_over_third(struct op *o)
     return half_way->def;
 }
 
-/* -- operands of wgmma -- */
+/* -- operands of asynchronous dots -- */
 
-/* Stores a run of tiles to the buffers from which asynchronous units (wgmma, bulk copies) read them, and builds a
- * fence after the last store. */
+/* Stores a run of tiles to the buffers from which asynchronous units (tensor cores, bulk copies) read them, and
+ * builds a fence after the last store. */
 static void store_operands(struct op *first, const struct op *end)
 {
     struct builder b = build_before(first);

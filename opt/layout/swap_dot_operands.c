@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* swap_dot_operands.c: swaps the operands of a dot, so that wgmma can compute the dot or read an operand from
- * registers. Also replaces f16 accumulators by f32 accumulators.
+/* swap_dot_operands.c: swaps the operands of a dot, so that an asynchronous engine can compute the dot or
+ * read an operand from registers. Also replaces f16 accumulators by f32 accumulators.
  *
  *     %s = for ... carry(%x = %c) : 16x128 {                      %s.1 = for ... carry(%x = trans %c) : 128x16 {
  *       %d = dot %a, %b, %x                               =>        %d = dot (trans %b), (trans %a), %x
@@ -11,12 +11,12 @@
  * The transposed product equals the product of the transposed operands in reverse order. The pass swaps the operands
  * of a dot that has too few rows for a warpgroup, but enough columns. A transposition moves no data: it reinterprets
  * the same registers or buffer with another layout. The pass swaps only if both operands are loaded, because tensor
- * maps can then load them for wgmma; a computed operand has the layout that the ops which compute it need.
+ * maps can then load them for asynchronous dots; a computed operand has the layout that the ops which compute it need.
  *
- * wgmma reads only its first operand from registers. So the pass also swaps the operands in chains of dots, if the
- * first operand of each dot is loaded, and the second is computed from the result of another dot of the chain, in
- * the same or the previous iteration. The computed operands then stay in registers. Without the swap, they would go
- * through shared memory, with a fence and a barrier.
+ * An asynchronous engine reads only its first operand from registers. So the pass also swaps the operands in chains of
+ * dots, if the first operand of each dot is loaded, and the second is computed from the result of another dot of the
+ * chain, in the same or the previous iteration. The computed operands then stay in registers. Without the swap, they
+ * would go through shared memory, with a fence and a barrier.
  *
  *     for ... carry(%s) : 128x64 {                                for ... carry(%s) {
  *       %x = dot %w, (trunc %s), 0                                  %x = dot (trans (trunc %s)), (trans %w), 0
@@ -31,7 +31,7 @@
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
-#include "ir/target/wgmma.h"
+#include "ir/target/engine.h"
 
 struct form {
     bool swaps;
@@ -124,7 +124,7 @@ static bool is_loaded(const struct value *v)
     return o && o->code == OP_load && value_nuses(v) == 1;
 }
 
-/* Could wgmma compute the dot if its operands were swapped? */
+/* Could an asynchronous engine compute the dot if its operands were swapped? */
 static bool fits_swapped(struct op *o, const struct form *f)
 {
     struct op *next = o->next;
@@ -135,7 +135,7 @@ static bool fits_swapped(struct op *o, const struct form *f)
     return fits;
 }
 
-/* Could wgmma read the dot's second operand from registers if the operands were swapped? Returns false if the
+/* Could an asynchronous engine read the dot's second operand from registers if the operands were swapped? Returns false if the
  * program itself transposes the result, because the program has then already chosen the order of the operands. */
 static bool could_chain(struct op *o)
 {
@@ -144,8 +144,9 @@ static bool could_chain(struct op *o)
             return false;
     const struct type *t = op_result(o)->type;
     const struct form f = {.elem = type_elem(t), .swaps = true};
-    return t->rank == 2 && is_loaded(op_opnd(o, DOT_a)) && type_elem_bits(t) == 32 &&
-           t->shape[1] >= WGMMA_ROWS / WGMMA_WARPS * o->block->func->num_warps && fits_swapped(o, &f);
+    const struct mma_engine *e = target_engine(o->block->func->target, true);
+    return e && t->rank == 2 && is_loaded(op_opnd(o, DOT_a)) && type_elem_bits(t) == 32 &&
+           t->shape[1] >= e->rows / e->warps * o->block->func->num_warps && fits_swapped(o, &f);
 }
 
 bool dot_chains_swapped(struct op *o)
@@ -171,8 +172,9 @@ bool dot_swap_operands(struct op *o, bool chains)
     struct module *m = o->block->func->module;
     const struct type *t = op_result(o)->type, *elem = type_elem(t);
     struct form f = {.elem = elem->dtype == DT_f16 ? type_scalar(m, DT_f32) : elem, .swaps = true};
-    f.swaps = chains || (t->rank == 2 && is_loaded(op_opnd(o, DOT_a)) && is_loaded(op_opnd(o, DOT_b)) &&
-                         t->shape[0] < WGMMA_ROWS && fits_swapped(o, &f));
+    const struct mma_engine *e = target_engine(o->block->func->target, true);
+    f.swaps = chains || (e && t->rank == 2 && is_loaded(op_opnd(o, DOT_a)) && is_loaded(op_opnd(o, DOT_b)) &&
+                         t->shape[0] < e->rows && fits_swapped(o, &f));
     struct op *loop = loop_of(o);
     if (!f.swaps && f.elem == elem)
         return false;

@@ -22,8 +22,6 @@
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 
-#include "ir/target/wgmma.h"
-
 struct count {
     int number, n;
     const struct op *like;
@@ -91,7 +89,7 @@ static const struct type *buffer_of(const struct op *store, int nstages)
     struct module *m = store->block->func->module;
     const struct type *t = op_opnd(store, 0)->type;
     struct layout l;
-    layout_wgmma_operand(&l, t->shape, type_elem_bytes(t), t->rank - 1);
+    layout_panels(&l, t->shape, type_elem_bytes(t), t->rank - 1);
     return type_shared(m, type_elem(t), t->rank, t->shape, layout_intern(m, &l), nstages);
 }
 

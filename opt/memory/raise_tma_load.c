@@ -19,6 +19,7 @@
  * row indices (% M), the map loads 0 for the wrapped rows. This is legal if no op combines different rows, and if
  * the masks of all stores exclude the wrapped rows. If the first or the last row is loaded from memory, the rows
  * are shifted (tma_shift.c). Needs: traced ops. Leaves: the ops that computed addresses, for dce. */
+#include "ir/target/engine.h"
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
@@ -71,11 +72,11 @@ static bool may_pay(const struct op *load)
 }
 
 /* Dimension `dim` of v is contiguous in memory, and hence in the copied tile. Can all dots that read v read a tile
- * that is contiguous along `dim`? wgmma reads 16-bit operands with either dimension contiguous; other operands must
- * be contiguous along K. */
+ * that is contiguous along `dim`? Only buffers of some elements may be contiguous along another
+ * dimension than K (either_major_bytes). */
 static bool major_fits(const struct value *v, int dim)
 {
-    enum { EITHER_MAJOR_BYTES = 2 };
+    const struct mma_engine *e = target_engine(v->block->func->target, true);
     bool fits = true;
     for (const struct use *u = v->uses; u && fits; u = u->next) {
         const struct op *o = u->user;
@@ -83,7 +84,7 @@ static bool major_fits(const struct value *v, int dim)
             const struct attr *order = op_attr(o, ATTR_order);
             for (int i = 0; i < order->n; i++)
                 fits = fits && (order->list[i] != dim || major_fits(op_result(o), i));
-        } else if (o->code == OP_dot && type_elem_bytes(v->type) != EITHER_MAJOR_BYTES) {
+        } else if (o->code == OP_dot && type_elem_bytes(v->type) != (e ? e->either_major_bytes : 0)) {
             fits = dim == (u == &o->opnds[0]);
         }
     }

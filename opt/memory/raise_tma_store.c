@@ -11,7 +11,7 @@
  * signals other programs. Some conditions are known only at launch (are addresses and strides aligned?). They
  * become guards; if a guard fails, the launch uses a variant without such stores.
  *
- * The pass rewrites only stores of results of wgmma: ordinary stores in the layout of a dot's accumulator do not
+ * The pass rewrites only stores of results of asynchronous dots: ordinary stores in the layout of a dot's accumulator do not
  * coalesce, so only these stores become faster. Needs: traced ops. Leaves: the ops that computed addresses, for
  * dce. */
 #include "opt/analysis/affine.h"
@@ -208,7 +208,7 @@ static const char *put(struct putting *x, struct op *o)
     struct tensor_map m = {0};
     int dims[MAP_RANK_MAX];
     if (!dot_behind(op_opnd(o, 1), true, dot_is_async))
-        return "it is no result of a dot by wgmma";
+        return "it is not the result of an asynchronous dot";
     const char *why = access_of(x->t, o, &a);
     struct guards g = {0};
     if (!why)

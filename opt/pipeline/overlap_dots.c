@@ -23,11 +23,11 @@
  * early part that the late part uses, here %p and %a. The registers of the second dot's operand must not change until
  * that dot has ended, so the pass makes the operand an operand and a result of the dot's wait.
  *
- * If a branch computes the operand (keep_maximum.c), it stays in front of the wait for the second dot, which ptxas does
- * not move across the branch. That dot still reads the operand of the iteration before. So the loop is then unrolled by
- * two: the operands of two iterations have registers of their own, and the first of the two iterations waits for its
- * second dot after the start of the next first dot. In the first iteration of all, the branch's second arm replaces the
- * branch.
+ * If a branch computes the operand (keep_maximum.c), it stays in front of the wait for the second dot, which ptxas
+ * does not move across the branch. That dot still reads the operand of the iteration before. So the loop is then
+ * unrolled by two: the operands of two iterations have registers of their own, and the first of the two iterations
+ * waits for its second dot after the start of the next first dot. In the first iteration of all, the branch's second
+ * arm replaces the branch.
  *
  * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
  * the first dot of the previous warpgroup has ended:
@@ -49,9 +49,9 @@
  *     128 x 64                     473             473                  474
  *
  * If a branch computes the operand, staggering once per tile is not enough. The arithmetic is then short, and two
- * warpgroups that have come into step stay in step: in each iteration, both wait for the special functions at the same
- * time, and then both wait for the tensor cores. So two warpgroups take turns in each iteration. Cycles of attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an
- * H200):
+ * warpgroups that have come into step stay in step: in each iteration, both wait for the special functions at the
+ * same time, and then both wait for the tensor cores. So two warpgroups take turns in each iteration. Cycles of
+ * attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an H200):
  *
  *                                once per tile   turns
  *     D = 128, from pointers         2,353,711   2,351,696
@@ -69,13 +69,13 @@
  *   elements narrower than 32 bits that the loop computes (is_packed_tile);
  * - the loop does not store to the buffers that the dots read, except by asynchronous copies;
  * - the ring of the second dot has enough stages (spare_stages);
- * - both accumulators, the second dot's operand and the values of the arithmetic fit in a thread's registers. The limit
- *   is that of the thread's role; if the role has none, it is the number of registers with which two CTAs fit on an SM.
+ * - both accumulators, the second dot's operand and the values of the arithmetic fit in a thread's registers. The
+ *   limit is that of the thread's role; if the role has none, it is the number of registers with which two CTAs fit
+ *   on an SM.
  * Needs: layouts. Leaves: dead ops. */
 #include "ir/target/fragments.h"
 #include "ir/support/map.h"
 #include "ir/target/target.h"
-#include "ir/target/wgmma.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
@@ -331,7 +331,7 @@ static bool has_groups_of_rows(const struct rotation *r)
 {
     enum { GROUP_BITS = 2, COLUMNS = 1 };
     const struct layout *l = op_result(r->effects[FIRST])->type->layout;
-    int groups = r->loop->block->func->num_warps / WGMMA_WARPS;
+    int groups = r->loop->block->func->num_warps / WARPGROUP_WARPS;
     for (int i = GROUP_BITS; i < l->nbits[IN_warp]; i++) {
         int index[RANK_MAX];
         layout_split_coord(l, layout_basis(l, IN_warp, i), index);
@@ -387,8 +387,8 @@ static void build_stagger(const struct rotation *r, struct builder *b, enum opco
         op_set_int(o, ATTR_turns, 1);
 }
 
-/* Copies an op of the first iteration to b. A vote counts as lost there, because the maximum before it is usually -inf,
- * and the second arm of the branch that a vote decides is right in any case. */
+/* Copies an op of the first iteration to b. A vote counts as lost there, because the maximum before it is usually
+ * -inf, and the second arm of the branch that a vote decides is right in any case. */
 static void copy_first(struct builder *b, const struct op *o, struct map *first)
 {
     if (o->code == OP_warp_all) {
@@ -644,7 +644,8 @@ static bool visit(struct block *b, bool is_staggered)
         map_init(&r.handed, r.arena);
         if (!plan(&r))
             continue;
-        r.turns = r.operand->code == OP_if && b->func->num_warps == 2 * WGMMA_WARPS && has_groups_of_rows(&r);
+        r.turns =
+            r.operand->code == OP_if && b->func->num_warps == 2 * WARPGROUP_WARPS && has_groups_of_rows(&r);
         r.staggers = r.turns || (!is_staggered && has_groups_of_rows(&r));
         const enum decision how = r.staggers ? DECISION_dot_ahead_staggered : DECISION_dot_ahead;
         opt_explain(b->func, (struct explanation){how, .at = r.effects[FIRST],

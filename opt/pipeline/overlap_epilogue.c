@@ -35,7 +35,7 @@
 #include "opt/pipeline/pipeline.h"
 #include "opt/simplify/simplify.h"
 
-enum { NSTAGES = 2, STEP_BYTES = 32 /* bytes of K that one wgmma multiplies */ };
+enum { NSTAGES = 2, STEP_BYTES = 32 /* bytes of K that one instruction of a dot multiplies */ };
 
 struct piece {
     struct op *wait, *stage, *put; /* bulk_wait, to_shared, tensor_put */

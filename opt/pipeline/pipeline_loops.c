@@ -21,22 +21,22 @@
  * its tile, directly or through `convert`, `to_shared` and elementwise ops of one operand, or shared memory has space
  * for the ring of a tile with other uses; the load is not volatile, and its elements are no pointers; masked elements
  * are 0; the loop writes no memory, or invariant_loads.c has marked the load; one copy has at least 4 bytes; if a
- * producer warp serves the loop and wgmma reads the tile from shared memory, nothing else reads it; and pure ops, or
- * loads that rotate_loads.c has moved, compute the load's addresses and mask from the loop's counter and carried
- * values. The pass clones these pure ops, to compute addresses and masks stages - 1 iterations ahead. If a
+ * producer warp serves the loop and an asynchronous dot reads the tile from shared memory, nothing else reads it; and
+ * pure ops, or loads that rotate_loads.c has moved, compute the load's addresses and mask from the loop's counter and
+ * carried values. The pass clones these pure ops, to compute addresses and masks stages - 1 iterations ahead. If a
  * transposition stands between the load and the dot, the pass transposes the load's addresses instead of the tile.
  * Masks disable copies past the last iteration. Let n be the distance from the counter to the loop's end, which is
  * positive inside the loop: the i-th iteration after the current one exists if n > i * |step|, compared as unsigned
  * numbers.
  *
- * The pass splits a dot into steps if it copies nothing but the two operands of this dot, if only conversions load them
- * into registers, as MMA fragments of elements with 16 bits or more, and if the dot takes several MMA instructions
- * along K. Each step is a dot with the extent of one instruction along K. Operands of the next step are then loaded
- * from shared memory while the current step multiplies. The wait for the next iteration's copies stands in front of the
- * last step. This step's MMA instructions do not depend on the wait or on the barrier after it (see below), so the
- * scheduler can start them first, and they hide the latency of the barrier. In the sketch, %a.0 is the first step's
- * part of %a, %stage the number of the current stage, %n the number of the next stage, and %n.0 the first step's part
- * of the next iteration's %a.
+ * The pass splits a dot into steps if it copies nothing but the two operands of this dot, if only conversions load
+ * them into registers, as MMA fragments of elements with 16 bits or more, and if the dot takes several MMA
+ * instructions along K. Each step is a dot with the extent of one instruction along K. Operands of the next step are
+ * then loaded from shared memory while the current step multiplies. The wait for the next iteration's copies stands
+ * in front of the last step. This step's MMA instructions do not depend on the wait or on the barrier after it (see
+ * below), so the scheduler can start them first, and they hide the latency of the barrier. In the sketch, %a.0 is the
+ * first step's part of %a, %stage the number of the current stage, %n the number of the next stage, and %n.0 the
+ * first step's part of the next iteration's %a.
  *
  *     for ... carry(..., %a.0, %b.0)
  *       %a.1 = shared_load %ring[%stage] at=[0,16] ...
@@ -47,8 +47,9 @@
  *       %d.1 = dot %a.1, %b.1, %d.0
  *       yield ..., %n.0, ...
  *
- * If wgmma reads both operands of the loop's only dot from rings, and the loop only carries its large accumulator, the
- * dot stays in flight while the next one starts. The copies then stand after the wait for the previous dot:
+ * If the loop's only dot is asynchronous and reads both operands from rings, and the loop only carries its large
+ * accumulator, the dot stays in flight while the next one starts. The copies then stand after the wait for the
+ * previous dot:
  *
  *     for ...
  *       async_wait pending=1
@@ -104,7 +105,7 @@ struct pipeline {
     struct map slice;
     VEC(struct value *) ahead; /* the carried arguments in the slice, in order */
     bool writes;      /* the loop writes memory, so only loads that invariant_loads marked are copied ahead */
-    bool fenced;      /* ops of the asynchronous proxy (wgmma) read the ring */
+    bool fenced;      /* ops of the asynchronous proxy (dots) read the ring */
     bool loads_ahead; /* the slice contains loads (rotate_loads.c) */
     /* the mask of the loads in the slice (i1): does the iteration that uses their values exist? */
     struct value *live;
@@ -143,9 +144,9 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
 }
 
 /* Do the load's users compute operands of dots, through ops that `way` permits? With OTHERS, every use counts except
- * one by the loop's yield. Sets *target to the value whose type decides how the ring is laid out: the buffer that
- * wgmma reads, if there is one; otherwise the converted tile, if all users are conversions; otherwise the loaded
- * tile. */
+ * one by the loop's yield. Sets *target to the value whose type decides how the ring is laid out: the buffer that an
+ * asynchronous dot reads, if there is one; otherwise the converted tile, if all users are conversions; otherwise the
+ * loaded tile. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
@@ -656,8 +657,8 @@ static struct value *step_cyclic(struct builder *b, struct value *x, int edge, i
     return build_select(b, at_edge, number(b, x->type, other), next);
 }
 
-/* Builds, in the loop, the copies for the iteration that is `stages - 1` iterations ahead. They fill the stage that the
- * previous iteration has read. */
+/* Builds, in the loop, the copies for the iteration that is `stages - 1` iterations ahead. They fill the stage that
+ * the previous iteration has read. */
 static void copy_ahead(struct pipeline *p, struct builder *b, struct value *stage, struct value **now)
 {
     int n = p->nstages - 1;
@@ -681,8 +682,8 @@ static void build_wait(struct pipeline *p, struct builder *b, int pending)
 
 /* -- loads and dots as a whole -- */
 
-/* Makes wgmma read its operand directly from the ring, if the ring, or a transposed view of it, has the layout that
- * wgmma needs. v is the loaded tile or a transposition of it: dimension d of v is dimension order[d] of the loaded
+/* Makes the dot read its operand directly from the ring, if the ring, or a transposed view of it, has the layout that
+ * the dot needs. v is the loaded tile or a transposition of it: dimension d of v is dimension order[d] of the loaded
  * tile. */
 static void share_ring(struct staged *x, struct value *stage, struct value *v, const int *order)
 {
@@ -755,7 +756,7 @@ static void read_ring(struct staged *x, struct value *stage)
     }
 }
 
-/* Does wgmma read both operands from rings or from buffers outside the loop? */
+/* Does the dot read both operands from rings or from buffers outside the loop? */
 static bool reads_rings(const struct pipeline *p, const struct op *dot)
 {
     for (int i = DOT_a; i <= DOT_b; i++) {
@@ -767,9 +768,9 @@ static bool reads_rings(const struct pipeline *p, const struct op *dot)
     return true;
 }
 
-/* The wait for the loop's dot, if the dot can stay in flight while the next one starts, and gains by it: the loop only
- * carries its accumulator, which is large, and wgmma reads both operands from rings or from buffers outside the loop.
- * Otherwise NULL. */
+/* The wait for the loop's dot, if the dot can stay in flight while the next one starts, and gains by it: the loop
+ * only carries its accumulator, which is large, and the dot reads both operands from rings or from buffers outside
+ * the loop. Otherwise NULL. */
 static struct op *wait_in_flight(const struct pipeline *p)
 {
     struct op *wait = wait_of_carried_dot(p->body);

@@ -27,7 +27,7 @@
  *   that leaves no dot pending and has no other operand, and the segment must have no other wait for a dot.
  * - The segment has only one dot. Moving more ops after that dot made mixtures of experts and matrix products with
  *   block scales 3 to 25 percent slower, because copies then start later and values live longer.
- * - ptxas would insert a wait in front of arithmetic on registers that a wgmma of the previous iteration has written
+ * - ptxas would insert a wait in front of arithmetic on registers that a dot of the previous iteration has written
  *   (C7517).
  * - find_order finds no order in which at most regs_allowed registers are live.
  *

@@ -19,7 +19,7 @@ for target in sm_80 sm_86 sm_89 sm_90a sm_100a sm_120a; do
     steps_down "conversions in rounds" added '*fp16:16, *fp16:16, *fp32:16, 256, 32' --num-warps 8 --target $target
 done
 target=sm_90a
-steps_down "mma, not wgmma" added '*fp16:16, *fp16:16, *fp32:16, 256, 256' --num-warps 8
+steps_down "no asynchronous dots" added '*fp16:16, *fp16:16, *fp32:16, 256, 256' --num-warps 8
 explain=warp_specialize compile twice '*fp16:16, *fp16:16, *fp32:16, 256, i32:16, 128, 128, 64' --num-warps 8 --num-stages 4 || say "rings: refused"
 grep -q 'no room for 4 stages' said || { say "rings: fewer stages, and not a word"; cat said; }
 compile gathered "$gathered" --num-stages 3 --num-warps 8 || say "three stages: refused"

@@ -81,7 +81,7 @@ TEST(buffers_are_described)
         struct layout l;
         struct wgmma_view v;
         int shape[] = {cases[i].rows, cases[i].columns}, bytes = cases[i].elem_bytes;
-        layout_wgmma_operand(&l, shape, bytes, cases[i].inner);
+        layout_panels(&l, shape, bytes, cases[i].inner);
         CHECK(layout_is_surjective(&l));
         bool found = wgmma_view(&v, &l, bytes, cases[i].mn_dim, cases[i].mn, cases[i].k);
         CHECK(found);
@@ -95,7 +95,7 @@ TEST(familiar_tiles)
 {
     struct layout l;
     struct wgmma_view v;
-    layout_wgmma_operand(&l, (int[]){128, 64}, 2, 1);
+    layout_panels(&l, (int[]){128, 64}, 2, 1);
     CHECK_INT(offset_of(&l, 0, 1) * 2, 2);
     CHECK_INT(offset_of(&l, 0, 32) * 2, 64);
     CHECK_INT(offset_of(&l, 1, 0) * 2, 128 ^ 16);
@@ -107,12 +107,12 @@ TEST(familiar_tiles)
     CHECK_INT(wgmma_start(&v, 64, 0), 64 * WIDEST);
     CHECK_INT(wgmma_start(&v, 0, 48), 96);
     CHECK(wgmma_descriptor(&v) == (UINT64_C(1) << 62 | UINT64_C(64) << 32 | UINT64_C(1) << 16));
-    layout_wgmma_operand(&l, (int[]){64, 256}, 2, 1);
+    layout_panels(&l, (int[]){64, 256}, 2, 1);
     CHECK(wgmma_view(&v, &l, 2, 1, 256, 16));
     CHECK_INT(v.lbo_bytes, 64 * WIDEST);
     CHECK_INT(v.sbo_bytes, 1024);
     CHECK_INT(wgmma_start(&v, 0, 16), 2048);
-    layout_wgmma_operand(&l, (int[]){64, 128}, 1, 1);
+    layout_panels(&l, (int[]){64, 128}, 1, 1);
     CHECK(wgmma_view(&v, &l, 1, 0, 64, 32));
     CHECK_INT(wgmma_start(&v, 0, 32), 32);
 }
@@ -125,9 +125,9 @@ TEST(other_buffers_are_not)
     for (int i = 0; i < 12; i++)
         layout_add(&l, IN_offset, UINT32_C(1) << i);
     CHECK(!wgmma_view(&v, &l, 2, 0, 64, 16));
-    layout_wgmma_operand(&l, (int[]){64, 64}, 1, 0); /* one-byte elements contiguous along m */
+    layout_panels(&l, (int[]){64, 64}, 1, 0); /* one-byte elements contiguous along m */
     CHECK(!wgmma_view(&v, &l, 1, 0, 64, 32));
-    layout_wgmma_operand(&l, (int[]){64, 64}, 2, 1); /* a layout with a nonzero offset (flip) */
+    layout_panels(&l, (int[]){64, 64}, 2, 1); /* a layout with a nonzero offset (flip) */
     l.flip = 1;
     CHECK(!wgmma_view(&v, &l, 2, 0, 64, 16));
 }
@@ -147,7 +147,7 @@ TEST(registers)
     for (int i = 0; i < 7; i++) {
         const int *x = shapes[i];
         struct type sum = {.kind = TY_tile, .rank = 2, .shape = {x[0], x[1]}};
-        struct warp_split split = wgmma_split(&sum, x[2]);
+        struct warp_split split = group_split_for(&sum, x[2], 4, 64);
         CHECK_INT(64 << split.m <= x[0], 1);
         CHECK_INT(x[0] >> split.m, x[3]);
         CHECK_INT(4 << (split.m + split.n), x[2]);
