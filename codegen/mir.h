@@ -313,9 +313,9 @@ enum ptxas_kernel {
     PTXAS_rows,          /* kernels that reduce rows: an upper bound, since with too few registers ptxas spills */
     PTXAS_pipeline,      /* kernels with a software pipeline, whose blocks keep their order */
     PTXAS_mma,           /* kernels of mma.sync */
-    PTXAS_wgmma,         /* kernels of wgmma */
-    /* kernels with two chained wgmmas: the fewest registers with which ptxas compiles them */
-    PTXAS_chained_wgmma,
+    PTXAS_async,         /* kernels with asynchronous dots */
+    /* kernels with two chained asynchronous dots: the fewest registers with which ptxas compiles them */
+    PTXAS_chained,
     PTXAS_any            /* any kernel: above this estimate --explain=registers reports spills */
 };
 int ptxas_regs(const struct mir *m, const struct liveness *live, enum ptxas_kernel kernel);

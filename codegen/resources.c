@@ -90,8 +90,8 @@ int ptxas_regs(const struct mir *m, const struct liveness *live, enum ptxas_kern
     case PTXAS_rows: return regs_of_rows(m, live);
     case PTXAS_pipeline: return live->peak_regs + p->schedule_pipeline_spare_regs;
     case PTXAS_mma: return live->peak_regs + p->ptxas_spare_regs;
-    case PTXAS_wgmma: return live->peak_regs + p->ptxas_spare_regs_wgmma;
-    case PTXAS_chained_wgmma: return live->peak_regs * p->ptxas_chained_percent / PERCENT;
+    case PTXAS_async: return live->peak_regs + p->ptxas_spare_regs_wgmma;
+    case PTXAS_chained: return live->peak_regs * p->ptxas_chained_percent / PERCENT;
     case PTXAS_any: break;
     }
     return live->peak_regs + p->ptxas_report_regs;
@@ -118,16 +118,16 @@ int resources_ctas_of_roles(const struct func *f)
 
 /* The number of CTAs of a kernel with dots for which an SM has enough registers. ptxas compiles two chained dots
  * with fewer registers than are counted, unless setmaxnreg divides the registers among roles. */
-static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_wgmma)
+static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_async)
 {
     const struct params *p = m->func->module->params;
     if (resources_ctas_of_roles(m->func) > 1)
         return resources_ctas_of_roles(m->func);
-    int regs = ptxas_regs(m, live, has_wgmma ? PTXAS_wgmma : PTXAS_mma);
+    int regs = ptxas_regs(m, live, has_async ? PTXAS_async : PTXAS_mma);
     int ctas = resources_ctas(m, regs < p->resources_regs_least ? p->resources_regs_least : regs);
     bool has_setmaxnreg = m->func->extra_warps > 1;
-    if (has_wgmma && !has_setmaxnreg && ctas == 1 &&
-        resources_ctas(m, ptxas_regs(m, live, PTXAS_chained_wgmma)) > 1)
+    if (has_async && !has_setmaxnreg && ctas == 1 &&
+        resources_ctas(m, ptxas_regs(m, live, PTXAS_chained)) > 1)
         ctas = 2;
     while (ctas > 1 && target_regs(m->func->target, ctas * m->nthreads) < m->regs_least)
         ctas--;
@@ -139,11 +139,11 @@ static int ctas_by_registers(const struct mir *m, const struct liveness *live, b
  * fit: a single CTA with small tiles would leave the tensor cores idle between two iterations. */
 static int choose_ctas(const struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
-    const bool has_wgmma = mir_has(m, OP_mma_start);
-    if (!has_wgmma && !mir_has(m, OP_dot))
+    const bool has_async = mir_has(m, OP_mma_start);
+    if (!has_async && !mir_has(m, OP_dot))
         return 0;
     const int most = m->func->module->params->resources_ctas_most;
-    int fit = ctas_by_registers(m, live, has_wgmma), ctas = fit < most ? fit : most;
+    int fit = ctas_by_registers(m, live, has_async), ctas = fit < most ? fit : most;
     if (!info->persistent)
         return ctas;
     int by_memory = target_ctas(m->func->target, 0, 0, info->shared_bytes);

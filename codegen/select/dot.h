@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dot.h: tiles of a dot as matrices in registers, for mma and wgmma instructions (dot.c). */
+/* dot.h: tiles of a dot as matrices in registers, for instructions of tensor cores (dot.c). */
 #ifndef NESO_CODEGEN_SELECT_DOT_H
 #define NESO_CODEGEN_SELECT_DOT_H
 

@@ -28,7 +28,7 @@ struct select {
     /* in a warp role: byte distance from this CTA's shared memory to that of the pair's other CTA */
     struct opnd to_peer;
     int role;             /* 0: all threads execute this; else the number of the role, from 1 */
-    struct map words; /* from a wgmma to the registers of its first operand: struct matrix */
+    struct map words; /* from an asynchronous dot to the registers of its first operand: struct matrix */
     /* in the producer's warp, before its other threads exit: is this the elected thread? */
     struct opnd elected;
 };
