@@ -37,6 +37,7 @@ const struct mma_engine mma_engines[ENGINE_count] = {
                     .rows = 16,
                     .columns = 8,
                     .holds = {PLACE_registers, PLACE_registers, PLACE_registers},
+                    .either_major_bytes = 2,
                     .is_async = false,
                     .choose = choose_mma},
     [ENGINE_wgmma] = {.name = "wgmma",

@@ -26,8 +26,9 @@ struct mma_engine {
     int warps;         /* the warps that execute an instruction together; 0: each thread computes its own elements */
     int rows, columns; /* of the accumulator of one instruction; a maximum */
     uint8_t holds[DOT_count]; /* the places where operand a, operand b and the accumulator may be */
-    /* The bytes of elements whose buffer in shared memory may be contiguous along either dimension. Buffers of other
-     * elements must be contiguous along K. */
+    /* The bytes of elements whose buffer in shared memory may be contiguous along either dimension: the engine, or the
+     * load to registers in front of it (ldmatrix), transposes them. Buffers of other elements must be contiguous along
+     * K. */
     int either_major_bytes;
     /* Threads go on while the dot runs (mma_start), and wait for it later (mma_wait). Otherwise op `dot` computes the
      * dot, and its result is there in program order. */

@@ -76,6 +76,10 @@ struct value *buffer_load(struct builder *b, struct value *buf, const struct typ
 
 /* Can the target compute the dot asynchronously, from operands in shared memory? */
 bool dot_is_async(const struct op *dot);
+/* Do the dot's operands go through shared memory? So they do if an asynchronous engine computes the dot, and also if the
+ * target has no such engine and tensor cores read the operands from registers: each warp then loads its part of a tile
+ * from the tile's buffer. */
+bool dot_is_staged(const struct op *dot);
 /* Does the dot have an operand of 8-bit floats, although no instruction of the target multiplies such operands? */
 bool dot_is_narrow(const struct op *dot);
 /* Does operand a or b of some dot depend on another dot's result in the same iteration? */

@@ -41,6 +41,13 @@ bool dot_is_async(const struct op *dot)
     return choose(dot, false).engine->is_async;
 }
 
+bool dot_is_staged(const struct op *dot)
+{
+    const struct mma_choice c = choose(dot, false);
+    return c.engine->is_async || (c.fragment && op_result(dot)->type->rank == 2 &&
+                                  !target_engine(dot->block->func->target, true));
+}
+
 /* -- chained dots -- */
 
 static void visit_chain(struct op *o, void *ctx)

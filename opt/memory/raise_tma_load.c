@@ -49,7 +49,7 @@ struct raising {
 
 /* -- is the rewrite faster? -- */
 
-/* Does a dot that reads shared memory read v or a transposition of v? Other ops of the block may read v too (they will
+/* Does a dot whose operands go through shared memory read v or a transposition of v? Other ops of the block may read v too (they will
  * load it from shared memory into registers), but an op of another block may not. */
 static bool is_operand(const struct value *v, const struct block *b)
 {
@@ -59,7 +59,7 @@ static bool is_operand(const struct value *v, const struct block *b)
         if (o->block != b)
             return false;
         any |= o->code == OP_trans ? is_operand(op_result(o), b)
-                                   : o->code == OP_dot && u != &o->opnds[2] && dot_is_async(o);
+                                   : o->code == OP_dot && u != &o->opnds[2] && dot_is_staged(o);
     }
     return any;
 }
@@ -76,7 +76,8 @@ static bool may_pay(const struct op *load)
  * dimension than K (either_major_bytes). */
 static bool major_fits(const struct value *v, int dim)
 {
-    const struct mma_engine *e = target_engine(v->block->func->target, true);
+    const struct target *t = v->block->func->target;
+    const struct mma_engine *e = target_engine(t, true), *reads = e ? e : target_engine(t, false);
     bool fits = true;
     for (const struct use *u = v->uses; u && fits; u = u->next) {
         const struct op *o = u->user;
@@ -84,7 +85,7 @@ static bool major_fits(const struct value *v, int dim)
             const struct attr *order = op_attr(o, ATTR_order);
             for (int i = 0; i < order->n; i++)
                 fits = fits && (order->list[i] != dim || major_fits(op_result(o), i));
-        } else if (o->code == OP_dot && type_elem_bytes(v->type) != (e ? e->either_major_bytes : 0)) {
+        } else if (o->code == OP_dot && type_elem_bytes(v->type) != reads->either_major_bytes) {
             fits = dim == (u == &o->opnds[0]);
         }
     }
@@ -253,7 +254,7 @@ static const char *why_not(struct raising *r, struct candidate *c)
 {
     struct op *o = c->load;
     const char *why = may_pay(o) ? box_of(r->t, o, &c->a)
-                                 : "no warpgroup's dot of its block reads it, or another block does";
+                                 : "no dot of its block reads it from shared memory, or another block does";
     why = why ? why : shift_starts(r->t, &c->a, &c->guards);
     if (why)
         return why;

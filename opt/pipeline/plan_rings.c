@@ -27,14 +27,15 @@ bool op_is_before(const struct op *a, const struct op *b)
     return a == b;
 }
 
-/* The first dot that reads the buffer that `put` fills. */
-static struct op *dot_for(const struct op *put)
+/* The first dot that reads the buffer that take t fills. If no dot reads a buffer, each reader loads the tile into
+ * registers. */
+static const struct op *dot_for(const struct take *t)
 {
     struct op *first = NULL;
-    for (const struct use *u = op_result(put)->uses; u; u = u->next)
+    for (const struct use *u = t->put ? op_result(t->put)->uses : NULL; u; u = u->next)
         if (starts_dot(u->user) && (!first || op_is_before(u->user, first)))
             first = u->user;
-    return first;
+    return t->put ? first : t->first;
 }
 
 bool op_passes_tile(const struct op *o)
@@ -65,10 +66,28 @@ static struct op *loaded_by(const struct op *put, int *by)
     return o && o->code == OP_tensor_load ? o : NULL;
 }
 
-/* Sets the buffer's type, with the contiguous dimension last. */
+/* Does an op store the tile, or a transposition of it, to a buffer? */
+static bool goes_to_buffer(const struct value *v)
+{
+    bool goes = false;
+    for (const struct use *u = v->uses; u && !goes; u = u->next)
+        goes = u->user->code == OP_to_shared ||
+               (op_passes_tile(u->user) && goes_to_buffer(op_result(u->user)));
+    return goes;
+}
+
+/* Sets the buffer's type, with the contiguous dimension last, as it is in a tensor_load's tile. */
 static void choose_type(struct ring_plan *p, struct take *t)
 {
     enum { ROWS, COLUMNS };
+    struct module *m = p->func->module;
+    if (!t->put) {
+        const struct type *tile = op_result(t->load)->type;
+        struct layout l;
+        layout_panels(&l, tile->shape, type_elem_bytes(tile), COLUMNS);
+        t->type = type_shared(m, type_elem(tile), tile->rank, tile->shape, layout_intern(m, &l), 1);
+        return;
+    }
     const struct type *own = t->type = op_result(t->put)->type;
     int index[RANK_MAX], shape[] = {own->shape[COLUMNS], own->shape[ROWS]}, first = t->dim[ROWS];
     layout_split_coord(own->layout, layout_basis(own->layout, IN_offset, 0), index);
@@ -76,7 +95,7 @@ static void choose_type(struct ring_plan *p, struct take *t)
         return;
     struct layout l;
     layout_trans(&l, own->layout, (int[]){COLUMNS, ROWS});
-    t->type = type_shared(p->func->module, type_elem(own), 2, shape, layout_intern(p->func->module, &l), 1);
+    t->type = type_shared(m, type_elem(own), 2, shape, layout_intern(m, &l), 1);
     t->dim[ROWS] = t->dim[COLUMNS];
     t->dim[COLUMNS] = first;
 }
@@ -93,18 +112,21 @@ static bool load_is_known(const struct ring_plan *p, const struct op *load)
 static void note_take(struct op *o, void *ctx)
 {
     struct ring_plan *p = ctx;
-    struct take t = {.put = o};
-    t.load = o->code == OP_to_shared ? loaded_by(o, t.dim) : NULL;
+    struct take t = {.put = o->code == OP_to_shared ? o : NULL, .dim = {0, 1}};
+    if (t.put)
+        t.load = loaded_by(o, t.dim);
+    else if (o->code == OP_tensor_load && !goes_to_buffer(op_result(o)))
+        t.load = o;
     if (!t.load || load_is_known(p, t.load))
         return;
     if (t.load->block != o->block || !stands_in_loops(t.load) || !slice_add_place(&p->needed, t.load))
         diag_bug(p->func->module->diag, t.load->loc, "no producer can copy %%%s", op_result(t.load)->name);
     find_first(&t, op_result(t.load));
     choose_type(p, &t);
-    const struct op *dot = dot_for(o);
+    const struct op *dot = dot_for(&t);
     struct batch *g = NULL;
     for (int i = 0; i < p->batches.n; i++)
-        if (p->batches.at[i].block == o->block && dot_for(p->batches.at[i].takes.at[0].put) == dot)
+        if (p->batches.at[i].block == o->block && dot_for(&p->batches.at[i].takes.at[0]) == dot)
             g = &p->batches.at[i];
     if (!g) {
         VEC_PUSH(p->arena, &p->batches, ((struct batch){.block = o->block}));

@@ -12,7 +12,7 @@
  * memory have buffers of one type, and their batches can share a ring. Each reader sees the buffer in the order of
  * dimensions that it needs, or loads it into registers. */
 struct take {
-    struct op *load, *put;
+    struct op *load, *put; /* put: NULL if no asynchronous dot reads the tile from a buffer */
     const struct type *type; /* the buffer's, with one stage */
     struct op *first;        /* the first reader in the block, other than transpositions and conversions */
     struct value *buf;
