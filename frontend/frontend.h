@@ -227,8 +227,8 @@ void eval_write(struct eval *e, const char *s, size_t n);
 enum flow kernel_statement(struct eval *e, struct scope *s, const struct ast *x, struct obj **result);
 
 /* -- trace.c: the kernel's rules -- */
-/* Traces a kernel: adds its IR function, in the degree `traced`, to module m. Returns NULL after errors, which it
- * reports to diag. */
+/* Traces a kernel: adds its IR function, which has the degree `traced` (ir/ir.h), to module m. Returns NULL after
+ * errors, which it reports to diag. */
 struct func *frontend_trace(struct eval *e, struct obj *jit, struct spec *spec, struct module *m);
 /* Returns the location for ops and errors: it includes the chain of inlined calls, and is always in the user's code. */
 struct loc trace_loc(const struct eval *e, struct loc at);
@@ -332,8 +332,8 @@ struct obj *descriptor_new(struct eval *e, struct obj *const *fields);
 bool check_descriptor(struct eval *e, const struct obj *x, struct loc at);
 
 /* -- builtins.c: triton, triton.language and their submodules as modules of builtins -- */
-struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL if the module is not one of these */
-/* Prints every builtin with its parameters, one on each line, for `neso help language`. */
+struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL for any other module */
+/* Prints every builtin with its parameters, one builtin per line, for `neso help language`. */
 void builtins_help(struct text *out);
 /* Returns a scope with the names of all functions and types of a module of builtins, for "did you mean" hints. */
 struct scope *builtins_names(struct eval *e, const struct obj *module);

@@ -187,8 +187,9 @@ static bool is_ascii(const struct obj *x)
     return true;
 }
 
-/* Converts x for the op print. IR types have no signedness, so converts unsigned values to a wider signed type.
- * Unsigned values of 64 bits cannot be widened; instead, the op's attribute `unsigned` has a bit for each of them. */
+/* Converts x for the op print. IR types have no signedness, so this function converts unsigned values to a wider signed
+ * type. It cannot widen unsigned values of 64 bits; instead, the op's attribute `unsigned` has a bit for each such
+ * operand. */
 static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);

@@ -71,9 +71,9 @@ static bool can_give(const struct lang_type *t, const struct lang_type *out)
     return is_dtype(out, DT_f32) || (is_dtype(out, DT_f16) && (is_dtype(t, DT_f16) || is_fp8_type(t)));
 }
 
-/* Finds the result's type. If the operands are f16 or fp8, it is out_dtype if the call passes out_dtype, else the
- * accumulator's type if such operands can accumulate in this type, else f32. All other operand types determine the
- * result's type. */
+/* Finds the result's type. For operands of f16 and fp8, there are three cases: if the call passes out_dtype, the result
+ * has this type; otherwise, if the operands can accumulate in the accumulator's type, it has that type; otherwise, it
+ * has type f32. All other operand types determine the result's type. */
 static bool find_out_type(struct eval *e, struct dot *d, struct obj *asked, const struct obj *acc,
                           const struct args *call)
 {

@@ -28,7 +28,8 @@ static struct obj *arg_pointer(struct eval *e, struct obj *x, const struct args 
     return x;
 }
 
-/* Returns p; if p points to bools, returns it as pointers to int8. Sets *stored to the element's type in memory. */
+/* Sets *stored to the type that the pointee has in memory. If p points to bools, returns p cast to pointers to int8;
+ * otherwise returns p. */
 static struct obj *as_stored(struct eval *e, struct obj *p, const struct lang_type **stored, struct loc at)
 {
     *stored = scalar_of(p)->elem;

@@ -360,7 +360,8 @@ static bool join_pair(struct eval *e, struct obj **args, const struct args *call
     return !is_error(*a);
 }
 
-/* Returns a tensor r with r[..., 0] = a and r[..., 1] = b. Converts two scalars to blocks of one element before. */
+/* Returns a tensor r with r[..., 0] = a and r[..., 1] = b. If a and b are scalars, first converts them to blocks of one
+ * element. */
 static struct obj *join(struct eval *e, struct obj *a, struct obj *b, struct loc at)
 {
     int shape[RANK_MAX] = {1}, rank = rank_of(a);

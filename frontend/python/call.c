@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* call.c: defines functions and classes, binds arguments to parameters, and calls functions.
  *
- * One function binds the arguments of Python functions and of builtins. For this, both have a signature: the name,
- * role and default of each parameter. A Python function's signature comes from its syntax tree, a builtin's from its
- * parameter list. */
+ * One function binds the arguments of Python functions and of builtins. Therefore, both have a signature, which
+ * contains the name, role and default of each parameter. A Python function's signature comes from its syntax tree, a
+ * builtin's from its parameter list. */
 #include "frontend/python/python.h"
 
 #include <string.h>

@@ -371,7 +371,8 @@ static bool leave(struct eval *e, struct obj *context, struct exception *raised,
     return answer && raised && obj_truth(e, answer, at);
 }
 
-/* `with a, b:` is `with a:` around `with b:`. */
+/* Executes a `with` statement, beginning with item number `item`. `with a, b:` means a `with a:` that contains a `with
+ * b:`. */
 static enum flow exec_with(struct eval *e, struct scope *s, const struct ast *x, int item,
                            struct obj **result)
 {
@@ -692,8 +693,8 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
 }
 
 /* Reports an uncaught exception. Does not report an exception for syntax errors or kernel errors that are already
- * reported, or a SystemExit whose code is an int or None. Returns true if the program itself failed: by an exit status
- * other than 0, or by an exception that is neither a SyntaxError nor a CompilationError. */
+ * reported, or a SystemExit whose code is an int or None. Returns true if the program passed an exit status other than
+ * 0 to SystemExit, or if the exception is neither a SyntaxError nor a CompilationError. */
 static bool report_uncaught(struct eval *e, struct handler *h)
 {
     struct exception *x = &h->raised;

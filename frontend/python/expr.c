@@ -72,7 +72,7 @@ struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struc
 
 /* -- displays -- */
 
-/* Evaluates items into a list, with *stars expanded. */
+/* Evaluates the items, expands starred items, and returns a list of the values. */
 static struct obj *collect(struct eval *e, struct scope *s, const struct ast_list *items)
 {
     struct obj *out = obj_list(e, 0, NULL);
@@ -161,8 +161,7 @@ static void comprehend(struct eval *e, struct scope *s, const struct ast *x, int
     }
 }
 
-/* Evaluates a comprehension. A generator expression is evaluated at once too, and becomes an iterator over the
- * values. */
+/* Evaluates a comprehension. Also evaluates a generator expression at once, and returns an iterator over its values. */
 static struct obj *comprehension(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *first = eval_expr(e, s, x->comprehension.clauses.at[0]->clause.iter);

@@ -467,7 +467,7 @@ static struct obj *braces_argument(struct braces *b, const char *s, size_t n)
     return x;
 }
 
-/* Evaluates a field's value: name, name.attribute or name[key], chained. */
+/* Evaluates a field's value: a name, followed by any number of `.attribute` and `[key]`. */
 static struct obj *braces_value(struct braces *b, const char *s, const char *end)
 {
     size_t n = 0;

@@ -36,8 +36,8 @@ const struct token_info token_info[TOK_count] = {
 };
 
 /* The width of an indentation, counted in two ways: a tab extends to the next multiple of 8 (col), or counts as one
- * blank (alt). By both counts, the same one of two lines must be indented deeper; otherwise the block structure would
- * depend on the tab width. */
+ * blank (alt). If one line is indented deeper than another by only one of the counts, the source is rejected: its block
+ * structure would depend on the tab width. */
 struct indent {
     int col, alt;
 };

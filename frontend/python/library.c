@@ -162,7 +162,8 @@ static const struct builtin collections_rows[] = {
 };
 /* clang-format on */
 
-/* Makes a class a dataclass: its fields are those of its base, then its own annotated names. */
+/* Makes a class a dataclass. The fields of the class are the fields of its base, followed by its own annotated
+ * names. */
 static struct obj *dataclass(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *class = args[0];

@@ -314,9 +314,9 @@ static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, 
     return r == obj_not_implemented ? NULL : r;
 }
 
-/* Evaluates an operator by the native class of the left operand, or, if it does not handle the operator, by that of the
- * right operand. Calls the class's `compare` if `compares` is true, or else its `binary`. Returns NULL if neither class
- * handles the operator. */
+/* Evaluates an operator by the native class of the left operand, or, if this class does not handle the operator, by the
+ * native class of the right operand. Calls the class's `compare` if `compares` is true, or else its `binary`. Returns
+ * NULL if neither class handles the operator. */
 static struct obj *call_native_operator(struct eval *e, enum oper op, bool compares, struct obj *a,
                                         struct obj *b, struct loc at)
 {

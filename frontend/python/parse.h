@@ -63,8 +63,8 @@ const char *parse_intern(struct parser *p, const struct token *t);
 /* Parses NAME. If the next token is not a name, reports an error in which `what` describes the expected name. */
 const char *parse_name(struct parser *p, struct loc *at, const char *what);
 
-/* Makes a node that starts at a token. After the caller has set the node's children, it calls parse_done. parse_done
- * ends the node's location at p->last, or at the end of the node's first line if that is earlier. It also sets the
+/* Makes a node that starts at a token. After setting the node's children, the caller calls parse_done, which ends the
+ * node's location at p->last, or at the end of the node's first line if that is earlier. parse_done also sets the
  * node's height, and reports an error if the tree is too high. A node that has no children and consists of one token
  * needs no parse_done. */
 struct ast *parse_new(struct parser *p, enum ast_kind kind, const struct token *start);

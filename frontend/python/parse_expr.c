@@ -4,7 +4,8 @@
  *     a + b * f(x)[1:]     (binary (name a) + (binary (name b) * (subscript (call ...) (slice ...))))
  *
  * The function `binary` parses all operators from `|` to `*` by precedence. Every other production has its own
- * function. The parser checks only after an expression whether it is a valid target of an assignment. */
+ * function. The parser checks whether an expression is a valid target of an assignment only after it has parsed the
+ * expression. */
 #include "frontend/python/parse.h"
 
 #include <string.h>
@@ -633,7 +634,7 @@ static struct ast *factor(struct parser *p)
     }
 }
 
-/* Returns the next token as an operator from | to *; OPER_count if it is not one. */
+/* If the next token is an operator that `binary` parses, returns this operator; otherwise returns OPER_count. */
 static enum oper next_binary(const struct parser *p)
 {
     const struct token_info *info = &token_info[p->t->kind];

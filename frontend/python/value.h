@@ -130,7 +130,7 @@ typedef struct obj *native_operator(struct eval *e, enum oper op, struct obj *se
 
 /* The operations of a class of host objects. A member may be NULL. If `str` is NULL, the text of an object is the name
  * of its class. If `compare` is NULL, an object equals only itself. If `truth` is NULL, an object is true unless its
- * length is 0. If `leave` is NULL, leaving a `with` block calls nothing. An operation whose member is NULL otherwise
+ * length is 0. If `leave` is NULL, leaving a `with` block calls nothing. Any other operation whose member is NULL
  * raises an exception, such as "'torch.Tensor' object is not callable". */
 struct native_class {
     const char *name; /* name for messages: "torch.Tensor" */

@@ -336,8 +336,8 @@ static struct obj *bitcast(struct eval *e, struct obj *x, const struct lang_type
     return tensor_like(e, x, v, to);
 }
 
-/* Can a number become a constant of type t directly? The result must equal that of a cast from the number's
- * decayed_type to t. */
+/* Can a number be converted directly to a constant of type t, with the same result as a cast from the number's
+ * decayed_type to t? */
 static bool is_exact(const struct obj *x, const struct lang_type *t)
 {
     if (is_float_type(t))

@@ -8,9 +8,10 @@
  *                                    host_call %2 site=0      the debugger gets the result here
  *                                  }
  *
- * So the expression has the same meaning as in a statement of the kernel. In addition, the user can index tiles: x[0],
- * x[-1, 2:4] (builtins/shape.c). The function begins with the kernel's parameters, although no op uses them: reports of
- * out-of-bounds accesses take the names of tensors from the parameters. */
+ * The tracer handles the expression like one in a statement of the kernel, so the expression has the same meaning. In
+ * addition, the user can index tiles: x[0], x[-1, 2:4] (builtins/shape.c). The function begins with the kernel's
+ * parameters, although no op uses them: reports of out-of-bounds accesses take the names of tensors from the
+ * parameters. */
 #include "frontend/python/parse.h"
 #include "frontend/trace/trace.h"
 

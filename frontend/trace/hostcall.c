@@ -516,7 +516,7 @@ static int count_arguments(struct eval *e, const struct host_site *site)
     return values.n;
 }
 
-/* The number of values of the variables of one function at the site. */
+/* Returns the number of IR values in the variables of one function at the site. */
 static int count_variables(struct eval *e, const struct host_site *site)
 {
     struct value_list values = {0};

@@ -6,8 +6,8 @@
  *     x += 1                  calls trace_assign with x + 1
  *     try: ...                error: unsupported AST node type: Try
  *
- * Errors are caught at each statement: the names that the statement would have bound become obj_error, and uses of
- * obj_error report no errors. */
+ * If a statement has an error, the tracer binds the names that the statement assigns to obj_error, and continues with
+ * the next statement. Uses of obj_error report no errors. */
 #include "frontend/python/python.h"
 
 #include <string.h>

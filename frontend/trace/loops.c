@@ -247,7 +247,8 @@ static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct b
     return yields;
 }
 
-/* Builds the loop op. Its operands are the `fixed` ones, then the initial values of the kept arguments. */
+/* Builds the loop op. Its operands are the nfixed values `fixed`, followed by the initial values of the kept
+ * arguments. */
 static struct op *make_loop(struct eval *e, struct loop *l, enum opcode code, int nfixed,
                             struct value *const *fixed, const bool *kept, int nregions)
 {
@@ -358,7 +359,7 @@ static bool find_bounds(struct eval *e, const struct loop_range *r, struct bound
     return true;
 }
 
-/* Traces the body of a `for` until no name needs another type, and returns its block. */
+/* Traces the body of a `for`, again and again until no name needs another type. Returns the body's block. */
 static struct block *trace_for_body(struct eval *e, struct loop *l, const struct bounds *bounds,
                                     const char *target)
 {

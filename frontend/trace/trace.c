@@ -125,8 +125,8 @@ static bool is_local(const struct eval *e, const struct scope *s, const char *na
     return false;
 }
 
-/* Is x, the value of a global variable, plain data? A compiled kernel would keep this value even if the program then
- * assigns another one to the variable. */
+/* Is x, the value of a global variable, plain data? A compiled kernel would keep this value even if the program later
+ * assigns another value to the variable. */
 static bool is_plain_data(const struct obj *x)
 {
     return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;

@@ -20,7 +20,8 @@ struct trace_frame {
     const struct scope *caller; /* the scope of the statement that calls the function; NULL for the kernel */
 };
 
-/* A name that existed only inside a branch or a loop: the location of the `if` or loop statement. */
+/* Describes where a name existed that existed only inside a branch or a loop. `at` is the location of the `if` or loop
+ * statement. */
 struct lost {
     struct loc at;
     bool in_loop;
@@ -102,7 +103,7 @@ bool same_type(struct eval *e, const struct obj *a, const struct obj *b);
  * converted to 64-bit integers? */
 bool types_agree(struct eval *e, const struct obj *a, const struct obj *b);
 /* If types_agree(x, with), converts those sizes, strides and offsets of x whose type differs in `with` to 64 bits, and
- * returns the converted x. Appends the ops to block b. If not, returns x unchanged. */
+ * returns the converted x. Appends the ops to block b. Otherwise, returns x unchanged. */
 struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at);
 /* Returns the type of x for messages: "fp32", "<[64], fp32>", "tuple(...)". */
 const char *type_text(struct eval *e, const struct obj *x);

@@ -165,9 +165,9 @@ enum { WARPGROUP = 4 };
 
 /* Releases the warps of a warpgroup that wait for wgmmas. A group of wgmmas is complete when all four warps have
  * committed it. The accesses of each warp before its commit are then ordered before the end of the wait. Kernels rely
- * on this order if a single thread arrives at an mbarrier on behalf of the warpgroup. The wait orders neither
- * asynchronous accesses for which only another warp has waited, nor accesses that another warp made after its commit of
- * the group. */
+ * on this order if a single thread arrives at an mbarrier on behalf of the warpgroup. The wait does not order
+ * asynchronous accesses for which only another warp has waited. It also does not order accesses that another warp made
+ * after its commit of the group. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++) {

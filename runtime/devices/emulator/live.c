@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* live.c: how many registers of a thread are live at each instruction of the PTX?
+/* live.c: computes the number of live registers of a thread at each instruction of the PTX.
  *
  *     mul.f32 %f3, %f1, %f2;      live before: %f1 %f2; after: %f3, and all registers that are read later
  *

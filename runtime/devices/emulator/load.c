@@ -664,8 +664,8 @@ static void count_results(struct emu_insn *in)
         in->ndefs = (uint8_t)insn_word_opnds(&x, in->nvec);
 }
 
-/* Is the load neither acquire, relaxed nor volatile? A loop without other
- * loads cannot wait for other CTAs' stores. */
+/* Is the load plain, that is, without .acquire, .relaxed and .volatile? A loop with only plain loads cannot wait for
+ * stores of other CTAs. */
 static bool is_plain(const struct emu_insn *in)
 {
     return !emu_has_mod(in, MOD_acquire) && !emu_has_mod(in, MOD_relaxed) && !emu_has_mod(in, MOD_volatile);

@@ -97,8 +97,8 @@ void emu_run_mbarrier_init(struct emu_warp *w, const struct emu_insn *in, uint32
 /* -- phases -- */
 
 /* Called when a phase completes. Checks that the arriving warps have synchronized with the ends of all waits for the
- * previous phase. Otherwise, a late wait could miss its phase: after one more phase, the parity is the same as before
- * the awaited phase, so the wait would not end. */
+ * previous phase. Otherwise, a wait that is executed late could miss its phase: when the next phase also completes, the
+ * parity has its previous value again, so the wait would not end. */
 static void check_asked(struct emu_cta *c, const struct emu_mbarrier *m)
 {
     for (int i = 0; i < c->nwarps; i++) {

@@ -272,8 +272,8 @@ static bool is_policy(const struct insn_word *x)
     return strncmp(x->name, "policy", 6) == 0;
 }
 
-/* Is the operand present? An optional cache policy is present if the instruction has the modifier for it. Any other
- * optional operand is present if more operands remain than the policy. `left` is the number of remaining operands. */
+/* Is the operand present? An optional cache policy is present if the instruction has the modifier for it. `left` is the
+ * number of remaining operands. Any other optional operand is present if operands remain even without the policy. */
 static bool is_there(const struct emu_insn *in, const struct insn_word *x, int left)
 {
     bool hint = emu_has_mod(in, MOD_l2_hint);

@@ -25,7 +25,7 @@ enum {
     DOUBLE_FRACTION = 52,
     FRACTION = 25,     /* truncation keeps this number of bits below the largest exponent */
     FRACTION_FP8 = 13, /* for fp8 in wgmma; also the fraction bits of f32 sums of fp8 */
-    BLOCK = 8          /* columns computed together; divides the columns of any instruction */
+    BLOCK = 8          /* columns computed together; divides every number of columns */
 };
 
 static uint64_t bits_of_double(double x)

@@ -193,7 +193,7 @@ static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
         switch (t) {
         case PT_f32:
             memcpy(&word, bytes + 4 * i, sizeof word);
-            word &= 0xffffe000; /* of tf32 only 10 bits of the mantissa are used */
+            word &= 0xffffe000; /* tf32 uses only 10 bits of the mantissa */
             memcpy(&f, &word, sizeof f);
             x[i] = (double)f;
             break;

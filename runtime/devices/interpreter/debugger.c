@@ -631,8 +631,8 @@ void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
         prompt(p, e, stop, 0);
 }
 
-/* If the last site before the NaN is in a call that has already returned, the NaN's statement is in a caller of the
- * site's function. Then shows the frame of this caller. */
+/* Opens the prompt in the frame of the statement that made the NaN. If the last site before the NaN is in a call that
+ * has already returned, this is the frame of a caller of the site's function. */
 void debugger_nan(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct debugger *d = &p->debugger;

@@ -23,7 +23,7 @@ struct debugger {
     const char *asked; /* the breakpoint of --break, FILE:LINE[@pid]; NULL: there is none */
     size_t file_bytes; /* the length of FILE in `asked` */
     int line, pid[3];
-    bool has_pid; /* `pid` is valid: --break contains it, or a program, whose id `pid` then is, has reached the breakpoint */
+    bool has_pid; /* `pid` is valid: --break contains it, or it is the id of the first program that reached the breakpoint */
     bool was_reached;
     /* STEP_into: stop at the next statement. STEP_over: stop at the next statement that is not in a deeper call, or at
      * the next statement of another program. */
@@ -31,7 +31,7 @@ struct debugger {
     int depth, step_pid[3]; /* the call depth and program id of the statement at which the step began */
     const char *last; /* the command that an empty line repeats; NULL: none */
     uint32_t listed;  /* the last line that `list` has shown at this stop; 0: none */
-    bool finds_nan;   /* stop at an op that makes the first NaN */
+    bool finds_nan;   /* stop at an op that makes a NaN of operands without NaNs */
     VEC(const struct op *) nans; /* the ops that have made a NaN; each op stops the kernel only once */
     int npoints; /* the number of breakpoints that exist now */
     int nset;    /* the number of breakpoints that were ever set; also the number of the newest breakpoint */

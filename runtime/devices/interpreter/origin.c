@@ -256,7 +256,7 @@ static void put_load(struct path *p, const struct value *v, int64_t i)
     put(p, text);
 }
 
-/* Has element i the same bits in two values? */
+/* Do the values x and y have the same bits in element i? */
 static bool is_same(const struct path *p, const struct value *x, const struct value *y, int64_t i)
 {
     const char *a = slot(p, x), *b = slot(p, y);

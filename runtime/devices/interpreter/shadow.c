@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* shadow.c: manages the shadows of a frame's floats (trace.h). It stores them, copies them between values and memory,
- * and reports results when floats are stored. shadow_ops.c computes the shadows of results. */
+ * and reports NaNs, infs and lost precision when floats are stored. shadow_ops.c computes the shadows of results. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>
