@@ -1,4 +1,4 @@
-# tl.arange needs a power of two: the way out is told.
+# The length of tl.arange must be a power of two: the message suggests a workaround.
 # run: compile arange-no-power-of-two.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

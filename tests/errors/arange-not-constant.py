@@ -1,4 +1,4 @@
-# The end of tl.arange is a run-time value.
+# The end of tl.arange must not be a run-time value.
 # run: compile arange-not-constant.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

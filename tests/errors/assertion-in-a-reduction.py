@@ -1,4 +1,4 @@
-# What a combine function asserts is said with its place, in a kernel of @triton.jit(debug=True).
+# If an assertion in a combine function fails, the report shows its location; the kernel has @triton.jit(debug=True).
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Kernels' assertions are checked where TRITON_DEBUG says so, with or without a word from the launch.
+# If TRITON_DEBUG is set, kernels' assertions are checked, whether or not the launch passes debug=True.
 import os
 
 os.environ["TRITON_DEBUG"] = "1"

@@ -1,4 +1,4 @@
-# What a function of single elements asserts is said with its place, of whichever element.
+# If an assertion in a function that tl.map_elementwise calls fails for any element, the report shows the assertion's location.
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Tensors are not changed in place.
+# A kernel cannot assign to an item of a tensor.
 # run: compile assign-to-an-item.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Atomics exist for 32 and 64 bits.
+# Atomics support only types of 32 and 64 bits.
 # run: compile atomic-on-int16.py::k --signature "*i16" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A histogram without room for the largest value.
+# A histogram has no element for the largest value, so an atomic is out of bounds.
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# When no configuration compiles, the last one's error is told.
+# If no configuration compiles, the program gets the error of the last configuration.
 import torch
 import triton
 import triton.language as tl

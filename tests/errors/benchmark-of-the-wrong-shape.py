@@ -1,4 +1,4 @@
-# What a benchmark was given wrongly is told at the call.
+# The error for a wrong argument of a benchmark shows the location of the call.
 import triton
 
 try:

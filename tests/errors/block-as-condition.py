@@ -1,4 +1,4 @@
-# A block cannot be the condition of an if.
+# The condition of an if cannot be a block.
 # run: compile block-as-condition.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

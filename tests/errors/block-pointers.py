@@ -1,4 +1,4 @@
-# What is wrong with block pointers is told at the argument.
+# Errors about block pointers show the location of the wrong argument.
 import torch
 import triton
 import triton.language as tl

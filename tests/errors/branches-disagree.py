@@ -1,4 +1,4 @@
-# A new name has different types in the two branches.
+# A new name must not have different types in the two branches of an if.
 # run: compile branches-disagree.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# break has no meaning in a kernel.
+# A kernel cannot use break.
 # run: compile break-in-a-loop.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# fp8 is cast to integers through float32.
+# fp8 cannot be cast to integers directly, only by way of float32.
 # run: compile cast-of-fp8.py::k --signature "*fp8e4nv, *i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# The message says where a name got its run-time value.
+# If a constant is needed, but a name has a run-time value, the message shows where the name got this value.
 # run: compile constexpr-made-run-time.py --signature '*fp32, 16'
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# continue has no meaning in a kernel either; the message says what to write.
+# A kernel cannot use continue; the message suggests other code.
 # run: compile continue-in-a-loop.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A signature's descriptor says type and sizes.
+# A tensor descriptor in a signature must have a type and sizes.
 # run: compile descriptor-in-a-signature.py::k --signature "tensordesc<fp16>" --emit ir
 import triton
 

@@ -1,4 +1,4 @@
-# The inner dimensions of tl.dot differ.
+# The inner dimensions of the operands of tl.dot must be equal.
 # run: compile dot-inner-dimensions.py::k --signature "*fp16" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Formats have names, and scales a column for 16 or 32 elements of K.
+# The formats of tl.dot_scaled must have known names, and scales must have one column for each 16 or 32 elements of K.
 # run: compile dot-scaled.py::k --signature "*u8" --emit ir
 import triton
 import triton.language as tl

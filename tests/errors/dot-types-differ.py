@@ -1,4 +1,4 @@
-# Operands of tl.dot of two types.
+# The operands of tl.dot must not have two different types.
 # run: compile dot-types-differ.py::k --signature "*fp16, *fp32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A dot of warpgroups in fewer registers than its smallest instruction takes: said at the dot, before an assembler gives up.
+# If --maxnreg leaves fewer registers than the smallest wgmma needs, the error is reported at the dot, before ptxas would fail.
 # run: compile dot-with-too-few-registers.py --signature "*fp16:16, *fp16:16, *fp32:16, 64" --maxnreg 24 --no-cache
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# An 'else' after a 'while' is one error: names that the body binds bring no others.
+# An 'else' after a 'while' gives a single error: names that the body binds cause no further errors.
 # run: compile else-of-a-while.py::k --signature "*i32, i32" --emit ir
 import triton
 import triton.language as tl

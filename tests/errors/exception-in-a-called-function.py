@@ -1,4 +1,4 @@
-# A plain function that a kernel calls raises: the report tells the chain of calls, through the kernel to the launch.
+# If a plain function that a kernel calls raises, the report shows the chain of calls, from the launch through the kernel.
 import torch
 import triton
 import triton.language as tl

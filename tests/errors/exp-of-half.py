@@ -1,4 +1,4 @@
-# tl.exp takes float32 and float64 only.
+# tl.exp accepts only float32 and float64.
 # run: compile exp-of-half.py::k --signature "*fp16" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# The bound of a loop is a float.
+# The bound of a loop must not be a float.
 # run: compile float-bound.py::k --signature "*fp32, fp32" --emit ir
 import triton
 import triton.language as tl

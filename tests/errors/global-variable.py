@@ -1,5 +1,5 @@
-# Globals that are no constexpr are refused, as Triton refuses them: numbers, texts, lists, also of an enclosing function; those that
-# are, defaults of parameters, modules, types and functions are not.
+# A kernel must not use globals that are no constexprs, as in Triton: numbers, strings, lists, also variables of an
+# enclosing function. It may use globals that are constexprs, defaults of parameters, modules, types and functions.
 # run: compile global-variable.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# One program too many for the output.
+# The grid has one program too many for the output tensor.
 import torch
 import triton
 import triton.language as tl

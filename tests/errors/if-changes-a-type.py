@@ -1,4 +1,4 @@
-# A run-time if may not change the type of a name.
+# An if with a run-time condition must not change the type of a name.
 # run: compile if-changes-a-type.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

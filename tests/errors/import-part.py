@@ -1,4 +1,4 @@
-# A name that neso lacks of a library that it has in part: the hint names the way out.
+# A program imports a name that neso's version of a library lacks: the hint suggests a workaround.
 from contextlib import contextmanager
 
 # expect: exit 1

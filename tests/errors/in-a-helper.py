@@ -1,4 +1,4 @@
-# An error in a helper is told there, with the call that leads to it.
+# An error in a helper function is reported at its location there, with a note about the call of the helper.
 # run: compile in-a-helper.py::k --signature "*fp32, *i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Gathers rows by numbers that nobody checks.
+# The kernel gathers rows by indices from memory without checking the indices.
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A tensor is indexed with : and None only.
+# A tensor can be indexed only with : and None.
 # run: compile index-with-a-number.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# The interpreter has no PTX: where inline assembly is reached, the launch ends.
+# The interpreter cannot run PTX: a launch that reaches inline assembly ends with an error.
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Constraints say which registers inline assembly takes, one for each operand, wide enough.
+# The constraints of inline assembly must have one register class for each operand, and the register must be wide enough.
 # run: compile inline-assembly.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Row 70000 of 40000 columns begins beyond int32; the wrapped offset passes the mask, which compares with the row's end.
+# The offset of row 70000 (40000 columns) overflows int32. The mask compares only column indices, so it does not prevent the access.
 import torch
 import triton
 import triton.language as tl

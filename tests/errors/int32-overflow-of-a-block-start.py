@@ -1,4 +1,4 @@
-# The start of the last program is beyond int32, and the mask does not see it.
+# The start offset of the last program overflows int32, and the mask does not detect this.
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Rows of a large stride in a tile of two dimensions.
+# In a two-dimensional tile, the row index times a large stride overflows int32.
 import torch
 import triton
 import triton.language as tl

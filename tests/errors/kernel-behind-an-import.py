@@ -1,4 +1,4 @@
-# What keeps a kernel from being found is named: here the import of what decorates it.
+# If a kernel is not found, the message names the reason: here the module of its decorator could not be imported.
 # run: compile kernel-behind-an-import.py::decorated --signature "*i32"
 import triton
 import triton.language as tl

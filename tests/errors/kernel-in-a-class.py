@@ -1,4 +1,4 @@
-# A kernel inside of a class has no name of its own at the top of the file.
+# A kernel inside of a class cannot be compiled by name.
 # run: compile kernel-in-a-class.py::inside --signature "*i32"
 import triton
 import triton.language as tl

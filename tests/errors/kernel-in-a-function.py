@@ -1,4 +1,4 @@
-# A kernel that a function makes has no name of its own at the top of the file.
+# A kernel inside of a function cannot be compiled by name.
 # run: compile kernel-in-a-function.py::made --signature "*i32"
 import triton
 import triton.language as tl

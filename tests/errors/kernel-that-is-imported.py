@@ -1,4 +1,4 @@
-# What keeps a kernel from being found is named: here its import.
+# If a kernel is not found, the message names the reason: here the module that contains the kernel could not be imported.
 # run: compile kernel-that-is-imported.py::gamma --signature "*i32"
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A function of the language that this version lacks is named, not undefined.
+# For a function of the language that neso lacks, the message says that it is not supported, not that it is undefined.
 # run: compile known-but-not-supported.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

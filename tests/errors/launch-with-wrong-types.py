@@ -1,4 +1,4 @@
-# An error at compile time of a launch says where the launch is, and with which types.
+# If a launch does not compile, a note shows the location of the launch and the argument types.
 # run: run --device emulator launch-with-wrong-types.py
 import torch
 import triton

@@ -1,4 +1,4 @@
-# A module of Python that neso does not have: the message says how to run the file.
+# If a program imports a Python module that neso lacks, the message says how to run the file.
 import re
 
 print(re.sub('a', 'b', 'a'))

@@ -1,4 +1,4 @@
-# A library that neso does not have is refused where it is imported, with the way out.
+# The import of a library that neso lacks is an error, and the message suggests a workaround.
 import torch
 import matplotlib.pyplot as plt
 

@@ -1,4 +1,4 @@
-# A list in a kernel cannot grow.
+# A kernel cannot append to a list.
 # run: compile list-methods-in-kernels.py --signature '*fp32'
 import triton
 import triton.language as tl

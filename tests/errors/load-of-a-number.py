@@ -1,4 +1,4 @@
-# tl.load needs pointers.
+# tl.load accepts only pointers.
 # run: compile load-of-a-number.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A loop variable keeps its type: an int sum of floats is refused.
+# A variable that a loop carries must keep its type: here an int becomes a float sum.
 # run: compile loop-changes-a-type.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

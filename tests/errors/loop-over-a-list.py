@@ -1,4 +1,4 @@
-# Only ranges can be looped over.
+# A for loop in a kernel can iterate only over ranges.
 # run: compile loop-over-a-list.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# The loop advances pointers, and nobody masks the last block.
+# The loop advances pointers, and the load of the last block has no mask.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
-# What tl.map_elementwise maps may only compute and assert, and gives one number or more; it takes blocks, and as many
-# elements at once as a row has in parts.
+# A function for tl.map_elementwise may only compute and assert, and must return one or more
+# numbers. Its operands must be blocks, and the number of elements per call must divide the row.
 # run: compile map-elementwise.py::wrong --signature "*i32, 32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Rows are compared with the number of columns.
+# The mask compares row indices with the number of columns.
 import torch
 import triton
 import triton.language as tl

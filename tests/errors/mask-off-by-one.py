@@ -1,4 +1,4 @@
-# The mask lets one element too many through.
+# The mask is true for one element too many.
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A mask of a block with a scalar pointer.
+# A load with a scalar pointer must not have a block as its mask.
 # run: compile mask-wider-than-pointer.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# The lecture's 3x4 by 4x5 product with blocks of 16x16: its loads have no masks.
+# The lecture's product of 3x4 and 4x5 matrices uses blocks of 16x16, but its loads have no masks.
 import torch
 import triton
 import triton.language as tl

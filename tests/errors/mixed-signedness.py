@@ -1,4 +1,4 @@
-# Division of a signed by an unsigned integer.
+# A signed integer cannot be divided by an unsigned one.
 # run: compile mixed-signedness.py::k --signature "*i32, i32, u32" --emit ir
 import triton
 import triton.language as tl

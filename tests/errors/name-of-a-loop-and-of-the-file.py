@@ -1,4 +1,4 @@
-# A variable of a kernel that exists no longer is not the file's variable of this name.
+# A name that a kernel bound in a loop does not refer to the file's variable of the same name after the loop.
 # run: run --device emulator name-of-a-loop-and-of-the-file.py
 import torch
 import triton

@@ -1,4 +1,4 @@
-# A name first assigned in a loop does not exist after it.
+# A name that is first assigned in a loop is undefined after the loop.
 # run: compile name-of-a-loop-body.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A name assigned in one branch of a run-time if, then read: the note points at the if.
+# A name that only one branch of a run-time if assigns cannot be read afterwards: the note shows the if.
 # run: compile name-of-one-branch.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Names of types as other languages and libraries have them: the hint names the type of tl; names that Python itself has are no hint.
+# For type names of other languages and libraries, the hint suggests the type in tl; Python's builtin names get no hint.
 # run: compile names-of-types.py::k --signature "*fp32"
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# The message says what a signature is.
+# If the signature is missing, the message explains what a signature is.
 # run: compile no-signature.py
 import triton
 import triton.language as tl

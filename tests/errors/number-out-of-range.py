@@ -1,4 +1,4 @@
-# A number that the type of its tensor cannot hold.
+# A number must be in the range of the tensor's type.
 # run: compile number-out-of-range.py::k --signature "*i8" --emit ir
 import triton
 import triton.language as tl

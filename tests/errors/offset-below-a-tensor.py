@@ -1,4 +1,4 @@
-# The left neighbour of the first element.
+# The kernel loads the left neighbour of the first element.
 import torch
 import triton
 import triton.language as tl

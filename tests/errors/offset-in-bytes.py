@@ -1,4 +1,4 @@
-# The offset is multiplied by the size of an element, which pointers do themselves.
+# The kernel multiplies the offset by the element size, although pointer arithmetic already does this.
 import torch
 import triton
 import triton.language as tl

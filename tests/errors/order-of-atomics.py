@@ -1,4 +1,4 @@
-# A deterministic kernel cannot add floats by atomics, nor use what an atomic returns.
+# A deterministic kernel must not add floats by atomics, and must not use the return value of an atomic.
 # run: compile order-of-atomics.py::k --signature "*fp32, *i32" --deterministic
 import triton
 import triton.language as tl

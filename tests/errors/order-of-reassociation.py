@@ -1,4 +1,4 @@
-# One launch option fixes the order of additions, the other frees it.
+# A launch cannot have both options: deterministic fixes the order of additions, fp_reassoc lets the compiler change it.
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A dot that is too small for tensor cores adds in another order than larger ones.
+# A deterministic kernel must not have dots that are too small for tensor cores, because they add in another order than larger ones.
 # run: compile order-of-small-dots.py::k --signature "*fp16, *fp32" --deterministic
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# other is given without mask.
+# A load must not have `other` without `mask`.
 # run: compile other-without-mask.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A transposed view is passed; a row too many of it lies past the end of its storage: the report gives the view's index.
+# The kernel reads one row beyond a transposed view, which is past the end of the storage: the report shows the index in the view.
 import torch
 import triton
 import triton.language as tl

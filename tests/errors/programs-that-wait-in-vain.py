@@ -1,4 +1,4 @@
-# Two programs wait for each other before either goes on.
+# Two programs each wait for the other one.
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Plain functions, f-strings of tiles and breakpoints are the interpreter's; elsewhere a kernel may not have them.
+# Plain functions, f-strings of tiles and breakpoints work only on the interpreter; on other devices they are errors.
 # run: run --device emulator python-in-a-kernel-for-a-gpu.py
 import torch
 import triton

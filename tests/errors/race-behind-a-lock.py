@@ -1,4 +1,4 @@
-# The sum is stored after the lock has been given up.
+# A program stores the sum after it has released the lock.
 import torch
 import triton
 import triton.language as tl

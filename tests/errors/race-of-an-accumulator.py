@@ -1,4 +1,4 @@
-# Partial sums are added without an atomic.
+# Programs add partial sums without an atomic.
 import torch
 import triton
 import triton.language as tl

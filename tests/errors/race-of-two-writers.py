@@ -1,4 +1,4 @@
-# Every program stores its number to the same element.
+# All programs store their ids to one element.
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A function that calls itself with the same types has no end.
+# A function that calls itself with the same types recurses endlessly, which is an error.
 # run: compile recursion.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# The axis of a reduction is out of range.
+# The axis of a reduction must be in range.
 # run: compile reduction-axis.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A reduction of an empty tuple is an error, as is a number of bins that is a tuple, and a shape of more than 24 dimensions.
+# Errors are: a reduction of an empty tuple, a tuple as number of bins, and a shape with more than 24 dimensions.
 # run: compile reduction-of-no-tensor.py::k --signature "*i32" --emit ir
 import triton
 import triton.language as tl

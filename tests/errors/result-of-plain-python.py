@@ -1,4 +1,4 @@
-# What a plain function returns is an object of the host part, and no number to the kernel until int() or float() asks.
+# The result of a plain function is a host object; the kernel must convert it by int() or float() to use it as a number.
 import torch
 import triton
 import triton.language as tl

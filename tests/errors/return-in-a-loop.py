@@ -1,4 +1,4 @@
-# return inside of a loop.
+# A kernel cannot return inside of a loop.
 # run: compile return-in-a-loop.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

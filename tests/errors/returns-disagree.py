@@ -1,4 +1,4 @@
-# A helper returns two types on the two paths of a run-time if.
+# The two paths of a run-time if in a helper must return the same type.
 # run: compile returns-disagree.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Two blocks of different sizes meet in an operator: both shapes are told.
+# If the operands of an operator are blocks of different sizes, the message shows both shapes.
 # run: compile shapes-that-do-not-broadcast.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# The language's name of a type is suggested for the short one.
+# If a signature contains a short type name, the message suggests the language's name.
 # run: compile short-type-names.py --signature '*fp32, 16'
 import triton
 import triton.language as tl

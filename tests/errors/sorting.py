@@ -1,4 +1,4 @@
-# Sorting goes along the last dimension, of numbers, and keeps a power of 2.
+# tl.sort works only along the last dimension and on numbers; tl.topk requires a power of two.
 # run: compile sorting.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

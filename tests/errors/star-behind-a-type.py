@@ -1,4 +1,4 @@
-# A pointer's star stands in front.
+# In a signature, the star of a pointer type must precede the element type.
 # run: compile star-behind-a-type.py --signature 'fp32*, 16'
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# tl.static_assert fails at compile time, with its message.
+# A failed tl.static_assert is a compile-time error that shows the assertion's message.
 # run: compile static-assert.py::k --signature "*fp32, 48" --emit ir
 import triton
 import triton.language as tl

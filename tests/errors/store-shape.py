@@ -1,4 +1,4 @@
-# The stored value is larger than the block of pointers.
+# The stored value must not be larger than the block of pointers.
 # run: compile store-shape.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

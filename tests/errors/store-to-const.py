@@ -1,4 +1,4 @@
-# Writing through a constant pointer.
+# A kernel must not store through a pointer to const.
 # run: compile store-to-const.py::k --signature "*kfp32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# The last block is not full, and the store has no mask.
+# The last block is only partly inside the tensor, but the store has no mask.
 import torch
 import triton
 import triton.language as tl

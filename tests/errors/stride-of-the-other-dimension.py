@@ -1,4 +1,4 @@
-# The row is multiplied by the number of rows times columns.
+# The kernel multiplies the row index by rows times columns instead of by columns.
 import torch
 import triton
 import triton.language as tl

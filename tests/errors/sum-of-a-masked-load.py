@@ -1,5 +1,5 @@
-# Reductions and dots that take in what a mask leaves undefined are warned of, and nothing else is: not what `other` or tl.where leaves
-# out, not rows that are masked as a whole, not masks that leave nothing out, not what is stored under the mask.
+# The compiler warns of reductions and dots that use elements that a mask leaves undefined. It does not warn if `other` or
+# tl.where replaces them, if whole rows are masked, if the mask is always true, or if only a store under the same mask uses them.
 # run: compile sum-of-a-masked-load.py::k --signature "*fp32, *i32, *fp32, i32, 64" --emit ir -o k.ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# The order of arguments and of parameters.
+# Positional arguments and parameters must precede keyword ones.
 f(a=1, 2)
 f(**k, 2)
 f(a=1, a=2)

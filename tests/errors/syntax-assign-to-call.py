@@ -1,4 +1,4 @@
-# What cannot be assigned to is named, and '==' offered where a comparison may have been meant.
+# The message names the expression that cannot be assigned to, and suggests '==' where a comparison may be meant.
 f(x) = 1
 x + 1 = 2
 a, None = 1, 2

@@ -1,4 +1,4 @@
-# Inside a bracket that is open to the end of the file everything else is a consequence.
+# If a bracket is still open at the end of the file, other errors inside of it are not reported.
 grid = lambda meta: (triton.cdiv(n, meta["BLOCK"],)
 x = 1
 

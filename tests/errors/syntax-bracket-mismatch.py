@@ -1,4 +1,4 @@
-# A closing bracket of the wrong kind: both ends are shown.
+# If a closing bracket does not match the opening one, the message shows both.
 shape = [(1, 2], 3)
 rows = [
     1,

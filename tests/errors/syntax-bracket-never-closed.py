@@ -1,4 +1,4 @@
-# The bracket that is never closed is pointed at, not the line where that shows; the next statement is checked again.
+# The message about an unclosed bracket shows the bracket, not the line where parsing fails; the next statement is checked again.
 import triton
 
 

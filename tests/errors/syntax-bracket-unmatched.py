@@ -1,4 +1,4 @@
-# A closing bracket that closes nothing.
+# A closing bracket must have an opening one.
 x = tl.load(p) + 1)
 
 # expect: exit 2

@@ -1,4 +1,4 @@
-# A decorator must stand before a function or class.
+# A decorator must precede a function or class.
 @triton.jit
 BLOCK = 1024
 

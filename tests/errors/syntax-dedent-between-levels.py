@@ -1,4 +1,4 @@
-# A line between two levels belongs to neither; the lines after it at its width are no new errors.
+# A line whose indentation matches no level is an error; later lines with the same indentation give no further errors.
 def f(x):
     if x:
         y = 1

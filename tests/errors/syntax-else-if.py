@@ -1,4 +1,4 @@
-# 'else if' of other languages; and '&&', '||', '!', '?:'.
+# 'else if', '&&', '||', '!' and '?:' of other languages are errors with hints.
 if a:
     x = 1
 else if b:

@@ -1,4 +1,4 @@
-# '=' where a comparison belongs.
+# A condition must not contain '=' instead of '=='.
 x = 1
 if x = 2:
     pass

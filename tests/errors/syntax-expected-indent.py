@@ -1,4 +1,4 @@
-# A head without a block, at a line of its own and at the end of the file.
+# A statement such as 'if' must have a block, in the middle and at the end of the file.
 def f():
 x = 1
 

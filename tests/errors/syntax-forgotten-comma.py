@@ -1,4 +1,4 @@
-# Two arguments side by side.
+# Two arguments must have a comma between them.
 tl.store(p, x mask=m)
 y = [1, 2 3]
 

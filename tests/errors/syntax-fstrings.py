@@ -1,4 +1,4 @@
-# Errors inside f-strings are found where they stand.
+# Errors inside f-strings show their location in the string.
 a = f"{x"
 b = f"x}"
 c = f"{}"

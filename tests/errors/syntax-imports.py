@@ -1,4 +1,4 @@
-# Imports that lack something.
+# An import must be complete.
 import
 from triton import
 from triton import language,

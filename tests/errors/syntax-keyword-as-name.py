@@ -1,4 +1,4 @@
-# A keyword cannot name anything.
+# A keyword cannot be used as a name.
 def lambda(x):
     return x
 

@@ -1,4 +1,4 @@
-# The match statement is not part of the language; its cases are no errors of their own.
+# The match statement is not part of the language; its cases give no further errors.
 def f(x):
     match x:
         case 1:

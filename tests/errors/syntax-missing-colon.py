@@ -1,4 +1,4 @@
-# A missing ':' is found at the end of the line; the block under it is still checked, its clauses are no new error.
+# A missing ':' is reported at the end of the line; the block is still checked, and later clauses give no further errors.
 def f(x):
     if x > 0
         y = x +

@@ -1,4 +1,4 @@
-# Bytes that are no UTF-8: the file is not read any further.
+# The rest of a file after bytes that are not UTF-8 is not read.
 # café
 x = = 1
 

@@ -1,4 +1,4 @@
-# Malformed numbers, each pointed at whole.
+# For a malformed number, the message marks the whole number.
 a = 0123
 b = 0x
 c = 0b102

@@ -1,4 +1,4 @@
-# Statements that need a function or a loop around them.
+# Statements that need an enclosing function or loop are errors outside of one.
 return 1
 break
 for i in x:

@@ -1,4 +1,4 @@
-# Python 2's print statement.
+# Python 2's print statement is an error.
 x = 1
 print x
 print "x is", x

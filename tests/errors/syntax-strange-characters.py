@@ -1,4 +1,4 @@
-# Characters that word processors put in.
+# Characters that word processors insert are errors.
 name = “add”
 x = 1 – 2
 y = 1 $ 2

@@ -1,4 +1,4 @@
-# Tabs and blanks whose order depends on the width of a tab.
+# It is an error if the nesting of lines depends on the width of a tab.
 if True:
         x = 1
 	y = 2

@@ -1,4 +1,4 @@
-# After 20 errors the rest is not reported.
+# The compiler reports at most 20 errors.
 x0 = = 0
 x1 = = 1
 x2 = = 2

@@ -1,4 +1,4 @@
-# A 'try' that nothing follows, a clause without its statement.
+# A 'try' must have a following clause, and such a clause must follow a 'try'.
 try:
     x = 1
 y = 2

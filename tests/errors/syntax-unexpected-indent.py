@@ -1,4 +1,4 @@
-# A line that is indented for no reason is one error, and so is a second one later.
+# A line that is indented without reason gives one error, and a second such line gives another.
 x = 1
     y = 2
     z = 3

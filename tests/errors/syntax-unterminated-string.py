@@ -1,4 +1,4 @@
-# A string ends on its line; the next line is checked as usual.
+# A string must end on its line; the next line is checked as usual.
 name = 'add
 path = "a\"
 x = 1 +

@@ -1,4 +1,4 @@
-# What is wrong with tensor descriptors is told at the argument.
+# Errors about tensor descriptors show the location of the wrong argument.
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Each statement is checked: two errors are two reports, and what follows from them is none.
+# Each statement is checked: two independent errors give two reports, and consequences of an error give none.
 # run: compile two-errors.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A misspelt name: the nearest one is suggested.
+# For a misspelt name, the message suggests the most similar name.
 # run: compile undefined-name.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

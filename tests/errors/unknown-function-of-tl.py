@@ -1,4 +1,4 @@
-# A function that triton.language does not have.
+# The kernel calls a function that triton.language does not have.
 # run: compile unknown-function-of-tl.py::k --signature "*fp32, i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# An option with an unknown word: the message lists the words that it takes.
+# If an option has an unknown value, the message lists the valid values.
 # run: compile unknown-options.py::k --signature "*fp32:16" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# A tuple has fewer values than names.
+# A tuple must have as many values as there are names to assign.
 # run: compile unpack-too-many.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

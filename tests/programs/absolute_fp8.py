@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# tl.abs of floats of 8 bits takes the sign off every bit pattern, NaN's too.
+# tl.abs of 8-bit floats clears the sign of every bit pattern, including NaNs.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# The absolute values of two floats that were rounded to 16 bits together. Fails where PTX clears the signs by and.b16: ptxas 13.0 then
-# packs the two roundings into one word and forgets the mask of the lower half.
+# Tests the absolute values of two floats that are rounded to 16 bits together. The result is wrong if the PTX clears
+# the signs with and.b16: ptxas 13.0 then packs the two roundings into one word and omits the mask of the lower half.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda (not triton: bare names and plain globals are Triton 1.0's)
-# The announcement's vector add, word for word, at every size and type that a first kernel meets.
+# Tests the vector add of Triton's announcement, word for word, for many sizes and types.
 import torch
 from triton import cdiv as ceil_div
 from triton import jit
@@ -36,7 +36,7 @@ for dtype in [torch.float32, torch.float16, torch.bfloat16, torch.int32]:
         else:
             x = torch.randn(n, dtype=dtype, device='cuda')
             y = torch.randn(n, dtype=dtype, device='cuda')
-        # one block more than needed, to see that nothing is written behind n
+        # adds one block more than needed, to test that nothing is written after element n
         whole = torch.full((n + BLOCK,), 7, dtype=dtype, device='cuda')
         z = whole[:n]
         grid = (ceil_div(n, BLOCK),)

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda (not triton: **META is Triton 1.0's)
-# The announcement's matrix product, word for word, its metaparameters in **META; and with the leaky ReLU that it offers to fuse.
+# Tests the matrix product of Triton's announcement, word for word, with metaparameters in **META, without and with its leaky ReLU.
 import torch
 import triton
 import triton.language as tl
@@ -106,12 +106,12 @@ for M, N, K in [(64, 64, 64), (128, 256, 96), (32, 96, 32)]:
         a = torch.randn((M, K), device='cuda', dtype=dtype)
         b = torch.randn((K, N), device='cuda', dtype=dtype)
         expected = torch.matmul(a.double(), b.double()).float()
-        tolerance = 1e-4 if dtype == torch.float16 else 3e-2  # f32 operands are cut to tf32 on GPUs
+        tolerance = 1e-4 if dtype == torch.float16 else 3e-2  # GPUs round f32 operands to tf32
         leaky = torch.where(expected >= 0, expected, 0.01 * expected)
         for meta in [dict(BLOCK_M=32, BLOCK_N=32, BLOCK_K=32, GROUP_M=1), dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=16, GROUP_M=2)]:
             torch.testing.assert_close(launch(matmul, a, b, (), **meta), expected, rtol=tolerance, atol=tolerance)
             torch.testing.assert_close(launch(matmul_leaky_relu, a, b, (0.01,), num_warps=4, **meta), leaky, rtol=tolerance, atol=tolerance)
-        # the second matrix may lie in memory by columns
+        # stores the second matrix row-major or column-major
         torch.testing.assert_close(launch(matmul, a, b.t().contiguous().t(), (), **meta), expected, rtol=tolerance, atol=tolerance)
 print("ok")
 

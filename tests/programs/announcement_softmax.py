@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda (not triton: a plain local is no constant there any more)
-# The announcement's fused softmax, word for word, against torch's.
+# Compares the fused softmax of Triton's announcement, word for word, with torch's softmax.
 import triton
 import triton.language as tl
 
@@ -40,7 +40,7 @@ softmax[grid](Y, Y.stride(0), Y.stride(1),
 torch.testing.assert_close(Y, torch.softmax(X, dim=1))
 
 
-# The same kernel at other sizes and types: each line of the table counts checks, which all hold.
+# The same kernel at other sizes and types. Each line of the table shows a number of checks, all of which must hold.
 import os
 import triton.testing
 
@@ -56,7 +56,7 @@ def check(X, tolerance):
 
 
 def rate(rows, columns):
-    """GB/s of float32; on a CPU a time says nothing."""
+    """Returns GB/s of float32. On a CPU, times have no meaning."""
     if device != 'cuda':
         return ''
     x = torch.randn(rows, columns, device='cuda')
@@ -75,9 +75,9 @@ for dtype, tolerance in [(torch.float32, 2e-6), (torch.float16, 1e-3), (torch.bf
         check(x, tolerance)
         x[0, columns // 2:] = float('-inf')
         check(x, tolerance)
-        x[rows - 1, :] = float('-inf')  # no number can be the softmax of this row: NaN, as in torch
+        x[rows - 1, :] = float('-inf')  # the softmax of this row is NaN, as in torch
         check(x, tolerance)
-        check(torch.randn(columns, rows, dtype=dtype, device='cuda').t(), tolerance)  # columns that lie apart
+        check(torch.randn(columns, rows, dtype=dtype, device='cuda').t(), tolerance)  # columns that are not contiguous
     print(line.format('', '', str(dtype)[6:], '1 x 1 - 7 x 1024', 28, f'{tolerance:.0e}', ''))
 if device == 'cuda':
     for rows in [4096, 16384, 65536]:

@@ -1,5 +1,5 @@
 # runs: emulator cuda triton
-# Inline assembly asks for the number of the CTA or of the thread: a CTA then runs one program, its own.
+# If inline assembly reads the number of the CTA or of the thread, a CTA must run only one program.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton-interpret (not triton: it compiles no branches in combine functions)
-# Combine functions of reductions and scans assert in debug mode, in branches too; each looks only at values that are part of
-# the result.
+# In debug mode, combine functions of reductions and scans check assertions, also
+# in branches. Each assertion must see only values that are part of the result.
 import torch
 import triton
 import triton.language as tl

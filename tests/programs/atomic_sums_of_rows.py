@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # bits: old values depend on the order of programs
-# Atomic sums of neighbours: whole vectors, masks that end within one, several memory orders, sums that are read and sums that are not;
-# programs that count themselves with the default order see what those before them have stored.
+# Tests atomic sums of adjacent elements: whole vectors, masks that end within a vector, several memory orders, sums whose old
+# values are used or not. Programs that count themselves with the default memory order must see the stores of earlier programs.
 import torch
 import triton
 import triton.language as tl

@@ -29,13 +29,13 @@ def sums(x, y):
     old, out, silent = torch.zeros_like(y), y.clone(), y.clone()
     add[(1,)](x, out, old)
     add_without_result[(1,)](x, silent)
-    assert torch.equal(old, y)  # what memory held is returned as it was
+    assert torch.equal(old, y)  # the atomic returns the old value without flushing it
     assert torch.equal(out, silent)
     return out
 
 
 assert torch.equal(sums(small, zero), zero)      # a subnormal operand is 0
-assert torch.equal(sums(zero, small), zero)      # so is a subnormal in memory
+assert torch.equal(sums(zero, small), zero)      # a subnormal number in memory counts as 0 too
 assert torch.equal(sums(small, least), least)
 assert torch.equal(sums(least, negative), zero)  # a subnormal sum is 0
 assert torch.equal(sums(least, least), 2 * least)

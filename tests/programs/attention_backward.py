@@ -1,8 +1,8 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Attention's backward pass in one kernel: a program computes dK and dV of a block of keys, then dQ of a block of queries, with the
-# blocks on the diagonal in loops of their own. Five dots, two sums carried round a loop, probabilities from registers.
-# Arguments: head dimension, causal (0 or 1), lengths; without any, small ones of each kind; `time`: what each takes at sizes of models.
-# spills: five dots of 64 x 64 x 128 by 4 warps take more than 255 registers, here as in Triton
+# Tests the backward pass of attention in one kernel. A program computes dK and dV of a block of keys, then dQ of a block of queries;
+# separate loops handle the blocks on the diagonal. The loops have five dots, carry two sums, and keep probabilities in registers. Arguments:
+# head dimension, causal (0 or 1), lengths; the default is small sizes of each kind. `time` measures each kernel at sizes of models.
+# spills: five dots of 64 x 64 x 128 with 4 warps need more than 255 registers, in Triton too
 import sys
 
 import torch
@@ -21,7 +21,7 @@ def row_sums(O, DO, Delta, D: tl.constexpr, BLOCK: tl.constexpr):
 
 @triton.jit
 def add_keys(dk, dv, k, v, Q, DO, Lse, Delta, own, start, steps, stride, stride_d, BM: tl.constexpr, D: tl.constexpr, MASK: tl.constexpr):
-    """dK and dV of the keys `own` from `steps` times BM queries; all is transposed: keys are rows."""
+    """Computes dK and dV of the keys `own` from `steps` times BM queries. All tiles are transposed: keys are rows."""
     m = start + tl.arange(0, BM)
     d = tl.arange(0, D)
     q_at = Q + m[None, :] * stride + d[:, None] * stride_d
@@ -47,7 +47,7 @@ def add_keys(dk, dv, k, v, Q, DO, Lse, Delta, own, start, steps, stride, stride_
 
 @triton.jit
 def add_queries(dq, q, K, V, do, lse, Delta, own, start, steps, stride, stride_d, BN: tl.constexpr, D: tl.constexpr, MASK: tl.constexpr):
-    """dQ of the queries `own` from `steps` times BN keys."""
+    """Computes dQ of the queries `own` from `steps` times BN keys."""
     n = start + tl.arange(0, BN)
     d = tl.arange(0, D)
     k_at = K + n[None, :] * stride + d[:, None] * stride_d
@@ -72,7 +72,7 @@ def add_queries(dq, q, K, V, do, lse, Delta, own, start, steps, stride, stride_d
 @triton.jit
 def backward(Q, K, V, scale, DO, DQ, DK, DV, Lse, Delta, stride_z, stride_h, stride, stride_d, H, N, CAUSAL: tl.constexpr,
              SHORT: tl.constexpr, LONG: tl.constexpr, D: tl.constexpr):
-    # K comes scaled by scale / ln 2. A program has LONG keys and walks SHORT queries at a time, then the other way round.
+    # K is scaled by scale / ln 2. A program first keeps LONG keys and loops over SHORT queries at a time, then keeps queries and loops over keys.
     head = tl.program_id(2)
     rows = (head * N).to(tl.int64)
     elements = (stride_h * (head % H) + stride_z * (head // H)).to(tl.int64)
@@ -118,7 +118,7 @@ def backward(Q, K, V, scale, DO, DQ, DK, DV, Lse, Delta, stride_z, stride_h, str
 
 
 def reference(q, k, v, do, scale, causal):
-    """o, the logarithm of each row's sum in base 2, dq, dk, dv, in float32."""
+    """Returns o, the base-2 logarithm of each row's sum, dq, dk and dv, in float32."""
     qf, kf, vf, df = (t.float() for t in (q, k, v, do))
     s = torch.matmul(qf, kf.t()) * scale
     if causal:
@@ -157,7 +157,7 @@ def check(N, D, causal, tiles, H=2):
             print(text + ': ' + str(e).split('\n')[0])
             continue
         errors = [max(far(x[h], expected[h][i]) for h in range(H)) for i, x in enumerate(found)]
-        bad = not max(errors) < 5e-3  # also where one is no number
+        bad = not max(errors) < 5e-3  # also true if an error is NaN
         wrong += bad
         print(text + ': dq %.5f, dk %.5f, dv %.5f' % tuple(errors) + (' WRONG' if bad else ''))
     return wrong

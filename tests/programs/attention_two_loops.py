@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Causal attention as the sixth tutorial writes it: two loops one after the other, over the blocks left of the diagonal without a mask and
-# over those on it with one, by pointers and by descriptors. Both loops feed their dots through the same rings: two sets of them do not
-# fit into shared memory for D = 128 and blocks of 128 x 128, nor do four stages of smaller ones beside the block of Q.
+# Tests causal attention as in Triton's sixth tutorial, through pointers and descriptors: one loop over the blocks left of the diagonal,
+# without a mask, and a second loop, with a mask, over the blocks on the diagonal. Both loops must use the same rings of buffers: two sets of
+# rings do not fit into shared memory for D = 128 and blocks of 128 x 128, nor do four stages of smaller blocks together with the block of Q.
 import os
 
 import torch
@@ -79,7 +79,7 @@ def check(heads, n, desc, causal, BM, BN, D, warps, stages):
     torch.testing.assert_close(o.to(torch.float32), want, rtol=2e-2, atol=2e-2)
 
 
-# BN divides BM where the band begins at a multiple of BM. Triton 3.6 keeps the stages asked for: of the largest tiles they take 272 to 289 KB.
+# BN divides BM if the band begins at a multiple of BM. Triton 3.6 keeps the requested stages; for the largest tiles they need 272 to 289 KB.
 HAS_ROOM = not triton.__version__.startswith('3.6') or os.environ.get('TRITON_INTERPRET') == '1'
 for desc in (False, True):
     check(1, 256, desc, True, 128, 128, 128, 8, 2)

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: a static_assert ends the program there)
 # bits: tuning chooses the block, so the number of programs differs
-# @triton.autotune and @triton.heuristics: what they pass on, when they tune again, and that tuning leaves no traces in tensors.
+# Tests @triton.autotune and @triton.heuristics: the arguments that they pass on, when they tune again, and that tuning does not change tensors.
 import torch
 import triton
 import triton.language as tl
@@ -42,7 +42,7 @@ def check(n, dtype=torch.float32):
 check(512)
 check(100)
 check(100, torch.int32)
-assert len(increment.cache) == 3  # by n and by the tensors' types
+assert len(increment.cache) == 3  # cached by n and by the types of tensors
 
 try:
     increment[(1,)](torch.zeros(16, device='cuda'), torch.zeros(1, dtype=torch.int32, device='cuda'), 16, BLOCK=16)
@@ -51,7 +51,7 @@ except ValueError as e:
     print("Conflicting meta-parameters: BLOCK" in str(e))
 
 
-# the configuration without a fitting size is left out, and so is one that does not compile
+# tuning skips a configuration without a fitting size, and one that does not compile
 @triton.autotune(
     configs=[triton.Config({'BLOCK': block}, pre_hook=noted) for block in [8, 12, 32, 128]], key=['n'],
     prune_configs_by={'early_config_prune': lambda configs, named_args, **kwargs: [c for c in configs if c.kwargs['BLOCK'] <= named_args['n']]})
@@ -70,7 +70,7 @@ assert {block for block, n in seen} == {8, 12, 32} and {n for block, n in seen} 
 assert fill.best_config.kwargs['BLOCK'] in (8, 32)
 
 
-# one configuration is not timed, its hook still runs
+# a single configuration is not timed, but its hook runs
 @triton.autotune(configs=[triton.Config({'BLOCK': 4}, num_warps=1, pre_hook=noted)], key=[])
 @triton.jit
 def one(x_ptr, n, BLOCK: tl.constexpr):

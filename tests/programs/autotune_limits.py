@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda (not triton: its tuner skips fewer errors; nor triton-interpret, which does not tune)
-# Configurations that do not compile or fit are passed over; what tuning writes is undone; hooks see the arguments.
+# Tuning skips configurations that do not compile or do not fit, and undoes their writes to tensors. Hooks get the arguments.
 import torch
 import triton
 import triton.language as tl
@@ -41,7 +41,7 @@ assert ('hook', 64) in seen and ('hook', 48) not in seen
 assert [s for s in seen if s[0] == 'pruned'] == [('pruned', ['n'], 1)] * 2
 assert len(drain.cache) == 2
 
-# Larger than shared memory, at the launch: said with the kernel's line, or passed over.
+# A kernel that needs too much shared memory: a direct launch reports the kernel's line, and tuning skips the configuration.
 
 
 @triton.jit
@@ -58,4 +58,4 @@ try:
     tuned[(1, )](x, y)
     assert torch.equal(y, x.T) and tuned.best_config.kwargs['M'] == 32
 except RuntimeError as e:
-    assert 'out of bounds' in str(e), e  # the interpreter reads more than there is
+    assert 'out of bounds' in str(e), e  # the interpreter reports a read beyond the tensor

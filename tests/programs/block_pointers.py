@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton-interpret (not triton: a pass of 3.6 fails on block pointers that a loop advances twice)
-# Block pointers: products whose tiles they find, by rows and by columns; edges on all sides; what loops, branches and
-# functions carry; three dimensions.
+# Tests block pointers: products that load tiles by rows and by columns, edges on all
+# sides, block pointers that loops, branches and functions carry, and three dimensions.
 import torch
 import triton
 import triton.language as tl
@@ -24,7 +24,7 @@ def matmul(A, B, C, M, N, K, sam, sak, sbk, sbn, scm, scn, BM: tl.constexpr, BN:
 
 @triton.jit
 def row_sums(X, Out, M, N, stride, BM: tl.constexpr, BN: tl.constexpr):
-    # only the last dimension needs a check; the loop runs while there are columns
+    # only the last dimension needs a boundary check, because the loop ends with the columns
     x = tl.make_block_ptr(X, (M, N), (stride, 1), (tl.program_id(0) * BM, 0), (BM, BN), (1, 0))
     sums = tl.zeros((BM,), dtype=tl.float32)
     n = N
@@ -42,7 +42,7 @@ def moved(p, by):
 
 @triton.jit
 def shifted(X, Y, M, N, up, turn, B: tl.constexpr):
-    # blocks that hang over every edge; a branch chooses where to go, a function goes there
+    # blocks extend beyond every edge; a branch chooses the direction of the advance, and a function advances
     x = tl.make_block_ptr(X, (M, N), (N, 1), (-1, 1), (B, B), (1, 0))
     if turn > 0:
         x = moved(x, up)

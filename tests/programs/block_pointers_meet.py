@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton-interpret (not triton: its passes fail on block pointers that branches choose)
-# Block pointers of one type meet in loops and branches, whether their sizes, strides and offsets are constants or come from
-# arguments of 32 or 64 bits; `p.type.element_ty` is what they point to.
+# Loops and branches can merge block pointers of one type, even if the sizes, strides and offsets are
+# constants in one and 32-bit or 64-bit arguments in the other. `p.type.element_ty` is the pointee type.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A Hadamard transform by splitting and joining at every stride: what lies in lanes or warps comes to registers, and no
-# thread holds more for it.
+# Tests a Hadamard transform that splits and joins at every stride. Elements in other lanes
+# or warps must move to registers of one thread, without a thread holding more elements.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter
-# A report that the program catches is not the program's failure: later kernels compile and run, and the exit code is 0.
+# If a program catches an error report, later kernels compile and run, and the exit code is 0.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton
-# Recurrences by chunks, as models with linear attention have them: loops with dots and stores, tiles that several dots read,
-# and vectors of one number a row. `time` as argument: what each takes at sizes of models.
+# Tests recurrences in chunks, as in models with linear attention: loops with dots and stores, tiles that several
+# dots read, and vectors with one number per row. The argument `time` measures each kernel at sizes of models.
 import sys
 
 import torch
@@ -10,7 +10,7 @@ import triton.language as tl
 
 @triton.jit
 def delta_states(K, W, U, G, New, S, T, H, DK: tl.constexpr, DV: tl.constexpr, BT: tl.constexpr, BV: tl.constexpr):
-    """Gated delta rule: the state in front of each chunk, and the chunk's values less what the state predicts."""
+    """Gated delta rule: computes the state before each chunk, and the chunk's values minus the values that the state predicts."""
     v = tl.program_id(0) * BV + tl.arange(0, BV)
     batch = tl.program_id(1) // H
     head = tl.program_id(1) % H
@@ -40,7 +40,7 @@ def delta_states(K, W, U, G, New, S, T, H, DK: tl.constexpr, DV: tl.constexpr, B
 
 @triton.jit
 def delta_inputs(K, V, Beta, G, A, W, U, T, H, DK: tl.constexpr, DV: tl.constexpr, BT: tl.constexpr, BD: tl.constexpr):
-    """A chunk's inverse times its keys and values, column blocks one after the other."""
+    """Multiplies a chunk's inverse by its keys and values, one column block after the other."""
     t = tl.program_id(0) * BT + tl.arange(0, BT)
     m = t < T
     batch = tl.program_id(1) // H
@@ -65,7 +65,7 @@ def delta_inputs(K, V, Beta, G, A, W, U, T, H, DK: tl.constexpr, DV: tl.constexp
 @triton.jit
 def delta_outputs(Q, K, New, S, G, O, T, H, scale, DK: tl.constexpr, DV: tl.constexpr, BT: tl.constexpr, BK: tl.constexpr,
                   BV: tl.constexpr):
-    """What a chunk's queries read from the state, and from the chunk itself."""
+    """Computes what a chunk's queries read from the state and from the chunk itself."""
     v = tl.program_id(0) * BV + tl.arange(0, BV)
     chunk = tl.program_id(1)
     batch = tl.program_id(2) // H
@@ -94,7 +94,7 @@ def delta_outputs(Q, K, New, S, G, O, T, H, scale, DK: tl.constexpr, DV: tl.cons
 
 @triton.jit
 def retention(Q, K, V, O, T, H, scale, DK: tl.constexpr, DV: tl.constexpr, BT: tl.constexpr, BV: tl.constexpr):
-    """Chunks one after the other, the state in registers; a head's decay follows from its number."""
+    """Processes chunks one after the other, with the state in registers. The decay of a head depends on its number."""
     v = tl.program_id(0) * BV + tl.arange(0, BV)
     head = tl.program_id(1) % H
     rows = tl.program_id(1) * T
@@ -126,7 +126,7 @@ def retention(Q, K, V, O, T, H, scale, DK: tl.constexpr, DV: tl.constexpr, BT: t
 
 @triton.jit
 def ssd_scan(CB, X, Dt, A, C, S, O, L, H, P: tl.constexpr, N: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """Mamba-2: a chunk's outputs from the state in front of it, and from its own inputs; A are sums of log decays."""
+    """Mamba-2: computes a chunk's outputs from the state before it and from its inputs. A are sums of log decays."""
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     chunk = tl.program_id(1)
     head = tl.program_id(2)
@@ -158,7 +158,7 @@ def ssd_scan(CB, X, Dt, A, C, S, O, L, H, P: tl.constexpr, N: tl.constexpr, BM: 
 
 @triton.jit
 def ssd_states(X, B, Dt, A, S, L, H, P: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
-    """What a chunk adds to the state."""
+    """Computes the amount that a chunk adds to the state."""
     chunk = tl.program_id(0)
     head = tl.program_id(1)
     rows = chunk * L
@@ -181,7 +181,7 @@ def ssd_states(X, B, Dt, A, S, L, H, P: tl.constexpr, N: tl.constexpr, BK: tl.co
 
 @triton.jit
 def scaled_blocks(A, B, SA, SB, C, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """fp8, a scale for each BK elements of a row of A and for each BN x BK block of B."""
+    """Product of fp8, with a scale for each BK elements of a row of A and for each BN x BK block of B."""
     m = tl.program_id(1) * BM + tl.arange(0, BM)
     n = tl.program_id(0) * BN + tl.arange(0, BN)
     k = tl.arange(0, BK)
@@ -206,11 +206,11 @@ def halves(*shape, by=0.3):
 
 def near(name, found, expected, limit=0.02):
     error = float(torch.max(torch.abs(found.float() - expected.float())) / torch.max(torch.abs(expected.float())))
-    assert error < limit, '%s: %f' % (name, error)  # also where it is no number
+    assert error < limit, '%s: %f' % (name, error)  # also fails if the error is NaN
 
 
 def decays(batches, T, H, BT):
-    """Sums of logarithms within each chunk, [batch, T, H]."""
+    """Returns cumulative sums of logarithms within each chunk, [batch, T, H]."""
     g = torch.rand((batches, T, H), device='cuda', dtype=torch.float32) * -0.05
     for t in range(T):
         if t % BT:
@@ -231,7 +231,7 @@ def check_delta(T, H, D, BT, warps, stages, BV):
     a, beta = halves(B, T, H, BT), torch.rand((B, T, H), device='cuda', dtype=torch.float32)
     kw, vu = torch.zeros_like(k), torch.zeros_like(k)
     delta_inputs[(chunks, B * H)](k, u, beta, g, a, kw, vu, T, H, D, D, BT, 32, num_warps=warps, num_stages=stages)
-    over, twice = u.clone(), torch.zeros_like(s)  # new values over the old ones: the same
+    over, twice = u.clone(), torch.zeros_like(s)  # overwriting the old values gives the same
     delta_states[(D // BV, B * H)](k, w, over, g, over, twice, T, H, D, D, BT, BV, num_warps=warps, num_stages=stages)
     near('new over old', over, new, 1e-3)
     near('states of these', twice, s, 1e-3)
@@ -380,9 +380,9 @@ else:
     check_delta(200, 1, 64, 64, 4, 3, 64)
     check_retention(192, 2, 64, 64, 4, 3, 32)
     check_ssd(2, 128, 2, 64, 64, 4, 3)
-    for K in (128, 256, 384, 512):  # iterations in pairs, and one or two more
+    for K in (128, 256, 384, 512):  # runs iterations in pairs, with one or two left over
         check_scaled(128, 128, K, 64, 64, 128, 4, 4)
-    if len(sys.argv) > 1:  # `all`
+    if len(sys.argv) > 1:  # the argument is `all`
         check_delta(256, 2, 128, 64, 4, 2, 64)
         check_retention(256, 1, 128, 64, 8, 2, 128)
         check_scaled(256, 256, 640, 128, 128, 128, 8, 4)

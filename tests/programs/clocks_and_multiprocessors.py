@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it has no inline assembly, which these are there)
 # bits: stores the time and the number of the multiprocessor
-# The number of the multiprocessor, and a clock that goes on: read twice, it is read twice.
+# Tests inline assembly that reads the multiprocessor's number and a clock. The compiler must not merge two reads of the clock.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A local that is annotated constexpr and gets a run-time value is that value.
+# A local variable with the annotation constexpr to which a run-time value is assigned has that value.
 import torch
 import triton
 import triton.language as tl

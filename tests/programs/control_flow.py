@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Branches and loops of a kernel against the same functions in Python: early returns, returns out of nested branches of
-# helpers, names that branches change, loops that count down, carry tuples, and run zero times.
+# Compares branches and loops of a kernel with the same functions in Python: early returns, returns from nested
+# branches of helpers, names that branches change, and loops that count down, carry tuples, or have no iterations.
 import torch
 import triton
 import triton.language as tl

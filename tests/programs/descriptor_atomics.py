@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it has no reductions into descriptors)
-# Reductions into memory through tensor descriptors: every operation on every type, several programs on one block, blocks that
-# hang over the array. and, or, xor of int64 are in descriptor_atomics_int64.py.
+# Tests atomic reductions through tensor descriptors: every operation on every type, several programs on one
+# block, and blocks that extend beyond the array. descriptor_atomics_int64.py tests and, or, xor of int64.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda (not triton: its code for these is an illegal instruction on the GPU; not triton-interpret: it has none)
-# and, or, xor of int64 into memory through a tensor descriptor: the other operations and types are in descriptor_atomics.py.
+# Tests atomic and, or, xor of int64 through a tensor descriptor. descriptor_atomics.py tests the other operations and types.
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,7 @@
 # runs: emulator cuda (Triton has no launch option deterministic; the interpreter adds the products of a whole dot at once)
 # spills: tiles of 128 x 64 for one warp, and five sums of rows of 1024 elements for two
-# Equal rows have equal bits whatever the batch, tiles, warps, stages and alignment are: reductions, scans, dots, attention.
-# The argument is the number of mixes that each check draws.
+# Equal rows must have equal bits for every batch, tile size, number of warps and stages, and alignment, in
+# reductions, scans, dots and attention. The argument is the number of random combinations that each check uses.
 import sys
 
 import torch

@@ -1,5 +1,5 @@
 # runs: interpreter
-# What tl.device_print prints: a line per element, with the sign of its type, as hexadecimal digits, of several operands.
+# Tests tl.device_print: one line per element, signed and unsigned types, hexadecimal digits, several operands.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda (not triton-interpret: it multiplies the bits of bfloat16)
-# tl.dot on tensor cores and without: types, shapes, transposed operands, masks, batches, one dot feeding another.
+# Tests tl.dot with and without tensor cores: types, shapes, transposed operands, masks, batches, and a dot whose operand is the result of another.
 import torch
 import triton
 import triton.language as tl
@@ -54,7 +54,7 @@ check(64, 64, 64, (32, 32, 16), dtype=torch.float64, acc=tl.float64, tol=1e-12)
 check(64, 64, 64, (32, 32, 32), dtype=torch.int8, acc=tl.int32, tol=0)
 check(32, 32, 48, (32, 32, 16), dtype=torch.int8, acc=tl.int32, tol=0)
 
-# Shapes and warps; some are no multiples of the blocks.
+# Shapes and numbers of warps; some shapes are not multiples of the blocks.
 check(16, 16, 16, (16, 16, 16), warps=1)
 check(16, 16, 16, (16, 16, 16))
 check(50, 70, 90, (16, 64, 32))

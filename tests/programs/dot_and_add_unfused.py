@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda (triton adds to the dot's sum all the same; triton-interpret: it has no such option)
-# With enable_fp_fusion=False a dot and an addition round one after the other, as do a product and an addition: 2^24 is added to the whole
-# sum, 12, not to the dot's products, 0.75 each, which are below half of its last bit.
+# With enable_fp_fusion=False, a dot and an addition must round separately, and so must a product and an addition. The kernel adds
+# 2^24 to the sum of a dot, 12. Adding 2^24 first would lose the dot's products, 0.75 each, which are less than half of its last bit.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton
-# A tile that the loop loads goes to one dot as it is, and is computed with before another: both read the same ring of buffers, which lies
-# as the tensor cores want it.
+# A loop uses a loaded tile unchanged in one dot, and computes with it before another
+# dot. Both must read one ring of buffers, whose layout is that of the tensor cores.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# What follows a product before it is stored: a bias of its columns, scales of its rows, activations by exponentials.
+# Tests epilogues of a product: a bias for columns, scales for rows, and activations with exponentials.
 import torch
 import triton
 import triton.language as tl
@@ -56,10 +56,10 @@ for activation in ['gelu', 'silu', 'sigmoid', 'none']:
     check(activation, 384, 128, 96, num_warps=8)
     check(activation, 200, 104, 64, num_warps=4)
 check('gelu', 384, 256, 64, blocks=(128, 256, 32), num_warps=8)
-check('gelu', 640, 128, 128, blocks=(128, 128, 32), num_warps=8)  # leaves in pieces while the next is multiplied
+check('gelu', 640, 128, 128, blocks=(128, 128, 32), num_warps=8)  # stored in pieces while the next tile is multiplied
 check('gelu', 300, 128, 160, blocks=(128, 128, 32), out=torch.float32, num_warps=8)
 
-# Where the power is nothing, where it is more than any number, and where only the quotient is a small one
+# The power underflows, the power overflows, and only the quotient is small
 x = torch.tensor([0.0, -0.0, 1.0, -1.0, 80.0, 87.0, 88.0, 100.0, 104.0, 1e4, float('inf'), -80.0, -87.0, -88.0, -88.7, -89.0, -100.0, -1e4,
                   -float('inf'), float('nan'), 1e-40, -1e-40, 20.0, -20.0, 5.0, -5.0, 0.5, -0.5, 3.0, -3.0, 50.0, -50.0], device='cuda')
 y, z = torch.empty_like(x), torch.empty_like(x)

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Products with few rows, as a model makes that generates: of a dot with 16 rows warpgroups compute the transposed one. Weights in both
-# orders, sums that go around a loop or not, that are split and added up in memory, and sums in f16.
+# Tests products with few rows, as in text generation: for a dot with 16 rows, warpgroups compute the transposed product.
+# Tests weights in both orders, sums that a loop carries or not, sums that are split and added up in memory, and sums in f16.
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# spills: sums of all of a thread's registers
-# Dots whose widest instruction takes more registers than a thread has: of 16 warps, and of 8 where two CTAs would share an SM, also
-# where the registers are divided between a producer and its consumers (the loop). The assembler gives up on what does not fit ("insufficient registers to compile instruction").
+# spills: the accumulators need all registers of a thread
+# Tests dots whose widest wgmma needs more registers than a thread has: with 16 warps, with 8 warps if two CTAs share an SM, and if a
+# producer and consumers divide the registers (the loop). ptxas fails if they do not fit ("insufficient registers to compile instruction").
 import torch
 import triton
 import triton.language as tl
@@ -38,7 +38,7 @@ def from_packed(A, B, S, Z, C, rounds, N, M: tl.constexpr, BN: tl.constexpr, K: 
 
 
 sizes = [(128, 256, 16, torch.float16), (128, 256, 8, torch.int8), (128, 256, 32, torch.int8)]
-if not triton.__version__.startswith('3.6'):  # of which ptxas refuses this one: error C7602, 128 registers where 154 are needed
+if not triton.__version__.startswith('3.6'):  # ptxas refuses Triton 3.6's PTX for this kernel: error C7602, 128 registers where 154 are needed
     sizes.append((256, 256, 16, torch.float16))
 for M, N, warps, dtype in sizes:
     torch.manual_seed(0)
@@ -49,7 +49,7 @@ for M, N, warps, dtype in sizes:
     assert torch.equal(c.to(torch.float32), torch.matmul(a.to(torch.float32), b.to(torch.float32))), (M, N, warps)
 
 
-def pack(x):  # eight numbers of 4 bits, of rows that follow each other, to one of 32
+def pack(x):  # packs eight 4-bit numbers of consecutive rows into 32 bits
     packed = torch.zeros(x.shape[0] // 8, x.shape[1], dtype=torch.int64, device='cuda')
     for i in range(8):
         packed += x[i::8, :] * 16**i

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A loop of dots, one operand of which is a constant: its buffer is written once, in front of the loop.
+# In a loop of dots, one operand is a constant, whose buffer must be written once, before the loop.
 import torch
 import triton
 import triton.language as tl

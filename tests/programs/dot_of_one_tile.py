@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda (not triton: not tried there yet)
-# Both operands of a dot are one tile: of tf32 and fp8 the tensor cores want B to lie otherwise in shared memory than A.
+# Both operands of a dot are the same tile. For tf32 and fp8, the tensor cores need different layouts of A and B in shared memory.
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# spills: maxnreg leaves fewer registers than the dots take
-# What a wgmma reads from registers is written before wgmma.fence: where registers are short, the operand that two dots share is
-# converted again for the second one.
+# spills: maxnreg allows fewer registers than the dots need
+# Register operands of a wgmma must be written before wgmma.fence. If registers are
+# scarce, the operand that two dots share is converted again for the second dot.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tiles that one CTA multiplies in turn, two warpgroups and one: no round of K, one, two, more; counted up and down; a remainder; sums that
-# begin with something else, or are touched in each round.
+# Tests tiles that one CTA multiplies one after the other, with one and two warpgroups: no, one, two and more iterations
+# of K, counting up and down, with a remainder. Sums start with a nonzero value, or every iteration uses them.
 import torch
 import triton
 import triton.language as tl
@@ -72,11 +72,11 @@ check(up, 300, 120, 40, num_warps=8)
 check(down, 384, 128, 64, num_warps=8, out=torch.float32)
 check(up, 384, 128, 64, first=3, num_warps=8)
 check(up, 384, 128, 64, each=2, num_warps=8)
-check(up, 256, 640, 64, blocks=(64, 128, 32), num_warps=8)  # columns are shared
-check(up, 128, 32, 64, num_warps=8)                         # a tile is all there is
+check(up, 256, 640, 64, blocks=(64, 128, 32), num_warps=8)  # pairs of CTAs share columns
+check(up, 128, 32, 64, num_warps=8)                         # the grid has only one tile
 for K in [0, 32, 64, 160]:  # pairs of CTAs
     check(up, 512, 384, K, blocks=(128, 128, 32), num_warps=8)
-for K in [0, 32, 64, 128, 160, 192]:  # tiles that leave in four pieces while the next is multiplied
+for K in [0, 32, 64, 128, 160, 192]:  # stores a tile in four pieces while the next tile is multiplied
     check(up, 384, 128, K, blocks=(128, 128, 32), out=torch.float32, num_warps=8)
 check(up, 300, 200, 64, blocks=(128, 256, 32), num_warps=8, num_stages=4)
 check(down, 512, 256, 96, blocks=(256, 128, 32), num_warps=8)

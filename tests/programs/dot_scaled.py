@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: its dot_scaled takes no formats)
-# Products of microscaled formats against the sum that they mean: values exact in bf16, so that any order of additions agrees.
+# Compares products of microscaled formats with the exact sum. All values are exact in bf16, so every order of additions gives the same result.
 import torch
 import triton
 import triton.language as tl

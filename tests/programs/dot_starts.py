@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Products of tiles that begin anywhere in their rows: at a place that an argument gives, that the program's number gives, and that both give.
-# A tensor map takes boxes from multiples of 16 bytes only, and stores none that begin before the array, so these are its guards,
-# and its refusals.
+# Tests products of tiles that begin at any position of their rows: an argument, the program id, or
+# both determine the position. A tensor map loads only boxes that begin at a multiple of 16 bytes,
+# and cannot store boxes that begin before the array. So launches need guards, or use no tensor maps.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Products that leave by tensor maps where the launch allows it, and otherwise as ever: rows whose end is aligned and rows whose is not,
-# through pointers and through descriptors of host and device, in a loop over tiles as well.
+# Products are stored through tensor maps if the launch allows it, and otherwise without them: rows whose end
+# is aligned or not, through pointers and through descriptors of host and device, also in a loop over tiles.
 import torch
 import triton
 import triton.language as tl
@@ -79,7 +79,7 @@ for dtype in (torch.float16, torch.float32):
                                   TensorDescriptor(c, c.shape, c.stride(), [BM, BN]), M, N, K, 4, BM, BN, BK, True)
         check("host", N, c, wide[:, N:], a.float() @ bt.float().t())
 
-# a tile that is stored in parts, by programs that do several
+# a tile that is stored in parts, by programs of which a CTA runs several
 M, N, K = 260, 520, 64
 a, b = padded(M, K, 64), padded(N, K, 64)
 c = torch.full((M, N), 7, device=DEVICE, dtype=torch.float32)

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Between wgmma.fence and the first wgmma of a sum nothing writes the sum's registers: where registers are short, descriptors of
-# shared memory are computed there, and sums of int8 are of the class of registers in which that is done.
+# Between wgmma.fence and the first wgmma, no instruction may write the registers of the accumulator. If registers are
+# scarce, descriptors of shared memory are computed there, in the register class to which accumulators of int8 also belong.
 import torch
 import triton
 import triton.language as tl

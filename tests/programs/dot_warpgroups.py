@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda (not triton-interpret: it multiplies the bits of bfloat16)
-# tl.dot by warpgroups (64 rows and more): types, both majors of each operand, shapes that split rows or columns over warpgroups, odd strides, chains.
+# Tests tl.dot on warpgroups (64 rows and more): types, major orders of operands, splits of rows or columns among warpgroups, strides, chains.
 import torch
 import triton
 import triton.language as tl
@@ -29,7 +29,7 @@ def operand(rows, columns, dtype, transposed):
     return x.t() if transposed else x
 
 
-# Small integers, so that every type's sums are exact.
+# Small integers, so that the sums of every type are exact.
 def check(M, N, K, blocks, dtype=torch.float16, ta=False, tb=False, warps=4, dtype_b=None):
     torch.manual_seed(M + N + K)
     a, b = operand(M, K, dtype, ta), operand(K, N, dtype_b or dtype, tb)
@@ -43,7 +43,7 @@ def check(M, N, K, blocks, dtype=torch.float16, ta=False, tb=False, warps=4, dty
     torch.testing.assert_close(c.to(torch.float64), want, rtol=0, atol=0)
 
 
-# Types; all four ways to lie, of which only 16 bits may keep theirs.
+# Types, and all four combinations of major orders; only 16-bit types can keep each of them.
 for ta in [False, True]:
     for tb in [False, True]:
         check(64, 32, 64, (64, 32, 32), ta=ta, tb=tb)
@@ -55,7 +55,7 @@ check(64, 32, 64, (64, 32, 64), dtype=torch.float8_e5m2)
 check(64, 32, 64, (64, 32, 64), dtype=torch.float8_e5m2, dtype_b=torch.float8_e4m3fn)
 check(64, 32, 64, (64, 32, 64), dtype=torch.float8_e4m3fn, dtype_b=torch.float8_e5m2, tb=True)
 
-# One k of an instruction, many; rows narrower than the widest swizzle, and several columns of them.
+# One and many k-steps of an instruction; rows narrower than the widest swizzle, and rows of several swizzle widths.
 check(64, 16, 16, (64, 16, 16))
 check(64, 16, 128, (64, 16, 128), tb=True)
 check(64, 128, 128, (64, 128, 128))
@@ -64,7 +64,7 @@ check(64, 256, 32, (64, 256, 16))
 check(64, 16, 64, (64, 16, 64), dtype=torch.float32, tb=True)
 check(64, 16, 256, (64, 16, 256), dtype=torch.int8, tb=True)
 
-# Warpgroups below each other, side by side, or both; several instructions' rows in one.
+# Warpgroups split rows, columns or both; one warpgroup has the rows of several instructions.
 check(128, 64, 32, (128, 64, 32), warps=8)
 check(64, 64, 32, (64, 64, 32), warps=8)
 check(64, 64, 32, (64, 64, 32), warps=8, ta=True, tb=True)
@@ -73,7 +73,7 @@ check(128, 64, 32, (128, 64, 32), warps=16)
 check(256, 32, 64, (256, 32, 64))
 check(256, 32, 64, (256, 32, 64), warps=8, ta=True)
 
-# No multiples, and strides that no vector fits.
+# Sizes that are not multiples of the blocks, and strides that are not multiples of a vector.
 check(100, 130, 70, (128, 64, 32))
 check(70, 90, 33, (64, 64, 32), ta=True)
 check(130, 140, 40, (128, 128, 32), warps=8, tb=True)
@@ -103,7 +103,7 @@ def attention(Q, K, V, O, N, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr
     tl.store(O + rm[:, None] * D + rd[None, :], acc / total[:, None])
 
 
-# The second dot takes the first one's result from registers.
+# The second dot takes the first dot's result from registers.
 for N, D, BM, BN, warps, dtype in [(128, 32, 64, 32, 4, torch.float16), (128, 64, 128, 64, 8, torch.bfloat16),
                                    (128, 64, 64, 32, 8, torch.float16), (128, 32, 128, 64, 4, torch.float16),
                                    (128, 32, 64, 32, 4, torch.float32)]:
@@ -138,7 +138,7 @@ def turned(A, B, C, O, M: tl.constexpr, K: tl.constexpr, N: tl.constexpr):
     tl.store(O + rm[:, None] * N + rn[None, :], tl.dot(tl.trans(x).to(tl.float16), c))
 
 
-# A sum that is used twice, results as either operand.
+# A sum that is used twice, and results of dots as either operand of another dot.
 a, b, c = [torch.randint(-2, 3, s, device='cuda').to(torch.float16) for s in [(64, 32), (32, 64), (64, 64)]]
 o = torch.zeros(64, 64, device='cuda')
 chain[(1,)](a, b, c, o, M=64, K=32, N=64)

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Several dots in a loop, with branches between them that compute and store nothing: a branch reads results of dots only inside
-# its arms, and must stay behind them when dots start early.
+# A loop has several dots, and between them branches without side effects. A branch reads results
+# of dots only in its arms, and must stay after these dots when the compiler starts the dots early.
 import torch
 import triton
 import triton.language as tl
@@ -54,7 +54,7 @@ N, D, rounds = 64, 64, 3
 q, k, v = (torch.randint(-2, 3, (rounds, N, D), device=DEVICE).to(torch.float16) for _ in range(3))
 s = torch.randint(-2, 3, (rounds, N), device=DEVICE).to(torch.float32)
 depths = [1]
-if not triton.__version__.startswith('3.6'):  # whose compiler fails where it pipelines the loop: "PassManager::run failed"
+if not triton.__version__.startswith('3.6'):  # Triton 3.6 fails when it pipelines the loop: "PassManager::run failed"
     depths.append(3)
 for warps, stages in [(w, s) for w in (4, 8) for s in depths]:
     out = torch.empty(2, N, D, device=DEVICE, dtype=torch.float32)

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# What is known when compiling stands in registers where an instruction takes no constants, and has the type it is used with:
-# operands and sums of dots, sorted tiles, bits moved between integers and floats.
+# Constants must be moved to registers, with the type of their use, if an instruction accepts no
+# constants: operands and accumulators of dots, sorted tiles, bit casts between integers and floats.
 import torch
 import triton
 import triton.language as tl

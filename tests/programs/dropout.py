@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Dropout: with a mask that the host makes, and with one that is a function of a seed and the place, so that nothing is kept.
+# Tests dropout with a mask from the host, and with a mask computed from a seed and the element's index, which needs no memory.
 import torch
 import triton
 import triton.language as tl
@@ -19,7 +19,7 @@ def seeded_dropout(x_ptr, out_ptr, n, p, seed, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < n
     x = tl.load(x_ptr + at, mask=inside)
-    # the same seed drops the same places, in the backward pass too
+    # the same seed drops the same elements in the backward pass
     kept = tl.rand(seed, at) > p
     tl.store(out_ptr + at, tl.where(kept, x / (1 - p), 0.0), mask=inside)
 
@@ -45,7 +45,7 @@ for n in [10, 1000, 5000]:
 
 x = torch.ones(40000, device='cuda')
 a, b, c = dropout(x, 0.5, seed=123), dropout(x, 0.5, seed=123, block=256), dropout(x, 0.5, seed=512)
-assert torch.equal(a, b)  # by the place, not by the program
+assert torch.equal(a, b)  # the mask depends on the element's index, not on the program
 assert not torch.equal(a, c)
 for y in [a, c]:
     part = (y != 0).float().mean().item()

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Programs that return before a loop of dots, on numbers and on what they load: once, several times, one inside of the other, after a
-# store; loops as long as memory says, at places that memory names, before the loop and in it.
+# Tests programs that return before a loop of dots, depending on arguments or loaded values: one return, several, nested
+# ones, one after a store. Loop lengths are loaded from memory, and addresses are loaded before the loop or in it.
 import torch
 import triton
 import triton.language as tl
@@ -52,7 +52,7 @@ def returns(A, B, C, F, N, K, KIND: tl.constexpr, BM: tl.constexpr, BN: tl.const
 
 @triton.jit
 def experts(A, B, C, E, L, N, K, stride_be, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    # a row of blocks belongs to one expert, and ends where memory says
+    # a row of blocks belongs to one expert; its end is loaded from memory
     pid = tl.program_id(0)
     e = tl.load(E + pid)
     if e < 0:
@@ -71,7 +71,7 @@ def experts(A, B, C, E, L, N, K, stride_be, BM: tl.constexpr, BN: tl.constexpr, 
 
 @triton.jit
 def pages(A, B, C, T, pages_of_row, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    # block i of B's rows lies where a table says
+    # a table in memory has the position of block i of B's rows
     pid = tl.program_id(0)
     m = pid * BM + tl.arange(0, BM)
     n = tl.arange(0, BN)

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton
-"""Integers of few bits become floats of 16 bits by bits of the sum 1024 + x (bf16: 128 + x): exactly, also where they are negative, and where 11 bits are too many."""
+"""Converts integers of few bits to 16-bit floats through the bits of 1024 + x (bf16: 128 + x): exact, also for negative x; not used for 11 bits."""
 import torch
 import triton
 import triton.language as tl
@@ -20,7 +20,7 @@ def from_bytes(X, Y, S, BLOCK: tl.constexpr):
 
 @triton.jit
 def nibbles(Q, Y, ROWS: tl.constexpr, BLOCK: tl.constexpr):
-    # pairs of neighbours come from one word each, and the sums stay apart where they are read twice
+    # each word contains two adjacent elements; a sum that is used twice must not be fused
     k = tl.arange(0, ROWS)
     n = tl.arange(0, BLOCK)
     q = tl.load(Q + (k // 8)[:, None] * BLOCK + n[None, :])

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton
-# argmax and argmin return the first of equal elements, in every layout.
+# argmax and argmin must return the index of the first of equal elements, in every layout.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tiles of five dimensions, some of size 1, scanned, reduced, flipped, gathered from, permuted, sorted, joined and split.
+# Scans, reduces, flips, gathers, permutes, sorts, joins and splits tiles of five dimensions, some of size 1.
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: NumPy's functions are others)
 # bits: PTX does not define the sign of a negated NaN
-# Exponentials and logarithms of float64 near their edges: overflow, subnormal results and operands, around 1; sine, cosine
-# and error function of float64, of arguments near multiples of pi/2 and far beyond too; and sin(-0) = -0.
+# Tests exponentials and logarithms of float64 at their limits: overflow, subnormal results and operands, arguments near 1. Tests
+# sine, cosine and error function of float64 for arguments near multiples of pi/2 and for very large ones, and sin(-0) = -0.
 import torch
 import triton
 import triton.language as tl
@@ -59,7 +59,7 @@ out = torch.zeros(3, N, dtype=torch.float64, device="cuda")
 waves[(N // 256,)](x, out, N=N, B=256)
 for row, want in enumerate([torch.sin(x), torch.cos(x), torch.erf(x)]):
     torch.testing.assert_close(out[row], want, rtol=4.5e-16, atol=5e-324, equal_nan=True)
-# No other number comes as near to a multiple of pi/2: 61 bits cancel, of which C libraries lose some.
+# This is the float64 number nearest to a multiple of pi/2: 61 bits cancel, and some C libraries lose some of them.
 one_cosine[(1,)](torch.tensor([5.319372648326541e255], dtype=torch.float64, device="cuda"), out)
 assert abs(out.tolist()[0][0] + 4.6871659242546276e-19) < 2e-34
 

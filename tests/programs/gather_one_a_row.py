@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# tl.gather with a single index along the axis, and from a single element, which have no bits of their own in a layout.
+# Tests tl.gather with a single index along the axis, and from a single element; such an axis has no bits in a layout.
 import torch
 import triton
 import triton.language as tl
@@ -21,7 +21,7 @@ def gather_columns(X, I, O, M: tl.constexpr, N: tl.constexpr):
 
 
 sizes = [(8, 8, 1, 1), (32, 256, 1, 4), (32, 32, 1, 8), (1, 32, 1, 4), (8, 1, 4, 2), (8, 1, 32, 1), (8, 1, 1, 1)]
-if not triton.__version__.startswith('3.6'):  # whose TritonGPUOptimizeThreadLocality fails where rows grow and there are several warps
+if not triton.__version__.startswith('3.6'):  # Triton 3.6's TritonGPUOptimizeThreadLocality fails if rows grow and there are several warps
     sizes.append((8, 1, 32, 2))
 for M, N, K, warps in sizes:
     X = torch.arange(M * N, device='cuda', dtype=torch.int32).reshape(M, N)

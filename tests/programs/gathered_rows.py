@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton
-# Products of the rows of A that a table names: threads copy A, whose addresses come from memory, and a producer warp copies B.
+# Tests products of rows of A that a table lists: threads copy A, because its addresses are loaded from memory, and a producer warp copies B.
 import torch, triton
 import triton.language as tl
 
@@ -25,7 +25,7 @@ def gathered(A, B, C, ROWS, EXPERTS, M, N, K, BM: tl.constexpr, BN: tl.constexpr
 
 @triton.jit
 def gathered_columns(A, B, C, COLUMNS, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """The rows of B^T that a table names; threads copy B, the producer A."""
+    """Multiplies by the rows of B^T that a table lists: threads copy B, and the producer warp copies A."""
     m = tl.program_id(1) * BM + tl.arange(0, BM)
     n = tl.program_id(0) * BN + tl.arange(0, BN)
     k = tl.arange(0, BK)

@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: programs that wait for a lock wait in vain there)
-# bits: the weight's gradient is added in the order in which programs take the lock
-# torch.autograd.Function around kernels: RMS norm forward and backward, the weight's gradient summed under locks; layer_norm's
-# gradients, which torch computes, against theirs by differences.
+# bits: the order in which programs take the lock determines the order of the sums in the weight's gradient
+# Tests torch.autograd.Function with kernels: RMS norm forward and backward, where locks guard the sums
+# of the weight's gradient. Also compares torch's gradients of layer_norm with finite differences.
 import torch
 import triton
 import triton.language as tl
@@ -78,7 +78,7 @@ first = x.grad.clone()
 y.backward(dy)
 torch.testing.assert_close(x.grad, 2 * first)
 
-# layer_norm: (f(v + h) - f(v - h)) / 2h, in float64.
+# layer_norm: computes (f(v + h) - f(v - h)) / 2h in float64.
 values = [torch.randn(4, 6, dtype=torch.float64), torch.rand(6, dtype=torch.float64), torch.rand(6, dtype=torch.float64)]
 cotangent = torch.randn(4, 6, dtype=torch.float64)
 

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Histograms of values that are computed, not loaded: as many bins as values, fewer, and more. Their tile is not the bins'.
+# Tests histograms of computed values, with as many bins as values, fewer, and more. The layouts of values and bins differ.
 import torch
 import triton
 import triton.language as tl

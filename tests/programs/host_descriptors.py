@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tensor descriptors that the host makes: products of one tile or many a program, tuned with a hook that sets their blocks;
-# descriptors beside tuples; padding.
+# Tests tensor descriptors that the host makes: products with one or many tiles per program,
+# tuning with a hook that sets the block shapes, descriptors together with tuples, and padding.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Loads and stores at quotients and remainders of indices, as views of a tensor have them: equal and contiguous runs of many lengths, indices that
-# are divided twice, and a mask in the middle of a run.
+# Tests loads and stores at quotients and remainders of indices, as they occur in views of tensors: runs of equal
+# or consecutive indices of many lengths, indices that are divided twice, and a mask whose edge is inside a run.
 import torch
 import triton
 import triton.language as tl

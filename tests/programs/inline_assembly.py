@@ -1,6 +1,6 @@
 # runs: emulator cuda triton (not interpreter, triton-interpret: they have no PTX)
-# Inline assembly: one and several results, packed bytes and halves, scopes with registers of their own, predicates, no operands, blanks
-# around constraints (none in front of "=", where Triton takes an output for an input and aborts).
+# Tests inline assembly: one and several results, packed bytes and halves, scopes that declare registers, predicates, no
+# operands, and blanks around constraints (none before "=", where Triton mistakes an output for an input and aborts).
 import torch
 import triton
 import triton.language as tl

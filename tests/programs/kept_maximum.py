@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda (not triton: it has no launch option fp_reassoc)
-# The launch option fp_reassoc changes nothing but rounding: attention and log-sum-exp of rows, with scores that are ordinary, peaked, grow
-# past 2^127 from block to block, fall, are masked for whole blocks and whole rows, are NaN or inf.
+# The launch option fp_reassoc must change only rounding. Tests attention and log-sum-exp of rows, with scores that are ordinary,
+# peaked, NaN or inf, that grow past 2^127 from block to block, that decrease, or that are masked for whole blocks and whole rows.
 import torch
 import triton
 import triton.language as tl
@@ -23,15 +23,15 @@ def attention(Q, K, V, bias, O, L, scale, keys, BM: tl.constexpr, BN: tl.constex
         v = tl.load(V + (start + n)[:, None] * D + d[None, :])
         s = tl.dot(q, k)
         s += tl.load(bias + start + n)[None, :]
-        if FORM == 0:  # the scale behind the maximum, powers of two
+        if FORM == 0:  # scales after the maximum; exponentials are powers of two
             now = tl.maximum(most, tl.max(s, 1) * scale)
             p = tl.exp2(s * scale - now[:, None])
             old = tl.exp2(most - now)
-        elif FORM == 1:  # the maximum of the scores as they are, scaled in the exponents
+        elif FORM == 1:  # takes the maximum of unscaled scores, and scales the exponents
             now = tl.maximum(most, tl.max(s, 1))
             p = tl.exp2(s * scale - (now * scale)[:, None])
             old = tl.exp2((most - now) * scale)
-        else:  # powers of e; rows above the diagonal are masked
+        else:  # exponentials are powers of e; rows above the diagonal are masked
             s = tl.where((m[:, None] * 2 >= (start + n)[None, :]) & (m[:, None] != 3), s * scale, float('-inf'))
             now = tl.maximum(most, tl.max(s, 1))
             p = tl.exp(s - now[:, None])

@@ -1,5 +1,5 @@
 # runs: interpreter (plain Python in a kernel)
-# A kernel calls plain functions, its own and the library's; what they return is tested, converted, printed and kept.
+# A kernel calls plain functions, defined in the program or by Python. It tests, converts, prints and keeps their results.
 import os
 os.environ['TRITON_INTERPRET'] = '1'
 import torch, triton

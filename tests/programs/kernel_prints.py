@@ -1,6 +1,6 @@
 # runs: interpreter triton-interpret
-# print and f-strings of tiles in a kernel, as numpy shows them: types, widths, exponents, long and two-dimensional tiles;
-# programs print in the order in which Triton's interpreter runs them, the grid's last axis fastest.
+# Tests print and f-strings of tiles in a kernel, in numpy's format: types, widths, exponents, long and two-dimensional
+# tiles. Programs print in the order in which Triton's interpreter runs them: the last axis of the grid varies fastest.
 import os
 
 os.environ['TRITON_INTERPRET'] = '1'

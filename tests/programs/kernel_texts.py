@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton-interpret (not triton: its constexprs have no methods of text)
-# Methods of text on what a kernel knows: those of C and those that library.py has.
+# Tests string methods on constants in kernels: methods implemented in C and methods of library.py.
 import torch
 import triton
 import triton.language as tl

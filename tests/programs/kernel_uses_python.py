@@ -1,5 +1,5 @@
 # runs: interpreter (plain Python in a kernel)
-# A plain function whose result is used becomes part of the kernel where the language has what it is made of, else Python runs it.
+# If a kernel uses the result of a plain function, the function becomes part of the kernel if the language supports its code; else Python runs it.
 import torch, triton
 import triton.language as tl
 from triton_util import cdiv, test_pid_conds

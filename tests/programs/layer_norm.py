@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# bits: partial sums are added in the order in which programs take the lock
-# Layer normalization, forward and backward. Backward, programs add their rows' parts of the weights' gradients into a few
-# shared rows, one at a time behind locks; a second kernel adds up these.
+# bits: the order in which programs take the lock determines the order of partial sums
+# Tests layer normalization, forward and backward. In the backward pass, programs add their rows' parts of the
+# weights' gradients to a few shared rows, one program at a time under locks; a second kernel sums these shared rows.
 import torch
 import triton
 import triton.language as tl
@@ -51,7 +51,7 @@ def backward_x(dx_ptr, dy_ptr, dw_ptr, db_ptr, x_ptr, w_ptr, mean_ptr, rstd_ptr,
     along = tl.sum(normal * slope, axis=0) / N
     level = tl.sum(slope, axis=0) / N
     tl.store(dx_ptr + row * stride + cols, (slope - (normal * along + level)) * rstd, mask=mask)
-    # this row's part, added to its group's: the first to come stores, the others add
+    # the first program of the group stores its part, the others add theirs
     part_w = (dy * normal).to(w_ptr.dtype.element_ty)
     part_b = dy.to(w_ptr.dtype.element_ty)
     group = row % GROUPS
@@ -68,7 +68,7 @@ def backward_x(dx_ptr, dy_ptr, dw_ptr, db_ptr, x_ptr, w_ptr, mean_ptr, rstd_ptr,
         part_b += tl.load(db_ptrs, mask=mask)
     tl.store(dw_ptrs, part_w, mask=mask)
     tl.store(db_ptrs, part_b, mask=mask)
-    # all threads have stored before the lock is given back
+    # all threads must have stored before the lock is released
     tl.debug_barrier()
     tl.atomic_xchg(lock, 0)
 

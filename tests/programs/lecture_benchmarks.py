@@ -1,6 +1,6 @@
 # runs: interpreter cuda (not triton: triton_util is neso's own)
-# The lecture's four benchmarks, at the sizes that a test has time for: tables, and plots beside them.
-# spills: exact f32 in tiles of 128x256 and 64x256 takes more registers than a thread has
+# Runs the lecture's four benchmarks at small sizes; each prints a table and writes a plot.
+# spills: exact f32 in tiles of 128x256 and 64x256 needs more registers than a thread has
 from functools import partial
 
 import torch

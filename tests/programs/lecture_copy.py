@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# The lecture's tensor copy: with its two bugs, which both leave [1, 2, 0, 0, 0, 0], and without. The kernels are the lecture's
-# but for the prints, which only a simulator can do.
+# Tests the lecture's tensor copy: with each of its two bugs, both of which give [1, 2, 0, 0, 0, 0], and
+# without them. The kernels are the lecture's, except for prints, which only a simulator can execute.
 import os
 import torch
 import triton

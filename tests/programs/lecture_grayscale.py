@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: the lecture could not multiply a float by bytes there)
-# The lecture's grayscale of an image of bytes, on a made image instead of a file's; against torch in float32.
+# Compares the lecture's grayscale conversion with torch in float32, on a generated image of bytes instead of an image file.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter triton triton-interpret (no kernel in it)
-# The lecture's conditions on program ids, word for word: strings that are split, checked and evaluated.
+# Tests the lecture's conditions on program ids, word for word: strings that are split, checked and evaluated.
 import os
 
 os.environ['TRITON_INTERPRET'] = '1' # needs to be set *before* triton is imported

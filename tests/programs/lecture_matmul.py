@@ -1,6 +1,6 @@
 # runs: interpreter cuda (not triton: triton_util is neso's own)
-# The lecture's matrix products: naive, with programs in groups, and autotuned, against torch's in double precision.
-# spills: exact f32 in tiles of 128x256 and 64x256 takes more registers than a thread has
+# Compares the lecture's matrix products (naive, with grouped programs, and autotuned) with torch's in double precision.
+# spills: exact f32 in tiles of 128x256 and 64x256 needs more registers than a thread has
 from functools import partial
 
 import torch

@@ -1,6 +1,6 @@
 # runs: interpreter (it imports IPython)
-# The lecture's first example with its helpers, word for word: print_if shows every program's tiles as Triton's interpreter
-# does, breakpoint_if stops (at the end of the input the program would end).
+# Tests the lecture's first example with its helpers, word for word: print_if shows the tiles of every program,
+# as in Triton's interpreter; breakpoint_if stops the program (which would end at the end of the input).
 import os
 
 os.environ['TRITON_INTERPRET'] = '1' # needs to be set *before* triton is imported

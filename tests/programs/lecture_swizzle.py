@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# The lecture's swizzled order of 5 x 4 programs in groups of 3, with the tables that it shows.
+# Tests the lecture's swizzled order of 5 x 4 programs in groups of 3, with the lecture's tables.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it has no libdevice)
-# Bessel functions in f32 and f64, within CUDA's bounds of results computed with 40 digits: 7 ulp (f32: 9) below 8, also beside their zeros,
-# and 5e-12 (2.2e-6) above; 6 ulp of the modified ones. Orders up to 128, negative ones, negative arguments, 0 and infinity.
+# Compares Bessel functions in f32 and f64 with results of 40 digits, within CUDA's bounds: 7 ulp (f32: 9) below 8, also near zeros of the functions,
+# and 5e-12 (f32: 2.2e-6) above; 6 ulp for modified functions. Orders are up to 128 or negative; arguments include negative ones, 0 and infinity.
 import math
 
 import torch

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it has no libdevice)
-# libdevice against Python's numbers, within the errors that CUDA's manual states, in units of the last place; integers exactly.
+# Compares libdevice with Python's results. Integers must be equal; floats must be within the errors that CUDA's manual states, in ulp.
 import math
 
 import torch
@@ -72,7 +72,7 @@ def check(dtype, bits):
     inverse[(1,)](x, out, N=n)
     rows, values = out.tolist(), x.tolist()
     for r, (f, ulps) in enumerate(ROWS):
-        # where an argument of Python's is rounded and the kernel's is too, both may be off by the argument's last place
+        # if both Python's argument and the kernel's argument are rounded, each may be off by one ulp of the argument
         for got, v in zip(rows[r], values):
             want = f(v)
             step = 2.0 ** (math.floor(math.log2(abs(want))) - bits) if want else 0

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it has no libdevice)
-# The gamma function and its logarithm in f32 and f64, within CUDA's bounds of results computed with 40 digits: 5 and 10 ulp of
-# gamma, 6 and 4 of its logarithm (f32 also 1e-6 near its zeros between negative integers); poles, infinities, NaN.
+# Compares the gamma function and its logarithm in f32 and f64 with results of 40 digits, within CUDA's bounds: 5 (f32) and 10 (f64) ulp
+# for gamma, 6 and 4 ulp for the logarithm (f32 also 1e-6 near its zeros between negative integers). Also tests poles, infinities and NaN.
 import math
 
 import torch

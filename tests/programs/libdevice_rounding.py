@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it has no libdevice)
-# What rounds to nearest, toward zero, down and up, bit for bit: arithmetic and conversions of f32 and f64, with overflow and
-# subnormal numbers, which libdevice's f32 takes and gives as zeros; so do floor and ceil. The results were computed with exact fractions.
+# Tests functions that round to nearest, toward zero, down and up, bit for bit: f32 and f64 arithmetic and conversions, overflow, subnormal
+# numbers. libdevice's f32 functions (also floor, ceil) flush subnormal numbers to zero. Exact fractions gave the expected results.
 import torch
 import triton
 import triton.language as tl
@@ -39,7 +39,7 @@ def to_whole(X, O, I, N: tl.constexpr):
 
 
 nargs = {"add": 2, "sub": 2, "mul": 2, "div": 2, "fma": 3, "rcp": 1, "sqrt": 1}
-# Bits of x, y, z, then of each function's results, to nearest, toward zero, down, up.
+# The bits of x, y, z, then those of each function's results, rounded to nearest, toward zero, down and up.
 f32 = {
     "x": [2139095039, -8388609, 5, 1065353216, -2147483643, 1073085818, -1081186823, -1007294196, -1150339648, -1039695850, 1087715929,
           -1045542381, -1138603386, -1026372560, -1109309927, 1064126689],
@@ -209,7 +209,7 @@ f64 = {
                         -4593508612912941023, 4656405172995072665, -4560793859067545293, -4592288068545622931, 4587561028971238917,
                         -4589689002473066810, -4552448270828605952, -4606269239566608731, -4561407566779443201],
 }
-# What is converted, and the bits of the results, to nearest (of f64), toward zero, down, up.
+# The converted number, and the bits of the results, rounded to nearest (of f64), toward zero, down and up.
 conversions = {
     "double2float_rn": [1036831949, -1110651699, 1051372203, -8388608, 2139095040, 0, -2147483648, 2139095040, 1266679808, -880803840,
                         1069547520, -2147483648, 1050253722, 0, 1290500515, -2147483648],

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton
-# tanh and expm1 of f32 within 3 units of the last place of results in f64, from the smallest numbers to the largest; zeros keep their
-# signs. The sigmoid 1 / (1 + e^-x) is exact to 2^-21 where it is used alone, also where it is tiny, and where a sum uses it.
+# tanh and expm1 of f32 must be within 3 ulp of results in f64, from the smallest to the largest numbers, and must keep the
+# signs of zeros. The error of the sigmoid 1 / (1 + e^-x) must be at most 2^-21, alone, for tiny results, and as part of a sum.
 import torch
 import triton
 import triton.language as tl

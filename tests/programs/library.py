@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it has no libdevice)
-# Functions of the library that are written in the language itself, or made of several ops: shapes, scans, reductions with
-# indices, atomics, and libdevice against torch.
+# Tests library functions that are written in the language or consist of several ops:
+# shapes, scans, reductions with indices, and atomics. Also compares libdevice with torch.
 import torch
 import triton
 import triton.language as tl

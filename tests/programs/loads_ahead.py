@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Loops whose loads may be moved an iteration ahead: recurrences over disjoint arrays, over one array that is updated in place, over
-# parts of one array that overlap, with counters that fall, with steps that only the launch knows, and with no iteration at all.
+# Tests loops whose loads the compiler may move one iteration ahead: recurrences over disjoint arrays, over one array that is updated
+# in place, over overlapping parts of one array; with decreasing counters, steps known only at the launch, and no iterations.
 import torch
 import triton
 import triton.language as tl
@@ -29,7 +29,7 @@ def falling(X, Y, steps, n, BLOCK: tl.constexpr):
 
 @triton.jit
 def rows_in_turn(X, W, Y, S, rows, n, BLOCK: tl.constexpr):
-    # program p takes rows p, p + programs, ...
+    # program p computes rows p, p + programs, ...
     i = tl.arange(0, BLOCK)
     total = tl.zeros((BLOCK,), tl.float32)
     for row in range(tl.program_id(0), rows, tl.num_programs(0)):
@@ -42,7 +42,7 @@ def rows_in_turn(X, W, Y, S, rows, n, BLOCK: tl.constexpr):
 
 @triton.jit
 def running(X, Y, n, start, BLOCK: tl.constexpr):
-    # pointers advance, and the loop may begin behind its end
+    # pointers advance; the loop may have no iteration
     i = tl.arange(0, BLOCK)
     at, to = X + start, Y + start
     total = tl.zeros((BLOCK,), tl.float32)
@@ -78,7 +78,7 @@ for steps in (1, 2, 7, 8, 9, 19):
     recurrence[(1,)](da, db, db, steps, n, 64, num_warps=1)  # in place
     same(db, want)
 
-# Row t + 1 of what is read is row t of what is written.
+# The row that is read as t + 1 is the row that is written as t.
 steps, n = 12, 64
 a, both = torch.rand(steps, n), torch.randn(steps + 1, n)
 want, y = both.clone(), torch.zeros(n)

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Loops of dots on tensor cores of a warp (mma.sync): the second operand is loaded before the first; what a dot adds to is loaded too, and is
-# with one operand all that can be copied ahead; masks that are loaded, from places that are loaded.
+# Tests loops of dots with mma.sync. The second operand may be loaded before the first; the accumulator may be loaded
+# too, so that only it and one operand can be copied ahead; masks may be loaded, from addresses that are loaded.
 import torch
 import triton
 import triton.language as tl

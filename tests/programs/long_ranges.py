@@ -1,12 +1,12 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A range is never made into a list: its length, items, slices, membership and iterators of it take no memory, however long it is.
+# A range is never expanded into a list: its length, items, slices, membership tests and iterators need constant memory, for every length.
 import torch
 import triton
 
 r = range(10**12)
 assert len(r) == 10**12 and r and r[-1] == 10**12 - 1 and r[5] == 5
 assert 10**11 in r and 10**12 not in r and -1 not in r and 7.0 in r and True in r
-assert 7.5 not in range(1000)  # CPython compares it with every item
+assert 7.5 not in range(1000)  # CPython compares 7.5 with every item
 assert r[2:10:3] == range(2, 10, 3) and r[::-1][0] == 10**12 - 1 and r[10:].start == 10 and len(r[:-1:7]) == 142857142857
 assert repr(range(10)[::3]) == 'range(0, 10, 3)' and repr(range(10)[::-1]) == 'range(9, -1, -1)'
 assert r.index(10**11) == 10**11 and r.count(3) == 1 and r.count(-3) == 0

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A loop's counter that is stored behind control flow in the loop is this round's: its next value, computed in the first
-# instruction of a block where a copy of it is still needed, stays apart from that copy.
+# A loop stores its counter after a branch in the loop body. The store must see the value of this iteration: the counter's
+# next value, computed in the first instruction of a block in which a copy is still needed, must not overwrite that copy.
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton
-# Loops with dots that read where numbers from memory say: pages of keys by a table (a scalar, and a vector of them, an iteration), rows by
-# an index that the loop loads, a range of rows that begins and ends where memory says; scalars of each iteration beside them; counting up and
-# down, and not at all.
+# Tests loops with dots whose addresses are loaded from memory: pages of keys through a table (a scalar, or
+# a vector of them, per iteration), rows by an index that the loop loads, and a range of rows whose start
+# and end are loaded. Iterations also load scalars. The loops count up or down, or have no iterations.
 import torch
 import triton
 import triton.language as tl

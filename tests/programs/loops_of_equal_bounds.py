@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Two loops of dots one after the other, with the same bounds and other tiles, in a kernel whose CTAs run several programs: the last slot
-# of each loop's ring is given back behind that loop. Where the loops' tiles are alike, the second goes on in the ring of the first.
+# A kernel whose CTAs run several programs has two consecutive loops of dots, with equal bounds and different tiles. The last slot of each
+# loop's ring must be released after that loop. If the tiles of the loops are equal, the second loop continues in the ring of the first.
 import torch
 import triton
 import triton.language as tl

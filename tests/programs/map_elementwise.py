@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it has no map_elementwise)
-# Functions of single elements, with branches that only the elements take that want them: several results, other types,
-# scalars and rows beside blocks, several elements at once, loops of as many turns as each element needs.
+# Tests tl.map_elementwise with branches that only some elements take: several results, other result types, scalars and
+# rows together with blocks, several elements per call, and loops whose number of iterations depends on the element.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A mask that is known when compiling, off for one element of each vector and on for the other.
+# Tests a mask of constants that is false for one element of each vector and true for the other.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# What is masked off has no value, and no function with a branch inside may ask for it.
+# Masked-off elements have no value, so no function that contains a branch may be applied to them.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# The announcement's matmul in the block sizes that fill a large GPU: no masks on loads, a loop that counts down.
+# Tests the matmul of Triton's announcement with block sizes for large GPUs: loads without masks, and a loop that counts down.
 import torch, triton, triton.language as tl
 
 @triton.jit

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton-interpret (not triton: ptxas forgets a sign of its PTX, too)
-# The largest of negated bytes, as 32 bits. Fails where PTX says neg.s32: ptxas 13.0 makes one instruction of two maxima, and forgets
-# one of the signs.
+# Tests the maximum of negated bytes in 32 bits. The result is wrong if the PTX contains
+# neg.s32: ptxas 13.0 merges two maxima into one instruction and omits one of the signs.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton-interpret (not triton: its PTX says neg.s16)
-# -32768 stays what it is when it is negated in 16 bits, also where a comparison, a minimum or a product reads the result at once. Fails
-# where PTX says neg.s16: ptxas 13.0 compares 32768.
+# Negating -32768 in 16 bits gives -32768, also if a comparison, a minimum or a product uses the
+# result directly. The result is wrong if the PTX contains neg.s16: ptxas 13.0 then compares 32768.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Programs of one warp share CTAs where there are many: each is still itself, whatever the grid divides by.
+# If a grid has many programs of one warp, several programs share a CTA. Each must keep its program id, for every size of the grid.
 import torch
 import triton
 import triton.language as tl

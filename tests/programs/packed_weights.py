@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Weights of four bits, eight in a word along K or along N, scales for groups of them: operands of dots that are computed.
+# Tests dots whose operand is computed from packed weights: four bits each, eight in a word along K or along N, with scales for groups of weights.
 import torch, triton
 import triton.language as tl
 

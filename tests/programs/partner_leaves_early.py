@@ -1,6 +1,6 @@
 # runs: cuda triton (the emulator would take days; it finds in persistent_pairs.py what went wrong here)
-# A program of a pair ends while its partner's last arrival is on its way, behind bulk stores: "unspecified launch failure" within 2,000
-# launches of short products. Tutorial 03's matmul, one and two rounds of K for each tile.
+# A CTA of a pair must not end while an arrival of its partner is in flight, after bulk stores. Otherwise an "unspecified launch failure"
+# occurs within 2,000 launches of short products. Uses the matmul of Triton's tutorial 03 with one and two iterations of K per tile.
 import torch
 import triton
 import triton.language as tl

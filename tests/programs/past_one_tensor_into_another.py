@@ -1,5 +1,5 @@
 # runs: interpreter
-# An offset that leaves x and lands in y is out of the bounds of x.
+# An offset from x that points into y is out of the bounds of x.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A CTA runs many programs, in pairs that share what both load: grids that are a multiple of what pairs deal, that leave a block
-# incomplete, that are odd; partners next to each other and further apart; where they have the same tile only sometimes.
+# A CTA runs many programs, and pairs of CTAs share the tiles that both load. Tests grids that are a multiple of a block of pairs, that
+# leave a block incomplete, or that are odd, partners with adjacent and distant ids, and pairs that have the same tile only sometimes.
 import torch
 import triton
 import triton.language as tl
@@ -53,21 +53,21 @@ def check(kernel, M, N, K, blocks, group, warps=4, turned=(False, False)):
     torch.testing.assert_close(c.to(torch.float64), torch.matmul(a.to(torch.float64), b.to(torch.float64)), rtol=0, atol=0)
 
 
-# 16 programs are whole blocks of 2, 4 and 8; of 12, with partners 4 apart, half a block is left; 9 are no pairs.
+# 16 programs are whole blocks of 2, 4 and 8; 12 programs with partners 4 apart leave half a block; 9 programs form no pairs.
 for group in [1, 2, 4]:
     check(grouped, 256, 256, 160, (64, 64, 64), group)
 check(grouped, 192, 256, 96, (64, 64, 32), 4)
 check(grouped, 192, 192, 96, (64, 64, 32), 1)
-# Ragged, with tiles that are all outside.
+# Sizes that are not multiples of the tiles; some tiles are completely outside.
 check(grouped, 200, 168, 88, (64, 64, 32), 2)
 check(grouped, 200, 296, 88, (64, 64, 32), 4)
-# However operands lie; the second shared, the first; one round, and a part of one.
+# All layouts of operands; pairs share the second or the first operand; one iteration, and a partial one.
 for turned in [(False, True), (True, False), (True, True)]:
     check(grouped, 192, 128, 128, (64, 64, 64), 2, turned=turned)
 check(grouped, 256, 512, 64, (64, 128, 32), 2)
 check(grouped, 512, 192, 64, (128, 64, 32), 2, warps=8)
 check(grouped, 256, 128, 16, (64, 64, 64), 2)
-# Groups whose last has fewer rows: some pairs have nothing in common.
+# The last group has fewer rows, so some pairs share nothing.
 for group in [1, 2, 4, 8]:
     check(in_one_axis, 320, 128, 96, (64, 64, 32), group)
 check(in_one_axis, 320, 192, 96, (64, 64, 32), 2)

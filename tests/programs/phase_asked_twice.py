@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A phase of a barrier that is asked for again: one thread gives a slot back for four warps, so the next phase may have ended before a
-# late warp asks. Attention, whose second dot runs beside the arithmetic, over many rounds of a ring of two slots.
+# Tests a barrier phase that several warps wait for: one thread releases a slot for four warps, so the next phase may have ended before a
+# late warp tests the barrier. The kernel is attention whose second dot overlaps arithmetic, over many iterations with a ring of two slots.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it multiplies the bits of bfloat16)
-# Loops of dots whose operands come from memory, as pipelines: any number of iterations against any number of stages, masks,
-# strides, element types, counters that go up and down, loops in loops; and loops that cannot be pipelines.
+# Tests pipelined loops of dots with operands from memory: all numbers of iterations with all numbers of stages, masks,
+# strides, element types, counters that increase or decrease, nested loops. Also tests loops that cannot be pipelined.
 import torch
 import triton
 import triton.language as tl
@@ -38,7 +38,7 @@ def check(c, a, b, what):
     assert worst == 0, f"{what}: {worst}"
 
 
-# lengths: none, one, fewer than stages, many; and what is no multiple of the block
+# lengths: none, one, fewer than stages, many; and lengths that are not multiples of the block
 for stages in [2, 3, 5]:
     for K in [0, 16, 32, 48, 64, 144]:
         for down in [False, True]:
@@ -63,7 +63,7 @@ for dtype in [torch.float16, torch.bfloat16, torch.float32]:
 
 @triton.jit
 def attention(q_ptr, k_ptr, v_ptr, o_ptr, N, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, TURN: tl.constexpr):
-    # two dots, the second of what follows from the first; sums over rows in between use shared memory themselves
+    # two dots, where the second uses the result of the first; sums over rows between them use shared memory too
     rm = tl.arange(0, BM)
     rn = tl.arange(0, BN)
     rd = tl.arange(0, D)
@@ -93,7 +93,7 @@ for warps, turn in [(1, False), (4, False), (1, True), (4, True)]:
 
 @triton.jit
 def tiles_in_turn(a_ptr, b_ptr, c_ptr, T, K, BK: tl.constexpr):
-    # the inner loop's pipeline starts anew for each tile
+    # the pipeline of the inner loop restarts for each tile
     r = tl.arange(0, 32)
     rk = tl.arange(0, BK)
     for t in range(0, T):
@@ -113,7 +113,7 @@ check(c, a, b, "tiles in turn")
 
 @triton.jit
 def powers(a_ptr, x_ptr, n):
-    # each iteration reads what the one before wrote: nothing can be copied ahead
+    # each iteration reads what the previous one has written, so no copy can start ahead
     r = tl.arange(0, 16)
     at = r[:, None] * 16 + r[None, :]
     for i in range(0, n):
@@ -131,7 +131,7 @@ assert (x.to(torch.float32) - expected).abs().max().item() == 0
 
 @triton.jit
 def gathered(a_ptr, row_ptr, c_ptr, K, BK: tl.constexpr):
-    # which rows are read is itself read in the loop
+    # the loop loads the index of the rows to load
     r = tl.arange(0, 16)
     rk = tl.arange(0, BK)
     acc = tl.zeros((16, 16), dtype=tl.float32)

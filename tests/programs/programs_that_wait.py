@@ -1,5 +1,5 @@
 # runs: interpreter
-# Programs that wait for each other: a spin lock around plain loads and stores, and a chain in which each waits for the next.
+# Tests programs that wait for each other: a spin lock around plain loads and stores, and a chain in which each program waits for the next one.
 import torch
 import triton
 import triton.language as tl
@@ -16,7 +16,7 @@ def locked(lock, total, n, B: tl.constexpr):
 @triton.jit
 def ring(flags, n):
     pid = tl.program_id(0)
-    # waits for the next program, the last one for nobody
+    # waits for the next program; the last one does not wait
     if pid < n - 1:
         while tl.atomic_add(flags + pid + 1, 0) == 0:
             pass

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Attention as the sixth tutorial writes it: block pointers, stages, exp2, configurations that are filtered.
+# Tests attention as in Triton's sixth tutorial: block pointers, stages, exp2, and filtered configurations.
 import pytest
 import torch
 import triton

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Routing to the best expert, counts by histogram, tokens sorted by expert, and the product with each its own weights.
+# Tests routing to the best expert, counts by histogram, tokens sorted by expert, and products in which each expert has its weights.
 import torch, triton
 import triton.language as tl
 

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A product with weights of four bits, unpacked in the kernel, autotuned with pruning and a heuristic.
+# Tests a product with weights of four bits, which the kernel unpacks, autotuned with pruning and a heuristic.
 import torch, triton
 import triton.language as tl
 

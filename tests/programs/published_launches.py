@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda (not triton: not tried there yet)
 # bits: tuning chooses the block, so the number of programs differs
-# What launches are told: hooks before a configuration, what tuning may not change, hints, functions as constants.
+# Tests options of launches: hooks that run before a configuration, tensors that tuning may not change, hints, and functions as constants.
 import torch, triton
 import triton.language as tl
 

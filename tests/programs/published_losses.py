@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton
-# Cross entropy in the two forms that libraries of kernels have: capped and scaled logits, and in blocks with gradients.
+# Tests two common forms of cross entropy: with capped and scaled logits, and in blocks with gradients.
 import torch
 import torch.nn.functional as F
 import triton

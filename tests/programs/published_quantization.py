@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton
-# Quantization to int8 and fp8 by rows and groups, and back.
-# spills: a tile of 128x128 takes 128 elements a thread, and their offsets
+# Tests quantization to int8 and fp8 by rows and by groups, and dequantization.
+# spills: a tile of 128x128 has 128 elements per thread, and their offsets
 import torch, triton
 import triton.language as tl
 

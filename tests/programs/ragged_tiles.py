@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it has no rows in front of a tensor's first)
-# Operands of dots whose rows begin and end where memory says: segments of one tensor, by their ends or by their lengths, empty ones
-# and ones that begin in front of the pointer; bounds of 64 bits; blocks of B whose number is loaded; an end beyond all rows.
+# Tests dots whose operands begin and end at rows that are loaded from memory: segments of a tensor, given by ends or lengths, empty
+# segments, segments that begin before the pointer, 64-bit bounds, blocks of B whose number is loaded, and an end beyond all rows.
 import torch
 import triton
 import triton.language as tl
@@ -64,7 +64,7 @@ def close(found, want, what):
 
 
 def check_ends(offsets, before, K, BM, BN, BK, warps, dtype):
-    """Rows `offsets` of the tensor that begins `before` rows behind the memory's first."""
+    """Returns the rows `offsets` of the tensor, which begins `before` rows after the start of the memory."""
     N, experts = 2 * BN, len(offsets) - 1
     rows = before + max(offsets)
     a, b, c = halves(rows, K), halves(experts, K, N), torch.full((rows, N), 7.0, device='cuda', dtype=torch.float32)
@@ -112,7 +112,7 @@ check_lengths([200, 30], 576, 128, 64, 64, 8)
 check_blocks([2, 0, 1, 2], torch.int32, 512, 64, 64, 64, 4)
 check_blocks([1, 1, 0], torch.int64, 512, 128, 64, 64, 4)
 
-# An end beyond all rows, where no tile reaches it.
+# The end is beyond all rows, but no tile reaches it.
 a, b, c = halves(64, 512), halves(1, 512, 64), torch.zeros((64, 64), device='cuda', dtype=torch.float32)
 for end, dtype in ((2147483647, torch.int32), (9223372036854775807, torch.int64)):
     by_ends[(1, 1, 1)](a, b, c, torch.tensor([0, end], device='cuda', dtype=dtype), 64, 512, 64, 64, 64)

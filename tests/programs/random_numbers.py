@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Philox, bit by bit: the language's test vectors for seeds of every sign and width, 64-bit offsets, fewer rounds.
+# Tests Philox bit by bit: the language's test vectors for seeds of every sign and width, 64-bit offsets, and fewer rounds.
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Loops over a row in blocks, of less than one, one, and several, and of none: what several loops read stays in registers where
-# the launch sees that they run once, halves as they are. Not where an array that is stored to meanwhile is the one that is
-# read: then it is read again.
+# Tests loops over a row in blocks: less than one block, one, several, none. If the launch has
+# rows of one block, data that several loops read must stay in registers, as halves if it is
+# loaded so. If a store between the loops may change the array, the loops must read it again.
 import torch
 import triton
 import triton.language as tl
@@ -105,7 +105,7 @@ for columns in [1, 100, 128, 129, 300]:
             close(mean, x.mean(1))
             largest[(rows,)](x, y, columns, BLOCK=BLOCK, num_warps=warps)
             close(y, x - x.max(1, keepdim=True)[0])
-            # in place
+            # the output is the input array
             wanted = expected(x, w)
             norm[(rows,)](x, x, w, mean, x.stride(0), columns, BLOCK=BLOCK, num_warps=warps)
             close(x, wanted)
@@ -115,14 +115,14 @@ mean = torch.zeros(2, device='cuda')
 norm[(2,)](y, y, y, mean, 4, 0, BLOCK=BLOCK)
 largest[(2,)](y, y, 0, BLOCK=BLOCK)
 assert (y == 7.).all()
-# Rounds are counted.
+# Counts iterations.
 x = torch.ones(64, device='cuda')
 for lo, hi in [(0, 0), (0, 16), (16, 32), (16, 33), (5, 6), (8, 3), (0, 64)]:
     y = torch.zeros(1, dtype=torch.int32, device='cuda')
     rounds[(1,)](x, y, lo, hi, BLOCK=16)
     length = max(hi - lo, 0)
     assert y.item() == length + 1001 * triton.cdiv(length, 16), (lo, hi, y.item())
-# The mean goes into the row, which is then read with it; backwards, rows are not where a launch can tell them apart.
+# Stores the mean into the row, which is then read again. Backwards, no launch can prove that rows are disjoint.
 for columns in [100, 128, 200]:
     x, w = torch.randn(1, columns, device='cuda'), torch.ones(columns, device='cuda')
     y = torch.empty_like(x)
@@ -137,7 +137,7 @@ for columns in [100, 128, 200]:
     norm[(3,)](x[2], y[2], w, mean, -columns, columns, BLOCK=BLOCK)
     close(y, expected(x, w))
     close(mean, torch.flip(x.mean(1), [0]))
-# Halves stay as they are, in place; a label picks the element that lies beside.
+# Halves must stay halves, in place; a label selects an element outside of the row.
 for columns in [20000, 32768, 32784]:
     x = torch.randn(3, columns, device='cuda').to(torch.float16)
     y, l = torch.tensor([0, 7, columns - 1], device='cuda'), torch.empty(3, device='cuda')

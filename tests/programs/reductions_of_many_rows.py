@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tiles of many short rows and columns, whose lanes share the reductions: sums, maxima, positions of maxima with ties, pairs of values,
-# results that go back to the tile, of several types, rows a program and warps.
+# Tests tiles of many short rows and columns, where several rows share the lanes of a warp: sums, maxima, indices of maxima with
+# ties, pairs of values, results that are broadcast back to the tile; several types, rows per program and numbers of warps.
 import torch
 import triton
 import triton.language as tl

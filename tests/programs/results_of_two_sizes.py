@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda
-# Two results of a program, of 1 and of 2 bytes an element, leave by tensor maps through the same shared memory, half by half: the halves
-# of the larger one are other bytes, so both warpgroups have to wait.
+# A program stores two results, with elements of 1 and 2 bytes, through tensor maps from the same shared memory, half by
+# half. The halves of the larger result occupy other bytes than those of the smaller one, so both warpgroups must wait.
 import torch
 import triton
 import triton.language as tl

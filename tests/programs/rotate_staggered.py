@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Two dots that follow each other, on warpgroups that begin one after the other, in CTAs that stay for many tiles: where a tile has one
-# round only, or none, the first warpgroup may be through before the second has begun, and must not let it go on twice.
+# Tests two chained dots on warpgroups that start one after the other, in CTAs that compute many tiles. If a tile has one
+# or no iteration, the first warpgroup may finish before the second starts; it must not let the second continue twice.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Rows that come to L2 before they are asked for: long ones (of 56 programs later, which the last do not have), those of a loop, and
-# tiles of a row of several, of which the last loop asks for the first of 224 programs later.
+# Tests rows that a kernel prefetches to L2: long rows (for the program 56 numbers later, which the last programs lack), rows
+# of a loop, and tiles of a row of several tiles, where the last loop prefetches the first tile for the program 224 later.
 import torch
 import triton
 import triton.language as tl

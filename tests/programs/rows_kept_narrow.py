@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Rows of 16-bit floats, of which a thread has so many that their f32 is computed again behind reductions; the last ones do not
-# fit as f32 at all.
+# Tests rows of 16-bit floats that are so long that a thread recomputes their f32 values after
+# reductions instead of keeping them. The longest rows do not fit into registers as f32 at all.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Scans along an axis that is no longer than there are warps: each warp's part of it is one element.
+# Tests scans along an axis with at most as many elements as there are warps: each warp has one element of the axis.
 import torch
 import triton
 import triton.language as tl

@@ -1,13 +1,13 @@
 # runs: interpreter emulator cuda triton-interpret (not triton: a pass of 3.6 fails on gathers along rows with 4 warps)
-# Scans, gathers and histograms of all shapes, whichever registers, lanes and warps their axis lies in: along both axes, from both
-# ends, with a combination that does not commute; gathers of every width and of predicates; histograms with masks.
+# Tests scans, gathers and histograms of all shapes, for every distribution of the axis over registers, lanes and warps: both axes,
+# both directions, a combine function that does not commute; gathers of every width and of predicates; histograms with masks.
 import torch
 import triton
 import triton.language as tl
 
 @triton.jit
 def line(av, ab, bv, bb):
-    # composition of affine maps: not commutative
+    # composes affine maps, which does not commute
     return av * bv, ab * bv + bb
 
 @triton.jit

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A conversion's scratch lay over a buffer that the dot of the round before still read: an operand that is computed in the loop has one
-# buffer, and that dot is waited for only where it is written again. The state of a chunk in Mamba-2.
+# The scratch memory of a conversion must not overlap a buffer that the dot of the previous iteration still reads. An operand that the loop
+# computes has one buffer, and the loop waits for the dot only before it writes this buffer. Computes the state of a chunk in Mamba-2.
 import torch
 import triton
 import triton.language as tl

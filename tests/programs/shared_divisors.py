@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton
-# A quotient has the same bits whether a thread divides many elements by one divisor or each by its own, also at the ends of the range.
+# A quotient must have the same bits whether one divisor serves many elements of a thread or each element has its own, for all numbers.
 import torch
 import triton
 import triton.language as tl

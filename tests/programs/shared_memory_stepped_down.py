@@ -1,9 +1,9 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # spills: tiles of 256 x 256 f32 fill all registers of a multiprocessor
-# More shared memory than a GPU has, where less does: a conversion of a whole tile goes through it in rounds (an atomic addition of a dot's
-# result, a transposed tile whose registers hold other elements before and after), a pipeline has fewer stages than asked for, two
-# loops with different tiles have fewer, and a dot whose operands do not fit reads them from registers. Triton 3.6 steps down in none of
-# these ways; what it has no room for it does not run.
+# Tests kernels that need more shared memory than a GPU has, and for which the compiler must use less. A conversion of a
+# whole tile is done in several steps (an atomic addition of a dot's result, a transposed tile whose registers hold
+# different elements before and after), a pipeline has fewer stages than requested, also in two loops with different tiles,
+# and a dot reads operands that do not fit from registers. Triton 3.6 does none of this, and does not run such kernels.
 import os
 
 import torch

@@ -1,6 +1,6 @@
 # runs: interpreter
-# Programs that share memory properly, so that no race is reported: partial sums behind locks as in the layer norm's
-# backward pass, neighbouring bytes, atomic counts, a last program that adds up what the others left, equal values.
+# Programs share memory correctly, so no race must be reported: partial sums under locks as in the backward pass of
+# layer norm, adjacent bytes, atomic counters, a last program that sums the results of the others, and equal values.
 import torch
 import triton
 import triton.language as tl

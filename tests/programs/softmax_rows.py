@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Row softmax as one writes it today: the block size is a constexpr chosen from the width, for widths from 1 to 4096.
+# Tests row softmax as in current Triton: the block size is a constexpr that depends on the width, for widths from 1 to 4096.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Sorting along the last dimension: rows of one and of many, types, topk and its widened results, merging what is bitonic.
+# Tests sorting along the last dimension: rows of one and of many elements, types, topk and its widened results, and merging of bitonic sequences.
 import torch
 import triton
 import triton.language as tl
@@ -64,7 +64,7 @@ for dtype in (torch.float32, torch.float16, torch.int32, torch.int64, torch.int8
 for dtype in (torch.int8, torch.uint8, torch.int16, torch.int32, torch.float16, torch.bfloat16, torch.float32):
     x = torch.arange(1, 33, device="cuda").to(dtype)
     out = torch.empty(4, device="cuda", dtype=torch.float32)
-    widened[(1,)](x, out, N=32, K=4)  # 3200 is no number of 8 bits
+    widened[(1,)](x, out, N=32, K=4)  # 3200 does not fit into 8 bits
     assert out.tolist() == [3200.0, 3100.0, 3000.0, 2900.0], (dtype, out.tolist())
 
 for n in (2, 32, 1024):

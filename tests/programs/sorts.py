@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton
-# Sorts and top-k of rows of 128 to 4096 columns: every type, one and four warps, both directions, rows that share a program, and
-# rows that start at a stride.
+# Tests sorts and top-k of rows of 128 to 4096 columns: every type, one and four
+# warps, both directions, several rows per program, and rows with a stride.
 import torch
 import triton
 import triton.language as tl
@@ -64,7 +64,7 @@ for warps in (1, 4):
     top_rows[(1,)](x, best, M=1, N=2048, K=8, num_warps=warps)
     check(best, x.cpu().sort(1, descending=True).values[:, :8])
 
-# Infinities and zeros of both signs, as values.
+# The values include infinities and zeros of both signs.
 x = torch.tensor([0.0, -0.0, float("inf"), -float("inf"), 1.0, -1.0, 1e-40, -1e-40] * 16).cuda()
 out = torch.empty_like(x)
 sort_row[(1,)](x, out, 128, N=128, DESCENDING=False, num_warps=1)

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# The halves of a split are used apart: one alone, each in a layout of its own, and as two scalars of a pair.
+# Tests the halves of a split: only one of them is used, each has a different layout, or they are two scalars of a pair.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A mask that nothing but the store has: what is computed for elements that are off is wanted by nobody, and the rest of the row
-# is untouched. Rows end in the first, the middle and the last vector of a thread, at its end, and nowhere.
+# Only the store has a mask, so nothing needs the values of masked-off elements, and the rest of the row must not
+# change. Rows end in the first, a middle or the last vector of a thread, at a vector's end, or not in the tile.
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# ptxas 13.0 and the driver 580 make one of distinct shuffles where a register of a wgmma's sum has held something else before: of the
-# 65 in this kernel's PTX 37 were left. So no number of a sum's register is anybody else's. The emulator shows nothing of it; a GPU does,
-# and the count of shuffles in the machine code.
+# ptxas 13.0 and driver 580 merge distinct shuffles if a register of a wgmma accumulator has held another value before:
+# of the 65 shuffles in this kernel's PTX, 37 remained. So accumulator registers must have register names that nothing
+# else uses. Only a GPU shows the fault (not the emulator), and the count of shuffles in the machine code does too.
 import torch
 import triton
 import triton.language as tl

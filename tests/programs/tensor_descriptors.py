@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it has no reductions into descriptors)
-# Tensor descriptors that kernels make: products, also by programs that take many tiles each; edges; batches; rows by number;
-# atomics.
+# Tests tensor descriptors that kernels make: products, also with
+# many tiles per program, edges, batches, gathered rows and atomics.
 import torch
 import triton
 import triton.language as tl
@@ -73,7 +73,7 @@ def persistent(A, B, C, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.cons
 
 @triton.jit
 def batched(X, Y, B, M, N, up, BM: tl.constexpr, BN: tl.constexpr):
-    # one block of a batch, which may begin before the first row and end behind the last; a descriptor goes into a function
+    # one block of a batch, which may begin before the first row and end after the last; a descriptor is passed to a function
     x = tl.make_tensor_descriptor(X, [B, M, N], [M * N, N, 1], [1, BM, BN], padding_option="nan")
     y = tl.make_tensor_descriptor(Y, [B, BM, BN], [BM * BN, BN, 1], [1, BM, BN])
     batch = tl.program_id(0)

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Loads that become copies by tensor maps, and their launches: masks, wrapped rows, batches, offsets, every major; and
-# launches whose arguments no tensor map takes (odd strides and addresses, empty extents), of the same kernels.
+# Tests loads that become copies through tensor maps, and their launches: masks, wrapped rows, batches, offsets, all major
+# orders. Also launches these kernels with arguments for which no tensor map exists (odd strides and addresses, empty extents).
 import torch
 import triton
 import triton.language as tl
@@ -40,7 +40,7 @@ def wrapped(A, B, C, M, N, K, sam, sak, sbk, sbn, scm, BM: tl.constexpr, BN: tl.
 
 @triton.jit
 def batched(A, B, C, M, N, K, sab, sam, sak, sbb, sbk, sbn, scb, scm, n0, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    # a batch's matrices, the columns of B from n0 on, the loop downwards
+    # the matrices of a batch, the columns of B from n0 on, and a loop that counts down
     batch = tl.program_id(2)
     rm = tl.program_id(0) * BM + tl.arange(0, BM)
     rn = n0 + tl.program_id(1) * BN + tl.arange(0, BN)
@@ -58,7 +58,7 @@ def batched(A, B, C, M, N, K, sab, sam, sak, sbb, sbk, sbn, scb, scm, n0, BM: tl
 
 @triton.jit
 def persistent(A, B, C, M, N, K, sam, sbk, scm, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PROGRAMS: tl.constexpr):
-    # loads follow stores: the launcher sees whether the arrays are apart
+    # loads follow stores, so the launcher checks whether the arrays are disjoint
     npid_n = tl.cdiv(N, BN)
     for tile in range(tl.program_id(0), tl.cdiv(M, BM) * npid_n, PROGRAMS):
         rm = tile // npid_n * BM + tl.arange(0, BM)
@@ -73,7 +73,7 @@ def persistent(A, B, C, M, N, K, sam, sbk, scm, BM: tl.constexpr, BN: tl.constex
 
 
 def matrix(rows, columns, pitch, by_columns, shift=0):
-    # rows x columns of a larger array, `shift` elements into it
+    # rows x columns of a larger array, at an offset of `shift` elements
     if by_columns:
         return matrix(columns, rows, pitch, False, shift).t()
     whole = torch.randn(max(rows, 1) * pitch + shift, device='cuda', dtype=torch.float16)
@@ -99,8 +99,8 @@ for kernel in [masked, wrapped]:
             check(kernel, 71, 45, 50, a_columns=a_columns, b_columns=b_columns)
     check(kernel, 130, 33, 32, blocks=(128, 64, 64))
     check(kernel, 1, 1, 1)
-    check(kernel, 70, 40, 200, pitch=201)  # no multiple of 16 bytes
-    check(kernel, 70, 40, 200, pitch=232)  # a multiple of 16 bytes, not of 16 elements
+    check(kernel, 70, 40, 200, pitch=201)  # not a multiple of 16 bytes
+    check(kernel, 70, 40, 200, pitch=232)  # a multiple of 16 bytes, but not of 16 elements
     check(kernel, 70, 40, 100, shift=8)
     check(kernel, 70, 40, 100, shift=3)
     check(kernel, 70, 40, 0)

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tiles of two dimensions in every way that data moves between threads: rows and columns reduced over one warp and several,
-# transposed stores, rows and columns broadcast, reshaped tiles, sums and pointers carried around loops.
+# Tests all movements of data between threads in two-dimensional tiles: reductions of rows and columns over one warp
+# and several, transposed stores, broadcasts of rows and columns, reshapes, and sums and pointers that loops carry.
 import torch
 import triton
 import triton.language as tl

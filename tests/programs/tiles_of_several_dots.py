@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton
-# A tile that a loop loads once is operand A of a dot, B of another, transposed A and B of others, and is read into registers, by a reduction
-# and by arithmetic whose result is an operand, too.
-# spills: four sums of 64 x 64 by 4 warps beside a product that is scaled first take more than 255 registers
+# A loop loads a tile once, and uses it as operand A of a dot, as B of another, transposed as A and
+# B of others, and in registers: in a reduction, and in arithmetic whose result is an operand too.
+# spills: four sums of 64 x 64 with 4 warps, and a product that is scaled first, need more than 255 registers
 import torch
 import triton
 import triton.language as tl

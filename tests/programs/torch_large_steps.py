@@ -1,5 +1,5 @@
-# runs: interpreter (not triton: PyTorch's own arithmetic overflows here; not cuda: nothing of a device in it)
-# A slice whose step is nearly 2^63 has one element, or none.
+# runs: interpreter (not triton: PyTorch's arithmetic overflows here; not cuda: the program uses no device)
+# A slice whose step is nearly 2^63 has one element or none.
 import torch
 
 four = torch.arange(4)

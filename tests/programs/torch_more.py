@@ -1,5 +1,5 @@
-# runs: interpreter triton (no kernel in it: torch itself is the oracle; not cuda: nothing of a device in it)
-# Functions of torch that host programs compute oracles with, on numbers that can be checked by hand.
+# runs: interpreter triton (the program has no kernel: torch itself is the oracle; not cuda: it uses no device)
+# Tests functions of torch with which host programs compute reference results, on numbers that can be checked by hand.
 import torch
 import torch.nn.functional as F
 

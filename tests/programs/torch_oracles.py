@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# What tests of published kernels ask of torch: oracles, choices, limits, events.
+# Tests the functions of torch that tests of published kernels use: oracles, selections, limits, events.
 import pytest
 import torch
 import torch.nn.functional as F

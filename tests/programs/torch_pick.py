@@ -1,5 +1,5 @@
-# runs: interpreter triton (no kernel in it: torch itself is the oracle; not cuda: nothing of a device in it)
-# Tensors chosen from by tensors, and put together.
+# runs: interpreter triton (the program has no kernel: torch itself is the oracle; not cuda: it uses no device)
+# Tests indexing of tensors by tensors, and concatenation of tensors.
 import torch
 
 x = torch.arange(12).view(3, 4)

@@ -1,5 +1,5 @@
-# runs: interpreter triton (no kernel in it: torch itself is the oracle; not cuda: nothing of a device in it)
-# Tensors and failed comparisons as torch writes them; tensors changed in place; generators.
+# runs: interpreter triton (the program has no kernel: torch itself is the oracle; not cuda: it uses no device)
+# Tests that tensors and failed comparisons print as in torch, and tests in-place changes of tensors and generators.
 import torch
 print(torch.tensor([1.5, 2.25, -3]))
 print(torch.tensor(3.14159265))

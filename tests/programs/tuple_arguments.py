@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tuples as arguments of kernels: nested, named, with constants, functions and None in them; what is specialized in them.
+# Tests tuples as arguments of kernels: nested and named tuples, tuples with constants, functions and None, and the specialization of their items.
 from typing import NamedTuple
 
 import torch

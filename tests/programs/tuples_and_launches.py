@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tuples of every kind go into a kernel, through functions, loops and branches, and out of functions: with constants, None,
-# pointers, functions and tuples in them, plain and named, of any length.
+# Tests tuples that are passed into a kernel, through functions, loops and branches, and returned by functions.
+# They are plain or named, have any length, and contain constants, None, pointers, functions and tuples.
 from collections import namedtuple
 from typing import NamedTuple
 

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton-interpret (not triton: a configuration is too large for it)
-# Triton's tutorial 03: programs in groups, rows and columns that wrap, masks along K only, an activation; f16 and fp8; sizes
-# that are multiples of 16 but not of the blocks, others that are not even that, and fewer rows than a block has.
+# Tests Triton's tutorial 03: grouped programs, rows and columns that wrap around, masks along K only, an activation,
+# f16 and fp8. Sizes are multiples of 16 but not of the blocks, or not even of 16, or have fewer rows than a block.
 import torch
 import triton
 import triton.language as tl
@@ -69,9 +69,9 @@ for dtype in [torch.float16, torch.float8_e5m2]:
     check(160, 272, 208, dtype, (64, 128, 64), "leaky_relu")
     check(144, 304, 80, dtype, (128, 256, 64))
     check(48, 80, 96, dtype, (128, 128, 32), "leaky_relu", 4)
-check(144, 304, 80, torch.float16, (128, 256, 64), "", 4)  # more than four warps have registers for
-check(160, 272, 45, torch.float16, (64, 128, 64), "leaky_relu")  # no tensor map for A: B is copied by threads, 16 bytes at once
-check(160, 272, 45, torch.float16, (128, 256, 128), "", 8, 4)  # too large for memory without maps, but for fewer stages
+check(144, 304, 80, torch.float16, (128, 256, 64), "", 4)  # needs more registers than four warps have
+check(160, 272, 45, torch.float16, (64, 128, 64), "leaky_relu")  # A has no tensor map; threads copy B, 16 bytes at once
+check(160, 272, 45, torch.float16, (128, 256, 128), "", 8, 4)  # without maps, fits into shared memory only with fewer stages
 check(77, 90, 45, torch.float16, (64, 64, 32), "leaky_relu", 4)
 check(100, 200, 72, torch.float16, (64, 64, 32), "", 4, 4)
 print("ok")

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A product is stored twice, as it is and transposed as float16, by programs that a CTA runs one after the other: the second store's wait
-# does not cover the first one's, which warpgroups make on their own.
+# A CTA runs several programs, each of which stores a product twice: unchanged, and transposed as float16.
+# The wait of the second store does not cover the first store, which each warpgroup starts separately.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: constants have other classes there)
-# What a kernel asks of types: isinstance of pointers, blocks, tensors and constants decides which store is compiled; the type
-# of a constant is its value; a rounding mode for a cast to the same type asks for nothing.
+# Tests queries about types in kernels: isinstance of pointers, blocks, tensors and constants decides which store
+# is compiled; the type of a constant is its value; a rounding mode for a cast to the same type has no effect.
 import torch
 import triton
 import triton.language as tl

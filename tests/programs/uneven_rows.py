@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton
-"""Products of matrices whose rows are no multiples of 16 bytes apart, or begin at odd addresses: tensor maps describe padded copies of them,
-where the copies are possible."""
+"""Tests products of matrices whose row pitch is not a multiple of 16 bytes, or which begin at
+odd addresses: if copies are possible, tensor maps describe padded copies of the matrices."""
 import torch
 import triton
 import triton.language as tl
@@ -24,9 +24,9 @@ def matmul(A, B, C, M, N, K, sam, sak, sbk, sbn, scm, scn, BM: tl.constexpr, BN:
 
 
 def check(M, N, K, dtype=torch.float16, skip=0, columns=False, pad=0):
-    """`skip`: elements before A; `columns`: B's columns are contiguous; `pad`: columns of A's array behind those of A."""
+    """`skip`: elements before A; `columns`: B is contiguous along columns; `pad`: additional columns of A's array after those of A."""
     torch.manual_seed(0)
-    # A is at the end of its allocation, and numbers around it would show in the result
+    # A is at the end of its allocation; reading the numbers around it would change the result
     whole = torch.full((skip + M * (K + pad),), 1000.0, device='cuda').to(dtype)
     a = whole[skip:].reshape(M, K + pad)[:, :K]
     a.copy_(torch.randint(-4, 5, (M, K), device='cuda').to(dtype))

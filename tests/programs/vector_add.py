@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Triton's first tutorial: a masked vector add over block sizes, warps, types and sizes; unaligned pointers too.
+# Tests Triton's first tutorial: a masked vector add with many block sizes, numbers of warps, types and sizes, and with unaligned pointers.
 import torch
 import triton
 import triton.language as tl

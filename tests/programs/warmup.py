@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: nothing is compiled there)
-# Kernels are compiled before their launch: what is known of them decides how many programs share the rows.
+# Kernels are compiled before their launch; the properties of the compiled kernel determine how many programs share the rows.
 import torch
 import triton
 import triton.language as tl

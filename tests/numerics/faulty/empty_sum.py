@@ -1,6 +1,6 @@
 # trace: nan
 # SPDX-License-Identifier: MIT
-# A row of zeros is divided by its sum.
+# Divides a row of zeros by its sum.
 import torch
 import triton
 import triton.language as tl

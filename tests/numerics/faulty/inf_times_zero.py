@@ -1,6 +1,6 @@
 # trace: nan
 # SPDX-License-Identifier: MIT
-# A masked score, -inf, is multiplied by 0 instead of being replaced.
+# Multiplies a masked score, -inf, by 0 instead of replacing it.
 import torch
 import triton
 import triton.language as tl

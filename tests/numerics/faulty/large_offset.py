@@ -1,6 +1,6 @@
 # trace: precision
 # SPDX-License-Identifier: MIT
-# A large offset is added and taken away again.
+# Adds a large offset and subtracts it again.
 import torch
 import triton
 import triton.language as tl

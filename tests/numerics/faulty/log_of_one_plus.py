@@ -1,6 +1,6 @@
 # trace: precision
 # SPDX-License-Identifier: MIT
-# log(1 + x) loses small x in the sum.
+# log(1 + x) loses small x in the addition.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: nan
 # SPDX-License-Identifier: MIT
-# The logarithm of a probability that is 0.
+# Computes the logarithm of a probability that is 0.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: nan
 # SPDX-License-Identifier: MIT
-# x ** 0 by logarithms, of x = 0.
+# Computes x ** 0 by logarithms, for x = 0.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: precision
 # SPDX-License-Identifier: MIT
-# The smaller root of a quadratic equation cancels.
+# The formula for the smaller root of a quadratic equation cancels.
 import torch
 import triton
 import triton.language as tl

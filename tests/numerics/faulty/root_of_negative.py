@@ -1,6 +1,6 @@
 # trace: nan
 # SPDX-License-Identifier: MIT
-# A variance that rounding made negative has no root.
+# Takes the root of a variance that rounding has made negative.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: nan
 # SPDX-License-Identifier: MIT
-# A row of zeros has no 1 / norm.
+# Computes 1 / norm of a row of zeros.
 import torch
 import triton
 import triton.language as tl

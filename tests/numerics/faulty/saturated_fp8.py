@@ -1,6 +1,6 @@
 # trace: precision
 # SPDX-License-Identifier: MIT
-# Numbers beyond 448 saturate in fp8.
+# Numbers larger than 448 saturate in fp8.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: nan
 # SPDX-License-Identifier: MIT
-# A square overflows float16.
+# A square overflows in float16.
 import torch
 import triton
 import triton.language as tl

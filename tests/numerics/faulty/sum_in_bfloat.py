@@ -1,6 +1,6 @@
 # trace: precision
 # SPDX-License-Identifier: MIT
-# A long sum in bfloat16.
+# Computes a long sum in bfloat16.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: precision
 # SPDX-License-Identifier: MIT
-# A long sum in float16.
+# Computes a long sum in float16.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: precision
 # SPDX-License-Identifier: MIT
-# E[x * x] - E[x] * E[x] cancels where the mean is large.
+# E[x * x] - E[x] * E[x] cancels if the mean is large.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: nan
 # SPDX-License-Identifier: MIT
-# Elements beyond the row load as 0, and their logarithm enters the sum.
+# Elements beyond the row are loaded as 0, and the sum includes their logarithms.
 import torch
 import triton
 import triton.language as tl

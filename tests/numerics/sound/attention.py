@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# Causal attention in one pass, with -inf for masked scores and probabilities in float16.
+# Computes causal attention in one pass, with -inf for masked scores and probabilities in float16.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# Loss of a target by log_softmax.
+# Computes the loss of a target with log_softmax.
 import torch
 import triton
 import triton.language as tl

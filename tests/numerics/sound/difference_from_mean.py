@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# Elements near the mean are small, which is no loss beside the others.
+# Differences from the mean are small for some elements, but these lose no precision relative to the others.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# By the error function.
+# Computes GELU with the error function.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# A division by zero that tl.where replaces.
+# tl.where replaces the result of a division by zero.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# A logarithm of zero that tl.where replaces.
+# tl.where replaces the logarithm of zero.
 import torch
 import triton
 import triton.language as tl

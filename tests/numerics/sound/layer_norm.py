@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# Mean and variance in two steps.
+# Computes mean and variance in two steps.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# Logarithms of a softmax.
+# Computes the logarithms of a softmax.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# log of a sum of exponentials, less the maximum.
+# Computes the log of a sum of exponentials after subtracting the maximum.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# Infinite scores that the launch itself stores.
+# The kernel itself stores infinite scores.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# float16 factors, sums in float32.
+# Multiplies float16 factors, and adds in float32.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# The maximum and where it is, with other=-inf.
+# Computes the maximum and its index, with other=-inf.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# One addition and one rounding in bfloat16.
+# Adds once and rounds once in bfloat16.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# 1 / norm with an epsilon, of a row of zeros too.
+# Computes 1 / norm with an epsilon, also for a row of zeros.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# A cumulative sum in float32.
+# Computes a cumulative sum in float32.
 import torch
 import triton
 import triton.language as tl

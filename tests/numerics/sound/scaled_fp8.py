@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# fp8 after a scale by the largest number.
+# Scales by the largest number before rounding to fp8.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# 1 / (1 + exp(-x)), whose exponential may overflow to inf only far out.
+# Computes 1 / (1 + exp(-x)), whose exponential overflows to inf only for very negative x.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# x times its sigmoid.
+# Computes x times its sigmoid.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# A softmax that subtracts the maximum.
+# Computes a softmax that subtracts the maximum.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# float16 summed in float32.
+# Adds float16 numbers in float32.
 import torch
 import triton
 import triton.language as tl
