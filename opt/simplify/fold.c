@@ -18,7 +18,8 @@
  *   - A constant operand of a commutative op moves to the right, (x op c) op d becomes x op (c op d), and x - c
  *     becomes x + -c.
  *   - A subtraction that involves a product becomes an addition, so that fma can compute it.
- *   - An elementwise op of splats becomes the splat of a scalar op.
+ *   - An elementwise op of splats becomes the splat of a scalar op. (x xor c) xor d becomes x xor (c xor d) if c and d
+ *     repeat the elements of smaller tiles; so do products of floats in kernels with fp_reassoc.
  *   - A comparison that the operands' bounds decide (value_range.h) becomes a constant, and a mask that is constant
  *     for all elements disappears.
  *   - A comparison of sign-extended elements with a scalar becomes a comparison of the narrow elements, if these are
@@ -29,8 +30,8 @@
  * One walk in program order visits operands before their uses, and also visits the ops that a rule builds. The walk
  * terminates, because each rule decreases the following tuple of counts in lexicographic order: ops in regions that
  * never run; elements computed by ops whose operands are all splats or constants; mul, div and rem ops; sub ops and
- * neg of constants; length of def-use chains. A swap of operands moves a constant to the right, so the operands of
- * an op are swapped only once. Leaves: constants and ops without use, for dce. */
+ * neg of constants; elements computed by elementwise ops; length of def-use chains. A swap of operands moves a constant
+ * to the right, so the operands of an op are swapped only once. Leaves: constants and ops without use, for dce. */
 #include "opt/analysis/value_range.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -584,6 +585,13 @@ static struct value *splat_to(struct builder *b, struct value *x, const struct t
     return op_result(build_op(b, OP_splat, 1, &x, 1, &t, 0));
 }
 
+static struct value *broadcast_to(struct builder *b, struct value *x, const struct type *t)
+{
+    return x->type == t            ? x
+           : type_is_tile(x->type) ? build_broadcast(b, x, t->rank, t->shape)
+                                   : splat_to(b, x, t);
+}
+
 /* An identity trans disappears; a trans of a trans becomes one trans. */
 static struct value *trans_of_trans(struct builder *b, const struct op *o)
 {
@@ -620,11 +628,51 @@ static struct value *shape(struct builder *b, const struct op *o)
         return splat_to(b, op_opnd(splat_of(x), 0), t);
     if (o->code == OP_trans)
         return trans_of_trans(b, o);
+    if (o->code == OP_expand_dims && def_if(x, OP_broadcast))
+        return broadcast_to(b, build_expand_dims(b, op_opnd(x->def, 0), (int)op_int(o, ATTR_axis)), t);
     struct op *inner = o->code == OP_reshape || o->code == OP_broadcast ? def_if(x, o->code) : NULL;
     if (!inner)
         return NULL;
     struct value *first = op_opnd(inner, 0);
     return first->type == t ? first : op_result(build_op(b, o->code, 1, &first, 1, &t, 0));
+}
+
+/* The scalar or tile whose elements v repeats; NULL: there is none. */
+static struct value *repeated(const struct value *v)
+{
+    struct op *o = v->def;
+    return o && (o->code == OP_splat || o->code == OP_broadcast) ? op_opnd(o, 0) : NULL;
+}
+
+static bool can_broadcast(const struct type *from, const struct type *to)
+{
+    for (int d = 0; type_is_tile(from) && d < to->rank; d++)
+        if (from->shape[d] != 1 && from->shape[d] != to->shape[d])
+            return false;
+    return type_is_tile(to) || !type_is_tile(from);
+}
+
+/* (x op y) op z = x op (y op z), if y and z repeat the elements of smaller tiles, and one of these can be broadcast to
+ * the shape of the other: y op z is computed in that shape. This rounds floats otherwise. */
+static struct value *join_repeated(struct builder *b, const struct op *o)
+{
+    bool scales = o->code == OP_mul && b->func->fp_reassoc && !type_is_int(op_result(o)->type);
+    if (o->code != OP_xor && !scales)
+        return NULL;
+    for (int i = 0; i < 4; i++) {
+        const struct op *inner = def_if(op_opnd(o, i / 2), o->code);
+        struct value *z = repeated(op_opnd(o, 1 - i / 2)),
+                     *y = inner ? repeated(op_opnd(inner, i % 2)) : NULL;
+        if (!y || !z || value_nuses(op_result(inner)) != 1)
+            continue;
+        const struct type *t = can_broadcast(z->type, y->type) ? y->type : z->type;
+        if (!can_broadcast(y->type, t))
+            continue;
+        struct value *joined = build_binary(b, o->code, broadcast_to(b, y, t), broadcast_to(b, z, t));
+        return build_binary(b, o->code, op_opnd(inner, 1 - i % 2),
+                            broadcast_to(b, joined, op_result(o)->type));
+    }
+    return NULL;
 }
 
 /* An elementwise op on uniform tiles becomes the splat of a scalar op. */
@@ -762,10 +810,9 @@ static bool take_choice_out(struct op *o)
 static struct value *simpler(struct op *o)
 {
     static struct value *(*const rules[])(struct builder * b, const struct op *o) = {
-        compute,     apply_identity, negation,   join_constants,
-        strength,    periodic,       reciprocal, difference_of_product,
-        comparison,  choice,         cast,       shape,
-        sink_splats, keep_zero};
+        compute,     apply_identity,        negation,   join_constants, strength, periodic,
+        reciprocal,  difference_of_product, comparison, choice,         cast,     shape,
+        sink_splats, join_repeated,         keep_zero};
     struct builder b = build_before(o);
     struct value *v = NULL;
     for (size_t i = 0; !v && i < sizeof rules / sizeof rules[0]; i++)
