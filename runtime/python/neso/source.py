@@ -39,9 +39,16 @@ def name_of(fn):
 
 @functools.lru_cache(4096)
 def names_used(text):
-    """Returns the names that a text reads, each with the attributes that the text takes from it."""
+    """Returns the names that a text reads from its scope, each with the attributes that the text takes from it."""
     names = {}
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    whole = tree.body[0] if len(tree.body) == 1 and isinstance(tree.body[0], ast.FunctionDef) else None
+    parameters = {a.arg for a in ast.walk(whole.args) if isinstance(a, ast.arg)} if whole else set()
+    inside = [node for statement in whole.body for node in ast.walk(statement)] if whole else []
+    hidden = {id(node) for node in inside if isinstance(node, ast.Name) and node.id in parameters}
+    for node in ast.walk(tree):
+        if id(node) in hidden or isinstance(node, ast.Attribute) and id(node.value) in hidden:
+            continue
         if isinstance(node, ast.Name):
             names.setdefault(node.id, set())
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -140,7 +147,7 @@ class Sources:
         name = getattr(value, "__name__", None)
         if name and is_tritons(module) and getattr(value, "__triton_builtin__", False):
             return "triton.language" if getattr(tl, name, None) is value else module, name
-        if not name or not (inspect.isfunction(value) or inspect.isclass(value) or inspect.isbuiltin(value)):
+        if not name or name == "<lambda>" or not (inspect.isfunction(value) or inspect.isclass(value) or inspect.isbuiltin(value)):
             return None
         if module.endswith(".libdevice"):
             return "triton.language.extra.libdevice", name
