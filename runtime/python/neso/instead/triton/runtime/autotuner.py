@@ -29,6 +29,10 @@ def jit_function_of(fn):
     return fn
 
 
+_OPTIONS = "num_warps", "num_ctas", "num_stages", "maxnreg", "ir_override"
+_NO_ARRAYS = frozenset((int, float, bool, str, type(None), tuple, list))
+
+
 class Config:
     """Values of parameters, and options of the launch, for an autotuner to try."""
 
@@ -41,9 +45,12 @@ class Config:
         self.__init__(state.get("kwargs", {}), **{k: x for k, x in state.items() if k != "kwargs"})
 
     def all_kwargs(self):
-        options = {"num_warps": self.num_warps, "num_ctas": self.num_ctas, "num_stages": self.num_stages, "maxnreg": self.maxnreg,
-                   "ir_override": self.ir_override}
-        return {**self.kwargs, **{k: x for k, x in options.items() if x is not None}}
+        found = dict(self.kwargs)
+        for name in _OPTIONS:
+            value = getattr(self, name)
+            if value is not None:
+                found[name] = value
+        return found
 
     def __str__(self):
         shown = {**self.kwargs, "num_warps": self.num_warps, "num_ctas": self.num_ctas, "num_stages": self.num_stages,
@@ -166,11 +173,21 @@ class Autotuner(KernelInterface):
                     name, binary=False)
         return False
 
-    def _key(self, kwargs):
+    def _key(self, args, kwargs):
         """Returns the values of the arguments named in `keys`, then the types of all arrays, in the order of the call."""
-        nargs, names = self.nargs, self._names
-        named = nargs if kwargs.keys().isdisjoint(names) else {**nargs, **{k: x for k, x in kwargs.items() if k in names}}
-        return (*[named[k] for k in self.keys if k in named], *[dtype_name(x.dtype) for x in named.values() if hasattr(x, "dtype")])
+        names, count = self.arg_names, len(args)
+        named = [(k, x) for k, x in kwargs.items() if k in self._names]
+        key = []
+        for k in self.keys:
+            i = names.index(k) if k in self._names else count
+            if k in kwargs and i < len(names):
+                key.append(kwargs[k])
+            elif i < count:
+                key.append(args[i])
+        for x in (*args, *(x for _, x in named)) if named else args:
+            if type(x) not in _NO_ARRAYS and hasattr(x, "dtype"):
+                key.append(dtype_name(x.dtype))
+        return tuple(key)
 
     def _assemble_ahead(self, configs, args, kwargs):
         """Compiles all configurations, and assembles them with parallel ptxas processes, before the first one is timed. Without this step the
@@ -213,25 +230,28 @@ class Autotuner(KernelInterface):
         benchmark()
         return False
 
-    def run(self, *args, **kwargs):
-        self.nargs = dict(zip(self.arg_names, args))
-        known, key = True, None
+    def run(self, *args, grid, warmup=False, **kwargs):
+        config = self.configs[0]
         if len(self.configs) > 1:
-            key = self._key(kwargs)
-            if key not in self.cache:
-                known = self._tune(key, args, kwargs)
-            config = self.cache[key]
-        else:
-            config = self.configs[0]
+            key = self._key(args, kwargs)
+            config = self.cache.get(key) or self._choose(key, args, {"grid": grid, "warmup": warmup, **kwargs})
         self.best_config = config
+        options = config.all_kwargs()
+        if config.pre_hook is not None:
+            config.pre_hook({**dict(zip(self.arg_names, args)), "grid": grid, "warmup": warmup, **kwargs, **options})
+        if type(self.fn) is JITFunction and not warmup:
+            return self.fn[grid](*args, **kwargs, **options)
+        return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs, **options)
+
+    def _choose(self, key, args, kwargs):
+        self.nargs = dict(zip(self.arg_names, args))
+        known = self._tune(key, args, kwargs)
+        config = self.cache[key]
         if not known and knobs.autotuning.print:
             print(f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
-                  f"finished after {self.bench_time:.2f}s,\nbest config selected: {self.best_config};")
-        if config.pre_hook is not None:
-            config.pre_hook({**self.nargs, **kwargs, **config.all_kwargs()})
-        result = self.fn.run(*args, **kwargs, **config.all_kwargs())
+                  f"finished after {self.bench_time:.2f}s,\nbest config selected: {config};")
         self.nargs = None
-        return result
+        return config
 
     def prune_configs(self, kwargs):
         configs = self.configs
