@@ -18,6 +18,10 @@ except ImportError:
 Launch = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint32), ctypes.c_void_p,
                           ctypes.POINTER(ctypes.POINTER(ctypes.c_uint64)), ctypes.c_void_p)
 FLOAT, HALF = object(), object()
+Read = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
+ReadCode = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int32))
+ReadDevice = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_int32))
+ReadStream = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
 
 
 def half_bits(x):
@@ -37,6 +41,37 @@ class Tensor:
         return self.address
 
 
+class TorchTensor:
+    """A tensor that only the functions of TorchCalls can read."""
+
+    def __init__(self, address, dtype=6, device=1):
+        self.read = {"address": address, "dtype": dtype, "device": device}
+
+
+class TorchCalls:
+    """Stands for PyTorch's C functions; at an offset of 8 from a tensor's object."""
+
+    def __init__(self):
+        self.device, self.status = 3, 0
+        self.functions = (Read(self.reader("address")), ReadCode(self.reader("dtype")), ReadCode(self.reader("device")), ReadDevice(self.current),
+                          ReadStream(self.stream))
+        self.entries = (8, *(ctypes.cast(f, ctypes.c_void_p).value for f in self.functions))
+
+    def reader(self, name):
+        def read(tensor, out):
+            out[0] = ctypes.cast(tensor - 8, ctypes.py_object).value.read[name]
+            return 0
+        return read
+
+    def current(self, out):
+        out[0] = self.device
+        return self.status
+
+    def stream(self, device, out):
+        out[0] = 100 + device
+        return self.status
+
+
 Pair = collections.namedtuple("Pair", ["a", "b"])
 Other = collections.namedtuple("Other", ["a", "b"])
 
@@ -51,12 +86,12 @@ class Function:
     """A kernel f(x, n, a=2.5, B: constexpr = 8, p=None) that records its launches; each slow call compiles a new kernel."""
     PLAN = bytes([0, ord("P"), 1, ord("i"), 2, ord("f")])
 
-    def __init__(self, status=0, flags=bytes([0, 0, 0, 1, 0]), plan=PLAN):
+    def __init__(self, status=0, flags=bytes([0, 0, 0, 1, 0]), plan=PLAN, direct=()):
         self.launches, self.compiled, self.status, self.device, self.hooks, self.globals = [], [], status, 0, [], ()
         self.c_launch = Launch(self.launched)
         self.plan = plan
         self.dispatch = _launch.Dispatch(("x", "n", "a", "B", "p"), (_launch.Dispatch, _launch.Dispatch, 2.5, 8, None), flags, self.slow,
-                                         self.remember, self.fail, lambda: self.device, lambda device: 77 + device, (self.hooks,), None, None)
+                                         self.remember, self.fail, lambda: self.device, lambda device: 77 + device, (self.hooks,), None, None, None, *direct)
 
     def launched(self, kernel, grid, stream, args, error):
         self.launches.append((kernel, tuple(grid[:3]), stream, args[0][0], args[1][0], ctypes.cast(args[2], ctypes.POINTER(ctypes.c_float))[0]))
@@ -158,6 +193,81 @@ class DispatchTest(unittest.TestCase):
         self.assertEqual(self.count(f, Tensor(16), 3), 1)
         self.assertEqual(self.count(f, Tensor(16), 3), 0)
         self.assertEqual(f.launches[-1][2], 78)
+
+    def test_tensors_of_torch_are_read_by_its_c_functions(self):
+        calls = TorchCalls()
+        f = Function(direct=(calls.entries, (TorchTensor,)))
+        different = [TorchTensor(4096), TorchTensor(4100), TorchTensor(4096, dtype=5)]
+        self.assertEqual([self.count(f, x, 7) for x in different], [1] * 3)
+        self.assertEqual([self.count(f, x, 7) for x in different], [0] * 3)
+        self.assertEqual(f.launches[1], (1002, (1, 1, 1), 103, 4100, 7, 2.5))
+        self.assertEqual([self.count(f, TorchTensor(4096, device=0), 7) for _ in range(2)], [1, 1])
+        self.assertEqual([self.count(f, Tensor(4096), 7) for _ in range(2)], [1, 0])
+        calls.device = 4
+        self.assertEqual([self.count(f, different[0], 7) for _ in range(2)], [1, 0])
+        self.assertEqual(f.launches[-1][2], 104)
+        calls.status = 1  # without an answer, Python's functions are called
+        self.assertEqual([self.count(f, different[0], 7) for _ in range(2)], [1, 0])
+        self.assertEqual(f.launches[-1][2], 77)
+        with self.assertRaisesRegex(ValueError, "an offset and 5 addresses"):
+            Function(direct=(calls.entries[1:], (TorchTensor,)))
+
+    def test_the_installed_torch(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("torch is not installed")
+        from neso import torch_calls
+        found = torch_calls.find(torch)
+        self.assertEqual((len(found), all(found[:4])), (6, True))
+        f = Function(direct=((*found[:4], 0, 0), (torch.Tensor,)))
+        self.assertEqual([self.count(f, torch.ones(3), 7) for _ in range(2)], [1, 1])  # it is not on a GPU
+
+    def test_keywords_in_any_order(self):
+        f = Function()
+        self.count(f, Tensor(16), 7)
+        for i in range(3):
+            f[(1,)](a=1.5, n=7 + i, x=Tensor(16))
+            f[(1,)](x=Tensor(16), a=2.5, n=9 + i)
+            self.assertEqual([x[3:] for x in f.launches[-2:]], [(16, 7 + i, 1.5), (16, 9 + i, 2.5)])
+            f[(1,)](**{"".join("n"): 5, "".join("x"): Tensor(32)})  # names made while the program runs
+            self.assertEqual(f.launches[-1][3:], (32, 5, 2.5))
+
+    def test_kernels_in_brackets(self):
+        class Kernel(_launch.Indexed):
+            def run(self):
+                pass
+
+            def _at(self, grid):
+                return "python", grid
+
+        f, k = Function(), Kernel()
+        with self.assertRaises(AttributeError):
+            k[1]
+        k._dispatch = None
+        self.assertEqual(k[1], ("python", 1))
+        other = _launch.Dispatch((), (), b"", None, None, None, None, None, (), None, None, Kernel.run)
+        k._dispatch = other
+        self.assertEqual(type(k[1]).__name__, "Bound")
+        k._dispatch = f.dispatch  # which was made for another function
+        self.assertEqual(k[1], ("python", 1))
+        k._dispatch, Kernel.run = other, lambda self: None
+        self.assertEqual(k[1], ("python", 1))
+        many = [f[i] for i in range(20)]
+        del many
+        self.assertEqual([self.count(f, Tensor(16), 7) for _ in range(12)], [1] + 11 * [0])
+
+    def test_functions_of_constants(self):
+        class Folding(_launch.Folded):
+            fn = staticmethod(lambda *args: ("fn", args))
+
+            def _call(self, *args, **kwargs):
+                return "call", args, kwargs
+
+        call = Folding()
+        self.assertEqual(call(1, 2.5, True, "a"), ("fn", (1, 2.5, True, "a")))
+        self.assertEqual(call(1, [2]), ("call", (1, [2]), {}))
+        self.assertEqual(call(1, k=2), ("call", (1,), {"k": 2}))
 
     def test_what_is_unusual_goes_to_python(self):
         f = Function()

@@ -35,6 +35,7 @@ enum held {
     WATCHED, /* a tuple of lists of hooks: if one is not empty, the call goes to `slow` */
     ENVIRON, /* the dictionary below os.environ, or None */
     DEBUG,   /* the key of TRITON_DEBUG in ENVIRON */
+    RUN,     /* JITFunction.run: if a program has replaced it, kernel[grid] calls the replacement */
     GLOBALS, /* a tuple of (dictionary, name, value) */
     HELD
 };
@@ -54,6 +55,11 @@ struct dispatch {
     PyObject *held[HELD];
     PyObject *tensor_types[TENSOR_TYPES_MOST];
     int ntypes;
+    struct torch_calls torch;
+    struct {
+        PyObject *names; /* the keywords of the last call, or NULL */
+        int8_t slots[PARAMS_MOST + OPTIONS_MOST];
+    } last;
     struct entry **table; /* open addressing */
     int capacity, count;
 };
@@ -66,36 +72,58 @@ struct bound {
 /* The call that is being dispatched. */
 struct call {
     struct dispatch *d;
+    int32_t device;
     PyObject *slots[PARAMS_MOST]; /* borrowed */
     struct key key;
 };
 
+enum { SPARE_MOST = 8 };
+
 static PyObject *dispatch_class, *bound_class;
+/* Memory of objects kernel[grid] that have ended, for the next ones. Python's lock guards it. */
+static struct bound *spare[SPARE_MOST];
+static int nspare;
 
 /* -- slots -- */
 
+/* Returns the number of the parameter with this name, -1 if there is none. */
 static int find_name(const struct dispatch *d, PyObject *name)
 {
-    for (int i = 0; i < d->nparams; i++)
-        if (PyTuple_GetItem(d->held[NAMES], i) == name)
-            return i;
-    for (int i = 0; i < d->nparams; i++)
-        if (PyUnicode_Compare(PyTuple_GetItem(d->held[NAMES], i), name) == 0)
-            return i;
-    return -1;
+    int i = 0;
+    Py_INCREF(name);
+    PyUnicode_InternInPlace(&name); /* equal interned strings are the same object */
+    while (i < d->nparams && PyTuple_GetItem(d->held[NAMES], i) != name)
+        i++;
+    Py_DECREF(name);
+    return i < d->nparams ? i : -1;
+}
+
+/* Returns the parameters of a call's keywords. Calls from one place in a program have the same tuple of keywords. */
+static const int8_t *find_names(struct dispatch *d, const struct given *g)
+{
+    if (g->keywords && g->keywords == d->last.names)
+        return d->last.slots;
+    for (int i = 0; i < g->nnamed; i++)
+        d->last.slots[i] = (int8_t)find_name(d, g->names[i]);
+    PyObject *old = d->last.names;
+    Py_XINCREF(g->keywords);
+    d->last.names = g->keywords;
+    Py_XDECREF(old);
+    return d->last.slots;
 }
 
 /* Puts arguments into slots; other keywords are options, and part of the key. */
 static int fill_slots(struct call *c, const struct given *g)
 {
-    const struct dispatch *d = c->d;
+    struct dispatch *d = c->d;
     int noptions = 0;
     if (g->npositional > d->nparams)
         return 0;
     for (int i = 0; i < d->nparams; i++)
         c->slots[i] = i < g->npositional ? g->positional[i] : NULL;
+    const int8_t *slots = g->nnamed ? find_names(d, g) : NULL;
     for (int k = 0; k < g->nnamed; k++) {
-        int i = find_name(d, g->names[k]);
+        int i = slots[k];
         if (i >= 0 && c->slots[i])
             return 0;
         if (i >= 0) {
@@ -117,14 +145,22 @@ static int fill_slots(struct call *c, const struct given *g)
     return 1;
 }
 
+static int read_device(const struct dispatch *d, int32_t *number)
+{
+    if (d->torch.device && d->torch.device(number) == 0)
+        return 1;
+    PyObject *device = PyObject_CallObject(d->held[GET_DEVICE], NULL);
+    *number = device ? (int32_t)PyLong_AsLong(device) : -1;
+    Py_XDECREF(device);
+    return device != NULL;
+}
+
 static int make_key(struct call *c, const struct given *g)
 {
-    PyObject *device = PyObject_CallObject(c->d->held[GET_DEVICE], NULL);
-    if (!device)
+    if (!read_device(c->d, &c->device))
         return 0;
-    key_begin(&c->key, c->d->tensor_types, c->d->ntypes);
-    key_number(&c->key, (uint64_t)PyLong_AsLongLong(device));
-    Py_DECREF(device);
+    key_begin(&c->key, c->d->tensor_types, c->d->ntypes, &c->d->torch);
+    key_number(&c->key, (uint64_t)c->device);
     if (!fill_slots(c, g))
         return 0;
     for (int i = 0; i < c->d->nparams; i++)
@@ -141,6 +177,7 @@ static int given_of(struct given *g, PyObject **room, PyObject *args, PyObject *
     g->positional = room;
     g->npositional = n;
     g->nnamed = 0;
+    g->keywords = NULL;
     if (n > PARAMS_MOST || (kwargs && PyDict_Size(kwargs) > PARAMS_MOST + OPTIONS_MOST))
         return 0;
     for (Py_ssize_t i = 0; i < n; i++)
@@ -322,7 +359,9 @@ static int read_grid(const struct call *c, PyObject *grid, uint32_t extents[3])
 
 static int read_stream(const struct call *c, void **stream)
 {
-    PyObject *device = PyLong_FromUnsignedLongLong(c->key.words[1]);
+    if (c->d->torch.stream && c->d->torch.stream(c->device, stream) == 0)
+        return 1;
+    PyObject *device = PyLong_FromLong(c->device);
     PyObject *current = device ? PyObject_CallFunctionObjArgs(c->d->held[GET_STREAM], device, NULL) : NULL;
     int good = current && stream_of(current, stream);
     Py_XDECREF(device);
@@ -465,6 +504,7 @@ static PyObject *bound_vector(PyObject *self, PyObject *const *args, size_t narg
         g.positional = args;
         g.npositional = n;
         g.nnamed = (int)nnames;
+        g.keywords = names;
         for (int i = 0; i < g.nnamed; i++) {
             g.names[i] = PyTuple_GetItem(names, i);
             g.named[i] = args[n + i];
@@ -479,15 +519,17 @@ static PyObject *bound_vector(PyObject *self, PyObject *const *args, size_t narg
 static int dispatch_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct dispatch *d = (struct dispatch *)self;
-    PyObject *given[HELD], *bytes;
+    PyObject *given[HELD], *bytes, *calls = NULL, *types = NULL;
     char *flags;
     Py_ssize_t n;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!O!SOOOOOO!OO", &PyTuple_Type, &given[NAMES], &PyTuple_Type,
+    given[RUN] = Py_None;
+    if (!PyArg_ParseTuple(args, "O!O!SOOOOOO!OO|OO!O!", &PyTuple_Type, &given[NAMES], &PyTuple_Type,
                           &given[DEFAULTS], &bytes, &given[SLOW], &given[REMEMBER], &given[FAIL],
                           &given[GET_DEVICE], &given[GET_STREAM], &PyTuple_Type, &given[WATCHED],
-                          &given[ENVIRON], &given[DEBUG]) ||
-        PyBytes_AsStringAndSize(bytes, &flags, &n) < 0)
+                          &given[ENVIRON], &given[DEBUG], &given[RUN], &PyTuple_Type, &calls, &PyTuple_Type,
+                          &types) ||
+        PyBytes_AsStringAndSize(bytes, &flags, &n) < 0 || (types && !torch_read(&d->torch, calls)))
         return -1;
     if (n > PARAMS_MOST || PyTuple_Size(given[NAMES]) != n || PyTuple_Size(given[DEFAULTS]) != n) {
         PyErr_Format(PyExc_ValueError, "a kernel has %zd parameters, and at most %d are dispatched here", n,
@@ -502,6 +544,9 @@ static int dispatch_init(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     d->nparams = (int)n;
     memcpy(d->flags, flags, (size_t)n);
+    if (types)
+        note_types(d, types);
+    d->torch.ntypes = d->ntypes;
     return given[GLOBALS] ? 0 : -1;
 }
 
@@ -544,6 +589,7 @@ static void dispatch_free(PyObject *self)
     clear(d);
     for (int i = 0; i < d->ntypes; i++)
         Py_DECREF(d->tensor_types[i]);
+    Py_XDECREF(d->last.names);
     for (int i = 0; i < HELD; i++)
         Py_CLEAR(d->held[i]);
     object_free(self);
@@ -552,8 +598,12 @@ static void dispatch_free(PyObject *self)
 /* Returns kernel[grid], an object that launches the kernel when it is called. */
 static PyObject *dispatch_at(PyObject *self, PyObject *grid)
 {
-    allocfunc allocate = (allocfunc)PyType_GetSlot((PyTypeObject *)bound_class, Py_tp_alloc);
-    struct bound *b = (struct bound *)allocate((PyTypeObject *)bound_class, 0);
+    PyTypeObject *type = (PyTypeObject *)bound_class;
+    struct bound *b = NULL;
+    if (nspare)
+        b = (struct bound *)PyObject_Init((PyObject *)spare[--nspare], type);
+    else
+        b = PyObject_New(struct bound, type);
     if (!b)
         return NULL;
     Py_INCREF(self);
@@ -562,6 +612,13 @@ static PyObject *dispatch_at(PyObject *self, PyObject *grid)
     b->grid = grid;
     b->call = bound_vector;
     return (PyObject *)b;
+}
+
+PyObject *dispatch_index(PyObject *dispatch, PyObject *run, PyObject *grid)
+{
+    if ((PyObject *)Py_TYPE(dispatch) != dispatch_class || ((struct dispatch *)dispatch)->held[RUN] != run)
+        return NULL;
+    return dispatch_at(dispatch, grid);
 }
 
 static PyObject *dispatch_clear(PyObject *self, PyObject *ignored)
@@ -581,9 +638,14 @@ static PyObject *dispatch_size(PyObject *self, PyObject *ignored)
 static void bound_free(PyObject *self)
 {
     struct bound *b = (struct bound *)self;
-    Py_XDECREF(b->dispatch);
-    Py_XDECREF(b->grid);
-    object_free(self);
+    PyTypeObject *type = Py_TYPE(self);
+    Py_DECREF(b->dispatch);
+    Py_DECREF(b->grid);
+    if (nspare < SPARE_MOST)
+        spare[nspare++] = b;
+    else
+        PyObject_Free(self);
+    Py_DECREF(type);
 }
 
 PyObject *dispatch_type(void)

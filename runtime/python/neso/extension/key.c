@@ -20,7 +20,7 @@ enum word_kind {
     WORD_tensor /* WORD_tensor + 1: an aligned tensor */
 };
 
-enum { RANK_MOST = 5, DEPTH_MOST = 16 };
+enum { RANK_MOST = 5, DEPTH_MOST = 16, DEVICE_TYPE_CUDA = 1 /* c10::DeviceType::CUDA */ };
 
 static PyObject *word_dtype, *word_is_cuda, *word_base, *word_shape, *word_strides, *word_block,
     *word_padding;
@@ -38,10 +38,11 @@ int key_ready(void)
            word_padding;
 }
 
-void key_begin(struct key *k, PyObject *const *tensor_types, int ntypes)
+void key_begin(struct key *k, PyObject *const *tensor_types, int ntypes, const struct torch_calls *torch)
 {
     k->tensor_types = tensor_types;
     k->ntypes = ntypes;
+    k->torch = torch;
     k->is_full = k->nwords = k->nkept = k->nplaces = 0;
 }
 
@@ -129,20 +130,40 @@ static int add_int(struct key *k, PyObject *x, uint8_t flags)
     return 1;
 }
 
-static int is_tensor(const struct key *k, PyObject *x)
+/* Returns the number of x's type among k->tensor_types; -1: x is no array of a known type. */
+static int tensor_type(const struct key *k, PyObject *x)
 {
     for (int i = 0; i < k->ntypes; i++)
         if (k->tensor_types[i] == (PyObject *)Py_TYPE(x))
-            return 1;
-    return 0;
+            return i;
+    return -1;
+}
+
+static uint64_t tensor_word(uint64_t address, uint8_t flags)
+{
+    return WORD_tensor + (!(flags & (NO_SPECIALIZE | NO_ALIGN)) && address % 16 == 0 ? 1u : 0u);
+}
+
+/* Adds a tensor of PyTorch on a GPU. */
+static int add_torch_tensor(struct key *k, PyObject *x, uint8_t flags)
+{
+    void *tensor = (char *)x + k->torch->offset, *address;
+    int32_t dtype, type;
+    if (k->torch->device_type(tensor, &type) != 0 || type != DEVICE_TYPE_CUDA ||
+        k->torch->dtype(tensor, &dtype) != 0 || k->torch->data_ptr(tensor, &address) != 0)
+        return 0;
+    word(k, tensor_word((uint64_t)(uintptr_t)address, flags), (uint64_t)dtype);
+    place(k, x, (uint64_t)(uintptr_t)address);
+    return 1;
 }
 
 /* Adds an array on a GPU. Returns 0 if x is not one, or if its type is not in k->tensor_types. */
 static int add_tensor(struct key *k, PyObject *x, uint8_t flags)
 {
     uint64_t address;
-    if (!is_tensor(k, x))
-        return 0;
+    int type = tensor_type(k, x);
+    if (type < 0 || type < k->torch->ntypes)
+        return type >= 0 && add_torch_tensor(k, x, flags);
     PyObject *on_gpu = PyObject_GetAttr(x, word_is_cuda);
     Py_XDECREF(on_gpu);
     PyObject *dtype = on_gpu == Py_True ? PyObject_GetAttr(x, word_dtype) : NULL;
@@ -150,8 +171,7 @@ static int add_tensor(struct key *k, PyObject *x, uint8_t flags)
         Py_XDECREF(dtype);
         return 0;
     }
-    int aligned = !(flags & (NO_SPECIALIZE | NO_ALIGN)) && address % 16 == 0;
-    object_word(k, WORD_tensor + (aligned ? 1u : 0u), dtype);
+    object_word(k, tensor_word(address, flags), dtype);
     place(k, x, address);
     Py_DECREF(dtype); /* the tensor owns it; an entry of the table will own it too */
     return 1;
@@ -241,8 +261,8 @@ static int add(struct key *k, PyObject *x, uint8_t flags, int depth)
     }
     if (PyTuple_Check(x))
         return add_tuple(k, x, depth);
-    return is_tensor(k, x) ? add_tensor(k, x, flags)
-                           : PyObject_HasAttr(x, word_block) && add_descriptor(k, x);
+    return tensor_type(k, x) >= 0 ? add_tensor(k, x, flags)
+                                  : PyObject_HasAttr(x, word_block) && add_descriptor(k, x);
 }
 
 int key_argument(struct key *k, PyObject *x, uint8_t flags)

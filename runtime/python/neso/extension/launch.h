@@ -33,6 +33,8 @@ struct plan {
     struct plan_entry entries[VALUES_MOST];
 };
 
+/* Reads a function's or an object's address from Python's number. Returns 0 with an exception set on a failure. */
+int read_address(PyObject *x, void *to);
 /* Makes a plan from the address of neso_launch, the address of the kernel, and bytes: for each value its argument and
  * its kind. Returns 0 with an exception set on a failure. */
 int plan_read(struct plan *p, PyObject *launch, PyObject *kernel, PyObject *entries);
@@ -49,6 +51,11 @@ int extent_of(PyObject *x, uint32_t *extent);
 
 PyObject *launcher_type(void);
 PyObject *dispatch_type(void);
+/* Returns kernel[grid] for a Dispatch that was made for this function JITFunction.run; else NULL, without an exception. */
+PyObject *dispatch_index(PyObject *dispatch, PyObject *run, PyObject *grid);
+/* The base classes of JITFunction and ConstexprFunction (bases.c). */
+PyObject *indexed_type(void);
+PyObject *folded_type(void);
 extern PyObject *word_data_ptr; /* "data_ptr", made when the module is loaded */
 
 #endif

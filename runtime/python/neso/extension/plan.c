@@ -7,7 +7,7 @@
 
 PyObject *word_data_ptr;
 
-static int read_address(PyObject *x, void *to)
+int read_address(PyObject *x, void *to)
 {
     void *address = PyLong_AsVoidPtr(x);
     if (!address && PyErr_Occurred())
@@ -136,8 +136,10 @@ int plan_launch(const struct plan *p, const uint32_t grid[3], void *stream, cons
                 PyObject *fail)
 {
     const void *args[VALUES_MOST];
-    neso_error error = {.size = sizeof error};
+    neso_error error; /* not zeroed: neso_launch writes to it only if it fails */
     neso_status status;
+    error.size = sizeof error;
+    error.message[0] = 0;
     for (int i = 0; i < p->count; i++)
         args[i] = &values[i];
     Py_BEGIN_ALLOW_THREADS status = p->launch(p->kernel, grid, stream, args, &error);

@@ -21,7 +21,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from neso import check, fallback
+from neso import check, fallback, launches
 from neso.launches import check_tensors
 
 from .. import knobs
@@ -460,7 +460,10 @@ class _DeviceCaches(_Kernels):
         return found
 
 
-class JITFunction(JITCallable, KernelInterface):
+_INDEXED, _FOLDED = ((), ()) if launches.extension is None else ((launches.extension.Indexed,), (launches.extension.Folded,))
+
+
+class JITFunction(*_INDEXED, JITCallable, KernelInterface):
     device = None  # "interpreter": wherever others run
 
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None,
@@ -529,11 +532,7 @@ class JITFunction(JITCallable, KernelInterface):
                  for path in find_paths_if(promises, lambda _, x: isinstance(x, str)) if get_iterable_path(kinds, path) != "constexpr"}
         return parsed, dict(zip(names, kinds)), constants, attrs
 
-    def __getitem__(self, grid):
-        dispatch = self._dispatch
-        if dispatch is not None and JITFunction.run is _run:
-            return dispatch.at(grid)
-        return lambda *args, **kwargs: self.run(*args, grid=grid, warmup=False, **kwargs)
+    _at = KernelInterface.__getitem__  # kernel[grid] before the first launch
 
     def run(self, *args, grid, warmup, **kwargs):
         """Launches the kernel, or with `warmup` only compiles it. Returns the compiled kernel."""
@@ -659,14 +658,14 @@ class JITFunction(JITCallable, KernelInterface):
         return f"JITFunction({self.module}:{self.fn.__qualname__})"
 
 
-_run = JITFunction.run  # a program may replace the method
+_run = JITFunction.run  # a program may replace the method; kernel[grid] calls the replacement
 
 
 # -- launches in C (neso/extension) --
 
 def make_dispatch(fn):
     """Returns the object that launches a kernel in C; None without the extension, torch or a GPU."""
-    from neso import launches
+    from neso import torch_calls
     active = driver.active
     if launches.extension is None or check.is_on() or active.where != "cuda" or active.torch is None or fn.device or len(fn.params) > 64:
         return None
@@ -679,14 +678,15 @@ def make_dispatch(fn):
     if not isinstance(environ, dict) or not hasattr(os.environ, "encodekey"):
         environ = None
     debug = os.environ.encodekey("TRITON_DEBUG") if environ is not None else None
+    calls = torch_calls.find(active.torch)
+    direct = () if calls is None else (calls, (active.torch.Tensor, active.torch.nn.Parameter))
     return launches.extension.Dispatch(names, defaults, flags, lambda grid, args, kwargs: fn._run(args, kwargs or {}, grid, False),
                                        lambda kernel, args, kwargs: remember(fn, kernel, args, kwargs or {}), launches.fail,
-                                       active.torch._C._cuda_getDevice, active.get_current_stream, watched, environ, debug)
+                                       active.torch._C._cuda_getDevice, active.get_current_stream, watched, environ, debug, _run, *direct)
 
 
 def remember(fn, kernel, args, kwargs):
     """Returns (address of neso_launch, address of the kernel, its plan, globals, types of arrays); None if only Python can launch the kernel."""
-    from neso import launches
     launcher = kernel._here.launcher if hasattr(kernel, "_here") else None
     if launcher is None or launcher.places is None:
         return None
@@ -841,20 +841,18 @@ class BoundConstexprFunction(JITCallable):
         return self.__func__(self.__self__, *args, **kwargs)
 
 
-PLAIN = frozenset((int, float, bool, str))  # neither a constexpr nor an object that contains one
-
-
-class ConstexprFunction(JITCallable):
+class ConstexprFunction(*_FOLDED, JITCallable):
     """A Python function that kernels call on constants, while they are compiled."""
 
     def __get__(self, obj, objclass):
         return self if obj is None else BoundConstexprFunction(obj, self)
 
-    def __call__(self, *args, _semantic=None, **kwargs):
-        if not kwargs and PLAIN.issuperset(map(type, args)):
-            return self.fn(*args)
+    def _call(self, *args, _semantic=None, **kwargs):
         from ..language.core import _unwrap_if_constexpr
         return self.fn(*map(_unwrap_if_constexpr, args), **{k: _unwrap_if_constexpr(x) for k, x in kwargs.items()})
+
+    if not _FOLDED:
+        __call__ = _call
 
 
 def constexpr_function(fn):
