@@ -215,7 +215,7 @@ _BUILTIN_NAMES = {"float", "getattr", "int", "isinstance", "len", "list", "max",
 
 
 class _Locals(ast.NodeVisitor):
-    """Collects the names that a function assigns, which hide globals of the same name."""
+    """Collects the names of parameters, and the names that a function assigns by other statements than `=` and `for`."""
 
     def __init__(self):
         self.names = set()
@@ -227,9 +227,21 @@ class _Locals(ast.NodeVisitor):
         if isinstance(node.ctx, ast.Store):
             self.names.add(node.id)
 
+    def visit_Assign(self, node):
+        self.visit(node.value)
+
+    def visit_AnnAssign(self, node):
+        if node.value is not None:
+            self.visit(node.value)
+
+    def visit_For(self, node):
+        for x in (node.iter, *node.body, *node.orelse):
+            self.visit(x)
+
 
 class _Dependencies(ast.NodeVisitor):
-    """Collects the current values of the globals that a function reads, and a digest of the functions that it calls."""
+    """Collects the current values of the globals that a function reads, and a digest of the functions that it calls. As in Triton, an assignment
+    hides a global from there on: before it, the name is the global's."""
 
     def __init__(self, fn):
         self.fn = fn
@@ -251,6 +263,8 @@ class _Dependencies(ast.NodeVisitor):
         if isinstance(value_fn, JITCallable):
             self.add_callee(value_fn)
             return
+        if inspect.isroutine(value) and not (getattr(value, "__module__", None) or "").startswith("triton."):
+            raise RuntimeError(f"Unsupported function referenced: {value}: a kernel calls functions with @triton.jit or @triton.constexpr_function")
         if scope is not None and not isinstance(value, type) and not inspect.isroutine(value):
             self.used[name, id(scope)] = (_copied(value), scope)
 
@@ -264,6 +278,20 @@ class _Dependencies(ast.NodeVisitor):
                                    "This is not allowed.")
         self.used.update(callee.used_global_vals)
         self.hasher.update((key + str(getattr(callee, "noinline", False))).encode())
+
+    def _hide(self, target):
+        self.locals.update(x.id for x in ast.walk(target) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store))
+
+    def visit_Assign(self, node):
+        for target in node.targets:
+            self._hide(target)
+        self.generic_visit(node)
+
+    def visit_AnnAssign(self, node):
+        self._hide(node.target)
+        self.generic_visit(node)
+
+    visit_For = visit_AnnAssign
 
     def visit_Name(self, node):
         if isinstance(node.ctx, ast.Store) or node.id in self.locals:
