@@ -8,6 +8,7 @@ import collections
 import concurrent.futures
 import contextlib
 import ctypes
+import importlib.util
 import io
 import os
 import pickle
@@ -177,6 +178,24 @@ def says(x, n: tl.constexpr):
     tl.store(x, n)
 
 
+x = lambda: None  # a global with the name of a parameter of most kernels of this file
+
+
+def plain(n):
+    return n
+
+
+@triton.constexpr_function
+def calls_plain(n):
+    return plain(n)
+
+
+@triton.jit
+def assigns_changing(out):
+    tl.store(out, changing)
+    _, changing = 0, 0
+
+
 class LaunchTest(unittest.TestCase):
     def test_a_launch_computes(self):
         x, y = Tensor(range(100)), Tensor([0] * 100)
@@ -271,6 +290,58 @@ class LaunchTest(unittest.TestCase):
                 store_changing[(1,)](out)
         finally:
             changing = tl.constexpr(1)
+
+    def test_a_global_that_the_kernel_assigns_later(self):
+        global changing
+        out = Tensor([0])
+        assigns_changing[(1,)](out)
+        changing = tl.constexpr(2)
+        try:
+            with self.assertRaisesRegex(RuntimeError, "changing has changed since we compiled this kernel"):
+                assigns_changing[(1,)](out)
+        finally:
+            changing = tl.constexpr(1)
+
+    def test_a_function_without_a_decorator(self):
+        with self.assertRaisesRegex(RuntimeError, "Unsupported function referenced: <function plain"):
+            calls_plain.cache_key
+
+    def test_the_listing_of_machine_code(self):
+        from triton.tools import disasm
+        dump = """
+                Function : f
+        .headerflags    @"EF_CUDA_SM90"
+        /*0000*/                   LDC R1, c[0x0][0x28] ;                            /* 0x00000a00ff017b82 */
+                                                                                     /* 0x000fe20000000800 */
+        /*0010*/                   ISETP.GE.AND P0, PT, R4, 0x80, PT ;               /* 0x000000800400780c */
+                                                                                     /* 0x002fea0003f06270 */
+        /*0020*/              @!P0 BRA 0x0;                                          /* 0xfffffffc00f88947 */
+                                                                                     /* 0x004fc8000383ffff */
+                Function : g
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            tool = os.path.join(folder, "cuobjdump")
+            with open(tool, "w") as f:
+                f.write(f"#!/bin/sh\n[ $1 = --version ] && echo 'release 13.0, V13.0' && exit\ncat <<'END'{dump}END\n")
+            os.chmod(tool, 0o755)
+            os.environ["TRITON_CUOBJDUMP_PATH"] = tool
+            try:
+                found = disasm.get_sass(b"a cubin")
+            finally:
+                del os.environ["TRITON_CUOBJDUMP_PATH"]
+        self.assertEqual(found, "Function:f\nLBB0:\n--:-:-:-:1\tLDC R1, c[0x0][0x28];\n02:-:-:-:5\tISETP.GE.AND P0, PT, R4, 0x80, PT;\n"
+                                "04:-:-:Y:4\t@!P0 BRA LBB0;\n\n")
+
+    def test_absent_modules_say_why(self):
+        for name, why in (("experimental.gluon", "Gluon's kernels cannot be compiled"), ("experimental.gluon.language", "Gluon"),
+                          ("backends.amd.driver", "NVIDIA"), ("language.semantic", "@triton.jit"), ("tools.compile", "--emit c"),
+                          ("compiler.code_generator", "no MLIR"), ("nonsense", "No module named 'triton.nonsense'")):
+            with self.assertRaisesRegex(ModuleNotFoundError, why):
+                importlib.import_module("triton." + name)
+        with self.assertRaisesRegex(ImportError, "Gluon"):
+            from triton.experimental import gluon  # noqa: F401
+        self.assertIsNone(importlib.util.find_spec("triton.experimental.gluon"))
+        self.assertFalse(hasattr(triton.experimental, "gluon"))
 
     def test_messages_point_into_this_file(self):
         line = broken.starting_line_number + 2

@@ -5,6 +5,7 @@ It has the interface of the version in __version__. Using a missing name raises 
 """
 __version__ = "3.6.0"
 
+from . import _absent
 from .errors import TritonError
 from .runtime import (Config, InterpreterError, JITFunction, KernelInterface, MockTensor, OutOfResources, TensorWrapper, autotune,
                       heuristics, reinterpret)
@@ -16,6 +17,7 @@ from .compiler.compiler import compile_or_fall_back as compile
 from . import _C, backends, knobs, language, testing, tools
 from ._C import libtriton as _libtriton  # noqa: F401  (torch reads triton._C.libtriton)
 
+_absent.install()
 must_use_result = language.core.must_use_result
 
 __all__ = ["AsyncCompileMode", "FutureKernel", "autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "heuristics", "InterpreterError", "jit",

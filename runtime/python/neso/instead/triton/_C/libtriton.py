@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """triton._C.libtriton in neso: the names that torch uses to find out which arguments a kernel writes (ir.context, and the module that
-ASTSource.make_ir returns)."""
+ASTSource.make_ir returns), and products by cuBLAS, with which programs compare their kernels."""
 import os
 import types
 
@@ -25,6 +25,33 @@ class _Context:
 
 
 ir = types.SimpleNamespace(context=_Context, load_dialects=lambda context: None)
+
+
+class CublasLt:
+    """Products of matrices by cuBLAS, which PyTorch calls: nvidia.cublas.CublasLt(workspace).matmul(a, b, c). PyTorch has a workspace of its own."""
+
+    def __init__(self, workspace):
+        self.workspace = workspace
+
+    def matmul(self, a, b, c):
+        """Writes a @ b.T to c."""
+        import torch
+        if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[1] or a.dtype != b.dtype:
+            raise RuntimeError(f"expected two matrices with rows of equal length and type, found {tuple(a.shape)} of {a.dtype} and "
+                               f"{tuple(b.shape)} of {b.dtype}")
+        if a.dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+            one = torch.ones((), dtype=torch.float32, device=a.device)
+            c.copy_(torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=c.dtype))
+        else:
+            torch.mm(a, b.t(), out=c)
+
+    def gemm(self, a, b, c, d, alpha, beta):
+        """Writes alpha * (a @ b.T) + beta * c to d."""
+        import torch
+        torch.addmm(c, a, b.t(), alpha=alpha, beta=beta, out=d)
+
+
+nvidia = types.SimpleNamespace(cublas=types.SimpleNamespace(CublasLt=CublasLt))
 
 
 # -- which arguments a kernel writes, in the form of the walk that torch makes --
