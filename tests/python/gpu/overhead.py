@@ -134,7 +134,7 @@ def main():
     measure("torch.add", lambda: torch.add(x, y, out=z))
 
 
-if torch.cuda.is_available():
+if __name__ == "__main__":
+    if not torch.cuda.is_available():
+        sys.exit("overhead.py needs a GPU")
     main()
-else:
-    sys.exit("overhead.py needs a GPU")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """triton.knobs in neso: settings. The environment has their values unless a program sets them."""
 import contextlib
+import dataclasses
 import importlib
 import os
 import re
@@ -171,6 +172,22 @@ class cache_knobs(base_knobs):
         return os.path.join(self.home_dir, ".triton", name)
 
 
+@dataclasses.dataclass(frozen=True)
+class CompileTimes:
+    """How long neso took to compile a kernel, in microseconds: what compilation.listener gets."""
+    ir_initialization: int  # until the kernel was traced to neso's IR
+    lowering_stages: list   # (stage, time) for optimization and for the PTX; empty if the cache had the PTX
+    store_results: int      # to write to caches, and to assemble
+
+    @property
+    def total_lowering(self):
+        return sum(time for _, time in self.lowering_stages)
+
+    @property
+    def total(self):
+        return self.ir_initialization + self.total_lowering + self.store_results
+
+
 class compilation_knobs(base_knobs):
     override = _bool("TRITON_KERNEL_OVERRIDE")
     dump_ir = _bool("TRITON_KERNEL_DUMP")
@@ -182,7 +199,7 @@ class compilation_knobs(base_knobs):
     front_end_debugging = _bool("TRITON_FRONT_END_DEBUGGING")
     allow_non_constexpr_globals = _bool("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS")
     instrumentation_mode = _Env("TRITON_INSTRUMENTATION_MODE", "")
-    listener = None
+    listener = None  # called for each compilation with (source, metadata, metadata_group, CompileTimes, whether the cache had the PTX)
 
 
 class autotuning_knobs(base_knobs):

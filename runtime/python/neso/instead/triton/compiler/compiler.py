@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import time
 import types
 import warnings
 from collections import namedtuple
@@ -351,6 +352,7 @@ class CompiledKernel:
 
     def __init__(self, src, options, target, hash, keep=True):
         from neso import contexts
+        began = time.perf_counter()
         self.src, self.hash, self.name = src, hash, shown_name(src)
         self.recipe = Recipe(src, options)
         self.module = self.function = None
@@ -380,6 +382,16 @@ class CompiledKernel:
             uses_gpu = driver._active is not None and is_started(driver._active)
             self.assemble(assembler().has_time(uses_gpu))
             self.metadata_group = self._keep()
+        if knobs.compilation.listener:
+            self._report(resources, time.perf_counter() - began)
+
+    def _report(self, resources, seconds):
+        """Calls the program's listener with the times of this compilation, which took these seconds."""
+        trace, opt, codegen = (int(1e6 * resources[name + "_seconds"]) for name in ("trace", "opt", "codegen"))
+        cached = opt + codegen == 0
+        rest = int(1e6 * seconds) - trace - opt - codegen
+        times = knobs.CompileTimes(trace + rest, [], 0) if cached else knobs.CompileTimes(trace, [("opt", opt), ("ptx", codegen)], rest)
+        knobs.compilation.listener(src=self.src, metadata=self.metadata._asdict(), metadata_group=self.metadata_group, times=times, cache_hit=cached)
 
     def assemble(self, may_run=True):
         """Gets the cubins of the kernel and of its variants from the cache or, if `may_run`, from ptxas."""
