@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* branch_over_masked.c: branches over the instructions that only a masked store needs, in threads where the mask is
- * false.
+/* branch_over_masked.c: lets threads whose mask is false jump over the instructions that only a masked store needs.
  *
  *     a = ...                                        a = ...
  *     b = cvt a                                      @!p bra L
@@ -9,16 +8,16 @@
  *     @p st [q], c                                   @p st [q], c
  *                                                 L: d = add a, 1
  *
- * If a tile is wider than its row, the mask is false for all elements of the last vectors in some threads, and often
- * in whole warps: a layer norm of 5120 columns in a tile of 8192 columns discarded 37 percent of the results that it
- * computed. The branches also make ptxas place each computation directly before its store; without branches, ptxas
- * interleaves the computations of all stores.
+ * If a tile is wider than its row, the mask is false for all elements of some threads' last vectors, and often for
+ * whole warps. For example, a layer norm of 5120 columns in a tile of 8192 columns discarded 37 percent of the
+ * results that it computed. The branches also make ptxas place each computation directly before its store, while
+ * without branches it interleaves the computations of all stores.
  *
- * The instructions are pure and in the store's block; the store needs their results, and no instruction that stays in
- * place uses them. They move down to the store, so no instruction in between may change a register that they read.
- * Threads of a warp may diverge at the branch, and reconverge after the store. The pass runs after scheduling, and
- * only if the kernel has registers to spare. It skips kernels with warp roles, because their asynchronous
- * instructions need converged warps. */
+ * The pass moves instructions down to directly before the store. They must be pure and in the store's block, the
+ * store must need their results, and no instruction that stays in place may use these results. No instruction in
+ * between may change a register that a moved instruction reads. Threads of a warp may diverge at the branch, and
+ * reconverge after the store. The pass runs after scheduling, and only if the kernel has registers to spare. It skips
+ * kernels with warp roles, because their asynchronous instructions need converged warps. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -26,12 +25,12 @@
 enum { NOWHERE = -1 };
 
 struct moved_reg {
-    /* how often the kernel uses and defines the register; a definition that may keep the old value (it is guarded or
-     * TIED) also counts as a use */
+    /* how often the kernel uses and defines the register; a definition by a guarded or TIED instruction, which may
+     * keep the old value, also counts as a use */
     int uses, ndefs;
     int inside; /* uses by instructions that move to the current store */
-    /* Both are numbers of stores. store: the store to which `inside` refers. change: the last store that has an
-     * instruction in front that defines the register and does not move to that store. */
+    /* store: the number of the store to which `inside` refers. change: the number of the last store for which an
+     * instruction before the store, which does not move, defines the register. */
     int store, change;
 };
 
@@ -76,7 +75,7 @@ static void take_inside(struct branch_over *s, const struct insn *in, int store)
         use_inside(s, in->guard, store);
 }
 
-/* Does an instruction that stays between here and the store change the register? */
+/* Is the register changed between here and the store by an instruction that does not move? */
 static bool changes(const struct branch_over *s, int reg, int store)
 {
     return s->regs[reg].ndefs > 1 && s->regs[reg].change == store;
@@ -107,8 +106,8 @@ static bool may_move(const struct branch_over *s, const struct insn *in, int sto
     return true;
 }
 
-/* Marks in `to` the instructions that move to the store at `at`; returns how many do. `number` is the store's
- * number in the kernel. */
+/* Marks in `to` the instructions that move to the store at position `at`, and returns their number. `number` numbers
+ * the stores of the kernel. */
 static int find_needs(struct branch_over *s, const struct mblock *b, int at, int number, int *to)
 {
     const int distance = s->m->func->module->params->branch_over_masked_distance;
@@ -176,8 +175,8 @@ static void mend_labels(struct branch_over *s, const struct mblock *b)
                 b->insns.at[i]->opnds[k].n = s->at[b->insns.at[i]->opnds[k].n];
 }
 
-/* Finds which instructions of a block move to which stores: to[i] is the position of instruction i's store, if the
- * branch saves more than it costs, else NOWHERE. */
+/* Finds the instructions of a block that move to stores. Sets to[i] to the position of the store to which instruction
+ * i moves. Sets it to NOWHERE if i stays, or if a branch around so few instructions would cost more than it saves. */
 static int *find_stores(struct branch_over *s, const struct mblock *b, int *number, int *nfound)
 {
     const int least = s->m->func->module->params->branch_over_masked_insns;

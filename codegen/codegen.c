@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* codegen.c: runs the stages of code generation in order (a second time, with rematerialization, if registers are
- * short), and prints the instruction table for `neso help insns`. */
+/* codegen.c: runs the stages of code generation in order, and prints the instruction table for `neso help insns`. If
+ * registers are short, runs the stages a second time, with rematerialization. */
 #include "codegen/mir.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
  *
  * The files of codegen/ in reading order: mir.h (machine IR and the stages), insns.h (PTX instructions as
  * data), select/ (tile ops to instructions), peephole.c with simplify.c and fuse.c (fewer instructions),
- * remat.c (rematerialization), schedule.c (order within blocks), branch_over_masked.c (branches around masked
- * stores), liveness.c, pressure.c (register reports), regalloc.c (register names), resources.c (registers per
+ * remat.c (rematerialization), schedule.c (order of instructions in blocks), branch_over_masked.c (branches around
+ * masked stores), liveness.c, pressure.c (register reports), regalloc.c (register names), resources.c (registers per
  * thread, CTAs per SM), emit.c (PTX text), codegen.c (the driver). */
 #ifndef NESO_CODEGEN_CODEGEN_H
 #define NESO_CODEGEN_CODEGEN_H
@@ -18,7 +18,7 @@ struct ptx_param {
     int offset_bytes, bytes;
 };
 
-/* What codegen tells the runtime about the PTX. */
+/* The facts about the PTX that the runtime needs to launch it. */
 struct ptx_info {
     int num_threads;
     int shared_bytes;
@@ -26,17 +26,17 @@ struct ptx_info {
      * the three sizes of the grid (u32) follow the kernel's parameters, before the tensor maps. */
     int persistent;
     int stored_maps;   /* bit i: TMA stores use tensor map i */
-    bool turned;       /* the kernel gives programs next to each other along axis 1 to CTAs next to each other */
-    int packs;         /* if not 0: a CTA of n warps, n up to this, runs n programs along axis 0, one a warp */
-    /* CTAs are launched as clusters of two if axis 0 (of a persistent kernel: the whole grid) is a multiple of this;
-     * 0: never */
+    bool turned; /* consecutive CTAs run programs that are consecutive along axis 1, not axis 0 */
+    int packs; /* if not 0: a CTA of n warps, n <= packs, runs n programs along axis 0, one in each warp */
+    /* CTAs are launched as clusters of two if the size of axis 0 (of a persistent kernel: of the whole grid) is a
+     * multiple of this; 0: never */
     int pair_multiple;
     int ptx_version;   /* the lowest PTX version with the target and all used instructions: 80 is 8.0 */
     int live_regs;     /* the maximum number of 32-bit registers live at once, as counted before ptxas */
     struct loc peak;   /* the source line with the most live registers */
     VEC(struct ptx_param) params;
-    /* The launch plan: tensor maps follow the parameters, 128 bytes each; guards are conditions that the arguments
-     * must fulfil. */
+    /* The launch plan. Tensor maps follow the parameters, 128 bytes each. Guards are conditions that the arguments
+     * must satisfy. */
     const struct tensor_map *maps;
     const struct expr *guards;
     int nmaps, nguards;
@@ -48,8 +48,8 @@ struct codegen_options {
     bool emit_mir;          /* print machine IR instead of PTX */
     const char *skip;       /* stages to leave out: peephole, schedule, branch_over_masked, coalesce; NULL: none */
     struct text *registers; /* receives a report of the live registers at each place; NULL: no report */
-    /* Is called for each source line with the maximum number of registers live at the line's instructions; NULL: no
-     * report. */
+    /* Called for each source line with the maximum number of registers that are live at the line's instructions;
+     * NULL: no report. */
     void (*line_registers)(void *ctx, int line, int registers);
     void *ctx;
 };
@@ -58,7 +58,7 @@ struct codegen_options {
  * Fatal errors longjmp; other errors are in the module's diag. */
 void codegen_emit(struct func *f, const struct codegen_options *o, struct text *out, struct ptx_info *info);
 
-/* The name of parameter i of a struct ptx_info; the callback of expr_print. */
+/* Returns the name of parameter i; `info` is a struct ptx_info. For use as the callback of expr_print. */
 const char *ptx_param_name(const void *info, int64_t i);
 
 /* Prints the instruction table, for `neso help insns`. */

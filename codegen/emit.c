@@ -71,7 +71,7 @@ static void put_imm(struct text *out, struct opnd x)
     }
 }
 
-/* A '$' in the names of labels keeps them distinct from kernel names, which contain none. */
+/* The '$' makes names of labels differ from kernel names, which contain no '$'. */
 static void put_label(struct text *out, int block)
 {
     text_str(out, "$L");
@@ -119,7 +119,7 @@ static void put_list(const struct emitter *e, const struct opnd *x, int n)
     }
 }
 
-/* Prints the operands that word `w` of the instruction's row in insns.h describes; returns how many it printed. */
+/* Prints the operands that word `w` of the instruction's row in insns.h describes. Returns their number. */
 static int put_word(const struct emitter *e, const struct insn *in, const struct insn_word *w,
                     const struct opnd *x)
 {
@@ -140,15 +140,16 @@ static int put_word(const struct emitter *e, const struct insn *in, const struct
 }
 
 /* Prints the operands that the words of the instruction's row describe; optional operands may be missing. A
- * wgmma.wait_group may have additional operands, which are not printed: registers that must stay unchanged until the
- * wait. */
+ * wgmma.wait_group may have additional operands, which are not printed: they are registers that must not change
+ * before the wait. */
 static void put_opnds(const struct emitter *e, const struct insn *in)
 {
     struct insn_word w;
     const char *next = insn_info[in->form.code].operands;
     for (int i = 0, words = 0; i < in->nopnds && (next = insn_word(next, &w)); words++) {
         text_str(e->out, words == 0 ? "\t" : ", ");
-        /* a word with an alternative describes a 64-bit descriptor; the alternative, a vector of registers */
+        /* if a word has an alternative, the word describes a 64-bit descriptor, and the alternative a vector of
+         * registers */
         if (w.other && in->opnds[i].cls != CLASS_b64)
             insn_word(w.other, &w);
         if (w.kind == WORD_nothing)
@@ -374,8 +375,8 @@ const char *ptx_param_name(const void *info, int64_t i)
     return ((const struct ptx_info *)info)->params.at[i].name;
 }
 
-/* Prints the guards as comments, unless the kernel has tensor maps: somebody who launches this PTX without neso
- * notices a missing tensor map, but not an argument that violates a guard. */
+/* Prints the guards as comments, unless the kernel has tensor maps. The comments are for users who launch this PTX
+ * without neso: they would notice a missing tensor map, but not an argument that violates a guard. */
 static void put_guards(const struct emitter *e, const struct ptx_info *info)
 {
     for (int i = 0; i < info->nguards && !info->nmaps; i++) {

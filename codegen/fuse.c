@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse.c: which two instructions can become one? The second must be the only use of the first one's result.
+/* fuse.c: fuses two instructions into one, if the second is the only use of the first one's result.
  *
  *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         also if t is a shift; floats: fma
  *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
@@ -8,22 +8,22 @@
  *     setp q, x >= 0; setp s, x < c; and d, q, s  =>  setp d, x < c  unsigned, 64 bits
  *     ld x; add t, x, y; selp d, t, x, p  =>  ld d; @p add d, d, y
  *
- * Floats become an fma only if the kernel allows it. Integer multiplications by powers of two that are not fused
- * become shifts; so do unsigned divisions. */
+ * A float product and sum become an fma only if the kernel allows it. Integer multiplications by powers of two that
+ * are not fused, and unsigned divisions by powers of two, become shifts. */
 #include "codegen/peephole.h"
 
 #include <string.h>
 
-/* The instruction that defines x, if x is a register with exactly `nuses` uses and its definition is in block b;
- * else NULL. */
+/* Returns the instruction that defines x, if x is a register with exactly `nuses` uses and its definition is in block
+ * b; else NULL. */
 static struct insn *def_for(const struct peep *p, const struct mblock *b, struct opnd x, int nuses)
 {
     const struct reg_info *r = is_reg(x) ? &p->regs.at[x.n] : NULL;
     return r && r->nuses == nuses && r->block == b->index ? r->def : NULL;
 }
 
-/* The instruction that defines x, if its code is `code`, x has one use, and the definition is in block b; else
- * NULL. */
+/* Returns the instruction that defines x, if its code is `code`, x has one use, and the definition is in block b;
+ * else NULL. */
 static struct insn *only_for(const struct peep *p, const struct mblock *b, struct opnd x, enum insn_code code)
 {
     struct insn *in = def_for(p, b, x, 1);
@@ -134,8 +134,8 @@ static bool fuse_setp(struct peep *p, const struct mblock *b, struct insn *in, s
     return true;
 }
 
-/* setp q, x >= 0; setp s, x < c; and r, q, s  =>  setp r, x < c, unsigned; c is a constant over 0. Only for 64 bits,
- * where each comparison is two instructions. */
+/* setp q, x >= 0; setp s, x < c; and r, q, s => setp r, x < c, unsigned; c is a positive constant. Only for 64 bits,
+ * where each comparison takes two machine instructions. */
 static bool fuse_bounds(struct peep *p, const struct mblock *b, struct insn *in)
 {
     const struct insn *low = only_for(p, b, in->opnds[1], INSN_setp),
@@ -168,7 +168,8 @@ static void fuse_and(struct peep *p, const struct mblock *b, struct insn *in)
         fuse_setp(p, b, in, in->opnds[2], in->opnds[1]);
 }
 
-/* Does the instruction compute its result from x and another operand, and may it move down to its use? */
+/* Does the instruction compute its result from x and another operand, and may it move down to the use of its
+ * result? */
 static bool computes_from(const struct peep *p, const struct insn *in, struct opnd x)
 {
     return in->guard < 0 && in->ndefs == 1 && in->nopnds == 3 && insn_has(in, PURE) && !insn_has(in, WARP) &&
@@ -202,7 +203,7 @@ static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
 }
 
 /* Computes min(max(x, 0), 1) with .sat, if x is a sum or an fma of f32 with a constant. .sat gives +0 for NaN, as max
- * does; for -0 the two might differ, but a sum with a constant other than 0 is never -0. */
+ * does. For -0 the results might differ, but the sum of x and a nonzero constant is never -0. */
 static void fuse_clamp(struct peep *p, const struct mblock *b, struct insn *in)
 {
     enum { ONE = 0x3f800000 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* insns.h: the instructions of PTX as data: register classes, types, modifiers (the words between dots),
- * instructions. It is included with one of CLASS, PTYPE, MOD or INSN defined; see mir.h. All stages of
- * codegen, the emulator and `neso help insns` read these rows. An instruction prints as its mnemonic, its modifiers (in the order of struct
- * insn's mods) and its types, separated by dots.
+ * instructions. A file that includes this table defines one of CLASS, PTYPE, MOD and INSN; see mir.h. All stages of
+ * codegen, the emulator and `neso help insns` use these rows. An instruction prints as its mnemonic, its modifiers
+ * (in the order of struct form's mods) and its types, separated by dots.
  *
  *   INSN(name, mnemonic, operands, result, traits, ptx, latency, counts, overflow, undefined, meaning)
  *
@@ -26,7 +26,7 @@
  *              instruction moves past it), ASYNC (it starts, groups, orders or awaits asynchronous work)
  *   ptx        first PTX version with the instruction, on targets that support it: 70 is 7.0
  *   latency    row of LATENCIES (ir/target/target.h); a target says how many cycles each takes
- *   counts     the emulator's counter for it, a word of INSN_COUNTS (mir.h)
+ *   counts     the emulator's counter for the instruction, a word of INSN_COUNTS (mir.h)
  *   overflow   how the emulator follows a number from which an address is computed: none (the result is no longer part
  *              of an address), copies, computes (exactly, if it fits), shifts, widens (32 bits to 64), converts (a cvt that
  *              may widen)

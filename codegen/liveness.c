@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* liveness.c: where is each virtual register live, and at which position are the most registers live (see mir.h)?
+/* liveness.c: computes where each virtual register is live, and the position at which the most registers are live
+ * (see mir.h).
  *
- * A backward dataflow analysis over the blocks runs until nothing changes; a last pass then records segments.
- * A guarded definition keeps the old value in threads whose guard is false, so it also counts as a use. */
+ * A backward dataflow analysis over the blocks runs until nothing changes. Then a last walk records the segments. A
+ * guarded definition keeps the old value in threads whose guard is false, so it also counts as a use. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -56,8 +57,8 @@ static void gather(struct sets *s, const struct mblock *b)
     }
 }
 
-/* The transfer function of one block; returns whether `in` changed. A guarded definition does not end a live range:
- * such a register is in `uses`. */
+/* The transfer function of one block. Returns whether `in` changed. A guarded definition does not end a live range:
+ * the register is also in `uses`. */
 static bool flow(const struct mir *m, struct sets *s, const struct mblock *b)
 {
     int successors[2], n = mblock_successors(m, b, successors);
@@ -118,8 +119,9 @@ static void end(struct walk *w, int reg, int at)
     }
 }
 
-/* The number of register halves that ptxas needs as temporaries to expand one PTX instruction into several. A division
- * of f64 calls a function; values that are live beyond the call cannot be in the function's registers. */
+/* Returns how many register halves ptxas needs as temporaries, if it expands one PTX instruction into several. For a
+ * division of f64, ptxas calls a function; values that are live across the call cannot be in the function's
+ * registers. */
 static int temps_of(const struct mir *m, const struct insn *in)
 {
     const struct params *p = m->func->module->params;
@@ -177,7 +179,7 @@ static void walk_block(struct walk *w, const struct sets *s, const struct mblock
     each_reg(w, w->live, s->nwords, enter, first);
 }
 
-/* Computes halves_of: ptxas leaves two halves that were unpacked from one register in that register. */
+/* Computes halves_of. If two halves are unpacked from a register, ptxas keeps both in this register. */
 static uint8_t *halves_of(const struct mir *m, struct liveness *l)
 {
     uint8_t *halves = NEW_ARRAY(m->arena, m->regs.n + 1, uint8_t);

@@ -150,7 +150,8 @@ int insn_word_opnds(const struct insn_word *w, int nvec)
     return n ? n : 1;
 }
 
-/* The kind of operand k. A vector has nvec elements if the row does not give their number. */
+/* Returns the kind of operand k. If the row does not give the number of a vector's elements, the vector has nvec
+ * elements. */
 static enum word_kind kind_of(const char *row, int k, int nvec)
 {
     struct insn_word w;
@@ -160,8 +161,8 @@ static enum word_kind kind_of(const char *row, int k, int nvec)
     return WORD_value;
 }
 
-/* The type of a cvt's operand is `from`. Operands of a pack must be registers, because the peephole looks for their
- * definitions. */
+/* A cvt reads an operand of type form.from. Operands of a pack must be registers, because the peephole searches for
+ * their definitions. */
 bool form_takes_imm(struct form form, int k, int nvec)
 {
     enum ptype t = form.from != PT_none ? form.from : form.type;

@@ -10,13 +10,13 @@
  *     resources    the number of CTAs that must fit on an SM
  *     emit         machine IR -> PTX text
  *
- * Most registers have one definition. Registers with several definitions are variables (values that loops carry or
- * branches yield), and destinations of guarded loads, to which the load's `other` value is assigned first. A guarded
- * instruction may leave its results unchanged, and a TIED instruction reads them, so both count as uses of their
+ * Most registers have one definition. Two kinds of registers have several definitions: variables (values that loops
+ * carry or branches yield), and results of guarded loads, which are first set to the load's `other` value. A guarded
+ * instruction may leave its results unchanged, and a TIED instruction reads them. So both count as uses of their
  * results, unless they are marked `fresh`.
  *
- * Every block comes after its dominators in the order of blocks. A block falls through to the next one unless it
- * ends in an unguarded jump or return. */
+ * In the order of blocks, every block follows its dominators. A block falls through to the next block unless it ends
+ * in an unguarded jump or return. */
 #ifndef NESO_CODEGEN_MIR_H
 #define NESO_CODEGEN_MIR_H
 
@@ -129,8 +129,8 @@ struct insn_word {
 };
 /* Parses the first word of `operands`; returns where the next word begins, or NULL if there is none. */
 const char *insn_word(const char *operands, struct insn_word *w);
-/* The number of operands that the word describes, not counting a tensor map's coordinates; nvec: the number in
- * braces. */
+/* Returns the number of operands that the word describes, not counting a tensor map's coordinates. nvec is the number
+ * of operands in braces. */
 int insn_word_opnds(const struct insn_word *w, int nvec);
 
 extern const struct class_info class_info[CLASS_count];
@@ -143,7 +143,7 @@ extern const struct insn_info insn_info[INSN_count];
 enum opnd_kind {
     OPND_none,
     OPND_reg,    /* register n */
-    OPND_imm,    /* the constant i in the representation of class cls: for f32 and f64, i holds the float's bits */
+    OPND_imm, /* the constant i; if the class cls is f32 or f64, i holds the bits of the float */
     OPND_addr,   /* [register n + i] */
     OPND_param,  /* [parameter n] */
     OPND_place,  /* the address of parameter n, in the parameter space */
@@ -181,7 +181,7 @@ struct opnd {
     int64_t i;
 };
 
-/* Does the operand contain a register, by itself or in an address? */
+/* Is the operand a register, or an address that contains a register? */
 static inline bool opnd_has_reg(const struct opnd *x)
 {
     return x->kind == OPND_reg || x->kind == OPND_addr;
@@ -239,15 +239,15 @@ struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int n
                         const struct opnd *opnds);
 enum reg_class form_class(struct form form); /* the class of the result */
 struct form form_mov(enum reg_class cls);
-/* Can operand k be a constant? Operands of 16-bit floats cannot, nor operands whose word in insns.h allows only
- * registers; nvec as in struct insn. */
+/* Can operand k be a constant? It cannot if it is a 16-bit float, or if its word in insns.h allows only registers.
+ * nvec is as in struct insn. */
 bool form_takes_imm(struct form form, int k, int nvec);
 struct opnd opnd_int(enum reg_class cls, int64_t i);
-/* Constant x, with the same bits, in the representation of class cls. */
+/* Returns the constant x as a constant of class cls with the same bits. */
 struct opnd opnd_as(enum reg_class cls, struct opnd x);
 bool opnd_same(struct opnd a, struct opnd b);
 bool opnd_is_imm(struct opnd o, int64_t i);
-/* The blocks that can follow this one, at most two; returns how many. */
+/* Finds the blocks that can execute after b, at most two. Returns their number. */
 int mblock_successors(const struct mir *m, const struct mblock *b, int successors[2]);
 /* Does the kernel have an instruction that was selected for a tile op with this opcode? */
 bool mir_has(const struct mir *m, enum opcode code);
@@ -255,7 +255,7 @@ static inline bool insn_has(const struct insn *in, unsigned traits)
 {
     return (insn_info[in->form.code].traits & traits) == traits;
 }
-/* Does the instruction depend on the old values of its results (because it is guarded or TIED)? */
+/* Does the instruction depend on the old values of its results, because it is guarded or TIED? */
 static inline bool insn_keeps_old(const struct insn *in)
 {
     return (in->guard >= 0 || insn_has(in, TIED)) && !in->fresh;
@@ -278,8 +278,8 @@ void peephole(struct mir *m);
 void remat(struct mir *m);
 
 /* -- liveness.c: where each register is live -- */
-/* Positions number the instructions in text order. In a segment [from, to) the register is live after the
- * instruction at `from` has read its operands, until the instruction at `to` reads its operands. Segments are sorted
+/* Positions number the instructions in text order. In a segment [from, to), the register is live from when the
+ * instruction at `from` has read its operands until the instruction at `to` reads its operands. Segments are sorted
  * and disjoint. */
 struct segment {
     int from, to;
@@ -295,16 +295,16 @@ struct liveness {
     int peak_halves; /* the maximum number of live 16-bit halves of registers, as ptxas counts them */
     int peak_preds;
     bool unpacks;       /* does the kernel unpack registers into two 16-bit halves? */
-    bool loads_halves;  /* does it load 16-bit halves one by one, under masks? */
-    bool peak_unpacked; /* are unpacked halves live where peak_halves are? */
+    bool loads_halves; /* does the kernel load 16-bit halves one by one, under masks? */
+    bool peak_unpacked; /* are unpacked halves live at the position with peak_halves? */
 };
 struct liveness *liveness_of(const struct mir *m);
 
 /* -- schedule.c -- */
-struct liveness *schedule(struct mir *m); /* returns where registers are live afterwards */
+struct liveness *schedule(struct mir *m); /* returns the liveness for the new order */
 
 /* -- resources.c -- */
-/* The maximum number of registers that a thread of this kernel can have. */
+/* Returns the maximum number of registers that a thread of this kernel can have. */
 int func_regs_most(const struct func *f);
 /* Estimates of the registers per thread that ptxas uses. Each estimate was measured on one kind of kernel and is
  * valid for that kind: */
@@ -319,15 +319,15 @@ enum ptxas_kernel {
     PTXAS_any            /* any kernel: above this estimate --explain=registers reports spills */
 };
 int ptxas_regs(const struct mir *m, const struct liveness *live, enum ptxas_kernel kernel);
-/* The number of CTAs that fit on an SM if each thread has `regs` registers. */
+/* Returns how many CTAs fit on an SM if each thread has `regs` registers. */
 int resources_ctas(const struct mir *m, int regs);
-/* The number of CTAs that fit on an SM with the registers that setmaxnreg gives to the warp roles; 0: the kernel has
+/* Returns how many CTAs fit on an SM with the registers that setmaxnreg gives to the warp roles; 0 if the kernel has
  * no setmaxnreg. */
 int resources_ctas_of_roles(const struct func *f);
 /* Does the kernel have exactly one reduction of a whole tile, and neither loops nor branches? */
 bool reduces_once(const struct mir *m);
-/* Sets m->ctas and info->persistent, and removes setmaxnreg if more CTAs share an SM than
- * resources_ctas_of_roles. Runs after register allocation. */
+/* Sets m->ctas and info->persistent. Removes setmaxnreg if more CTAs share an SM than resources_ctas_of_roles
+ * returns. Runs after register allocation. */
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info);
 
 /* -- branch_over_masked.c: returns whether anything changed -- */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* peephole.c: which instructions can be removed or simplified by looking at the definitions of their
- * operands?
+/* peephole.c: removes or simplifies instructions, given the definitions of their operands.
  *
  *     shl t, %tid, 2; add a, t, 1; add b, pid512, a        shl t, %tid, 2; mad s, pid, 512, t
  *     mul.wide c, b, 4; add q, p, c; ld x, [q]        =>    mul.wide c, s, 4; add q, p, c; ld x, [q+4]
  *
  * A forward walk propagates copies and constants, reassociates additions so that their constants end up in
- * addresses, and reuses results of equal instructions in dominating blocks (CSE). Then fuse.c fuses pairs of
- * instructions (mad, fma, setp.and), which depends on use counts, and dead instructions are removed. */
+ * addresses, and reuses results of equal instructions in dominating blocks (CSE). Then fuse.c uses the counts of uses
+ * to fuse pairs of instructions (mad, fma, setp.and). Finally, dead instructions are removed. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -23,7 +22,7 @@ struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code)
 /* Rewrites address [x + c], if x is y + d, as [y + (c + d)]. */
 static void fold_address(const struct peep *p, struct opnd *at)
 {
-    enum { FAR = 1 << 23 }; /* bound on the constant offset in an address */
+    enum { FAR = 1 << 23 }; /* the constant offset in an address stays below FAR */
     const struct insn *add;
     while ((add = peep_def(p, (struct opnd){.kind = OPND_reg, .cls = at->cls, .n = at->n}, INSN_add)) &&
            is_imm(add->opnds[2]) && is_reg(add->opnds[1])) {
@@ -35,7 +34,7 @@ static void fold_address(const struct peep *p, struct opnd *at)
     }
 }
 
-/* Simplifies the guard. Returns false if the guard is always false: the instruction never executes. */
+/* Simplifies the guard. Returns false if the guard is always false, so that the instruction never executes. */
 static bool resolve_guard(const struct peep *p, struct insn *in)
 {
     while (in->guard >= 0) {
@@ -136,8 +135,8 @@ static void grow_table(struct peep *p)
     }
 }
 
-/* Replaces the instruction's results by those of an earlier equal instruction in this block or in a dominating block
- * (a WARP instruction: in this block only); returns false if there is none. */
+/* Replaces the instruction's results by those of an earlier equal instruction in this block or in a dominating block.
+ * (For a WARP instruction, only this block is searched.) Returns false if there is no such instruction. */
 static bool shared_before(struct peep *p, struct insn *in)
 {
     if (2 * p->table_used >= p->table_size)
@@ -360,7 +359,7 @@ static void sweep(struct peep *p)
     }
 }
 
-/* Counts the definitions of each register, and finds whether it is stable and which of its bits may be 1. */
+/* Counts the definitions of each register, and computes whether it is stable and which of its bits may be 1. */
 static void count_defs(struct peep *p)
 {
     struct mir *m = p->m;

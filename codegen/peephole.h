@@ -14,8 +14,8 @@ struct reg_info {
     uint64_t bits;       /* the bits of the register that may be 1 */
     int block;           /* index of the block that contains def */
     int ndefs, nuses;
-    /* every use reads the same value: the register has one definition, or an unguarded one followed by guarded ones
-     * in the same block (a load's `other`, then the load) */
+    /* every use reads the same value: the register has one definition, or an unguarded definition followed by guarded
+     * definitions in the same block (the load's `other`, then the load) */
     bool stable;
 };
 
@@ -52,14 +52,14 @@ static inline int insn_bits(const struct insn *in)
 /* -- peephole.c -- */
 /* Inserts an instruction before the current one, and returns its result. */
 struct opnd peep_make(struct peep *p, struct form form, int n, const struct opnd *x);
-/* The only definition of x, if its code is `code`; else NULL. */
+/* Returns the only definition of x if its code is `code`; else NULL. */
 struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code);
 
 /* -- simplify.c -- */
 bool insn_is_integer(const struct insn *in);
 uint64_t peep_result_bits(const struct peep *p, const struct insn *in); /* the bits of the result that may be 1 */
-/* If the instruction sets a register to a constant or increments it by a constant: the bits of the register that this
- * instruction may change to 1; else all bits. */
+/* If the instruction sets a register to a constant or increments it by a constant, returns the bits of the register
+ * that it may set to 1; else returns all bits. */
 uint64_t peep_step_bits(const struct insn *in);
 /* Simplifies the instruction, or replaces its result; returns true if the instruction is no longer needed. */
 bool peep_simplify(struct peep *p, struct insn *in);

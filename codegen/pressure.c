@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pressure.c: reports how many registers are live at which line (--explain=registers), and prints the live range of
- * each register after the machine IR.
+/* pressure.c: reports how many registers are live at each source line (--explain=registers), and prints the live
+ * range of each register after the machine IR.
  *
  *     registers: 207 live at most, of 255: at 308:16; no spills expected
  *     registers:   there %acc 128, %shared_load.1 36, %offs_a.9 16, %offs_b.9 16, 11 more
@@ -10,13 +10,13 @@
  *
  *     // live %rd20 2: 4-9 12-15 %addptr
  *
- * says that %rd20, which occupies two 32-bit registers, is live from instruction 4 (counted from 0) to instruction 9
- * and from 12 to 15, and that it holds the value %addptr. */
+ * This line says that %rd20, which occupies two 32-bit registers, is live from instruction 4 (counted from 0) to
+ * instruction 9 and from 12 to 15, and that it holds the value %addptr. */
 #include "codegen/mir.h"
 
 enum { SHOWN = 6 };
 
-/* The number of live registers before each position. */
+/* Returns an array with the number of live registers before each position. */
 static int *pressure_of(const struct mir *m, const struct liveness *live)
 {
     int *regs = NEW_ARRAY(m->arena, live->npositions + 2, int);
@@ -38,7 +38,7 @@ struct holder {
     int regs;
 };
 
-/* The tile op for which each register's last definition was selected. */
+/* Returns, for each register, the tile op for which its last definition was selected. */
 static const struct op **owners_of(const struct mir *m)
 {
     const struct op **owner = NEW_ARRAY(m->arena, m->regs.n + 1, const struct op *);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* regalloc.c: which virtual registers can share one PTX register?
+/* regalloc.c: assigns PTX registers to virtual registers. Virtual registers may share a PTX register.
  *
  *     add.f32 v9, v4, v8            add.f32 %f4, %f4, %f3
  *     mov.f32 v4, v9          =>
  *
- * ptxas allocates the hardware registers; this allocation makes the PTX readable and removes moves of loop-carried
- * and yielded values. First, the source and the destination of a move are coalesced if their live ranges do not
- * overlap or if they hold the same value. Then each register gets the lowest number that is free from its first
- * definition to its last use. */
+ * ptxas allocates the hardware registers. The purpose of this allocation is to make the PTX readable, and to remove
+ * moves of loop-carried and yielded values. First, the source and the destination of a move are coalesced if their
+ * live ranges do not overlap or if they hold the same value. Then each register gets the lowest number that is free
+ * from its first definition to its last use. */
 #include "codegen/mir.h"
 
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 struct web {
     int parent; /* union-find: a representative is its own parent */
     struct live_range range;
-    VEC(int) defs;            /* positions of the definitions */
-    int tuple, index;         /* the wgmma tuple that contains it, and its index there; -1: none */
+    VEC(int) defs;    /* positions of the definitions */
+    int tuple, index; /* the wgmma tuple that contains the web, and the web's index in the tuple; -1: none */
     const struct insn *start; /* the first definition */
 };
 
@@ -27,7 +27,7 @@ struct tuple {
     bool is_sum;
     int n, *regs;
     bool begun; /* true once one of its registers has a number */
-    int model;  /* the tuple that had that register's number before; -1: none */
+    int model;  /* the older tuple whose numbers this tuple reuses; -1: none */
 };
 
 struct allocator {
@@ -73,7 +73,7 @@ static struct live_range merged(struct arena *arena, const struct live_range *x,
     return r;
 }
 
-/* Do copy and source hold the same value while both are live? They do if neither is redefined while the copy is
+/* Do copy and source hold the same value as long as both are live? They do if neither is redefined while the copy is
  * live. */
 static bool stays_equal(const struct web *copy, const struct web *source)
 {
@@ -125,7 +125,7 @@ static void note_defs(struct allocator *a)
         }
 }
 
-/* Extends the live range of an accumulator whose first definition is a wgmma back to the preceding wgmma.fence, so
+/* If the first definition of an accumulator is a wgmma, extends its live range back to the preceding wgmma.fence, so
  * that no other value occupies its registers between the fence and the wgmma. */
 static void begin_at_fence(struct allocator *a, int reg, int start, int fence)
 {
@@ -164,7 +164,7 @@ static void drop_copies(struct mblock *b, const struct allocation *alloc)
     b->insns.n = n;
 }
 
-/* A representative with its live range, to be sorted by start. */
+/* The representative `reg` of a web and the extent of its live range; spans are sorted by `from`. */
 struct span {
     int from, to, reg;
 };
@@ -212,8 +212,8 @@ static void find_tuples(struct allocator *a)
         }
 }
 
-/* State of one register number of a class: the position until which it is in use, the last tuple that had it (-1:
- * none), and whether it is reserved for accumulators. */
+/* The state of one register number of a class: the position until which the number is in use, the last tuple that had
+ * it (-1: none), and whether it is reserved for accumulators. */
 struct number {
     int busy_until, tuple;
     bool for_sums;
@@ -237,9 +237,10 @@ static bool is_of_sum(const struct allocator *a, int reg)
     return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
 }
 
-/* May reg get number n, which is free? Numbers of accumulators are for accumulators only, and an accumulator takes no
- * number that another tuple had. The first register of an operand's tuple may take the number that a register of an
- * older tuple of the same size had at the same index; wanted_number then gives the other registers their numbers. */
+/* May reg get number n, which is free? A number that an accumulator has had is only for accumulators, and an
+ * accumulator never takes a number that another tuple has had. The first register of an operand's tuple may take a
+ * number that an older tuple of the same size had at the same index; the other registers of the tuple then follow by
+ * wanted_number. */
 static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
                      int reg)
 {
@@ -254,10 +255,10 @@ static bool may_have(const struct allocator *a, const struct allocation *alloc, 
     return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].index]] == n + 1;
 }
 
-/* The preferred number of a tuple's register; -1: none. A tuple reuses the numbers of an older tuple as a whole:
- * once one of its registers has the number of an older tuple's register, each other register prefers the number at
- * the same index of the older tuple. Otherwise, if the register's first value is computed from the register at the
- * same index of another tuple, and is_alike holds for the two tuples, it prefers that register's number. */
+/* Returns the preferred number of a tuple's register; -1: none. A tuple reuses all numbers of an older tuple or none.
+ * So once one of its registers has the number of an older tuple's register, each other register prefers the number at
+ * the same index of the older tuple. Otherwise, if the first value of the register is computed from the register at
+ * the same index of a similar tuple (is_alike), it prefers the number of that register. */
 static int wanted_number(struct allocator *a, const struct allocation *alloc, const struct span *s)
 {
     const struct web *w = &a->webs[s->reg];
@@ -276,15 +277,14 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
     return -1;
 }
 
-/* Assigns each live range the lowest free number. The numbers do not affect the code of ptxas, except for the
- * registers of wgmmas, which ptxas does not rename:
- *  - it serializes wgmmas if a register has different indices in the tuples of two wgmmas (warning C7511);
- *  - it silently generates wrong code if a register of an accumulator holds another value earlier or later: it
- *    merges distinct shuffles into one, or computes a wrong sum where it spills (ptxas 13.0, driver 580;
- *    tests/programs/sums_apart.py). So accumulators share their numbers with no other values, and with each other only
- *    if one starts with the value of the other. (If two dots wrote the same tuple, and a multiplication of the
- *    accumulator followed each dot, ptxas would keep only the first multiplication.) Register operands may share
- *    their numbers. */
+/* Assigns each live range the lowest free number. The numbers do not affect the machine code that ptxas generates,
+ * except for the registers of wgmmas, which ptxas does not rename: - ptxas serializes wgmmas if a register has
+ * different indices in the tuples of two wgmmas (warning C7511); - ptxas silently generates wrong code if a register
+ * of an accumulator holds another value earlier or later: it merges distinct shuffles into one, or computes a wrong
+ * sum if it spills (ptxas 13.0, driver 580; tests/programs/sums_apart.py). So an accumulator does not share its
+ * numbers with other values, and shares them with another accumulator only if one starts with the value of the other.
+ * (If two dots wrote the same tuple, and a multiplication of the accumulator followed each dot, ptxas would keep only
+ * the first multiplication.) Operands in registers may share their numbers. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};

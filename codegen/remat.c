@@ -3,9 +3,10 @@
  *
  *     %m = n < size; store p, x, %m; store q, y, %m  =>  ...; store p, x, %m; %m2 = n < size; store q, y, %m2
  *
- * Tiles of addresses and masks that two accesses share would otherwise stay live from one to the other, in at
- * least one register for each element. The first op uses the original instructions. For every other op, the pass
- * copies the instructions in the op's block that compute its operands (so that nothing moves into a loop).
+ * If two accesses share a tile of addresses or masks, the tile would otherwise stay live from the first access to the
+ * second, in at least one register for each element. The first op uses the original instructions. For every other op,
+ * the pass copies the instructions that compute its operands, but only those in the op's block (so that nothing moves
+ * into a loop).
  *
  * Copies for an operand of a wgmma are inserted before the wgmma.fence, because the fence orders earlier writes to
  * registers. */
@@ -17,9 +18,9 @@ struct remat_reg {
     struct insn *def;
     int ndefs, block;
     const struct op *first,
-        *copy_for; /* the tile op that used it first; the last tile op for which it was copied */
+        *copy_for; /* the first tile op that used the register; the last tile op for which the register was copied */
     int copy;
-    bool kept; /* a dot in flight reads it until a wait, so no other register may take its place */
+    bool kept; /* a dot in flight reads the register until a wait, so no copy may replace it */
 };
 
 struct remat {
@@ -59,7 +60,8 @@ static bool is_cheap(const struct remat *r, const struct insn *in)
     return true;
 }
 
-/* The register that the current tile op uses instead of `reg`: a copy, if an earlier op uses `reg` itself. */
+/* Returns the register that the current tile op uses instead of `reg`: a copy if an earlier op uses `reg`, else
+ * `reg`. */
 static int reg_for(struct remat *r, int reg, int depth)
 {
     if (reg >= r->nregs)

@@ -5,7 +5,7 @@
  *     ptxas_regs         an estimate of the registers per thread that ptxas will use, from the live registers
  *     resources_ctas     the number of CTAs that fit on an SM with a number of registers per thread
  *     resources_ctas_of_roles   the number of CTAs that fit with the registers of their roles (setmaxnreg)
- *     resources_choose   chooses .minnctapersm, and removes setmaxnreg where several CTAs share an SM
+ *     resources_choose   chooses .minnctapersm, and removes setmaxnreg if too many CTAs share an SM
  *
  * schedule.c calls the first three functions to choose .maxnreg, because .maxnreg also determines the order of
  * instructions. The constants of the estimates are rows of ir/params.h.
@@ -17,10 +17,10 @@ int func_regs_most(const struct func *f)
     return func_regs(f, 32 * f->num_warps, true);
 }
 
-/* -- what ptxas needs -- */
+/* -- the registers that ptxas needs -- */
 
-/* A kernel with one reduction needs all loaded values right after it. With several reductions, one reduction hides the
- * latency of the loads for the next. */
+/* If a kernel has one reduction, it needs all loaded values directly after the reduction. If it has several, one
+ * reduction hides the latency of the loads for the next one. */
 bool reduces_once(const struct mir *m)
 {
     const struct op *seen = NULL;
@@ -45,8 +45,8 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
-/* Does a thread divide several elements? Elements that share a divisor share its inverse and its scale, which take
- * registers (select/arith.c). */
+/* Does a thread divide several elements? Then the inverse and the scale of a shared divisor stay live in registers
+ * (select/arith.c). */
 static bool divides_many(const struct mir *m)
 {
     for (int i = 0; i < m->blocks.at[0]->insns.n; i++) {
@@ -57,17 +57,17 @@ static bool divides_many(const struct mir *m)
     return false;
 }
 
-/* Do 16-bit halves share the registers from which they were unpacked? Where loads under masks overwrite them, only
- * halves that are live at the peak do: a load of a half writes a whole register. */
+/* At the peak, do two 16-bit halves share the register from which they were unpacked? If the kernel also loads halves
+ * under masks, each such half takes a whole register, so this requires that unpacked halves are live at the peak. */
 static bool shares_registers(const struct liveness *live)
 {
     return live->unpacks && (live->peak_unpacked || !live->loads_halves);
 }
 
-/* Estimates the registers of a kernel that reduces rows. ptxas needs more registers than are counted if the kernel has
- * loops or branches, or if no 16-bit halves share registers; otherwise it needs fewer. If a kernel with one reduction
- * has unguarded loads, the estimate is higher again, because ptxas moves such loads down to their uses when registers
- * are short. */
+/* Estimates the registers of a kernel that reduces rows. ptxas needs more registers than are counted if the kernel
+ * has loops or branches, or if no 16-bit halves share registers. Otherwise it needs fewer. But if a kernel with one
+ * reduction has unguarded loads, the estimate is higher than the count, because with fewer registers ptxas moves such
+ * loads down to their uses. */
 static int regs_of_rows(const struct mir *m, const struct liveness *live)
 {
     const struct params *p = m->func->module->params;
@@ -136,7 +136,7 @@ static int ctas_by_registers(const struct mir *m, const struct liveness *live, b
 
 /* Chooses .minnctapersm. Without it, ptxas reduces registers per thread so that more threads fit on an SM, and may
  * spill; kernels with dots gain more from registers than from threads. A persistent kernel requests as many CTAs as
- * fit: a single CTA with small tiles would leave the tensor cores idle between two iterations. */
+ * fit, because a single CTA with small tiles would leave the tensor cores idle between two iterations. */
 static int choose_ctas(const struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     const bool has_async = mir_has(m, OP_mma_start);
@@ -172,8 +172,8 @@ static void drop_setmaxnreg(struct mir *m)
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     m->ctas = choose_ctas(m, live, info);
-    /* If more CTAs share an SM than the register counts of setmaxnreg allow, a CTA gets too few registers for
-     * setmaxnreg, but enough to run without it. */
+    /* If more CTAs share an SM than the register counts of setmaxnreg allow, a CTA has too few registers for
+     * setmaxnreg, but enough registers to run without setmaxnreg. */
     if (m->ctas > 1 && m->ctas > resources_ctas_of_roles(m->func))
         drop_setmaxnreg(m);
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* schedule.c: in which order should the instructions of each block execute?
+/* schedule.c: chooses the order of the instructions of each block.
  *
  *     ld a; add x, a, 1; ld b; add y, b, 1     =>     ld a; ld b; add x, a, 1; add y, b, 1
  *
- * This is list scheduling from the top: of the ready instructions the one with the longest latency path (in cycles)
- * to the block's end goes first, so that loads precede the first use and instructions without dependents come late.
- * When many registers are live, the instruction that frees the most registers goes first instead; an instruction
- * that increases the number of live registers (loads, shuffles, constants) goes only when no other is ready, the one
- * with the longest path first. If more registers are live than a thread has, all blocks are scheduled a second time:
- * then, when registers are short, the instructions that a block's first store depends on go first, then those of the
- * second store. ptxas schedules again with more knowledge of the hardware, but does not move instructions far, so
- * this order should hide latencies and fit the registers. */
+ * This is list scheduling from the top. Of the ready instructions, the scheduler takes the one with the longest
+ * latency path (in cycles) to the block's end, so that loads come early and instructions without dependents come
+ * late. When many registers are live, it instead takes the instruction that frees the most registers. It then takes
+ * an instruction that increases the number of live registers (a load, shuffle or constant) only if no other is ready,
+ * and of these the one with the longest path. If more registers are live than a thread has, all blocks are scheduled
+ * a second time. In this schedule, when registers are short, the scheduler first takes the instructions on which the
+ * block's first store depends, then those of the second store, and so on. ptxas schedules again with more knowledge
+ * of the hardware, but does not move instructions far. So this order should already hide latencies and fit the
+ * registers. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ struct node {
     int waits;              /* number of unscheduled instructions on which this one depends */
     int height;             /* length in cycles of the longest path from here to the block's end */
     VEC(int) before;        /* the instructions on which this one depends; empty unless ranks are used */
-    /* position in the order that computes the block's stores one after the other */
+    /* position in the order that computes the values of the block's stores one store after the other */
     int rank;
     bool done;
 };
@@ -36,10 +37,10 @@ struct reg_use {
     int def;        /* the node that defined it last, or -1 */
     VEC(int) reads; /* nodes that read the register since that definition */
     int remaining;  /* number of reads in this block that are not scheduled yet */
-    /* number of unguarded definitions in this block that are not scheduled yet: other blocks see only the last
-     * one */
+    /* number of unguarded definitions in this block that are not scheduled yet; other blocks read only the last
+     * definition */
     int changes;
-    bool elsewhere; /* other blocks use it too */
+    bool elsewhere; /* other blocks use the register too */
     bool live;
 };
 
@@ -54,12 +55,12 @@ struct scheduler {
     struct reg_use *regs;
     struct node *nodes;
     int nnodes;
-    /* ready instructions: [1] those that increase the number of live registers, [0] the others */
+    /* ready instructions: ready[1] has those that increase the number of live registers, ready[0] the others */
     struct heap ready[2];
     struct heap ranked; /* all ready instructions, ordered by rank */
-    bool ranks;         /* when registers are short, the rank decides */
+    bool ranks;         /* when registers are short, take the instruction with the lowest rank */
     int live_regs, limit_regs;
-    bool keeps_pipelines; /* pipelined blocks keep their order, because registers suffice for it */
+    bool keeps_pipelines; /* pipelined blocks keep their order, for which the registers suffice */
 };
 
 /* -- dependences -- */
@@ -87,7 +88,8 @@ static struct reg_use *reg_use(struct scheduler *s, int reg, int block)
     return r;
 }
 
-/* The latency of the instruction's row in insns.h; accesses to shared memory have a lower latency. */
+/* Returns the latency that the instruction's row in insns.h gives, or the lower latency of shared memory if the
+ * instruction accesses it. */
 static int cycles_of(const struct target *t, const struct insn *in)
 {
     enum latency row = insn_info[in->form.code].latency;
@@ -99,7 +101,7 @@ static void add_read(struct scheduler *s, int reg, int at, int block)
 {
     struct reg_use *r = reg_use(s, reg, block);
     if (r->def < 0 && r->remaining == 0) {
-        r->live = true; /* a register that is read first is live on entry */
+        r->live = true; /* the block reads the register before it defines it, so it is live on entry */
         s->live_regs += class_info[s->m->regs.at[reg]].regs;
     }
     if (r->def >= 0)
@@ -134,8 +136,8 @@ static void add_registers(struct scheduler *s, int at, int block)
         add_def(s, in->opnds[i].n, at, block);
 }
 
-/* The accesses to one memory space so far. Two reads may be reordered; a write may not be reordered with any
- * access. */
+/* The accesses to one memory space so far. Two reads may be reordered. A write must not be reordered with other
+ * accesses. */
 struct memory_order {
     int last_write;
     VEC(int) reads;
@@ -154,7 +156,7 @@ static void order_access(struct scheduler *s, struct memory_order *o, int at, bo
     o->last_write = at;
 }
 
-/* Barriers and traps order both spaces; a volatile load counts as a write. */
+/* Barriers and traps order the accesses of both spaces. A volatile load is treated as a write. */
 static void add_memory(struct scheduler *s, struct memory_order memories[2], int at)
 {
     const struct insn *in = s->nodes[at].insn;
@@ -196,7 +198,7 @@ static bool is_private(const struct reg_use *r)
     return !r->elsewhere || r->changes > 0;
 }
 
-/* The number of registers that become live at an instruction, less the number that die. */
+/* Returns the number of registers that become live at an instruction, minus the number that die. */
 static int growth(const struct scheduler *s, const struct insn *in)
 {
     int n = 0;
@@ -250,7 +252,7 @@ static int take_ready(struct scheduler *s, struct heap *h, int i)
     return node;
 }
 
-/* The heap's index of the instruction that frees the most registers. */
+/* Returns the index in the heap of the instruction that frees the most registers. */
 static int thriftiest(const struct scheduler *s, const struct heap *h)
 {
     const int *nodes = h->nodes.at;
@@ -356,9 +358,9 @@ static void rank_nodes(struct scheduler *s)
         rank_node(s, i, &rank);
 }
 
-/* Is the block the body of a pipelined loop (opt/pipeline/pipeline_loops.c), in which a wait for copies follows
- * dots? Its order overlaps the loads of each part of the operands with the dots of the previous part, so it should
- * not change. */
+/* Is the block the body of a pipelined loop (opt/pipeline/pipeline_loops.c), in which a wait for copies follows dots?
+ * The order of such a block overlaps the loads of each part of the operands with the dots of the previous part, so it
+ * should not change. */
 static bool is_pipelined(const struct mblock *b)
 {
     bool multiplies = false;
@@ -432,7 +434,7 @@ static void find_elsewhere(struct scheduler *s)
         s->regs[r].block = -1;
 }
 
-/* Are there enough registers for pipelined blocks in their original order? */
+/* Does a thread have enough registers for pipelined blocks in their original order? */
 static bool has_room(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)
@@ -510,8 +512,8 @@ static bool has_tensor_cores(const struct mir *m)
     return false;
 }
 
-/* Chooses, among the orders with which n CTAs fit on an SM, the one with the most loads in flight. It tries limits
- * on live registers from high to low: a higher limit lets the scheduler group more loads. */
+/* Chooses, among the orders with which n CTAs fit on an SM, the one with the most loads in flight. Tries limits on
+ * live registers from high to low, because a higher limit lets the scheduler group more loads. */
 static struct liveness *schedule_in_room(struct mir *m, struct insn **const *before, bool keeps_pipelines,
                                          int n)
 {
@@ -535,8 +537,8 @@ static bool is_global_load(const struct insn *in)
            in->op->code == OP_load;
 }
 
-/* The maximum number of registers that wait for loads from global memory at the same time, in this order of the
- * block. The first read of a register that waits ends the wait of all registers loaded before that read. */
+/* Returns the maximum number of registers that wait for loads from global memory at the same time, in this order of
+ * the block. The first read of a waiting register ends the wait of all registers that are loaded before that read. */
 static int most_in_flight(const struct mir *m, const struct mblock *b)
 {
     int *load_of = NEW_ARRAY(m->arena, m->regs.n + 1, int), flying = 0, most = 0, arrived = 0;
@@ -556,7 +558,8 @@ static int most_in_flight(const struct mir *m, const struct mblock *b)
     return most;
 }
 
-/* The minimum of most_in_flight over the blocks in loops that load from global memory; 0 if there are none. */
+/* Returns the minimum of most_in_flight over the blocks in loops that load from global memory; 0 if there are no such
+ * blocks. */
 static int in_flight_in_loops(const struct mir *m)
 {
     int least = 0;
@@ -567,16 +570,16 @@ static int in_flight_in_loops(const struct mir *m)
     return least;
 }
 
-/* The .maxnreg with which n CTAs fit on an SM; 0: none is necessary. */
+/* Returns the .maxnreg with which n CTAs fit on an SM; 0 if no .maxnreg is necessary. */
 static int regs_for(const struct mir *m, int n)
 {
     int most = target_regs(m->func->target, m->nthreads * n) / REGS_UNIT * REGS_UNIT;
     return most < m->func->target->regs_thread ? most : 0;
 }
 
-/* If a loop loads from global memory, more CTAs on an SM pay only if their loads in flight fill, in total, at least
- * as many registers as those of the `was` CTAs that fit with the order `urgent`. Tries n CTAs, then repeatedly
- * halves the difference to `was`, and chooses the order with the most registers in flight. */
+/* If a loop loads from global memory, more CTAs on an SM are faster only if their loads in flight fill, in total, at
+ * least as many registers as the loads of the `was` CTAs that fit with the order `urgent`. Tries n CTAs, then
+ * repeatedly halves the difference to `was`, and chooses the order whose loads fill the most registers. */
 static struct liveness *make_room_in_loops(struct mir *m, struct insn **const *before, struct insn ***urgent,
                                            bool keeps_pipelines, int was, int n)
 {
@@ -596,9 +599,9 @@ static struct liveness *make_room_in_loops(struct mir *m, struct insn **const *b
 }
 
 /* While a CTA reduces, it has no loads in flight, so other CTAs on the SM must hide the latency of memory. If an
- * order for few registers lets many more CTAs fit on an SM, this function chooses an order for that many, and sets
- * .maxnreg. ptxas then moves loads up as far as registers allow; without .maxnreg it uses more registers, or fewer
- * and spills. */
+ * order for few registers lets many more CTAs fit on an SM, this function chooses an order for this number of CTAs,
+ * and sets .maxnreg. ptxas then moves loads up as far as registers allow. Without .maxnreg, ptxas would use more
+ * registers, or it would use fewer registers and spill. */
 static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
                                   bool keeps_pipelines)
 {
@@ -620,8 +623,8 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
 }
 
 /* Does the kernel store a tile of many registers to shared memory? Shared memory then limits the number of CTAs on
- * an SM. ptxas does not know the size of the shared memory, so without .maxnreg it spills for an occupancy that the
- * kernel cannot reach. */
+ * an SM. ptxas does not know how much shared memory the kernel uses. So without .maxnreg, it spills to reach an
+ * occupancy that the shared memory does not allow. */
 static bool carries_much(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)
@@ -634,8 +637,8 @@ static bool carries_much(const struct mir *m)
     return false;
 }
 
-/* Does the kernel reduce more than two elements into one? Sorts exchange elements by reductions of two elements: a
- * sort keeps a whole tile live, and the instructions of other elements hide the latency of a shuffle. */
+/* Does a reduction of the kernel combine more than two elements into one? Reductions of two elements are exchanges in
+ * sorts. A sort keeps a whole tile live, and the instructions of other elements hide the latency of a shuffle. */
 static bool reduces_rows(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)

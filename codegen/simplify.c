@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* simplify.c: simplifies single instructions: constant folding, identities, reassociation of constants.
+/* simplify.c: simplifies single instructions by constant folding, identities and reassociation of constants.
  *
  *     (x + 1) + y          =>     (x + y) + 1        so that all elements of a tile share x + y,
  *     (x + 1) * 4          =>     x * 4 + 4          and the constant ends up in an address
  *     wide((x + 1) * 4)    =>     wide(x * 4) + 4    where x + 1 cannot overflow
  *
- * A sum with a constant cannot overflow if the constant's bits are zero in the other operand. The peephole knows for
- * each register which bits may be 1; as sizes of tiles are powers of two, this proves that sums with the offsets of a
- * layout's registers do not overflow. */
+ * A sum with a constant cannot overflow if the constant's bits are zero in the other operand. The peephole knows
+ * which bits of each register may be 1. Since sizes of tiles are powers of two, this proves that adding the offset of
+ * a layout's register does not overflow. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -68,7 +68,7 @@ static uint64_t param_bits(const struct peep *p, int index)
     return low ? ~(low - 1) : UINT64_MAX;
 }
 
-/* A mask of the lowest bit that is set in `bits` and all bits above it. */
+/* Returns a mask of the lowest bit that is set in `bits` and of all higher bits. */
 static uint64_t from_lowest(uint64_t bits)
 {
     return bits ? ~((bits & (0 - bits)) - 1) : 0;
@@ -113,8 +113,8 @@ uint64_t peep_step_bits(const struct insn *in)
 
 /* -- simplification: functions return true if the instruction is no longer needed -- */
 
-/* Replaces uses of the result by x. If x is a constant, the instruction becomes a move of x, for uses that take no
- * constants. */
+/* Replaces uses of the result by x. If x is a constant, the instruction becomes a move of x, for the uses that must
+ * be registers. */
 static bool becomes(struct peep *p, struct insn *in, struct opnd x)
 {
     struct reg_info *d = &p->regs.at[in->opnds[0].n];
@@ -211,8 +211,8 @@ static bool simplify_shl(struct peep *p, struct insn *in)
     return distribute(p, in, UINT64_C(1) << x[2].i) && simplify_add(p, in);
 }
 
-/* The definition of x, if it adds (s32 or u32) a constant whose bits are zero in the other operand, so that it
- * cannot overflow; else NULL. */
+/* Returns the definition of x if it adds (as s32 or u32) a constant whose bits are zero in the other operand, so that
+ * the sum cannot overflow; else NULL. */
 static const struct insn *exact_add(const struct peep *p, struct opnd x)
 {
     const struct insn *add = peep_def(p, x, INSN_add);
@@ -309,7 +309,7 @@ static void round_once(const struct peep *p, struct insn *in)
 
 /* unpack {a, b}, x; cvt.f32.bf16 y, b    =>    and.b32 y, x, 0xffff0000
  *
- * A bf16 is the upper half of the f32 of the same value. ptxas shifts b down and up again. */
+ * A bf16 is the upper half of the f32 of the same value. (For the cvt, ptxas would shift b down and up again.) */
 static bool widen_upper_half(struct peep *p, struct insn *in)
 {
     const int64_t upper_half = -65536;
@@ -327,9 +327,10 @@ static bool widen_upper_half(struct peep *p, struct insn *in)
 
 /* cvt.rn.f16.s32 h, (x + c)    =>    or.b32 y, x, 0x6400; cvt.u16.u32 z, y; sub.rn.f16 h, z, 1024 - c
  *
- * if x has at most 10 bits, and c is 0 or a constant of -1024 to 1024: the f16 of bits 0x6400 + x is 1024 + x, and both
- * differences are exact. A bf16, which is converted by way of an f32, takes 7 bits: 0x4300 + x is 128 + x. Conversions
- * of integers have a quarter of the rate, and no form for two of them. */
+ * This requires that x has at most 10 bits, and that c is 0 or a constant from -1024 to 1024. The f16 with bits
+ * 0x6400 + x is 1024 + x, and both differences are exact. For bf16, x may have 7 bits: 0x4300 + x is 128 + x.
+ * Conversions of integers have a quarter of the rate of other instructions, and cannot convert two elements at
+ * once. */
 static bool convert_few_bits(struct peep *p, struct insn *in)
 {
     const bool is_bf16 = in->form.type == PT_bf16 && target_has(p->m->func->target, HAS_bf16_arith);
@@ -358,7 +359,8 @@ static bool convert_few_bits(struct peep *p, struct insn *in)
     opnds[0] = in->opnds[0];
     in->opnds = opnds;
     in->form = sub;
-    less = peep_make(p, narrow, 1, &less); /* not an argument below: C leaves the order of arguments open */
+    /* not inside the call below, because C does not define the order in which arguments are evaluated */
+    less = peep_make(p, narrow, 1, &less);
     y = peep_make(p, narrow, 1, &y);
     rewrite(in, INSN_sub, 3, y, less);
     return true;
@@ -376,7 +378,7 @@ static bool simplify_cvt(struct peep *p, struct insn *in)
     return widen_apart(p, in, 1, NULL, 0) && simplify_add(p, in);
 }
 
-/* Splits x into y + c, if that sum cannot overflow; else returns x and sets c to 0. */
+/* If x is y + c and this sum cannot overflow, returns y and sets *c; else returns x and sets *c to 0. */
 static struct opnd split_exact(const struct peep *p, struct opnd x, int64_t *c)
 {
     const struct insn *add = exact_add(p, x);
@@ -421,7 +423,8 @@ static bool cancel_xor(struct peep *p, struct insn *in, struct opnd x, struct op
     return false;
 }
 
-/* Removes from the operand of an `and` with 2^k - 1 an addend that is a multiple of 2^k: (x + 512) & 63 is x & 63. */
+/* If an operand of an `and` with 2^k - 1 is a sum, removes an addend that is a multiple of 2^k: (x + 512) & 63 is x &
+ * 63. */
 static bool drop_multiple(struct peep *p, struct insn *in, uint64_t mask)
 {
     const struct insn *add = mask & (mask + 1) ? NULL : peep_def(p, in->opnds[1], INSN_add);
@@ -468,8 +471,9 @@ static bool simplify_logic(struct peep *p, struct insn *in)
     return code == INSN_and && !(bits_of(p, x) & ~b) && insn_is_integer(in) && becomes(p, in, x);
 }
 
-/* Rewrites the selection x < y ? x : y of integers as min or max. The GPU has neither for 64-bit integers: for
- * these, all selections between x and y get the same form of comparison, so that CSE merges them. */
+/* Rewrites the selection x < y ? x : y of integers as min or max. For 64-bit integers the GPU has neither min nor
+ * max. So all selections between 64-bit x and y get the same form of comparison, so that CSE merges the
+ * comparisons. */
 static void choose_by_order(struct peep *p, struct insn *in)
 {
     const struct opnd *x = in->opnds;
@@ -503,8 +507,9 @@ static void choose_by_order(struct peep *p, struct insn *in)
 /* selp d, x, y, q ^ (x < y)    =>    selp d, y, x, q ^ (y < x)        where y has the lower number
  * selp d, x, y, (z == 0) ^ ..  =>    selp d, y, x, (z != 0) ^ ..      where z is 0 or 1
  *
- * Sorts exchange two integers by their order, or, where z says so, by the opposite order. If they are equal, either may
- * be chosen. So both selections of such a pair get one form of comparison, and CSE merges them. */
+ * Sorts exchange two integers by their order or, depending on z, by the opposite order. If the integers are equal,
+ * either may be chosen. So both selections of such an exchange get the same form of comparison, and CSE merges the
+ * comparisons. */
 static void choose_by_turned_order(struct peep *p, struct insn *in)
 {
     struct opnd *x = in->opnds;
@@ -591,7 +596,7 @@ static const struct insn *any_def(const struct peep *p, struct opnd x)
 }
 
 /* Do both instructions have the same form on 16-bit floats, and does PTX have a packed version (f16x2, bf16x2) of
- * it? */
+ * this form? */
 static bool pairs_up(const struct insn *a, const struct insn *b)
 {
     if (!a || !b || a->ndefs != 1 || memcmp(&a->form, &b->form, sizeof a->form))
@@ -613,9 +618,10 @@ static bool are_used_once(const struct peep *p, struct opnd x, struct opnd y)
     return p->regs.at[x.n].nuses <= 1 && p->regs.at[y.n].nuses <= 1;
 }
 
-/* Are low and high the halves of one register, or computed by pairs of instructions from the halves of registers, or
- * of *packs pairs of other registers? One such pair is free, since the result needs no pack, unless the separate
- * results have other uses. */
+/* Can packed instructions compute low and high as the two halves of one register? They can if low and high are the
+ * halves of one register, or if pairs of equal instructions compute them from such halves. At most *packs further
+ * pairs of registers may be packed first. Callers allow one such pack, because the pack of the result disappears (but
+ * none if the separate results have other uses). */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth, int *packs)
 {
     int none = 0;
@@ -718,7 +724,7 @@ static bool simplify_pack(struct peep *p, struct insn *in)
     return false;
 }
 
-/* The definition of x, if it converts one f32 to fp8, in the lower half of a pair. */
+/* Returns the definition of x if it converts a single f32 to fp8, as the lower half of a pair; else NULL. */
 static const struct insn *one_fp8(const struct peep *p, struct opnd x)
 {
     const struct insn *cvt = any_def(p, x);

@@ -2,14 +2,15 @@
 /* arith.c: selects instructions for integer and float arithmetic, comparisons, selects and address computations, one
  * element at a time.
  *
- * The table gives each op its instruction for integers, how that instruction reads its operands, and its instruction
- * for floats. The functions below expand ops without an instruction (on i1, on bf16 before Hopper, minima of f64
- * that propagate NaN). */
+ * For each op, the table gives the instruction for integers, how this instruction reads its operands, and the
+ * instruction for floats. The functions below expand ops for which PTX has no instruction (on i1, on bf16 before
+ * Hopper, minima of f64 that propagate NaN). */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
 /* clang-format off */
-/* op, instruction for integers, signedness of its operands, does it extend an i8, instruction for floats */
+/* op, instruction for integers, signedness of its operands, must an i8 operand be extended first, instruction for
+ * floats */
 #define ROWS(X) \
     X(ARITH_OP_add, INSN_add, READ_signed, false, INSN_add) \
     X(ARITH_OP_sub, INSN_sub, READ_signed, false, INSN_sub) \
@@ -56,7 +57,7 @@ static const struct row {
 #undef X
 };
 
-/* Fails to compile if an op has no row: -Wswitch reports the missing case. */
+/* If an op has no row, compilation fails: -Wswitch reports the missing case. */
 static bool has_row(enum arith_op op)
 {
     switch (op) {
@@ -90,7 +91,7 @@ static struct opnd pred_without(struct select *s, struct opnd x, struct opnd y)
     return pred_op(s, INSN_and, x, pred_not(s, y));
 }
 
-/* Arithmetic on integers of one bit: signed ones are 0 and -1. */
+/* Arithmetic on integers of one bit, whose signed values are 0 and -1. */
 static struct opnd arith_i1(struct select *s, enum opcode code, const struct opnd *x)
 {
     switch (code) {
@@ -136,7 +137,7 @@ static struct opnd cmp_i1(struct select *s, enum pred pred, struct opnd x, struc
 
 /* -- integers -- */
 
-/* A shift count in the 32 bits that PTX expects; PTX clamps it. */
+/* Converts a shift count to the 32 bits that PTX expects. (PTX clamps the count.) */
 static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
 {
     enum { WIDEST = 64 };
@@ -155,7 +156,7 @@ static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
     }
 }
 
-/* x - x / y * y. For y = 0 the product is 0 and the result is x, as the IR requires; PTX's rem gives all ones there
+/* x - x / y * y. For y = 0 the product is 0 and the result is x, as the IR requires. PTX's rem would give all ones
  * (seen on sm_90). */
 static struct opnd remainder_of(struct select *s, enum ptype type, const struct opnd *x)
 {
@@ -163,8 +164,8 @@ static struct opnd remainder_of(struct select *s, enum ptype type, const struct 
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_mul_lo, type), quotient, x[1]));
 }
 
-/* Quotient or remainder of an integer of 32 or 64 bits by 2^k, by shifts and masks; quotients round toward zero.
- * Given a div, ptxas sometimes generates a full division. */
+/* Computes the quotient or remainder of an integer of 32 or 64 bits and 2^k by shifts and masks; quotients round
+ * toward zero. If the PTX contained a div, ptxas would sometimes generate a full division. */
 static struct opnd by_power(struct select *s, const struct op *o, enum ptype type, const struct opnd *x,
                             int k)
 {
@@ -188,8 +189,8 @@ static struct opnd by_power(struct select *s, const struct op *o, enum ptype typ
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_and, plain), biased, mask));
 }
 
-/* Emits 0 - x, |x| or x - y for 16-bit integers, with unsigned subtractions. The reason is a fault of ptxas 13.0: for
- * x = -32768, the results of `neg.s16`, `abs.s16` and `sub.s16 0, x` should be -32768, but a setp, min or max that
+/* Emits 0 - x, |x| or x - y for 16-bit integers, with unsigned subtractions. This avoids a fault of ptxas 13.0: for x
+ * = -32768, the results of `neg.s16`, `abs.s16` and `sub.s16 0, x` should be -32768, but a setp, min or max that
  * reads them as signed gets 32768. */
 static struct opnd minus_16(struct select *s, enum opcode code, const struct opnd *x)
 {
@@ -200,15 +201,15 @@ static struct opnd minus_16(struct select *s, enum opcode code, const struct opn
     return code == OP_neg ? negated : emit2(s, form0(INSN_max, PT_s16), x[0], negated);
 }
 
-/* Is o a negation of 32 bits? It must be selected as `sub.u32`: when ptxas 13.0 fuses two maxima or minima of
- * negated, extended bytes into one instruction, it drops a `neg.s32` or `sub.s32 0, x`. */
+/* Is o a negation of 32 bits? Such a negation must be selected as `sub.u32`: when ptxas 13.0 fuses two maxima or
+ * minima of negated, extended bytes into one instruction, it drops a `neg.s32` or `sub.s32 0, x`. */
 static bool negates_32(const struct op *o, enum ptype type, const struct opnd *x)
 {
     return type == PT_s32 &&
            (o->code == OP_neg || (o->code == OP_sub && x[0].kind == OPND_imm && x[0].i == 0));
 }
 
-/* Does another op compute the other half of this product of 32 bits? */
+/* Does another op compute the other half (low or high word) of this product of 32-bit integers? */
 static bool has_other_half(const struct op *o)
 {
     const enum opcode other = o->code == OP_mul ? OP_mulhu : OP_mul;
@@ -223,8 +224,8 @@ static bool has_other_half(const struct op *o)
     return false;
 }
 
-/* Computes both halves of a product by one mul.wide; the peephole merges the mul.wides of the two ops. ptxas would
- * not merge a mul.lo with a mul.hi, and each takes as long as a mul.wide. */
+/* Computes a half of a product by a mul.wide. The peephole merges the mul.wides of the ops that compute the two
+ * halves. ptxas would not merge a mul.lo with a mul.hi, and each of these takes as long as a mul.wide. */
 static struct opnd half_of_product(struct select *s, const struct op *o, const struct opnd *y)
 {
     struct opnd halves[3] = {mir_reg(s->m, CLASS_b32), mir_reg(s->m, CLASS_b32)};
@@ -264,8 +265,8 @@ static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt
 
 /* -- floats -- */
 
-/* Computes an op in f32, for formats that have no instruction for it; rounding the f32 result gives the correctly
- * rounded result of one operation. */
+/* Computes an op in f32, for formats that have no instruction for the op. Rounding the f32 result to the format gives
+ * the correctly rounded result. */
 static struct opnd through_f32(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x,
                                struct opnd (*f)(struct select *s, const struct op *o, enum dtype dt,
                                                 const struct opnd *x))
@@ -276,7 +277,7 @@ static struct opnd through_f32(struct select *s, const struct op *o, enum dtype 
     return narrow_from_f32(s, dt, f(s, o, DT_f32, wide), ROUND_rn);
 }
 
-/* PTX has no minimum or maximum of f64 that propagates NaN. */
+/* Computes a minimum or maximum of f64 that propagates NaN, for which PTX has no instruction. */
 static struct opnd minmax_f64_nan(struct select *s, enum insn_code code, const struct opnd *x)
 {
     struct opnd least = emit2(s, form0(code, PT_f64), x[0], x[1]);
@@ -285,7 +286,7 @@ static struct opnd minmax_f64_nan(struct select *s, enum insn_code code, const s
     return emit3(s, form0(INSN_selp, PT_f64), nan, least, is_nan);
 }
 
-/* Before Hopper, fma is the only arithmetic instruction on bf16. It computes x + y as x * 1 + y, x * y as x * y +
+/* Before Hopper, fma is the only arithmetic instruction on bf16. So x + y is computed as x * 1 + y, x * y as x * y +
  * -0, and x - y as y * -1 + x, with the same rounding. */
 static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct opnd *x)
 {
@@ -298,8 +299,8 @@ static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct 
     }
 }
 
-/* Flips or clears the sign bits of 16-bit floats. It does not clear them by and.b16: when ptxas 13.0 packs the
- * results of two `cvt.rn.f16.f32` into one word, it drops the `and` on the lower half. */
+/* Flips or clears the sign bit of a 16-bit float. Does not use and.b16 to clear it: when ptxas 13.0 packs the results
+ * of two `cvt.rn.f16.f32` into one word, it drops the `and` on the lower half. */
 static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, struct opnd x)
 {
     enum { SIGN = 0x8000 };
@@ -310,7 +311,7 @@ static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, st
 
 static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x);
 
-/* Is o of the form 1 / (c + exp(x)), as in a sigmoid, with c so large that the divisor cannot be subnormal? */
+/* Is o of the form 1 / (c + exp(x)), as in a sigmoid, where c is so large that the divisor cannot be subnormal? */
 static bool is_inverse_of_more(const struct op *o)
 {
     const struct op *sum = op_opnd(o, 1)->def;
@@ -325,8 +326,8 @@ static bool is_inverse_of_more(const struct op *o)
     return false;
 }
 
-/* 1 / x as 1 / (x / 4) / 4: for x over 2^126, whose inverse is subnormal, only the last multiplication has a
- * subnormal result. */
+/* Computes 1 / x as 1 / (x / 4) / 4. If x exceeds 2^126, its inverse is subnormal; here only the last multiplication
+ * has a subnormal result. */
 static struct opnd inverse(struct select *s, const struct value *result, struct opnd x)
 {
     struct opnd quarter = opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, 0.25));
@@ -369,9 +370,9 @@ static struct opnd f32_unless(struct select *s, enum mod mod, struct opnd size, 
                  is_so);
 }
 
-/* x / y in the instructions that ptxas makes of div.full, except that ptxas scales each x by conditional
- * multiplications. The instructions on y alone are equal for all x, so that CSE leaves one copy. The last
- * multiplication has no .rn, so that nothing contracts it with an addition. */
+/* Computes x / y with the instructions that ptxas generates for div.full, except that ptxas scales each x by
+ * conditional multiplications. The instructions that read only y are equal for all x, so CSE leaves only one copy of
+ * them. The last multiplication has no .rn, so that it is not contracted with an addition. */
 static struct opnd divide_scaled(struct select *s, struct opnd x, struct opnd y)
 {
     struct opnd size = emit1(s, form0(INSN_abs, PT_f32), y),

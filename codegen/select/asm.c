@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* asm.c: emits inline assembly of the user, for `pack` elements of each operand at a time.
+/* asm.c: emits the user's inline assembly, for `pack` elements of each operand at a time.
  *
  *     asm %x text="shl.b32 $0, $1, 3;" constraints="=r,r"     =>     { .reg .b32 $a0; shl.b32 $a0, %r1, 3; mov.b32 %r2, $a0; }
  *
@@ -19,7 +19,7 @@ static enum reg_class class_of_letter(char letter)
                            : CLASS_b32;
 }
 
-/* Copies bits to a register of another class; adds zero bits or drops upper bits. */
+/* Copies the bits of x to a register of another class. Adds zero bits or drops upper bits if the sizes differ. */
 static struct opnd as_class(struct select *s, enum reg_class cls, struct opnd x)
 {
     x = in_reg(s, x);
@@ -35,7 +35,7 @@ static struct word_shape shape_of(const struct value *v, int pack)
     return word_shape(elem_dtype(v->type), per);
 }
 
-/* The letter of the next constraint, after `=` and `&`. */
+/* Returns the letter of the next constraint, without `=` and `&`, and advances *constraints. */
 static char next_letter(const char **constraints)
 {
     const char *s = *constraints + strspn(*constraints, "=&, ");

@@ -14,7 +14,7 @@
  *     stagger_wait turns=1         =>      @second bar.sync 4, 256;
  *     stagger_arrive turns=1       =>      bar.arrive 4 (first) or 5 (second), 256;
  *
- * The control flow of the roles never joins, so that each role can have its own number of registers (setmaxnreg).
+ * The control flow of the two roles never joins, so that each role can have its own number of registers (setmaxnreg).
  * The second role, the producer, only starts copies and waits, so a single thread executes it. */
 #include "codegen/select/select.h"
 
@@ -30,7 +30,7 @@ static struct opnd thread_is(struct select *s, uint32_t mask, int64_t value)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), x, opnd_int(CLASS_b32, value));
 }
 
-/* A predicate: is this the thread that executes instructions for the whole role? */
+/* Returns a predicate: is this the thread that executes instructions for the whole role? */
 static struct opnd acts(struct select *s)
 {
     if (s->role == PRODUCER)
@@ -38,15 +38,15 @@ static struct opnd acts(struct select *s)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
 }
 
-/* A predicate: is this the thread that executes instructions for its group of warps (if the op has groups) or for
- * the role? */
+/* Returns a predicate: is this the thread that executes instructions for its group of warps (if the op has groups) or
+ * for the role? */
 static struct opnd acts_for_group(struct select *s, const struct op *o)
 {
     const struct attr *warps = op_attr(o, ATTR_group);
     return warps ? thread_is(s, 32 * (uint32_t)warps->i - 1, 0) : acts(s);
 }
 
-/* The CTA's rank in its pair (a cluster of two CTAs); 0 if the kernel has no pairs. */
+/* Returns the CTA's rank in its pair (a cluster of two CTAs); 0 if the kernel has no pairs. */
 static struct opnd pair_rank(struct select *s)
 {
     return emit_special(s, SPECIAL_cluster_ctarank);
@@ -85,8 +85,8 @@ static void select_mbar_expect(struct select *s, const struct op *o)
     set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive_tx), 0, 2, x), mine);
 }
 
-/* The byte distance from this CTA's shared memory to that of the other CTA of the pair; computed once, before all
- * loops. */
+/* Returns the distance in bytes from this CTA's shared memory to the shared memory of the other CTA of the pair. It
+ * is computed once, before all loops. */
 static struct opnd distance_to_peer(struct select *s)
 {
     struct opnd smem = emit1(s, form0(INSN_mov, PT_u32), (struct opnd){.kind = OPND_smem, .cls = CLASS_b32});
@@ -124,9 +124,9 @@ static void select_mbar_wait(struct select *s, const struct op *o)
 /* -- staggered warpgroups -- */
 
 /* Each pair of neighbouring warpgroups has two named barriers: the second warpgroup waits at GO, the first at GONE.
- * Without GONE, the first warpgroup could arrive at GO twice before the second arrives once (if a loop of one
- * iteration is in a loop over tiles), and GO would count both arrivals in one phase. The numbers of these barriers
- * follow those of the CTA's barrier and of the barriers of roles and groups. */
+ * Without GONE, the first warpgroup could arrive at GO twice before the second arrives once, for example if a loop of
+ * one iteration is inside a loop over tiles. GO would then count both arrivals in one phase. The numbers of these
+ * barriers follow those of the CTA's barrier and of the barriers of roles and groups. */
 enum { GO, GONE, PAIR_BARRIERS, ROLES = 1, NAMED_BARRIERS = 16 };
 _Static_assert(1 + ROLES + STAGGER_GROUPS_MOST + PAIR_BARRIERS * (STAGGER_GROUPS_MOST - 1) <= NAMED_BARRIERS,
                "a CTA has 16 named barriers");
@@ -142,8 +142,8 @@ static void come_to_pair(struct select *s, enum insn_code code, int group, int p
     set_guard(emit_insn(s, form0(code, PT_none), 0, 2, x), mine);
 }
 
-/* The first of two warpgroups arrives at GO, the second at GONE: by one instruction, since ptxas moves two guarded ones
- * behind the arithmetic that follows. */
+/* The first of two warpgroups arrives at GO, the second at GONE. Both use the same instruction: if there were two
+ * guarded instructions, ptxas would move them to after the following arithmetic. */
 static void pass_turn(struct select *s)
 {
     int threads = 32 * WARPGROUP_WARPS, behind = s->role + 1 + s->f->num_warps / WARPGROUP_WARPS;
@@ -190,7 +190,7 @@ static struct boxes boxes_of(struct select *s, const struct op *o, const struct 
 }
 
 /* Computes the coordinates of box `number`, innermost first; operand `first` is the outermost coordinate. A tensor
- * map may have more dimensions than the tile: the coordinates of these outer dimensions are the same for all
+ * map may have more dimensions than the tile. The coordinates of these outer dimensions are the same for all
  * boxes. */
 static void box_coords(struct select *s, const struct op *o, int first, const struct type *t,
                        const int *order, uint32_t coord, struct opnd *x)
@@ -206,9 +206,9 @@ static void box_coords(struct select *s, const struct op *o, int first, const st
     }
 }
 
-/* Adds to the address and coordinates the start of this CTA's or group's half. If a pair of CTAs shares copies, each
- * CTA copies the boxes whose number has the CTA's rank as its highest bit; if two groups of warps store rows, each
- * group stores its own half. */
+/* Advances the address and the coordinates to the half of the tile that this CTA or group copies. If a pair of CTAs
+ * shares a copy, each CTA copies the boxes whose number has the CTA's rank as its highest bit. If two groups of warps
+ * store rows, each group stores its own half. */
 static void take_half(struct select *s, const struct type *t, const int *order, const struct boxes *b,
                       int top, struct opnd rank, struct opnd *at, struct opnd *x)
 {
@@ -225,7 +225,7 @@ static void take_half(struct select *s, const struct type *t, const int *order, 
         }
 }
 
-/* Emits a copy for each box of the buffer, with its address and its coordinates. */
+/* Emits a copy for each box of the buffer, with the address and the coordinates of the box. */
 static void select_boxes(struct select *s, const struct op *o, int first, bool load)
 {
     enum { BOTH = 3, GROUP_BITS = 7 };
@@ -297,7 +297,7 @@ static void set_registers(struct select *s, const struct op *o, int role)
     emit_insn(s, form0(role == 0 ? INSN_setmaxnreg_inc : INSN_setmaxnreg_dec, PT_u32), 0, 1, &n);
 }
 
-/* One fence covers all mbarriers that the producer initialized. */
+/* Emits one fence for all mbarriers that the producer has initialized. */
 static void end_making(struct select *s)
 {
     set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), s->elected);
@@ -319,25 +319,25 @@ static void select_ready(struct select *s)
     if (s->role == PRODUCER)
         end_making(s);
     emit_insn(s, form0(s->role == PRODUCER ? INSN_bar_arrive : INSN_bar, PT_none), 0, 2, x);
-    /* From here on, only the elected thread of the producer's warp runs. A branch that returns early needs no such
-     * exit: its return ends all threads. */
+    /* From here on, only the elected thread of the producer's warp runs. (In a branch that returns early, the other
+     * threads need not exit here: the return ends all threads.) */
     if (s->role == PRODUCER && s->op->block->parent->code == OP_warps)
         go_alone(s);
 }
 
-/* The arrivals are relaxed: they only order the initialization of mbarriers, which has a fence of its own. With
- * release semantics they would wait for all stores. */
+/* The arrivals are relaxed, because they only order the initialization of mbarriers, for which there is a separate
+ * fence. With release semantics, the arrivals would wait for all stores. */
 static void select_cluster_arrive(struct select *s)
 {
     if (s->elected.kind == OPND_reg) {
         end_making(s);
-        go_alone(s); /* the barrier does not wait for the threads that exit here */
+        go_alone(s); /* the cluster barrier does not wait for the threads that have exited */
     }
     emit_insn(s, form1(INSN_cluster_arrive, PT_none, MOD_relaxed), 0, 0, NULL);
 }
 
-/* The producer's code comes first, because the latency of its copies is long and the instruction cache is still
- * empty. */
+/* The producer's code precedes the consumers' code, because its copies have a long latency and should start early,
+ * while the instruction cache is still empty. */
 static void select_warps(struct select *s, const struct op *o)
 {
     struct opnd own = opnd_int(CLASS_b32, 32 * s->f->num_warps);
@@ -351,8 +351,8 @@ static void select_warps(struct select *s, const struct op *o)
     struct opnd idle = emit2(s, form1(INSN_setp, PT_s32, MOD_ne), s->leader, own);
     emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL)->guard = idle.n;
     s->b = mir_block(s->m, s->b->index, before->depth);
-    /* Elects the thread by elect.sync. If it were chosen by its number, ptxas would not know that only one thread
-     * continues, and would generate a loop over threads around each copy. */
+    /* Elects the thread by elect.sync. If the thread were chosen by its number, ptxas would not know that only one
+     * thread continues, and would generate a loop over threads around each copy. */
     s->elected = emit1(s, form0(INSN_elect, PT_none), opnd_int(CLASS_b32, -1));
     select_inline(s, o->regions[1]);
     emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);

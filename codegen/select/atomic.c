@@ -13,7 +13,7 @@
  *       %old = atomic_cas %lock, 0, 1; condition %old == 1     $L1: @%p0 atom.acquire.gpu.global.cas.b32 ...
  *     }                                                  =>      bra $L1 if %old == 1
  *
- * A loop that only waits for another program writes nothing, so its atomics need not release: one fence in front of the
+ * A loop that only waits for another program writes nothing, so its atomics need not release: one fence before the
  * loop releases the writes before the loop. An atomic with a release would wait for all writes of the thread in each
  * iteration. */
 #include "codegen/select/select.h"
@@ -30,7 +30,8 @@ static const struct row {
     [RMW_fmax] = {MOD_max, READ_signed},   [RMW_fmin] = {MOD_min, READ_signed},
 };
 
-/* An op, and the memory order of its instructions: weaker than the op's order if fences around them do the rest. */
+/* An op, and the memory order of its instructions, which is weaker than the op's order if fences around the
+ * instructions provide the rest. */
 struct atomic {
     const struct op *op;
     enum sem sem;
@@ -82,8 +83,8 @@ static void emit_atomic(struct select *s, struct form f, struct opnd old, struct
     in->fresh = true;
 }
 
-/* Emits the maximum (or minimum) of floats: if x is positive, on bits as signed integers; if it is negative, on bits
- * as unsigned integers in reversed order. */
+/* Emits the maximum (or minimum) of floats as an atomic on their bits. If x is positive, compares the bits as signed
+ * integers. If x is negative, compares them as unsigned integers in reversed order. */
 static void float_extreme(struct select *s, const struct atomic *a, enum dtype dt, struct opnd old,
                           struct opnd at, struct opnd x, struct opnd guard)
 {
@@ -136,7 +137,7 @@ static void exchange_halves(struct select *s, const struct atomic *a, enum dtype
         emit_mov(s, old, seen);
 }
 
-/* Has the target a single instruction for this operation? */
+/* Does the target have a single instruction for this operation? */
 static bool is_atomic_of(struct select *s, enum dtype dt, enum rmw rmw)
 {
     bool is_half = dt == DT_f16 || dt == DT_bf16;
@@ -178,9 +179,9 @@ static void cas_elem(struct select *s, const struct atomic *a, enum dtype dt, st
     set_guard(emit_insn(s, atomic_form(a, INSN_atom, MOD_cas, type), 1, 4, all), guard);
 }
 
-/* Broadcasts x from the thread that executed the atomic to all others, through a word of shared memory after the
- * buffers. A barrier before the store, or before the atomic, ensures that all threads have read the word's previous
- * contents. */
+/* Broadcasts x from the thread that executed the atomic to all other threads, through a word of shared memory after
+ * the buffers. A barrier before the store, or before the atomic, ensures that all threads have read the previous
+ * contents of the word. */
 static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x)
 {
     enum { ALIGN = 16 };
@@ -218,8 +219,8 @@ static struct opnd from_owner(struct select *s, enum dtype dt, const struct layo
     return shuffle(s, MOD_idx, x, owner);
 }
 
-/* The register for the old value; threads whose guard is false get 0. For maxima and minima of floats its class is
- * an integer one. */
+/* Returns the register for the old value. It is 0 in threads whose guard is false. For maxima and minima of floats,
+ * it is an integer register. */
 static struct opnd old_register(struct select *s, const struct op *o, enum dtype dt, struct opnd guard)
 {
     bool extreme = o->code == OP_atomic_rmw && dtype_info[dt].bytes >= 4 &&
@@ -287,9 +288,10 @@ static bool is_last_access(const struct op *o)
     return true;
 }
 
-/* The atomic of a loop that always accesses the same word, and has no other effect; else NULL. A fence in front of the
- * loop would not release what other threads write before a barrier inside the loop. If the word changed, an iteration
- * would have to release what the previous one has acquired. */
+/* If the only effect in the loop is an atomic that always accesses the same word, returns this atomic; else NULL. A
+ * barrier in the loop is not allowed, because a fence before the loop would not release the writes of other threads
+ * before that barrier. The word must be the same, because otherwise an iteration would have to release what the
+ * previous iteration has acquired. */
 static const struct op *polled_by(const struct op *loop)
 {
     const struct op *found = NULL;
@@ -310,7 +312,7 @@ static bool releases(enum sem sem)
 }
 
 /* Returns the op's memory order. Leaves out the acquire if the old value has no uses and no later access needs to be
- * ordered. Leaves out the release if a fence in front of the loop is enough. */
+ * ordered. Leaves out the release if a fence before the loop suffices. */
 static enum sem needed_order(const struct op *o)
 {
     enum sem sem = (enum sem)op_int(o, ATTR_sem);
@@ -347,7 +349,8 @@ void select_atomic(struct select *s, const struct op *o)
     struct opnd owner = emit_is_owner(s, l), *tile = tile_new(s, r);
     struct atomic a = {.op = o, .sem = needed_order(o)};
     bool acquires = a.sem == SEM_acq_rel || a.sem == SEM_acquire;
-    /* one fence for all instructions instead of one each; a vector needs one, because `red` cannot acquire */
+    /* one fence replaces the fences of all instructions; a vector access needs a fence, because `red` cannot
+     * acquire */
     bool is_fenced =
         tile_nregs(r->type) > (vec << __builtin_popcount((unsigned)free_bits)) || (vec > 1 && acquires);
     if (is_fenced) {

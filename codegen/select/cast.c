@@ -20,7 +20,7 @@ struct opnd extend_i8(struct select *s, enum dtype dt, struct opnd x, bool with_
     return emit2(s, form0(INSN_and, PT_b16), x, opnd_int(CLASS_b16, 0xff));
 }
 
-/* The type as which `cvt` reads an integer: of an i8, only the low eight bits. */
+/* Returns the type with which `cvt` reads an integer. For an i8, `cvt` reads only the low eight bits. */
 static enum ptype source_type(enum dtype dt, bool with_sign)
 {
     if (dt == DT_i8)
@@ -56,7 +56,7 @@ static struct opnd narrow_int(struct select *s, enum dtype from, enum dtype to, 
 /* -- casts to f32 and from f32 -- */
 
 /* Places the bits of an e4m3 float into an f16's exponent and mantissa, which gives 2^-8 times its value, and
- * multiplies by 2^8. Replaces e4m3's only NaN separately. */
+ * multiplies by 2^8. Handles NaN, of which e4m3 has only one, separately. */
 static struct opnd f8e4_to_f16_by_hand(struct select *s, struct opnd x)
 {
     enum { MAGNITUDE = 0x7f, TO_SIGN = 8, TO_MANTISSA = 7, F16_256 = 0x5c00 };
@@ -133,8 +133,8 @@ static struct opnd with_f8_sign(struct select *s, struct opnd magnitude, struct 
     return emit2(s, form0(INSN_or, PT_b16), magnitude, sign);
 }
 
-/* Rounds to f16 and takes its upper half, with integer operations: rounds to nearest even or toward zero, and
- * saturates to the largest finite e5m2. */
+/* Converts with integer operations: rounds to f16 and takes the upper half. Rounds to nearest even or toward zero,
+ * and saturates to the largest finite e5m2. */
 static struct opnd f32_to_f8e5(struct select *s, struct opnd x, bool rz)
 {
     enum { LARGEST = 0x7b00, BELOW_HALF = 0x7f, HALF = 8 };
@@ -151,8 +151,8 @@ static struct opnd f32_to_f8e5(struct select *s, struct opnd x, bool rz)
     return with_f8_sign(s, h, x);
 }
 
-/* Rounds to the nearest e4m3 with integer operations: normal numbers from the f32's bits, subnormal ones as
- * multiples of 2^-9. */
+/* Rounds to the nearest e4m3 with integer operations. Computes normal numbers from the f32's bits, and subnormal
+ * numbers as multiples of 2^-9. */
 static struct opnd f32_to_f8e4(struct select *s, struct opnd x)
 {
     enum { LARGEST = 0x7e, DROPPED = 20, BELOW_HALF = 0x7ffff, BIAS = (127 - 7) << 3 };
@@ -244,8 +244,8 @@ static struct opnd int_to_float(struct select *s, const struct op *o, enum dtype
     return step == to ? x : narrow_from_f32(s, to, x, ROUND_rn);
 }
 
-/* Converts to an integer with saturation. An i8 is the low bits of a result saturated to 16 bits, an i1 the low bit
- * of one saturated to 32 bits. */
+/* Converts to an integer with saturation. For an i8, saturates to 16 bits and keeps the low 8 bits; for an i1,
+ * saturates to 32 bits and keeps the lowest bit. */
 static struct opnd float_to_int(struct select *s, enum dtype from, enum dtype to, struct opnd x,
                                 bool with_sign)
 {

@@ -2,7 +2,7 @@
 /* control.c: turns loops and branches, whose bodies are regions in the IR, into basic blocks and jumps.
  *
  * Values that a loop carries or a region yields are in variables: registers with several definitions. The region
- * reads copies of the variables, which have one definition each; regalloc.c coalesces copies with variables. */
+ * reads copies of the variables; each copy has one definition. regalloc.c coalesces the copies with the variables. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -17,7 +17,7 @@ static struct word_shape carried_shape(const struct type *t)
     return dtype_info[dt].bits == 16 && tile_nregs(t) % PAIR == 0 ? word_shape(dt, tile_nregs(t)) : a;
 }
 
-/* New variables for the elements of a tile: registers that may have several definitions. */
+/* Returns new variables for the elements of a tile. */
 static struct opnd *tile_variable(struct select *s, const struct type *t)
 {
     struct word_shape a = carried_shape(t);
@@ -44,7 +44,7 @@ void jump_to(struct insn *jump, const struct mblock *b)
 }
 
 /* Sets v to a copy of a variable, so that a later change of the variable does not change v. Register allocation
- * removes the copy if it is dead before the variable changes. */
+ * removes the copy if the copy is dead before the variable changes. */
 static void set_copy(struct select *s, struct value *v, const struct opnd *variable)
 {
     struct word_shape a = carried_shape(v->type);
@@ -90,8 +90,8 @@ static bool const_below(const struct value *lo, const struct value *hi)
     return value_const_int(lo, &l) && value_const_int(hi, &h) && l < h;
 }
 
-/* The test is at the end of the loop, so that an iteration needs one jump; constant bounds make the first test
- * unnecessary.
+/* The test is at the end of the loop, so that an iteration needs only one jump. If the bounds are constant, the first
+ * test is unnecessary.
  *
  *     i = lo, carried = init
  *     if (!(i < hi)) goto exit
@@ -165,7 +165,7 @@ static void select_while(struct select *s, const struct op *o)
         o->results[k].scratch = tile_of(s, op_opnd(condition, 1 + k));
 }
 
-/* Selects one arm of an `if`; returns its first block. */
+/* Selects one arm of an `if`. Returns the arm's first block. */
 static struct mblock *select_arm(struct select *s, struct block *region, const struct mblock *from,
                                  struct opnd *const *results)
 {
@@ -181,8 +181,8 @@ static bool is_empty_arm(const struct block *b)
     return b->first->code == OP_yield && b->first->nopnds == 0;
 }
 
-/* An `if` with one arm that only returns: threads that take it exit, the others continue with the other
- * arm. */
+/* Selects an `if` with one arm that only returns: threads that take this arm exit, and the others continue with the
+ * other arm. */
 static bool select_exit(struct select *s, const struct op *o)
 {
     for (int arm = 0; arm < 2; arm++) {
@@ -237,6 +237,6 @@ void select_control(struct select *s, const struct op *o)
     case CONTROL_OP_if: select_if(s, o); break;
     case CONTROL_OP_return: emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL); break;
     case CONTROL_OP_yield:
-    case CONTROL_OP_condition: break; /* selected with the loop, which reads the operands */
+    case CONTROL_OP_condition: break; /* select_while reads the operands of the condition */
     }
 }

@@ -4,7 +4,7 @@
  * The quotient of two layouts maps each place (register, lane, warp) of the result to the place of its element in
  * the operand. An address is the XOR of a constant that depends on the register and of a value that depends on the
  * thread. A conversion within warps takes several rounds of shuffles (see layout_shuffle). If the source or
- * destination register of a shuffle depends on the lane, selects permute the registers before or after the
+ * destination register of a shuffle depends on the lane, selp instructions permute the registers before or after the
  * shuffles. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
@@ -70,9 +70,9 @@ struct opnd choose_elem(struct select *s, enum dtype dt, struct opnd c, struct o
     return emit3(s, form0(INSN_selp, dtype_ptype(dt, READ_bits)), yes, no, c);
 }
 
-/* Permutes registers x[0..n) so that the thread finds at i what was at i ^ (XOR of step[b] over the thread's bits b
- * that are set): each set bit swaps all registers in pairs. Registers without a value (OPND_none) pair only
- * with each other, and stay as they are. */
+/* Permutes registers x[0..n): x[i] becomes the old x[i ^ m], where m is the XOR of step[b] over the bits b that are
+ * set in the thread's number. Each set bit swaps all registers in pairs. Registers without a value (OPND_none) are
+ * paired only with each other, and do not change. */
 static void exchange(struct select *s, int n, struct opnd *x, int nbits, const uint32_t *step)
 {
     enum dtype dt = elem_dtype(op_result(s->op)->type);
@@ -88,7 +88,7 @@ static void exchange(struct select *s, int n, struct opnd *x, int nbits, const u
     }
 }
 
-/* Is the source lane, in every round of shuffles, the lane itself XOR a constant of the round? */
+/* In every round of shuffles, is the source lane the destination lane XOR a constant of the round? */
 static bool is_own_lane(const struct shuffle *g)
 {
     for (int b = 0; b < g->nthread; b++)
@@ -182,8 +182,8 @@ struct buffer buffer_of(struct select *s, const struct op *o, const struct layou
     return b;
 }
 
-/* In the bits that the thread's part of the offset can set, the register's part is XORed with it; the other bits of
- * the register's part are added as a constant. */
+/* The offset has a part that depends on the thread, and a part that depends on the register. The bits of the
+ * register's part that the thread's part can set too are XORed; its other bits are added as a constant. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
     uint32_t part = (uint32_t)place_apply(&b->map, (uint64_t)reg) * (uint32_t)b->elem_bytes;
@@ -246,7 +246,7 @@ static void load_vector(struct select *s, const struct buffer *b, const struct w
 
 /* -- ldmatrix and stmatrix -- */
 
-/* The buffer as addressed by ldmatrix and stmatrix, where each lane supplies the address of a row. */
+/* Returns how ldmatrix and stmatrix address the buffer: each lane supplies the address of a row. */
 static struct buffer matrix_buffer(struct select *s, const struct op *o, const struct layout *l,
                                    const struct matrix_load *x)
 {
@@ -261,7 +261,7 @@ static struct buffer matrix_buffer(struct select *s, const struct op *o, const s
     return b;
 }
 
-/* Splits a loaded b32 word into elements; an element of 32 bits may be a float. */
+/* Splits a loaded b32 word into elements. An element of 32 bits may be a float. */
 static void split_matrix_word(struct select *s, const struct word_shape *a, struct opnd word,
                               struct opnd *elems)
 {
@@ -287,7 +287,7 @@ static struct form matrix_form(enum insn_code code, const struct matrix_load *x)
     return f;
 }
 
-/* Stores by stmatrix, the inverse of ldmatrix, if ordinary stores would write less than 16 bytes at once. */
+/* Selects stmatrix, the inverse of ldmatrix, if ordinary stores would write less than 16 bytes at once. */
 static bool select_matrix_store(struct select *s, const struct op *o)
 {
     const struct value *v = op_opnd(o, 1);
@@ -318,8 +318,8 @@ static void select_matrix_load(struct select *s, const struct op *o, const struc
     struct word_shape a = word_shape(elem_dtype(r->type), 1 << x->word_bits);
     struct form f = matrix_form(INSN_ldmatrix, x);
     struct opnd *tile = tile_new(s, r);
-    /* in a register's number, the bits that number an instruction's matrices are above those of an element in its
-     * word */
+    /* in a register's number, the lowest bits number the elements of a word, and the next bits the matrices of an
+     * instruction */
     int step = x->nmatrices << x->word_bits;
     for (int k = 0; k < tile_nregs(r->type); k += step) {
         struct opnd words[MATRICES_MOST + 1];
@@ -340,7 +340,8 @@ static bool feeds_dot(const struct value *v)
     return false;
 }
 
-/* Would ordinary loads read less than 16 bytes at once, and does each thread own what it reads? */
+/* Would ordinary loads read less than 16 bytes at once, and is each thread the owner of the elements that it
+ * reads? */
 static bool reads_narrow(const struct op *o, const struct layout *l)
 {
     const int bytes = type_elem_bytes(op_result(o)->type);
@@ -375,8 +376,8 @@ static void select_shared_load(struct select *s, const struct op *o)
 
 /* -- opaque values -- */
 
-/* Adds to each pair of 16-bit elements a zero that neither ptxas nor the peephole recognizes as zero; other elements
- * stay as they are. */
+/* Adds a zero to each pair of 16-bit elements; neither ptxas nor the peephole can know that it is zero. Other
+ * elements do not change. */
 static void select_opaque(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
@@ -421,7 +422,8 @@ void select_layout(struct select *s, const struct op *o)
     case LAYOUT_OP_shared_gather: select_shared_gather(s, o); break;
     case LAYOUT_OP_shared_count: select_shared_count(s, o); break;
     case LAYOUT_OP_shared_alloc:
-    case LAYOUT_OP_shared_stage: break; /* no instruction: the ops that use its result read its operands */
+    /* selects no instruction: the ops that use the result read the operands of shared_stage */
+    case LAYOUT_OP_shared_stage: break;
     case LAYOUT_OP_to_shared: diag_bug(s->diag, o->loc, "a tile has not been stored to shared memory");
     }
 }

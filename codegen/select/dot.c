@@ -6,7 +6,7 @@
  *
  * The layouts say which register holds which element. The accumulator and the operands distribute M and N over
  * threads in the same way, so it suffices to find the register of a coordinate in the first thread. Selection moves
- * no data: assign_layouts gave the operands the layouts that the instruction needs. */
+ * no data, because assign_layouts has given the operands the layouts that the instruction needs. */
 #include "codegen/select/dot.h"
 
 #include "ir/families.h"
@@ -30,7 +30,7 @@ struct spot matrix_spot(const struct matrix *acc, int reg)
     return (struct spot){.batch = rank > 2 ? index[0] : 0, .m = index[rank - 2], .n = index[rank - 1]};
 }
 
-/* The register of the first thread that holds the element of operand `role` at position `at`. */
+/* Returns the register in which the first thread holds the element of operand `role` at position `at`. */
 static int matrix_reg(struct select *s, const struct matrix *a, enum dot_role role, struct spot at)
 {
     int row = role == DOT_a ? at.m : at.k, column = role == DOT_a ? at.k : at.n, rank = a->l->rank;
@@ -108,8 +108,9 @@ static void emit_mma(struct select *s, const struct fragment *g, enum insn_code 
     emit_insn(s, form0(code, PT_none), RESULTS, n, x);
 }
 
-/* The number of elements along K that the tensor core sums before the partial sum is added in f32: all of K, unless
- * the kernel sets max_num_imprecise_acc for fp8 operands, whose sums some tensor cores round. */
+/* Returns how many elements along K the tensor core sums before the partial sum is added in f32. This is all of K,
+ * unless the kernel sets max_num_imprecise_acc for fp8 operands (some tensor cores round sums of fp8 products to
+ * fewer bits). */
 static int part_of_k(const struct op *o, const struct fragment *g)
 {
     const struct type *t = op_opnd(o, DOT_a)->type;

@@ -7,7 +7,8 @@
 #include "ir/target/fragments.h"
 #include "ir/support/span.h"
 
-/* One of the three tiles of a dot, as registers that hold one element or a word of several elements. */
+/* One of the three tiles of a dot, as an array of registers, each of which holds one element or a word of several
+ * elements. */
 struct matrix {
     const struct layout *l;
     struct span regs; /* maps coordinates to registers */
@@ -26,8 +27,8 @@ struct spot matrix_spot(const struct matrix *acc, int reg);
 /* Packs elements into 32-bit registers, which the instructions read as untyped bits; the elements of a word are in
  * consecutive registers of the layout. */
 void matrix_pack(struct select *s, struct matrix *a, const struct fragment *g);
-/* Writes to `out` the registers of operand `role` for the instruction whose first element is at position `at`;
- * returns how many. */
+/* Writes to `out` the registers of operand `role` for the instruction whose first element is at position `at`.
+ * Returns their number. */
 int matrix_words(struct select *s, const struct fragment *g, const struct matrix *a, enum dot_role role,
                  struct spot at, struct opnd *out);
 enum insn_code insn_named(const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* gather.c: selects accesses to elements of a shared memory buffer at run-time indices.
  *
- *     shared_gather    the element at index i of the axis; the other coordinates are those of the result's element
+ *     shared_gather    the element at index i of the axis, whose other coordinates are those of the result's element
  *     shared_count     adds 1 at index x: a histogram's bins
  *
  * These buffers hold their elements in row-major order. */
@@ -26,7 +26,7 @@ static struct opnd as_b32(struct select *s, enum dtype dt, struct opnd x)
 
 /* -- gather -- */
 
-/* The number of coordinate bits of the dimensions after the axis. */
+/* Returns the number of coordinate bits of the dimensions after the axis. */
 static int bits_below(const struct type *t, int axis)
 {
     int n = 0;
@@ -35,8 +35,8 @@ static int bits_below(const struct type *t, int axis)
     return n;
 }
 
-/* Converts a coordinate of the index tile to one of the buffer, with 0 along the axis; either may have size 1 along
- * the axis. */
+/* Converts a coordinate of the index tile to a coordinate of the buffer, with 0 along the axis. Either may have size
+ * 1 along the axis. */
 static uint32_t place_of(const struct type *index, const struct type *buf, int axis, uint32_t coord)
 {
     int below = bits_below(buf, axis), index_bits = __builtin_ctz((unsigned)index->shape[axis]),

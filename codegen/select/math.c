@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* math.c: selects elementary functions, one element at a time, and states their errors.
+/* math.c: selects elementary functions, one element at a time. This comment gives their largest errors.
  *
  * Functions that the language defines as hardware approximations are one or two instructions. The others reduce the
  * argument to a small interval, on which a polynomial (interpolating at Chebyshev points) approximates the function.
@@ -56,7 +56,7 @@ double const_f32(const struct value *v)
     return is_const ? bits_to_double(DT_f32, bits) : (double)NAN;
 }
 
-/* If o computes factor * v + c, c - v or v - c with constants, sets `factor` and returns c; otherwise returns NaN. */
+/* If o computes factor * v + c, c - v or v - c with constants, sets *factor and returns c; otherwise returns NaN. */
 static double added_to(const struct op *o, const struct value *v, double *factor)
 {
     bool is_second = op_opnd(o, 0) != v;
@@ -69,8 +69,8 @@ static double added_to(const struct op *o, const struct value *v, double *factor
     }
 }
 
-/* Is every use of v, after at most `steps` negations and multiplications by constants, an addition to a constant so
- * large that a v of at most `tiny` does not change the sum? */
+/* Is every use of v an addition to a constant so large that a v of at most `tiny` does not change the sum? Before the
+ * addition, at most `steps` negations and multiplications by constants are allowed. */
 static bool is_lost(const struct value *v, double tiny, int steps)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -101,8 +101,8 @@ static struct opnd exp_f32(struct select *s, const struct op *o, struct opnd x)
 
 /* -- logarithms: x = 2^e m with m from 2/3 to 4/3, f = m - 1; log(1 + f) = f - f^2/2 + f^3 P(f) -- */
 
-/* Is v surely a positive normal number, infinity or NaN? It is if v is such a constant, a maximum with such a number,
- * or the sum of such a number and a power or another such number. */
+/* Is v certainly a positive normal number, infinity or NaN? It is if v is such a constant, a maximum with such a
+ * number, or the sum of such a number and an exponential or another such number. */
 static bool is_normal(const struct value *v, int steps)
 {
     const struct op *o = v->def;
@@ -138,13 +138,13 @@ static struct opnd log_f32(struct select *s, const struct op *o, struct opnd x, 
     struct opnd exponent = emit2(s, form0(INSN_sub, PT_s32), bits, b32(TWO_THIRDS));
     exponent = emit2(s, form0(INSN_and, PT_b32), exponent, b32(-(INT64_C(1) << MANTISSA)));
     struct opnd m = emit_bits(s, CLASS_f32, emit2(s, form0(INSN_sub, PT_s32), bits, exponent));
-    struct opnd e = emit1(s, form_cvt(PT_f32, PT_s32, MOD_rn), exponent); /* times 2^23 */
+    struct opnd e = emit1(s, form_cvt(PT_f32, PT_s32, MOD_rn), exponent); /* the exponent times 2^23 */
     e = is_ordinary ? times(s, e, f32(0x1p-23f)) : fused(s, e, f32(0x1p-23f), shift);
     struct opnd f = emit2(s, form1(INSN_add, PT_f32, MOD_rn), m, f32(-1));
     struct opnd sum = fused(s, polynomial(s, 9, p, f), f, f32(-0.5f));
     sum = fused(s, sum, times(s, f, f), f);
     sum = to_base_2 ? fused(s, sum, f32(log2_e), e) : fused(s, e, f32(ln_2), sum);
-    if (is_ordinary) /* infinity and NaN give themselves */
+    if (is_ordinary) /* the logarithm of infinity or NaN is x itself */
         return select_f32(s, emit2(s, form1(INSN_setp, PT_u32, MOD_lt), bits, b32(INFINITE)), sum, x);
     struct opnd from_one = emit2(s, form0(INSN_sub, PT_s32), emit_bits(s, CLASS_b32, x), b32(1));
     struct opnd ordinary = emit2(s, form1(INSN_setp, PT_u32, MOD_lt), from_one, b32(LAST_FINITE));
@@ -195,8 +195,8 @@ static struct opnd high_word(struct select *s, struct opnd x)
     return emit1(s, form_cvt(PT_u32, PT_u64, MOD_none), x);
 }
 
-/* Large x = m 2^e: selects the 96 bits of 2/pi whose product with m gives the lowest two integer bits and the
- * fraction of x / (pi/2). */
+/* Reduces a large x = m 2^e. Selects the 96 bits of 2/pi whose product with m gives the lowest two integer bits and
+ * the fraction of x / (pi/2). */
 static struct quarter reduce_far(struct select *s, struct opnd x)
 {
     struct opnd bits = emit_bits(s, CLASS_b32, x),
@@ -237,8 +237,8 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
     return t;
 }
 
-/* Branches to the reduction of large arguments only where needed: few arguments are large, and their reduction takes
- * three times as long. */
+/* Branches to the reduction of large arguments only if a thread needs it: few arguments are large, and their
+ * reduction takes three times as long. */
 static struct quarter reduce_quarter(struct select *s, struct opnd x)
 {
     struct quarter near = reduce_near(s, x);
@@ -299,9 +299,9 @@ static struct opnd erf_f32(struct select *s, struct opnd x)
     return select_f32(s, emit2(s, form1(INSN_setp, PT_f32, MOD_ge), a, f32(1)), far, near);
 }
 
-/* -- f64: e^x and 2^x from Taylor's series of e^r for |r| up to ln 2 / 2; the first omitted term is 4e-18 of the sum;
- * the logarithm of 1 + f as f - s (f - R), with s = f / (2 + f) and R = s^2 (2/3 + s^2 (2/5 + ...)), on
- * f from -0.3 to 0.42 -- */
+/* -- f64. e^x and 2^x are computed from Taylor's series of e^r for |r| up to ln 2 / 2; the first omitted term is
+ * 4e-18 of the sum. log(1 + f) is computed as f - s (f - R), with s = f / (2 + f) and R = s^2 (2/3 + s^2 (2/5 +
+ * ...)), for f from -0.3 to 0.42 -- */
 
 static const double ln_2_high = 0x1.62e42fe000000p-1, ln_2_low = 0x1.f473de6af278fp-30,
                     log2_of_e = 0x1.71547652b82fep+0;
@@ -329,7 +329,7 @@ static struct opnd polynomial_f64(struct select *s, int n, const double *c, stru
     return sum;
 }
 
-/* 2^n as an f64; n has 32 bits. */
+/* Returns 2^n as an f64; n has 32 bits. */
 static struct opnd power_of_2(struct select *s, struct opnd n)
 {
     enum { BIAS = 1023, MANTISSA = 52 };
@@ -337,9 +337,9 @@ static struct opnd power_of_2(struct select *s, struct opnd n)
     return emit_bits(s, CLASS_f64, emit2(s, form0(INSN_shl, PT_b64), n, b32(MANTISSA)));
 }
 
-/* e^x or, if of_2, 2^x. Beyond +-760 (2^x: +-1100) the result is 0 or infinity, which the last
- * instructions select. Multiplies by the power of 2 in two steps, half of the exponent each, so that a subnormal
- * result is rounded once. */
+/* Computes e^x or, if of_2, 2^x. If |x| exceeds 760 (for 2^x: 1100), the result is 0 or infinity, which the last
+ * instructions select. Multiplies by the power of 2 in two steps, each with half of the exponent, so that a subnormal
+ * result is rounded only once. */
 static struct opnd exp_f64(struct select *s, struct opnd x, bool of_2)
 {
     static const double taylor[] = {0x1.0000000000000p+0,  0x1.0000000000000p+0,  0x1.0000000000000p-1,
@@ -390,7 +390,7 @@ static struct opnd log_f64(struct select *s, struct opnd x, bool to_base_2)
     struct opnd q =
         emit2(s, form1(INSN_div, PT_f64, MOD_rn), f, emit2(s, form1(INSN_add, PT_f64, MOD_rn), f, f64(2)));
     struct opnd z = times_f64(s, q, q), rest = times_f64(s, z, polynomial_f64(s, 10, series, z));
-    /* the difference between f and the logarithm of 1 + f */
+    /* f - log(1 + f) */
     rest = times_f64(s, q, emit2(s, form1(INSN_sub, PT_f64, MOD_rn), f, rest));
     struct opnd sum;
     if (to_base_2) {
@@ -401,7 +401,7 @@ static struct opnd log_f64(struct select *s, struct opnd x, bool to_base_2)
         sum = emit2(s, form1(INSN_sub, PT_f64, MOD_rn), f, rest);
         sum = fused_f64(s, n, f64(ln_2_high), sum);
     }
-    struct opnd special = emit_bits(s, CLASS_b64, x); /* the result for infinity and NaN is x itself */
+    struct opnd special = emit_bits(s, CLASS_b64, x); /* if x is infinity or NaN, the result is x */
     special = emit2(s, form1(INSN_setp, PT_s64, MOD_ge), special, opnd_int(CLASS_b64, infinity));
     sum = emit3(s, form0(INSN_selp, PT_f64), x, sum, special);
     struct opnd zero = emit2(s, form1(INSN_setp, PT_f64, MOD_eq), x, f64(0)),
@@ -468,14 +468,13 @@ struct opnd select_math(struct select *s, const struct op *o, const struct opnd 
 
 /* -- remainder -- */
 
-/* Constants of a float format for the remainder. A step computes r - trunc(r / d) d, which is exact because the
- * division rounds toward zero; the quotient keeps only its leading bits, so the step repeats while r >= d. While r
- * is so large that r / d could overflow, the step uses d times a power of two instead of d. */
+/* Constants of a float format for the remainder. A step replaces r by r - trunc(r / d) d, which is exact because the
+ * division rounds toward zero. Since the quotient has only the leading bits of r / d, the step repeats while r >= d.
+ * While r is so large that r / d could overflow, the step uses d times a power of two instead of d. */
 struct remainder {
     enum ptype type;
     enum reg_class cls;
-    int64_t far, infinity,
-        nan; /* far: the bits of that power of two; the others: the bits of infinity and NaN */
+    int64_t far, infinity, nan; /* the bits of: that power of two, infinity, NaN */
 };
 
 static const struct remainder remainder_f32 = {PT_f32, CLASS_f32, 0x7e800000, 0x7f800000,

@@ -4,8 +4,8 @@
  *     %x = load %p, %m, %o vec=4     =>     mov.f32 %f1..%f4, (the elements of %o);
  *                                           @%m0 ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%p0];
  *
- * Elements below 32 bits are loaded in words of up to 32 bits and unpacked afterwards. The load needs no `other`
- * value if nothing observable depends on it, because every value computed from the load is only stored, under the
+ * Elements narrower than 32 bits are loaded in words of up to 32 bits and unpacked afterwards. The registers need not
+ * be set to `other` if no result depends on it: all values that are computed from the load are only stored, under the
  * same mask. With attribute `tail`, a vector whose mask is partly false is accessed element by element:
  *
  *     @%all ld.v4 ...;  @(%m0 xor %all) ld ...;  @(%m1 xor %all) ld ...; ... */
@@ -44,7 +44,7 @@ static struct opnd address(struct select *s, struct opnd p)
 
 /* -- words and their elements -- */
 
-/* Joins the low bytes of two registers to 16 bits; the registers' upper bytes are arbitrary. */
+/* Joins the low bytes of two registers to 16 bits. The upper bytes of the registers are arbitrary. */
 static struct opnd join_bytes(struct select *s, struct opnd low, struct opnd high)
 {
     low = emit2(s, form0(INSN_and, PT_b16), low, opnd_int(CLASS_b16, 0xff));
@@ -67,7 +67,7 @@ static bool all_imm(int n, const struct opnd *x)
     return true;
 }
 
-/* i1 is a byte with value 0 or 1 in memory. */
+/* Converts x to its form in memory: an i1 becomes a byte with value 0 or 1. */
 static struct opnd to_memory(struct select *s, enum dtype dt, struct opnd x)
 {
     if (dt != DT_i1)
@@ -143,8 +143,8 @@ static void add_mod(struct form *f, enum mod m)
     f->mods[i] = (uint8_t)m;
 }
 
-/* The instruction of an access with the op's cache attributes; sets *policy to the L2 eviction policy, its last
- * operand, or to OPND_none. */
+/* Returns the form of an access with the op's cache attributes. Sets *policy to the last operand, the L2 eviction
+ * policy, or to OPND_none. */
 static struct form access_form(struct select *s, const struct op *o, enum insn_code code, struct opnd *policy)
 {
     static const uint8_t cache_mods[CACHE_count] = {
@@ -194,8 +194,8 @@ static bool is_never(struct opnd p)
 
 /* -- masks -- */
 
-/* The predicate of a whole vector; with `tail`, also a predicate for each element, which is used if the whole
- * vector's is false. */
+/* The predicate of a whole vector. With `tail`, there is also a predicate for each element, which is used if the
+ * predicate of the whole vector is false. */
 struct guards {
     struct opnd whole;
     struct opnd each[GROUP_MOST];
@@ -218,8 +218,8 @@ static struct guards guards_of(struct select *s, const struct opnd *mask, int ve
     return g;
 }
 
-/* Are the elements of v at positions where `mask` is false unobservable? Control flow that depends on v makes them
- * observable. *budget bounds the search. */
+/* Do the elements of v at positions where `mask` is false affect no result? They may affect results if control flow
+ * depends on v. *budget bounds the search. */
 static bool only_under_mask(const struct value *v, const struct value *mask, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -247,7 +247,7 @@ struct load {
     struct opnd policy;
     const struct opnd *ptr, *mask,
         *other;       /* the registers of the operand tiles; NULL: the op has no such operand */
-    bool needs_other; /* elements where the mask is false must be `other`, or 0 */
+    bool needs_other; /* an element whose mask is false must become `other`, or 0 */
 };
 
 static struct opnd other_elem(const struct load *l, int reg)
@@ -271,8 +271,8 @@ static void emit_ld(struct select *s, const struct load *l, enum ptype type, int
     in->fresh = !l->needs_other && type == l->shape.type && nwords == l->shape.nwords;
 }
 
-/* Loads the elements of a vector one by one where the whole-vector load was not executed; each element has its own
- * register. */
+/* Loads the elements of a vector one by one in threads that have not loaded the whole vector. Each element has its
+ * own register. */
 static void load_tail(struct select *s, const struct load *l, int first, const struct guards *g,
                       struct opnd *elems)
 {
@@ -327,7 +327,8 @@ static void load_group(struct select *s, const struct load *l, int first, struct
         result[i] = from_memory(s, a, elems[i]);
 }
 
-/* A mask of the register bits that do not change the coordinate, so that the registers are replicas. */
+/* Returns a mask of the register bits that do not change the coordinate: registers that differ only in these bits are
+ * replicas. */
 static int free_regs(const struct type *t)
 {
     return t->kind == TY_tile ? (int)layout_free_bits(t->layout, IN_reg) : 0;

@@ -4,7 +4,7 @@
  *     print %x text=" x: "     =>     st.local.u32 [args], pid; ...; st.local.f64 [args+24], x
  *                                     call ($r), vprintf, (format, args);       for each of the thread's elements
  *
- * Every thread that holds an element prints it, also if other threads hold the same element. The format string
+ * Every thread that holds an element prints it, even if other threads hold the same element. The format string
  * contains the parts that are known at compile time: the text, and the width of indices. */
 #include "codegen/select/select.h"
 
@@ -27,7 +27,7 @@ static void put_arg(struct printing *p, struct opnd x, enum ptype type)
     p->s->m->local_bytes = p->bytes > p->s->m->local_bytes ? p->bytes : p->s->m->local_bytes;
 }
 
-/* -- formats of values, and the types as which they are passed -- */
+/* -- formats of values, and the types with which they are passed -- */
 
 static const char *conversion(const struct type *t, bool hex, bool is_unsigned)
 {
@@ -83,7 +83,7 @@ static void index_format(struct text *out, const struct type *t)
         text_printf(out, "%s%%%dd", d ? ", " : "", digits(t->shape[d] - 1));
 }
 
-/* The part of an element's coordinate that depends on the thread. */
+/* Returns the part of an element's coordinate that depends on the thread. */
 static struct opnd thread_part(struct select *s, const struct layout *l)
 {
     uint32_t basis[LAYOUT_BITS_MAX];
@@ -176,8 +176,9 @@ void select_print(struct select *s, const struct op *o)
     call_vprintf(s, format.s, begin(s).args);
 }
 
-/* Reports a failed assertion in the format of CUDA's assert where `fails` is true, and traps. A jump over this, not
- * guards: the arguments are then stored by a thread that fails alone. `ret` tells ptxas that no thread comes back. */
+/* In threads where `fails` is true, reports a failed assertion in the format of CUDA's assert, and traps. Uses a jump
+ * over this code instead of guards, so that only failing threads store the arguments. `ret` tells ptxas that no
+ * thread continues after the trap. */
 void select_failure(struct select *s, const struct op *o, struct opnd fails)
 {
     const struct attr *a = op_attr(o, ATTR_text);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* reduce.c: selects reductions along an axis within registers and lanes, and maps over single elements.
+/* reduce.c: selects reductions along an axis that registers and lanes hold, and `map` ops.
  *
- *     registers    a tree over neighbours, until each thread has one value for each result: elements in front are the
- *                  first operands (opt/layout/lower_reduce.c relies on this); sums of products first reduce runs of
+ *     registers    a tree over neighbours, until each thread has one value for each result: the earlier element is the
+ *                  first operand (opt/layout/lower_reduce.c relies on this); sums of products first reduce runs of
  *                  neighbours by a chain of fma
  *     lanes        a butterfly: for each lane bit of the axis, combine with the value of the lane whose bit differs
  *
  * Afterwards all lanes along the axis hold the result. Registers and lanes that only hold replicas are skipped.
- * Combinations of i32 use the GPU's warp-wide instruction (redux) if it has one for them.
+ * Reductions of i32 use the GPU's warp-wide instruction (redux) if it supports the operation.
  *
- * If a thread holds many results, lanes share them, which takes fewer shuffles: a lane combines one result of a pair
- * and sends its value of the other result; in the end the lanes send each other the results. For example, lane 0 has
- * a0 and b0, and lane 1 has a1 and b1:
+ * If a thread holds many results, lanes share the work, which takes fewer shuffles. Of each pair of results, a lane
+ * combines one, and sends its partial value of the other to the other lane. In the end, the lanes send each other the
+ * results. For example, lane 0 has a0 and b0, and lane 1 has a1 and b1:
  *
  *     lane 0    sends b0, combines a = a0 + a1    sends a, receives b
  *     lane 1    sends a1, combines b = b1 + b0    sends b, receives a */
@@ -60,7 +60,7 @@ uint32_t coord_mask(const struct layout *l, int axis)
     return ((UINT32_C(1) << l->dim_bits[axis]) - 1) << below;
 }
 
-/* Converts a coordinate of the result to one of the operand, at 0 along the axis. */
+/* Converts a coordinate of the result to a coordinate of the operand, with 0 along the axis. */
 static uint32_t with_axis(const struct reduction *r, uint32_t coord)
 {
     uint32_t low = (r->axis_mask & (0 - r->axis_mask)) - 1;
@@ -70,8 +70,8 @@ static uint32_t with_axis(const struct reduction *r, uint32_t coord)
     return (coord & low) | (coord & ~low) << axis_bits;
 }
 
-/* Collects the thread's elements that are reduced into the result at `coord`, in groups of one element from each of
- * the n operands; returns the number of groups. */
+/* Collects the thread's elements that are reduced into the result at `coord`, in groups with one element of each of
+ * the n operands. Returns the number of groups. */
 static int gather(struct select *s, const struct reduction *r, uint32_t coord, struct opnd *values)
 {
     uint32_t free_bits = layout_free_bits(r->layout, IN_reg);
@@ -89,7 +89,7 @@ static int gather(struct select *s, const struct reduction *r, uint32_t coord, s
     return found;
 }
 
-/* Does the op sum a single operand of floats that is, looking through changes of shape, a product without other
+/* Does the op sum a single operand of floats, and is this operand, if shape ops are ignored, a product without other
  * uses? */
 static bool sums_products(const struct reduction *r)
 {
@@ -101,7 +101,8 @@ static bool sums_products(const struct reduction *r)
            add->next == block_terminator(r->region) && type_is_float(v->type);
 }
 
-/* Reduces each run of neighbouring values to one value; stores these consecutively and returns their number. */
+/* Reduces each run of neighbouring values to one value. Stores these values consecutively and returns their
+ * number. */
 static int reduce_runs(struct select *s, const struct reduction *r, int count, struct opnd *values)
 {
     const int run = op_params(r->op)->select_sum_run;
@@ -127,8 +128,8 @@ static void reduce_registers(struct select *s, const struct reduction *r, int co
 
 /* -- lanes -- */
 
-/* Combines the lane's own values with those of the lane whose number differs in `bit`, into `own`. Most combinations
- * are commutative; for the others in deterministic kernels, the values of the lane whose bit is 0 come first. */
+/* Combines the lane's own values with those of the lane whose number differs in `bit`, into `own`. Most regions are
+ * commutative. If the region is not, in deterministic kernels the values of the lane whose bit is 0 come first. */
 static void combine_lanes(struct select *s, const struct reduction *r, int bit, struct opnd *own,
                           struct opnd *other)
 {
@@ -177,8 +178,8 @@ static enum mod redux_mod(enum opcode code)
     }
 }
 
-/* The redux instruction that computes over a whole warp what the region computes for two i32; code 0 (mov): there is
- * none. */
+/* Returns the redux instruction that combines the values of a whole warp as the region combines two i32. Code 0 (mov)
+ * means that there is none. */
 static struct form redux_form(const struct select *s, const struct reduction *r)
 {
     struct form none = {0};
@@ -216,15 +217,15 @@ static void reduce_lanes(struct select *s, const struct reduction *r, struct opn
 
 /* -- lanes that share results -- */
 
-/* `count` results of n values each, which lanes share: each of `steps` lane bits halves the number of results that a
- * lane holds. */
+/* Describes how lanes share `count` results of n values each: each of `steps` lane bits halves the number of results
+ * that a lane holds. */
 struct sharing {
     const struct reduction *r;
     struct opnd *values;
     int count, steps;
 };
 
-/* The number of lane bits over which lanes share the results; 0: lanes do not share results. */
+/* Returns the number of lane bits over which lanes share the results; 0 if lanes do not share results. */
 static int sharing_steps(const struct select *s, const struct reduction *r, int count)
 {
     enum { PERCENT = 100 };
@@ -245,8 +246,8 @@ static struct opnd either(struct select *s, struct opnd condition, struct opnd x
                  condition);
 }
 
-/* Combines one result of a pair: the second in lanes whose bit is 1, the first in the others. Sends the thread's
- * value of the other result to the lane that combines it. */
+/* Combines one result of a pair: the second result in lanes whose bit is 1, the first in the other lanes. Sends the
+ * thread's value of the other result to the lane that combines that result. */
 static void combine_either(struct select *s, const struct reduction *r, int bit, struct opnd *first,
                            const struct opnd *second)
 {
@@ -272,7 +273,7 @@ static void send_either(struct select *s, const struct reduction *r, int bit, st
     }
 }
 
-/* The lane bits of the axis, the highest first; returns how many. */
+/* Finds the lane bits of the axis, the highest first. Returns their number. */
 static int bits_of_lanes(const struct reduction *r, int *bits)
 {
     int n = 0;
@@ -301,7 +302,7 @@ static void reduce_shared(struct select *s, const struct sharing *h)
 
 /* -- the op -- */
 
-/* Computes the thread's own values of the result in register `reg`; lanes combine them afterwards. */
+/* Computes the thread's partial values of the result in register `reg`. Lanes combine these values afterwards. */
 static void reduce_in_thread(struct select *s, const struct reduction *r, const struct layout *to, int reg,
                              struct opnd *result)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan.c: selects scans along an axis within registers and lanes.
+/* scan.c: selects scans along an axis that registers and lanes hold.
  *
  *     registers    prefix sums x0, x0 + x1, x0 + x1 + x2, ...; the last one is the thread's total
  *     lanes        prefix sums of the totals over 2, 4, ... lanes: each upper half adds the total of the lower half
@@ -17,8 +17,9 @@ struct scan {
     const struct op *op;
     int n; /* number of operand tiles that are scanned together */
     bool reverse;
-    int nregs, nlanes;                        /* numbers of register bits and lane bits of the axis */
-    int reg[COORD_BITS_MAX], lane[LANE_BITS]; /* which register bits and lane bits these are, lowest first */
+    int nregs, nlanes; /* numbers of register bits and lane bits of the axis */
+    int reg[COORD_BITS_MAX],
+        lane[LANE_BITS]; /* the register bits and the lane bits of the axis, lowest first */
     uint32_t lane_mask;
 };
 
@@ -64,7 +65,7 @@ static void shuffle_all(struct select *s, const struct scan *x, const struct opn
         to[i] = shuffle(s, MOD_idx, in_reg(s, from[i]), lane);
 }
 
-/* Replaces each lane's total sums[] by the total of all lanes up to and including this lane. */
+/* Replaces each lane's totals sums[] by the totals of all lanes up to and including this lane. */
 static void scan_lanes(struct select *s, const struct scan *x, struct opnd *sums)
 {
     struct opnd own = in_order(s, x, lane_bits(s, ALL_LANES));
@@ -83,7 +84,8 @@ static void scan_lanes(struct select *s, const struct scan *x, struct opnd *sums
     }
 }
 
-/* The number of the preceding lane along the axis: subtracts one from the number that the axis bits form. */
+/* Returns the number of the preceding lane along the axis: subtracts 1 from the number that the axis bits of the
+ * lane's number form. */
 static struct opnd lane_before(struct select *s, const struct scan *x)
 {
     struct opnd own = in_order(s, x, lane_bits(s, ALL_LANES));

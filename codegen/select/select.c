@@ -4,9 +4,9 @@
  *     %y = add %x, %x : tile<512xf32,#l>     =>     add.rn.f32 %f5, %f1, %f1;   one per register of #l
  *                                                   add.rn.f32 %f6, %f2, %f2; ...
  *
- * Selection handles one op at a time, register by register, without optimizing: the peephole removes equal, foldable
- * and dead instructions. Layouts, vector widths, buffers and barriers are already in the IR, so selection makes no
- * decisions about them. */
+ * Selection handles one op at a time, register by register, and does not optimize: the peephole later removes equal,
+ * foldable and dead instructions. Layouts, vector widths, buffers and barriers are already in the IR, so selection
+ * does not choose them. */
 #include "codegen/select/select.h"
 
 #include "ir/families.h"
@@ -227,7 +227,7 @@ static void select_elementwise(struct select *s, const struct op *o, select_elem
             continue;
         }
         struct opnd x[OPNDS_MOST];
-        bool same = k > 0; /* all operands are equal to those of the preceding element, as in a splat */
+        bool same = k > 0; /* all operands equal the operands of the preceding element, as in a splat */
         for (int i = 0; i < o->nopnds; i++) {
             x[i] = tiles[i][k];
             same = same && opnd_same(x[i], last[i]);
@@ -251,8 +251,9 @@ void emit_barrier(struct select *s)
     emit_insn(s, form0(INSN_bar, PT_none), 0, s->role ? 2 : 1, x);
 }
 
-/* Emits one barrier for each group of warps; their numbers follow that of the role's barrier. Each number is a
- * constant in a branch of its own: if the number were in a register, ptxas would reserve all barriers. */
+/* Emits one barrier for each group of warps. The barriers' numbers follow the number of the role's barrier. Each
+ * barrier is in a separate branch, so that its number is a constant: if the number were in a register, ptxas would
+ * reserve all barriers. */
 static void emit_group_barriers(struct select *s, int threads)
 {
     for (int i = 0; i < 32 * s->f->num_warps / threads; i++) {
@@ -344,7 +345,7 @@ struct opnd tensor_map_address(struct select *s, int map)
     return emit1(s, form1(INSN_cvta, PT_u64, MOD_param), emit1(s, form0(INSN_mov, PT_b64), place));
 }
 
-/* Loads a kernel parameter; an i1 is passed as a byte. */
+/* Loads a kernel parameter. An i1 is passed as a byte. */
 static struct opnd load_param(struct select *s, const struct type *t, int index)
 {
     enum dtype dt = elem_dtype(t);

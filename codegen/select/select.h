@@ -2,8 +2,8 @@
 /* select.h: the functions that the files of instruction selection share. select.c has the driver; every other
  * file selects one family of ops.
  *
- * In each thread a tile is represented by one operand for each register of its layout (a scalar: by one operand). A
- * constant stays an immediate until an instruction needs a register. The registers of element types:
+ * Selection represents a tile by one operand for each register that a thread holds (a scalar by one operand). A
+ * constant stays an immediate until an instruction needs it in a register. Element types have these registers:
  *
  *     i1              a predicate
  *     i8, f8e4, f8e5  16 bits, of which the upper 8 are arbitrary: code that reads them extends them first
@@ -24,7 +24,7 @@ struct select {
     struct mblock *b;     /* new instructions are appended here */
     const struct op *op;  /* the op that is being selected */
     struct opnd thread;   /* %tid.x; the lane's number if each warp runs a program of its own */
-    struct opnd leader;   /* the number of the warp's first thread: ptxas knows that it is uniform */
+    struct opnd leader; /* the number of the warp's first thread, which ptxas knows to be uniform */
     /* in a warp role: byte distance from this CTA's shared memory to that of the pair's other CTA */
     struct opnd to_peer;
     int role;             /* 0: all threads execute this; else the number of the role, from 1 */
@@ -67,24 +67,24 @@ struct opnd emit3(struct select *s, struct form form, struct opnd x, struct opnd
 struct opnd emit_bits(struct select *s, enum reg_class cls, struct opnd x);
 /* Appends an instruction with ndefs results, which are its first operands. */
 struct insn *emit_insn(struct select *s, struct form form, int ndefs, int n, const struct opnd *x);
-/* Appends a jump that is taken if `when` is true (negated: false; OPND_none: always). The caller sets the target
- * when that block exists. */
+/* Appends a jump that is taken if `when` is true (if `negated`: false; if OPND_none: always). The caller sets the
+ * target once the target block exists. */
 struct insn *emit_jump(struct select *s, struct opnd when, bool negated);
 void jump_to(struct insn *jump, const struct mblock *b);
 void emit_mov(struct select *s, struct opnd to, struct opnd from);
-/* Returns x in a register: a constant is moved into a new one. */
+/* Returns x in a register. Moves a constant into a new register. */
 struct opnd in_reg(struct select *s, struct opnd x);
 /* Moves n values in parallel: the source of one move may be the destination of another. */
 void emit_moves(struct select *s, int n, const struct opnd *to, struct opnd *from);
-/* The XOR of basis[i] over the bits i that are set in the thread's number. */
+/* Emits the XOR of basis[i] over the bits i that are set in the thread's number. */
 struct opnd emit_thread_map(struct select *s, int nbits, const uint32_t *basis);
 /* Sets basis[i] to the coordinate bits that bit i of the thread's number sets (lane bits, then warp bits); returns
  * the number of bits. (shape.c) */
 int layout_threads(const struct layout *l, uint32_t *basis);
-/* A predicate: is this thread the owner of the elements of layout `l` that it holds? Kind OPND_none if every
- * thread is. */
+/* Returns a predicate: is this thread the owner of the elements of layout `l` that it holds? The result is OPND_none
+ * if every thread is. */
 struct opnd emit_is_owner(struct select *s, const struct layout *l);
-/* x and y; either may be OPND_none, which means true */
+/* Returns the conjunction of x and y. Either may be OPND_none, which means true. */
 struct opnd pred_and(struct select *s, struct opnd x, struct opnd y);
 
 struct opnd thread_bit(struct select *s, int bit); /* a predicate: a bit of the thread's number */
@@ -96,7 +96,7 @@ struct opnd *tile_new(struct select *s, struct value *v);      /* new registers 
 const struct layout *tile_layout(const struct select *s, const struct type *t, struct layout *scalar);
 enum dtype elem_dtype(const struct type *t); /* i64 for pointers */
 double const_f32(const struct value *v);     /* v's value if it is an f32 constant, else NaN */
-#define FAR_FROM_TINY 0x1p-100 /* adding a subnormal to a number of at least this size does not change it */
+#define FAR_FROM_TINY 0x1p-100 /* adding a subnormal does not change a number of at least this size */
 /* May a subnormal v be flushed to 0, because no use of v depends on it? */
 bool is_lost_where_tiny(const struct value *v);
 
@@ -114,7 +114,7 @@ _Noreturn void select_unsupported(struct select *s, const char *what);
 
 /* -- one function for each family of ops; those of elementwise families return one element of the result -- */
 struct opnd select_arith(struct select *s, const struct op *o, const struct opnd *x);
-bool math_jumps(const struct op *o); /* is the op selected as a branch that depends on its operands? */
+bool math_jumps(const struct op *o); /* is the op selected as code with branches that depend on its operands? */
 struct opnd select_math(struct select *s, const struct op *o, const struct opnd *x);
 struct opnd select_cast(struct select *s, const struct op *o, const struct opnd *x);
 void select_create(struct select *s, const struct op *o);
@@ -129,7 +129,7 @@ void select_copy(struct select *s, const struct op *o);
 void select_copy_wait(struct select *s, const struct op *o);
 void select_wgmma(struct select *s, const struct op *o);
 void select_wgmma_wait(struct select *s, const struct op *o);
-/* The generic address of a tensor map, which is a kernel parameter. */
+/* Returns the generic address of a tensor map, which is a kernel parameter. */
 struct opnd tensor_map_address(struct select *s, int map);
 void select_control(struct select *s, const struct op *o);
 void select_debug(struct select *s, const struct op *o);
@@ -137,11 +137,11 @@ void select_debug(struct select *s, const struct op *o);
 /* -- cast.c, functions that other files use -- */
 struct opnd widen_to_f32(struct select *s, enum dtype from, struct opnd x);
 struct opnd narrow_from_f32(struct select *s, enum dtype to, struct opnd x, enum rounding round);
-/* Extends an i8 to 16 bits by its sign or by zeros; other types stay unchanged. */
+/* Extends an i8 to 16 bits by its sign or by zeros. Returns other types unchanged. */
 struct opnd extend_i8(struct select *s, enum dtype dt, struct opnd x, bool with_sign);
 
 /* -- memory.c, functions that other files use -- */
-/* An access of `vec` neighbouring elements as nwords words of per_word elements each. */
+/* Describes an access of `vec` neighbouring elements as nwords words of per_word elements each. */
 struct word_shape {
     int vec, bits; /* number of elements; bits of an element in memory */
     int nwords, per_word;
@@ -158,9 +158,9 @@ void split_word(struct select *s, const struct word_shape *a, struct opnd word, 
 struct opnd from_memory(struct select *s, const struct word_shape *a, struct opnd x);
 
 /* -- reduce.c, functions that other files use -- */
-/* Sets a to the result of the op's region for a and b; a and b have one value for each operand of the op. */
+/* Sets a[] to the result of the op's region for a[] and b[], which have one value for each operand of the op. */
 void select_combine(struct select *s, const struct op *o, struct opnd *a, const struct opnd *b);
-/* The coordinate bits of dimension `axis`. */
+/* Returns the mask of the coordinate bits of dimension `axis`. */
 uint32_t coord_mask(const struct layout *l, int axis);
 
 /* -- print.c -- */
@@ -172,15 +172,15 @@ void select_shared_gather(struct select *s, const struct op *o);
 void select_shared_count(struct select *s, const struct op *o);
 
 /* -- convert.c, functions that other files use -- */
-/* The address in shared memory at which a buffer, or one of its stages, begins: a register that holds an address,
- * plus a constant number of bytes. */
+/* The start address of a buffer, or of one of its stages, in shared memory: the address in a register plus a constant
+ * number of bytes. */
 struct place {
     struct opnd base;
     int64_t bytes;
 };
 struct place buffer_place(struct select *s, const struct value *buf);
 struct opnd choose_elem(struct select *s, enum dtype dt, struct opnd c, struct opnd yes, struct opnd no);
-/* How threads that hold a tile in some layout address a buffer. */
+/* Describes how threads that hold a tile in some layout address a buffer. */
 struct buffer {
     struct place_map map; /* maps places (register, lane, warp) of the layout to offsets in elements */
     int elem_bytes, reg_bits;
@@ -193,9 +193,9 @@ struct buffer {
 };
 /* Computes how op o, whose first operand is a buffer, addresses the elements of a tile with layout l. */
 struct buffer buffer_of(struct select *s, const struct op *o, const struct layout *l);
-/* The address of the element of register `reg`. */
+/* Returns the address of the element that register `reg` holds. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg);
-/* The value of x in another lane, which is given as an XOR mask (bfly) or as a number (idx). */
+/* Returns the value of x in another lane. `lane` is an XOR mask (mode bfly) or the lane's number (mode idx). */
 struct opnd shuffle(struct select *s, enum mod mode, struct opnd x, struct opnd lane);
 
 /* -- asm.c -- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* shape.c: selects constants, ranges, program ids, splats and changes of shape.
  *
- * A range computes its elements from the thread's number: each bit of the thread's number and of the register's
- * number XORs a constant into the element. A change of shape moves no data: its result is the operand's registers in
- * another order. */
+ * A range computes its elements from the numbers of thread and register: each bit that is set in these numbers XORs a
+ * constant into the element. A shape op moves no data: its result consists of the operand's registers in another
+ * order. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -28,7 +28,8 @@ static uint32_t reg_part(const struct layout *l, int reg)
     return layout_apply(l, (uint32_t)reg, 0, 0, 0);
 }
 
-/* Collects the layout's basis vectors of the thread's bits: first those of lanes, then those of warps. */
+/* Collects the layout's basis vectors for the bits of the thread's number: first the lane bits, then the warp
+ * bits. */
 int layout_threads(const struct layout *l, uint32_t *basis)
 {
     int n = 0;
@@ -39,8 +40,8 @@ int layout_threads(const struct layout *l, uint32_t *basis)
     return n;
 }
 
-/* Computes start + (thread's part XOR register's part). The XOR is an addition if the parts have no bits in common,
- * as in blocked layouts. */
+/* Computes start + (thread's part XOR register's part). If the two parts have no bits in common, as in blocked
+ * layouts, an addition replaces the XOR. */
 static void select_range(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
@@ -68,7 +69,7 @@ static struct opnd emit_warp_number(struct select *s, enum special threads)
     return emit2(s, form0(INSN_shr, PT_u32), emit_special(s, (int)threads), opnd_int(CLASS_b32, 5));
 }
 
-/* Computes the program id, or the number of programs, along axis 0 if each warp of a CTA runs a program of its own.
+/* Computes the program id, or the number of programs, along axis 0 for a CTA in which each warp runs its own program.
  * */
 static void select_packed(struct select *s, const struct op *o)
 {
@@ -87,8 +88,8 @@ static void select_program_id(struct select *s, const struct op *o)
         select_special(s, o, SPECIAL_ctaid_x);
 }
 
-/* The number of programs along an axis. A persistent kernel gets the grid's sizes as parameters, after its
- * own. */
+/* Computes the number of programs along an axis. A persistent kernel gets the grid's sizes as additional parameters
+ * after its own parameters. */
 static void select_num_programs(struct select *s, const struct op *o)
 {
     if (!s->f->persistent) {
@@ -102,7 +103,7 @@ static void select_num_programs(struct select *s, const struct op *o)
     tile_new(s, op_result(o))[0] = emit1(s, form0(INSN_ld_param, PT_u32), at);
 }
 
-/* Reads a special register whose value changes, such as a clock, so that reads may not be merged. */
+/* Reads a special register whose value changes, such as a clock. Two such reads must not be merged. */
 static void select_now(struct select *s, const struct op *o, enum ptype type, enum special which)
 {
     struct opnd x = {.kind = OPND_special, .cls = (uint8_t)ptype_info[type].cls, .n = (int)which};
@@ -130,10 +131,10 @@ void select_create(struct select *s, const struct op *o)
     }
 }
 
-/* -- changes of shape, which reuse the operand's registers -- */
+/* -- shape ops, which reuse the operand's registers -- */
 
-/* The operand's register that holds the element at `coord`, which is register i of the result; tries register i of
- * the operand first. */
+/* Returns the operand's register that holds the element at `coord`, which is register i of the result. Tries register
+ * i of the operand first. */
 static int reg_at(struct select *s, const struct layout *l, uint32_t coord, int i)
 {
     int n = 1 << l->nbits[IN_reg];
@@ -145,8 +146,8 @@ static int reg_at(struct select *s, const struct layout *l, uint32_t coord, int 
     diag_bug(s->diag, s->op->loc, "'%s' would move data between threads", op_info[s->op->code].name);
 }
 
-/* Converts a coordinate of the broadcast tile to one of the operand, whose dimensions of size 1 have no coordinate
- * bits. */
+/* Converts a coordinate of the broadcast tile to a coordinate of the operand, whose dimensions of size 1 have no
+ * coordinate bits. */
 static uint32_t unbroadcast(const struct layout *to, const struct layout *from, uint32_t coord)
 {
     uint32_t result = 0;
@@ -170,7 +171,8 @@ static void select_broadcast(struct select *s, const struct op *o)
         tile[i] = x[reg_at(s, from, unbroadcast(to, from, reg_part(to, i)), i)];
 }
 
-/* A predicate: is the thread's part of the coordinate odd? OPND_none: it is even in every thread. */
+/* Returns a predicate: is the thread's part of the coordinate odd? The result is OPND_none if it is even in every
+ * thread. */
 static struct opnd thread_is_odd(struct select *s, const struct layout *l)
 {
     uint32_t basis[LAYOUT_BITS_MAX], any = 0;

@@ -7,19 +7,19 @@
  *                                      wgmma.commit_group.sync.aligned;
  *     %e = mma_wait %d            =>   wgmma.wait_group.sync.aligned 0;
  *
- * The accumulator stays in its registers: register allocation drops the copy in front of the fence unless the old
- * value is used later. An accumulator that is known to be zero is not read. A 64-bit descriptor gives the address
- * and layout of the warpgroup's part of a buffer (wgmma_view); the descriptors of further instructions are the first
- * one plus a constant. The warp's number is read from its first lane by a shuffle: then ptxas knows that it is
- * uniform, and keeps descriptors in uniform registers. */
+ * The accumulator stays in its registers: register allocation drops the copy before the fence unless the old value is
+ * used later. If the accumulator is known to be zero, the instruction does not read it. A 64-bit descriptor gives the
+ * address and layout of the warpgroup's part of a buffer (wgmma_view). The descriptors of further instructions are
+ * the first descriptor plus a constant. A shuffle reads the warp's number from the first lane, so that ptxas knows
+ * that it is uniform and keeps descriptors in uniform registers. */
 #include "codegen/select/dot.h"
 
 #include "ir/target/wgmma.h"
 
 #include <string.h>
 
-/* A descriptor holds addresses of 18 bits in units of 16 bytes; higher address bits select another CTA of the
- * cluster. A warpgroup has four (2^GROUP_BITS) warps. */
+/* A descriptor holds an address of 18 bits in units of 16 bytes. (Higher address bits select another CTA of the
+ * cluster.) A warpgroup has four (2^GROUP_BITS) warps. */
 enum { UNIT_BITS = 4, ADDRESS_BITS = 18, GROUP_BITS = 2, OPNDS_MOST = 9 };
 
 /* An operand in shared memory, as the instructions of a warpgroup address it. */
@@ -28,8 +28,8 @@ struct operand {
     struct opnd first; /* the descriptor for the first instruction */
 };
 
-/* The start of this warpgroup's part of the operand in dimension `dim`, which is distributed over warpgroups as in
- * the accumulator. */
+/* Returns the start of this warpgroup's part of the operand in dimension `dim`. Warpgroups divide this dimension as
+ * in the accumulator. */
 static struct opnd warpgroup_start(struct select *s, const struct layout *acc, const struct wgmma_view *v,
                                    int dim)
 {
@@ -47,7 +47,7 @@ static struct opnd warpgroup_start(struct select *s, const struct layout *acc, c
     return start;
 }
 
-/* The descriptor of a stage: it differs from the first stage's only in the address. */
+/* Returns the descriptor of a stage, which differs from the first stage's descriptor only in the address. */
 static struct opnd descriptor_of_stage(struct select *s, struct opnd first, const struct value *stage)
 {
     const struct type *t = stage->type;
@@ -92,7 +92,7 @@ static struct opnd descriptor_at(struct select *s, const struct operand *x, int 
     return skip ? emit2(s, form0(INSN_add, PT_s64), x->first, opnd_int(CLASS_b64, skip)) : x->first;
 }
 
-/* The operands of one dot, and the properties that its instructions share. */
+/* The operands of one dot, and the properties that all its instructions share. */
 struct warpgroup_dot {
     struct mma_choice by;
     struct form form;
@@ -103,8 +103,8 @@ struct warpgroup_dot {
     struct opnd *sum;
 };
 
-/* Appends an instruction's operands after the accumulator. `adds`: the instruction adds to the accumulator's old
- * value. */
+/* Appends the operands that follow the accumulator in an instruction. `adds` says that the instruction adds to the
+ * accumulator's old value. */
 static int put_operands(struct select *s, const struct warpgroup_dot *d, struct spot at, bool adds,
                         struct opnd *x)
 {
@@ -117,7 +117,7 @@ static int put_operands(struct select *s, const struct warpgroup_dot *d, struct 
     x[n++] = opnd_int(CLASS_pred, adds);
     if (d->sums_integers)
         return n;
-    x[n++] = opnd_int(CLASS_b32, 1); /* factor 1 for both operands: neither is negated */
+    x[n++] = opnd_int(CLASS_b32, 1); /* the factors of both operands are 1: neither is negated */
     x[n++] = opnd_int(CLASS_b32, 1);
     if (d->by.fragment->word_elems != 2)
         return n;
@@ -145,9 +145,9 @@ static void set_sum(struct select *s, struct opnd *sum, const struct opnd *from,
     }
 }
 
-/* The registers of operand A. Registers of tf32 are copied by an `and` that clears only bits that the tensor core
- * ignores: ptxas would remove plain moves, and then could not place the values into the consecutive registers that
- * the instruction needs (warning C7511). */
+/* Returns the registers of operand A. Copies registers of tf32 by an `and` that clears only bits that the tensor core
+ * ignores. ptxas would remove plain moves, and could then not place the values in the consecutive registers that the
+ * instruction needs (warning C7511). */
 static struct matrix words_of(struct select *s, const struct value *a, const struct fragment *g)
 {
     enum { UNREAD_BITS = 13 };
@@ -159,7 +159,7 @@ static struct matrix words_of(struct select *s, const struct value *a, const str
     return words;
 }
 
-/* Notes the registers of A for the wait for the dot. */
+/* Remembers the registers of A, which the wait for the dot needs (select_wgmma_wait). */
 static struct matrix keep_words(struct select *s, const struct op *dot, struct matrix words)
 {
     struct matrix *kept = NEW(s->m->arena, struct matrix);
@@ -212,8 +212,8 @@ static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
     return d;
 }
 
-/* An instruction whose registers for the accumulator and A are set before the fence. Between the wgmmas only
- * descriptors are computed; computing these before the fence too would take too many registers. */
+/* An instruction whose registers for the accumulator and A are set before the fence. Only descriptors are computed
+ * between the wgmmas: computing them before the fence would take too many registers. */
 struct planned {
     struct spot at;
     struct opnd *x;
@@ -250,7 +250,7 @@ void select_wgmma(struct select *s, const struct op *o)
     emit_insn(s, form0(INSN_wgmma_commit, PT_none), 0, 0, NULL);
 }
 
-/* The dot in flight that reads v from registers as its operand A; NULL: v is an accumulator. */
+/* Returns the dot in flight that reads v from registers as its operand A, or NULL if v is an accumulator. */
 static const struct op *reader_of(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)
@@ -259,8 +259,8 @@ static const struct op *reader_of(const struct value *v)
     return NULL;
 }
 
-/* The results are in the accumulators' registers. Operands that dots in flight read from registers must not change
- * before this wait, so the wait also counts as a use of these registers. */
+/* The results are already in the accumulators' registers. If a dot in flight reads an operand from registers, these
+ * registers must not change before the wait, so the wait also counts as a use of them. */
 void select_wgmma_wait(struct select *s, const struct op *o)
 {
     struct opnd x[UINT8_MAX] = {opnd_int(CLASS_b32, op_int(o, ATTR_pending))};
