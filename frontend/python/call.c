@@ -460,7 +460,7 @@ static bool has_yield(const struct ast *x)
 }
 
 /* Evaluates a default value. If this raises an exception in a file that is loaded only for its kernels, returns an
- * unknown value, so that the function is still defined. */
+ * unknown value (import.c), so that the function is still defined. */
 static struct obj *default_value(struct eval *e, struct scope *s, const struct ast *param)
 {
     if (!e->definitions_only)

@@ -12,8 +12,8 @@
 enum {
     /* Limit of e->depth: a call adds 8, an expression 1. The limit allows about 1000 nested calls, as Python does. */
     DEPTH_MOST = 9000,
-    /* Step limits for a file that is loaded only for its kernels: of one top-level statement, and of all statements
-     * together. */
+    /* Step limits for a file that is loaded only for its kernels (e->definitions_only): of one top-level statement, and
+     * of all statements together. */
     STEPS_OF_STATEMENT = 1 << 17,
     STEPS_OF_FILE = 1 << 22,
 };
@@ -636,8 +636,8 @@ static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x
     exec_lenient(e, s, is_taken ? &x->if_.body : &x->if_.orelse, last_step);
 }
 
-/* Executes the statements of a file that is loaded only for its kernels. If a statement fails, binds unknown values to
- * those names that the statement should have bound and that have no value yet. */
+/* Executes the statements of a file that is loaded only for its kernels. If a statement fails, binds unknown values
+ * (import.c) to those names that the statement should have bound and that have no value yet. */
 static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step)
 {
     for (volatile int i = 0; i < block->n; i++) {

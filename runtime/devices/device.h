@@ -113,7 +113,8 @@ struct launch {
     const bool *finds_nan;
     struct budget *budget; /* limits of memory, time and steps, on a CPU; NULL: unlimited */
     const neso_launch_options *options; /* for a GPU; NULL: a plain launch */
-    /* Receives a capsule of the launch; NULL: the context decides whether it receives a capsule. */
+    /* Receives a capsule (neso.h) of the launch. NULL: neso_context_options.wants_capsule decides whether there is
+     * one. */
     void (*give_capsule)(void *user, const neso_capsule *seen, const void *data, size_t length);
     void *give_user;
 };

@@ -25,7 +25,7 @@
 #define COUNTERS(X)                                                                                          \
     X(launches, "launches")                                                                                  \
     X(programs, "program instances that ran")                                                                \
-    X(grid_programs, "program instances of the grids; with --sample, more than ran")                         \
+    X(grid_programs, "program instances of the grids, also those that --sample skips")                       \
     X(threads, "threads of a program instance")                                                              \
     X(shared_bytes, "shared memory of a program instance")                                                   \
     X(live_registers, "maximum of the 32-bit registers live in a thread, as the emulator counts them in "    \

@@ -5,9 +5,9 @@
  *     st.global [x+4]         undefined: ff ff ff ff 00 00 00 00 ff ...
  *
  * If the host has not written a whole buffer, the buffer's `undefined` has a mask for each byte: the bits that were
- * never written. race.c finds the races. For race.c, each CTA is one program; if programs are packed, each warp is one
- * program. So a fence or atomic of one warp orders the accesses of all warps of the CTA. Races between programs that
- * the same CTA executes are not found. */
+ * never written. race.c finds the races. For race.c, each CTA is one program. If programs are packed, that is, a CTA
+ * runs one program per warp, each warp is one program. So a fence or atomic of one warp orders the accesses of all
+ * warps of the CTA. Races between programs that the same CTA executes are not found. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>

@@ -477,22 +477,23 @@ static void move(struct program *p, const struct stop *stop, int *up, int by)
 static const struct command {
     const char *letter, *word, *arguments, *meaning; /* users cannot type a capital letter */
 } commands[] = {
-    {"p", "print", "EXPR", "show an expression of the kernel's language; pp EXPR and EXPR alone do it too"},
+    {"p", "print", "EXPR", "show the value of an expression; pp EXPR and EXPR alone do the same"},
     {"V", "vars", "", "show all variables"},
-    {"s", "step", "", "go on to the next statement, into calls"},
-    {"n", "next", "", "go on to the next statement, over calls"},
-    {"c", "continue", "", "go on to the next breakpoint"},
+    {"s", "step", "", "continue to the next statement, also inside calls"},
+    {"n", "next", "", "continue to the next statement, but do not stop inside calls"},
+    {"c", "continue", "", "continue to the next breakpoint"},
     {"b", "break", "LINE [if COND]",
      "stop at a line of this file, in any program; b alone lists breakpoints"},
-    {"T", "tbreak", "LINE [if COND]", "the same, once"},
-    {"D", "clear", "[NUMBER]", "forget a breakpoint, or all"},
-    {"N", "nan", "[on|off]", "stop where a value first becomes a NaN; nan alone says whether it does"},
-    {"l", "list", "[LINE[, LAST]]", "the source around this line, then the next lines; l . begins again"},
-    {"w", "where", "", "the calls that lead here"},
+    {"T", "tbreak", "LINE [if COND]", "like break, but stop only once"},
+    {"D", "clear", "[NUMBER]", "delete a breakpoint, or all breakpoints"},
+    {"N", "nan", "[on|off]", "stop at ops that make a NaN; nan alone shows whether this is on"},
+    {"l", "list", "[LINE[, LAST]]",
+     "show the source around this line, then the next lines; l . shows this line again"},
+    {"w", "where", "", "show the call stack"},
     {"u", "up", "", "show the function that called this one: its line and variables"},
-    {"d", "down", "", "back to the function that it called"},
+    {"d", "down", "", "go back to the function that this one called"},
     {"q", "quit", "", "end the program"},
-    {"h", "help", "", "this; an empty line repeats the last command"},
+    {"h", "help", "", "show this help; an empty line repeats the last command"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -124,7 +124,7 @@ struct frame {
     /* for each parameter: the buffer into which it points; NULL: the parameter is not a pointer, or does not point into
      * a known buffer */
     const struct cpu_buffer *const *homes;
-    const struct cpu_buffer *last; /* a cache: the buffer of the last access through a pointer without a home */
+    const struct cpu_buffer *last; /* a cache: the buffer of the last access through a pointer whose buffer is not in `homes` */
     struct race *race;   /* the race detector; NULL: races are not checked */
     struct race_party party; /* the program, for the race detector */
     long long work;      /* work done since the counter was last read */

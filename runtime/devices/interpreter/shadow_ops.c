@@ -263,7 +263,7 @@ static struct shadow element(struct frame *f, const struct step *s, int64_t i, d
     return out;
 }
 
-/* -- births -- */
+/* -- births: the ops at which NaNs, infs and losses of precision began -- */
 
 /* Returns the number of the op's birth. If the op has no birth yet, creates one with an explanation of element i. */
 static uint32_t birth_of(struct frame *f, const struct step *s, int64_t i)
