@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""build_wheel.py FOLDER: builds the wheel neso-triton, which contains libneso.so and, if Python's headers are found, the extension.
+"""build_wheel.py FOLDER: builds the wheel neso-triton, which contains libneso.so and, if Python's headers are installed, the
+extension.
 
-pip calls this file too (`pip install runtime/python`). It needs only Python, make and a C compiler. The wheel has a .pth file, by which
-every Python program of the environment uses neso in place of Triton if NESO_TRITON=1 is set.
+pip calls this file too (`pip install runtime/python`). It needs only Python, make and a C compiler. The wheel contains a .pth file.
+With it, every Python program of the environment uses neso in place of Triton if NESO_TRITON=1 is set.
 """
 import base64
 import hashlib
@@ -23,7 +24,7 @@ def make(*targets):
 
 
 def stripped(path):
-    """Returns a file's bytes, without debug information if the tool `strip` is found."""
+    """Returns a file's bytes, without debug information if the tool `strip` is installed."""
     out = path + ".stripped"
     try:
         done = subprocess.run(["strip", "-o", out, path]).returncode == 0

@@ -69,7 +69,7 @@ def check(good, what):
 
 
 def place(text, word, at=0):
-    """Returns the position inside occurrence `at` of a word, in UTF-16."""
+    """Returns a position inside occurrence number `at` of a word, in UTF-16 units."""
     index = -1
     for _ in range(at + 1):
         index = text.index(word, index + 1)

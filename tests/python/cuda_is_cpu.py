@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""cuda_is_cpu.py PROGRAM ARGS: runs a program written for a GPU with torch on a machine without one: its tensors on cuda are on the CPU,
-and neso's triton runs its kernels there (NESO_DEVICE)."""
+"""cuda_is_cpu.py PROGRAM ARGS: runs a torch program that was written for a GPU on a machine without one. The program's cuda tensors are
+on the CPU, and neso's triton runs its kernels on the CPU (NESO_DEVICE)."""
 import os
 import runpy
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""test_cuda.py: tests launches on a GPU, with a fake CUDA driver (tests/cli/driver/cuda.c) and a stand-in for torch: devices, streams,
-launches in C and by ctypes, failures. Kernels compute nothing."""
+"""test_cuda.py: tests launches on a GPU with a fake CUDA driver (tests/cli/driver/cuda.c) and a fake torch: devices, streams, launches
+from C and through ctypes, failures. Kernels compute nothing."""
 import glob
 import os
 import pickle
@@ -92,7 +92,7 @@ def product(a, b, c, M, N, K, stride):
 
 
 class Element(Tensor):
-    """A tensor without dimensions, which is a number, too: its value."""
+    """A tensor without dimensions, which can also be used as a number."""
     shape = ()
 
     def __index__(self):
@@ -161,7 +161,7 @@ class CudaTest(unittest.TestCase):
 
     def test_what_does_not_fit(self):
         t = Tensor(4096)
-        with self.assertRaises(triton.OutOfResources):  # the driver says that it has 132 bytes
+        with self.assertRaises(triton.OutOfResources):  # the fake driver reports a limit of 132 bytes
             large[(1,)](t, t, t, N=64)
         configs = [triton.Config({"N": n}) for n in (64, 32)]
         tuned = triton.autotune(configs, key=[], do_bench=lambda call, quantiles: call() or [1.0] * 3)(large)
@@ -169,7 +169,7 @@ class CudaTest(unittest.TestCase):
             tuned[(1,)](t, t, t)
 
     def test_assembled_ahead(self):
-        """ptxas, here a script, assembles a kernel and its variant for small grids before they are loaded."""
+        """ptxas (here a script) assembles a kernel, and its variant for small grids, before they are loaded."""
         with tempfile.TemporaryDirectory() as folder:
             ptxas = os.path.join(folder, "ptxas")
             with open(ptxas, "w") as f:

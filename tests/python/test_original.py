@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""test_original.py: tests the original Triton beside neso, if it and torch are installed: it runs a kernel that neso refuses, and --check
-finds a difference."""
+"""test_original.py: tests the use of the original Triton by neso, if Triton and torch are installed: Triton runs a kernel that neso
+refuses, and --check finds a difference."""
 import os
 import sys
 import unittest

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""neso in Python: Triton kernels to PTX, without LLVM.
+"""neso in Python: compiles Triton kernels to PTX, without LLVM.
 
     python -m neso train.py        runs a program with neso in place of Triton; see `python -m neso --help`
-    neso.install()                 does the same for all later imports
+    neso.install()                 makes all later imports of triton import neso's package
 
-library.py binds the functions of the C library (neso.Context and so on); the folder instead/ has the package that replaces `triton`.
+library.py binds the functions of the C library (neso.Context and so on); the folder instead/
+contains the package that replaces `triton`.
 """
 _LIBRARY = ("Context", "Module", "Kernel", "NesoError", "TEXTS", "version", "help_text")
 _DOOR = ("install", "is_installed")
 
 
 def __getattr__(name):
-    """Opens the library when a program first needs it, so that installing alone costs nothing."""
+    """Opens the library when a program first needs it, so that neso.install() alone takes no
+    time."""
     if name in _LIBRARY:
         from . import library
         return getattr(library, name)

@@ -10,16 +10,17 @@ HELP = """python -m neso [run] [OPTION...] PROGRAM.py [ARG...]    run a program 
 python -m neso [run] [OPTION...] -m MODULE [ARG...]     the same for a module: -m pytest tests
 
   --device NAME   where kernels run: cuda, interpreter, emulator, or best (the default: cuda, or without a GPU the interpreter)
-  --check         run every launch by the original Triton too, and compare what they write; exit status 1 where they differ
-  --paranoid      before a kernel's first launch, compare its PTX in the emulator with the interpreter, on this launch's and on drawn inputs:
-                  a difference is a warning that names the pass, and launches run code without that pass
-  --record FILE   write a record of each kernel that is compiled, for `neso bundle FILE`; the kernels' sources are kept in FILE.sources
+  --check         run every launch with the original Triton too, and compare the results; exit status 1 if they differ
+  --paranoid      before a kernel's first launch, compare its PTX in the emulator with the interpreter, on the launch's inputs and on random
+                  ones. After a difference, a warning names the pass, and launches run code without that pass
+  --record FILE   write a record of each compiled kernel, for `neso bundle FILE`; the kernels' sources are written to FILE.sources
   --help          this text
 
-Environment: NESO_CAPSULE=on, or a folder, keeps launches that fail, and the inputs of differences that --paranoid finds, as files for `neso replay`;
-NESO_DEVICE is --device; NESO_PARANOID=1 (or verbose) is --paranoid; NESO_RECORD is --record, and appends; NESO_TRITON=1 does all this for every Python program, where neso is installed by pip;
-NESO_FALLBACK=triton runs kernels that neso refuses by the original Triton, and says at the end which; NESO_PTXAS=off never runs ptxas, NESO_PTXAS=always
-runs it for torch.compile on the main thread too, and TRITON_PTXAS_PATH is its path; NESO_LIBRARY is libneso.so, where it does not lie in the package; NESO_CACHE=off keeps nothing of what was compiled.
+Environment: NESO_CAPSULE=on, or a folder, writes launches that fail, and inputs for which --paranoid finds differences, to files for `neso replay`;
+NESO_DEVICE is like --device; NESO_PARANOID=1 (or verbose) is like --paranoid; NESO_RECORD is like --record, but appends to the file; if pip has installed neso,
+NESO_TRITON=1 makes every Python program use neso; NESO_FALLBACK=triton runs kernels that neso refuses with the original Triton, and lists them at the end;
+NESO_PTXAS=off never runs ptxas, NESO_PTXAS=always runs it for torch.compile on the main thread too, and TRITON_PTXAS_PATH is its path; NESO_LIBRARY is the path of
+libneso.so if it is not in the package; NESO_CACHE=off turns the cache of compiled kernels off.
 """
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""assembler.py: runs ptxas, if it is found, to assemble PTX before a launch needs the code.
+"""assembler.py: runs ptxas, if it is installed, to assemble PTX before a launch needs the code.
 
     PTX of a kernel and of its variants ─► one ptxas process each ─► cubins ─► cache folder ─► neso_kernel_load_code
 
@@ -7,7 +7,7 @@ The driver's assembler makes equally fast code, but assembles one text at a time
 and in processes that do not use a GPU. On the main thread of a program that uses its GPU, the driver assembles, because starting a process
 takes longer. NESO_PTXAS=off never runs ptxas, NESO_PTXAS=always runs it on the main thread too.
 
-nvJitLink is no substitute for ptxas: it makes relocatable code, in which setmaxnreg has no effect.
+nvJitLink cannot replace ptxas: it makes relocatable code, in which setmaxnreg has no effect.
 """
 import functools
 import hashlib
@@ -66,12 +66,12 @@ class Assembler:
 
 
 def _candidates():
-    """Yields the paths at which ptxas may be. PyTorch's comes first: every driver that PyTorch supports loads its cubins."""
+    """Yields the paths where ptxas may be installed. PyTorch's ptxas comes first: every driver that PyTorch supports loads its cubins."""
     yield os.environ.get("TRITON_PTXAS_PATH")
     yield _beside("torch", "bin", "ptxas")
     yield shutil.which("ptxas")
     yield os.path.join(os.environ.get("CUDA_HOME") or "/usr/local/cuda", "bin", "ptxas")
-    for folder in sys.path:  # the original Triton brings one
+    for folder in sys.path:  # the original Triton contains ptxas
         yield os.path.join(folder, "triton", "backends", "nvidia", "bin", "ptxas")
 
 
@@ -84,7 +84,7 @@ def _beside(package, *parts):
 
 
 def choice():
-    """Returns the value of NESO_PTXAS: "off", "always", or "", which means: if has_time() says so."""
+    """Returns the value of NESO_PTXAS: "off", "always", or "" (has_time() then decides)."""
     word = os.environ.get("NESO_PTXAS", "")
     if word not in ("", "off", "always"):
         raise ValueError(f"NESO_PTXAS: expected off or always, found '{word}'; TRITON_PTXAS_PATH says where ptxas is")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """capsules.py: keeps launches that fail as files for `neso replay`, if NESO_CAPSULE is on or names a folder.
 
-    NESO_CAPSULE=kept python -m neso train.py      a failed launch: kept/KERNEL.capsule, which the exception names
-    kernel.capsule("k.capsule", grid, *args)       one launch, also if it ends by a fault (library.py)
+    NESO_CAPSULE=kept python -m neso train.py writes a failed launch to kept/KERNEL.capsule; the exception names the
+    file kernel.capsule("k.capsule", grid, *args) writes one launch, even if it ends with a fault (library.py)
 """
 import ctypes
 import os
@@ -10,7 +10,7 @@ import sys
 import threading
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_void_p
 
-MOST = 10  # files of one process
+MOST = 10  # the most files that one process writes
 RESULT, FAULT, DIFFERENCE = 0, 1, 2
 _OFF, _ON = ("", "0", "off"), ("1", "y", "on", "yes", "true")
 _here = threading.local()
@@ -18,7 +18,7 @@ _kept = []
 
 
 class Capsule(Structure):
-    """The beginning of neso_capsule."""
+    """The first members of neso_capsule."""
     _fields_ = ([("size", c_size_t)] + [(name, c_char_p) for name in ("kernel", "signature", "target", "params", "skip")]
                 + [(name, c_int) for name in ("num_warps", "num_stages", "max_registers", "no_fp_fusion", "deterministic", "fp_reassoc", "debug")]
                 + [("grid", c_uint32 * 3), ("programs", c_int64), ("device", c_char_p), ("seen", c_int)]
@@ -38,7 +38,8 @@ def folder():
 
 
 def keep(kernel, data):
-    """Writes FOLDER/KERNEL.capsule, or KERNEL-2.capsule and so on, and returns the path; None if there are enough."""
+    """Writes FOLDER/KERNEL.capsule, or KERNEL-2.capsule and so on, and returns the path; None if this process has
+    already written MOST files."""
     if len(_kept) >= MOST:
         return None
     for n in range(1, 10000):
@@ -59,7 +60,8 @@ def words(path):
 
 
 def take_note():
-    """Returns what the message of this thread's last failed launch has to say of its capsule: a line, or nothing."""
+    """Returns a line about the capsule of this thread's last failed launch, for the error message; "" if there is no
+    capsule."""
     note, _here.note = getattr(_here, "note", ""), ""
     return note
 

@@ -3,8 +3,8 @@
 memory of all its tensors.
 
 Integers must be equal. A float may differ by BOUND of its type times (|x| + the root mean square of the written values), because the language
-does not define the order of sums, fused multiply-adds and approximate functions. If elements differ, the original runs once more, and
-elements that differ between its two runs do not count. The program continues with the original's results.
+does not define the order of sums, fused multiply-adds and approximate functions. If elements differ, the original runs once more;
+elements that differ between the original's two runs are not reported. The program continues with the original's results.
 """
 import atexit
 import os
@@ -28,11 +28,11 @@ def report():
     sys.stdout.flush()
     sys.stderr.flush()
     if differing:
-        os._exit(1)  # the program's own status was good so far, and this is no part of it
+        os._exit(1)  # the program's exit status is 0, so the difference must set it
 
 
 class Memory:
-    """The storages of the tensors of a launch, as pairs (storage, element type)."""
+    """Returns the storages of the tensors of a launch, as pairs (storage, element type)."""
 
     def __init__(self, values):
         self.storages, seen = [], set()
@@ -81,7 +81,7 @@ def off(found, expected, before, dtype):
 
 
 def launch(fn, args, kwargs, grid, values, run):
-    """Makes one launch with both compilers; `run` makes neso's."""
+    """Makes one launch with both compilers; `run` makes the launch with neso."""
     from . import original
     name = f"{fn.fn.__module__}.{fn.fn.__qualname__}"
     if _seen["launches"] == 0 and not _seen["unchecked"]:

@@ -35,7 +35,7 @@ def show(text):
 
 
 def get(device):
-    """Returns the context of a device ("cuda:0", "interpreter"), or for None a context that can only compile."""
+    """Returns the context of a device ("cuda:0", "interpreter"); for None, a context that can only compile."""
     key = os.getpid(), device
     context = _contexts.get(key)
     if context is None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """door.py: replaces `triton` by neso.
 
-The folder instead/ contains neso's package `triton`. As the first folder on sys.path, it is the one that `import triton` finds; PYTHONPATH
-does the same for child processes.
+The folder instead/ contains neso's package `triton`. door.py makes it the first folder on sys.path, so that `import triton` finds it, and
+adds it to PYTHONPATH for child processes.
 """
 import os
 import sys
@@ -16,7 +16,7 @@ def is_installed():
 
 
 def install(children=True):
-    """Makes later `import triton` find neso's package; with `children`, in child processes too."""
+    """Makes later `import triton` find neso's package; if `children` is true, also in child processes."""
     if "triton" in sys.modules and not is_installed():
         raise ImportError("triton is imported already: call neso.install() before whatever imports triton (torch may), "
                           "or run the program by `python -m neso`")
@@ -28,7 +28,8 @@ def install(children=True):
 
 
 def path_of_children(given):
-    """Returns the folders for PYTHONPATH: neso's triton, the package's own folder unless it is in site-packages, then those that were there."""
+    """Returns the folders for PYTHONPATH: that of neso's triton, that of the package neso unless it is in site-packages, then the previous
+    folders."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     ours = [INSTEAD] if os.path.basename(package) in ("site-packages", "dist-packages") else [INSTEAD, package]
     return ours + [p for p in given.split(os.pathsep) if p and p not in ours]

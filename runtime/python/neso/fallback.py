@@ -15,7 +15,8 @@ def is_on():
 
 
 def is_refusal(e):
-    """Does the error mean that neso cannot compile the kernel? A failed static assertion or too little shared memory is an error of the program."""
+    """Does the error mean that neso cannot compile the kernel? Not if a static assertion failed or shared memory is too small: these are
+    errors of the program."""
     from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 
     from .library import NesoError
@@ -23,7 +24,7 @@ def is_refusal(e):
 
 
 class Refused:
-    """Stands for a kernel that neso could not compile."""
+    """Replaces a kernel that neso could not compile."""
 
     def __init__(self, fn, error):
         if not _refused:

@@ -2,9 +2,10 @@
 """launches.py: passes the arguments of a launch to the compiled kernel.
 
     run(grid_0, grid_1, grid_2, stream, function, metadata, launch metadata, hooks, *arguments)
-        arguments ─► values: no constants; elements of tuples, parts of descriptors ─► addresses and numbers ─► neso_launch
+        arguments ─► values (elements of tuples, parts of descriptors; no constants) ─► addresses and numbers ─► neso_launch
 
-On a CPU device, the arrays' memory is lent to the device during a launch. Tensors on a GPU are copied to the CPU and back.
+If the device is the CPU, launches.py lends the arrays' memory to the device during a launch, and copies tensors on a GPU to the CPU and
+back.
 """
 import ctypes
 import struct
@@ -56,7 +57,7 @@ def rank_of(kind):
 
 
 def address_of(x):
-    """Returns the address of an array's first element; a number is itself an address."""
+    """Returns the address of an array's first element; returns a number unchanged."""
     if x is None:
         return 0
     if isinstance(x, int):
@@ -82,7 +83,7 @@ def bfloat_bits(x):
 
 
 CONVERT = {"fp16": half_bits, "bf16": bfloat_bits}
-LETTERS = {"fp32": "f", "f32": "f", "fp64": "d", "f64": "d", "fp16": "h", "f16": "h", "bf16": "b"}  # of neso/extension/launch.h
+LETTERS = {"fp32": "f", "f32": "f", "fp64": "d", "f64": "d", "fp16": "h", "f16": "h", "bf16": "b"}  # as in extension/launch.h
 
 
 class Launcher:
@@ -92,7 +93,7 @@ class Launcher:
         self.kernel, self.device = kernel, device
         self.leaves = leaves_of(signature, constants, names)
         self.kinds = [(held, CONVERT.get(kind), is_one) for kind, held, is_one in kernel.params]
-        self.pointers = []  # of each value of flat(): is it an array's address?
+        self.pointers = []  # for each value of flat(): is it an array's address?
         for leaf in self.leaves:
             self.pointers += [True] + [False] * (2 * rank_of(leaf.kind) - 1) if leaf.is_descriptor else [leaf.is_pointer]
         has_plans = extension and device not in contexts.CPU
@@ -113,7 +114,7 @@ class Launcher:
             at = leaf.place if by_place else leaf.path[0]
             if at + 2 * 5 > 255 or not by_place and (len(leaf.path) > 1 or leaf.is_descriptor):
                 return None
-            while entry(at, leaf):  # a 1 stands for no argument
+            while entry(at, leaf):  # a value that is always 1 comes from no argument
                 pass
             for i in range(1, 2 * rank_of(leaf.kind) if leaf.is_descriptor else 1):
                 entry(at + i)
@@ -149,7 +150,7 @@ class Launcher:
             with Lent(self.kernel.module.context, values) as values:
                 self.launch((grid_0, grid_1, grid_2), None, values)
         else:
-            values = [address_of(x) if p else x for x, p in zip(values, self.pointers)]  # a tensor without dimensions is a number, too
+            values = [address_of(x) if p else x for x, p in zip(values, self.pointers)]  # a number may be a tensor without dimensions
             self.launch((grid_0, grid_1, grid_2), stream, values)
         if exit_hook is not None:
             exit_hook(launch_metadata)
@@ -169,7 +170,7 @@ class Launcher:
 
 
 def check_tensors(values, device):
-    """Refuses tensors that a GPU cannot reach."""
+    """Raises an error for tensors that the GPU cannot access."""
     for i, x in enumerate(values if device not in contexts.CPU else ()):
         if getattr(x, "is_cpu", False) is True and not x.is_pinned():
             raise ValueError(f"Pointer argument (at {i}) cannot be accessed from Triton (cpu tensor?)")
@@ -186,7 +187,7 @@ def fail(status, message):
 
 
 def error_of(e, metadata):
-    """Returns the exception that Triton raises for a failed launch or load."""
+    """Converts an error of a launch or load to the exception that Triton raises."""
     if not isinstance(e, library.NesoError):
         return e
     text = str(e)
@@ -198,7 +199,7 @@ def error_of(e, metadata):
 # -- arrays of the host --
 
 class Host:
-    """The memory of an array, or of its copy, that a CPU device may access."""
+    """The memory of an array, or of its copy on the CPU, which a CPU device may access."""
 
     def __init__(self, base, nbytes, shift=0, keep=None, back=None):
         self.base, self.nbytes, self.shift, self.keep, self.back = base, nbytes, shift, keep, back

@@ -6,7 +6,7 @@
     add = module.kernel("add", "*fp32:16, *fp32:16, *fp32:16, i32:16")
     add[(grid,)](x.data_ptr(), y.data_ptr(), z.data_ptr(), n)
 
-The library is libneso.so in this package, else the file that NESO_LIBRARY names, else build/libneso.so of the source tree.
+The library is libneso.so in this package, or else the file that NESO_LIBRARY names, or else build/libneso.so of the source tree.
 """
 import collections
 import ctypes
@@ -45,7 +45,7 @@ class _Checked(ctypes.Structure):
 
 @CFUNCTYPE(None, c_void_p, POINTER(_Checked))
 def _report_check(_, result):
-    """Prints the result of a check of a kernel: differences always, other results with NESO_PARANOID=verbose."""
+    """Prints the result of a check of a kernel: a difference always, any other result only with NESO_PARANOID=verbose."""
     x = result.contents
     name, text = x.kernel.decode(), x.text.decode()
     if x.verdict == 1:
@@ -150,7 +150,8 @@ def help_text(topic):
 
 
 def cache_folder():
-    """Returns the cache folder, as the command chooses it: NESO_CACHE_DIR, XDG_CACHE_HOME/neso or ~/.cache/neso; None if the cache is off."""
+    """Returns the cache folder, which is also that of the command `neso`: NESO_CACHE_DIR, XDG_CACHE_HOME/neso or ~/.cache/neso; None if the
+    cache is off."""
     if os.environ.get("NESO_CACHE") == "off":
         return None
     if os.environ.get("NESO_CACHE_DIR"):
@@ -196,8 +197,8 @@ class _Guard:
 
 
 class Context:
-    """A context of the library. `device` is "cuda", "cuda:1", "interpreter", "emulator", "best", or None to compile only. With `capsules`, launches of
-    its kernels can be kept (Kernel.capsule); NESO_CAPSULE keeps those that fail."""
+    """A context of the library. `device` is "cuda", "cuda:1", "interpreter", "emulator", "best", or None to compile only. `capsules`:
+    Kernel.capsule can write launches of its kernels to files; NESO_CAPSULE writes those that fail."""
 
     def __init__(self, device="best", cache=None, capsules=False):
         self._as_parameter_ = c_void_p()
@@ -224,7 +225,7 @@ class Context:
         return count.value if _lib.neso_find_gpus(self, ctypes.byref(driver), ctypes.byref(count)) == 0 else 0
 
     def on_print(self, write):
-        """Passes the output of kernels on a CPU to write(text)."""
+        """Makes the library pass the output of kernels on a CPU to write(text)."""
         self._write = _Write(lambda user, text, length: write(ctypes.string_at(text, length).decode(errors="replace")))
         _lib.neso_context_on_print(self, self._write, None)
 
@@ -237,7 +238,7 @@ class Context:
             return Module(self, os.path.basename(path), f.read())
 
     def source(self, name, text, imports=None):
-        """Returns a module from text; `imports` has the texts of the modules that it imports, by dotted name."""
+        """Returns the module of a source text; `imports` contains the texts of the modules that it imports, by dotted name."""
         return Module(self, name, text.encode(), imports)
 
     def allocate(self, nbytes):
@@ -279,7 +280,7 @@ class Module:
                                                        ctypes.byref(self._as_parameter_)))
 
     def kernel(self, name, signature, load=True, **options):
-        """Compiles a kernel, and with `load` loads it; else the first launch does."""
+        """Compiles a kernel. If `load` is true, also loads it; otherwise the first launch loads it."""
         return Kernel(self, name, signature, options, load)
 
     def __del__(self, release=_lib.neso_module_release):
@@ -302,11 +303,11 @@ class Kernel:
         self._types = [kind for _, kind, _ in self.params]
 
     def load(self, codes=None):
-        """Loads the kernel; several threads may load kernels at the same time. `codes` has cubins by the SHA-256 of their PTX, which the driver then
-        need not assemble."""
+        """Loads the kernel; several threads may load kernels at the same time. `codes` maps the SHA-256 of a PTX text to its cubin, so that
+        the driver need not assemble the text."""
         given = [_Code(ctypes.sizeof(_Code), digest.encode(), code, len(code)) for digest, code in (codes or {}).items()]
         if _lib.neso_kernel_load_code(self, (_Code * len(given))(*given), len(given), None) != 0:
-            with self.module.context.lock:  # the second failure gives the whole message
+            with self.module.context.lock:  # fails again, but with the whole message
                 self.module.context._check(_lib.neso_kernel_load(self))
 
     def _param(self, i):
@@ -324,7 +325,7 @@ class Kernel:
 
     @property
     def written(self):
-        """Returns a list that tells for each parameter whether the kernel may write through it."""
+        """Returns a list with a bool for each parameter: may the kernel write through it?"""
         found = []
         for i in range(len(self.params)):
             p = _Param(size=ctypes.sizeof(_Param))
@@ -378,10 +379,10 @@ class Kernel:
         return launch
 
     def capsule(self, path, grid, *args, stream=0):
-        """Launches, and writes the launch into a file for `neso replay`, also if it ends by a fault. Returns "result" or "fault".
+        """Launches, and writes the launch to a file for `neso replay`, even if it ends with a fault. Returns "result" or "fault".
 
         Raises NesoError and writes no file if the launch is refused, runs out of memory, is cancelled or ends at a limit; if the
-        grid is empty; and if there is no memory for the file, or the device does not give the contents of the tensors.
+        grid is empty; if there is no memory for the file; or if the contents of the tensors cannot be read from the device.
         """
         found = []
 

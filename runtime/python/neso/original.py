@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""original.py: runs the installed original Triton beside neso's, for kernels that neso refuses (NESO_FALLBACK=triton) and to compare launches
-(python -m neso --check).
+"""original.py: runs the installed original Triton in a process that uses neso, for kernels that neso refuses (NESO_FALLBACK=triton) and to
+compare launches (python -m neso --check).
 
 Both packages have the name `triton`, so the original's modules replace neso's in sys.modules while the original runs. original.py makes a copy
 of a kernel for the original: the same code, with globals in which the original's objects replace neso's of the same name.
@@ -16,8 +16,8 @@ import types
 from . import door
 
 _lock = threading.RLock()
-_modules = {}  # the original's, while they are out of sys.modules
-_made = {}     # id of an object of neso's: (it, the original's)
+_modules = {}  # the original's modules, while they are not in sys.modules
+_made = {}     # maps the id of an object of neso to (the object, the original's object)
 
 
 class NotInstalled(ImportError):
@@ -66,7 +66,7 @@ def _module(name):
         return importlib.import_module(name)
 
 
-# -- neso's objects as the original's --
+# -- converting neso's objects to the original's --
 
 def translated(x):
     """Returns the original's object that corresponds to x: a kernel, type, constant or descriptor. Other objects stay the same."""
@@ -121,7 +121,7 @@ def _dtype(x):
 
 
 class _Members(types.ModuleType):
-    """A module of the user; its members are translated when they are read."""
+    """A module of the user; converts members when they are read."""
 
     def __init__(self, module):
         super().__init__(module.__name__)
@@ -155,14 +155,15 @@ def _function(x):
                                 do_not_specialize_on_alignment=x.do_not_specialize_on_alignment)
         else:
             made = triton().constexpr_function(found)
-    _made[id(x)] = (x, made)  # before translating its globals, since it may call itself
+    _made[id(x)] = (x, made)  # before converting its globals, because the function may call itself
     for name in names & scope.keys():
         scope[name] = translated(scope[name])
     return made
 
 
 def _all_names(code):
-    """Returns the names that the code and its nested functions read. Annotations are not among them: Python reads them at the definition."""
+    """Returns the names that the code and its nested functions read. Omits names in annotations, which Python evaluates at the
+    definition."""
     found = set(code.co_names)
     for x in code.co_consts:
         if isinstance(x, types.CodeType):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """recording.py: writes a record of each kernel that a program compiles, for `neso bundle`; NESO_RECORD names the file.
 
-A record names a file with the kernel's source. Here a kernel's modules are texts (source.py), so recording.py keeps them in folders beside the
-record, FILE.sources/DIGEST, one folder for each set of modules. Several processes may append to one record.
+A record names a file with the kernel's source. In Python, a kernel's modules are texts (source.py), so recording.py writes them to files:
+it makes a folder FILE.sources/DIGEST for each set of modules. Several processes may append to one record.
 """
 import os
 
@@ -10,7 +10,7 @@ HEAD = "neso record 1\n"
 
 
 def start(path):
-    """Makes the file, without records; the processes that this one starts append to it, too."""
+    """Creates an empty file. Child processes append to it too."""
     path = os.path.abspath(path)
     with open(path, "w") as f:
         f.write(HEAD + "\n")
@@ -22,8 +22,8 @@ def is_on():
 
 
 def keep(kernel, file, main, texts, digest):
-    """Appends the record of a kernel of the program's `file`, whose module is texts[main]. The module's copy has the file's name, because that is
-    part of what the record's digest covers."""
+    """Appends the record of a kernel of the program's `file`, whose module is texts[main]. The copy of the module has the name of `file`,
+    because the record's digest covers this name."""
     path = os.path.abspath(os.environ["NESO_RECORD"])
     folder = os.path.join(path + ".sources", digest)
     os.makedirs(folder, exist_ok=True)

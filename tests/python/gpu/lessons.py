@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""lessons.py: kernels of the kinds that Triton's tutorials teach, with the host code around them that such programs have. Each is checked
-against torch; it runs under neso and under Triton alike."""
+"""lessons.py: runs kernels like those of Triton's tutorials, with similar host code, and compares their results with torch. The file runs
+under neso and under Triton."""
 import sys
 import traceback
 

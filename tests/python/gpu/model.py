@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""model.py [inference|training|tuned]: compiles a small transformer by torch.compile, checks its results, and times the first call and a
-step. It runs under neso and under Triton, with empty caches (set TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR to empty folders)."""
+"""model.py [inference|training|tuned]: compiles a small transformer with torch.compile, checks its results, and times the first call and
+a step. It runs under neso and under Triton, with empty caches (set TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR to empty folders)."""
 import sys
 import time
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""models.py NAME [default|tuned|dynamic]: compiles one of twelve kinds of network by torch.compile, with random weights, for inference and
-then for training.
+"""models.py NAME [default|tuned|dynamic]: compiles one of twelve kinds of network with torch.compile, with random weights, for inference
+and then for training.
 
-It compares outputs and gradients with eager PyTorch's, and times the first call and a step. It runs under neso and under Triton; for first
-calls set TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR to empty folders. Several processes can share a GPU: only one at a time measures steps
-(GPU_LOCK names a file), in rounds, between which other processes measure theirs. `models.py` alone lists the names.
+It compares outputs and gradients with eager PyTorch's, and times the first call and a step. It runs under neso and under Triton. To
+measure first calls, set TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR to empty folders. Several processes can share a GPU: they measure
+steps in rounds, and a lock (GPU_LOCK names its file) lets only one process at a time measure. `models.py` alone lists the names.
 """
 import contextlib
 import fcntl
@@ -53,7 +53,7 @@ class EncoderLayer(nn.Module):
 
 
 class EncoderDecoder(nn.Module):
-    """A transformer that reads one sequence and writes another, norms behind the residuals."""
+    """A transformer that reads one sequence and writes another. Norms follow the residual additions."""
 
     def __init__(self, n=256, words=1000):
         super().__init__()
@@ -74,7 +74,7 @@ class EncoderDecoder(nn.Module):
 
 
 class Mixer(nn.Module):
-    """Perceptrons over places and over channels in turn."""
+    """Perceptrons that alternately mix positions and channels."""
 
     def __init__(self, n=256, places=196, depth=3):
         super().__init__()
@@ -116,7 +116,7 @@ class ResNet(nn.Module):
 
 
 class ConvNext(nn.Module):
-    """Depthwise convolutions, norms over channels, perceptrons with a scale for each channel."""
+    """A network of depthwise convolutions, norms over channels, and perceptrons with a scale for each channel."""
 
     def __init__(self, n=96, depth=3):
         super().__init__()
@@ -149,7 +149,7 @@ class VisionTransformer(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """A cell of LSTM and one of GRU, written out and stepped by a Python loop."""
+    """An LSTM cell and a GRU cell, written as single operations, in a Python loop over time."""
 
     def __init__(self, n=256, words=1000):
         super().__init__()
@@ -198,7 +198,7 @@ def rotated(x, cos, sin):
 
 
 class Gpt(nn.Module):
-    """Rotated positions, SwiGLU, RMS norms, fewer heads for keys than for queries."""
+    """A transformer with rotary positions, SwiGLU, RMS norms, and fewer heads for keys than for queries."""
 
     def __init__(self, n=256, words=1000, depth=3, heads=4):
         super().__init__()
@@ -223,7 +223,8 @@ class Gpt(nn.Module):
 
 
 class T5(nn.Module):
-    """Attention spelled out, with a learned bias for distances in buckets; norms without means, ReLU."""
+    """A transformer whose attention is written as single operations, with a learned bias for buckets of distances, norms without means,
+    and ReLU."""
 
     def __init__(self, n=256, words=1000, depth=2, heads=4):
         super().__init__()
@@ -246,7 +247,7 @@ class T5(nn.Module):
 
 
 class Experts(nn.Module):
-    """Each token goes to two of eight perceptrons, by weights that a softmax gives."""
+    """Each token uses two of eight perceptrons, which the weights of a softmax select."""
 
     def __init__(self, n=256, words=1000, experts=8):
         super().__init__()
@@ -264,7 +265,7 @@ class Experts(nn.Module):
 
 
 class Autoencoder(nn.Module):
-    """Convolutions down to a normal distribution, a sample of it, convolutions up."""
+    """An autoencoder: convolutions compute a normal distribution, and further convolutions decode a sample of it."""
 
     def __init__(self, n=32):
         super().__init__()
@@ -279,7 +280,7 @@ class Autoencoder(nn.Module):
 
 
 class Recommender(nn.Module):
-    """Many small tables, a bag of words, products of pairs, perceptrons."""
+    """A recommender with many small embedding tables, a bag of words, products of pairs, and perceptrons."""
 
     def __init__(self, n=32, tables=8, rows=500):
         super().__init__()
@@ -318,12 +319,12 @@ MODELS = {"encoder-decoder": (EncoderDecoder, words, 8), "mixer": (Mixer, images
           "autoencoder": (Autoencoder, small_images, 32), "recommender": (Recommender, few_words, 512)}
 
 
-# -- what is measured --
+# -- measuring --
 
 @contextlib.contextmanager
 def gpu_alone():
-    """Lets only one process at a time, of those that take the lock, use the GPU. With GPU_WAIT_FOR=N, the first one waits here until N
-    processes have arrived, so that none compiles any more."""
+    """Lets only one of the processes that take the lock use the GPU at a time. With GPU_WAIT_FOR=N, processes first wait until N of them
+    have arrived, so that none of them is still compiling."""
     if not os.environ.get("GPU_LOCK"):
         yield
         return
@@ -366,7 +367,7 @@ def difference(found, wanted):
 
 
 def median_step(model, x, training, steps=20, rounds=5):
-    """Returns the smallest of the rounds' medians, because other work on the machine makes a round only longer."""
+    """Returns the smallest of the rounds' medians, because other work on the machine can only make a round longer."""
     medians = []
     for _ in range(rounds):
         times = []
@@ -384,8 +385,8 @@ def median_step(model, x, training, steps=20, rounds=5):
 
 
 def one(name, mode, training):
-    """Measures a network, and prints whether the results are right: at most twice as far from eager PyTorch in float32 as eager PyTorch
-    is with these types."""
+    """Measures a network, and prints whether its results are right. Their error, relative to eager PyTorch in float32, may be at most
+    twice the error of eager PyTorch with the same types."""
     import triton
     make, data, batch = MODELS[name]
     torch.manual_seed(0)
@@ -393,7 +394,7 @@ def one(name, mode, training):
     x = data(batch)
     exact = results(model, x, training)
     torch.backends.cudnn.allow_tf32 = False
-    with torch.autocast("cuda", torch.bfloat16, enabled=data in (words, few_words)):  # images in float32: sums over places cancel
+    with torch.autocast("cuda", torch.bfloat16, enabled=data in (words, few_words)):  # float32 for images, because sums over positions cancel
         rounded = difference(results(model, x, training), exact)
         compiled = torch.compile(model, mode="max-autotune-no-cudagraphs" if mode == "tuned" else None,
                                  dynamic=True if mode == "dynamic" else None)

@@ -37,7 +37,7 @@ static void launcher_free(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Calls a hook with `metadata`, unless the hook is None or an empty chain of hooks. */
+/* Calls a hook with `metadata`, unless the hook is None or a chain without hooks. */
 static int call_hook(PyObject *hook, PyObject *metadata)
 {
     if (hook == Py_None)

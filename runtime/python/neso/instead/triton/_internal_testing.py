@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""triton._internal_testing in neso: what tests of kernels import: questions about the GPU, random arrays, conversions between NumPy and torch."""
+"""triton._internal_testing in neso: functions that tests of kernels import. They query the GPU, make random arrays, and convert between
+NumPy and torch."""
 import os
 import re
 

@@ -147,7 +147,7 @@ class Mark:
         self.fn, self.benchmarks = fn, benchmarks
 
     def _measure(self, bench, kwargs):
-        """Returns rows: the x values, then for each line the mean, minimum and maximum."""
+        """Returns rows. Each contains the x values, then the mean, minimum and maximum of each line."""
         for x in bench.x_vals:
             x = x if isinstance(x, (list, tuple)) else [x] * len(bench.x_names)
             if len(x) != len(bench.x_names):
@@ -211,7 +211,7 @@ def perf_report(benchmarks):
     return lambda fn: Mark(fn, benchmarks)
 
 
-# -- what a GPU can do --
+# -- the maximum speed of a GPU --
 
 def _properties(device):
     active = runtime.driver.active
@@ -240,7 +240,7 @@ def get_max_simd_tflops(dtype, clock_rate, device=None):
 
 @contextlib.contextmanager
 def set_gpu_clock(ref_sm_clock=1350, ref_mem_clock=1215):
-    """Locks the GPU's clocks if nvidia-smi is allowed to."""
+    """Locks the GPU's clocks if nvidia-smi has the permission."""
     def smi(*words):
         subprocess.check_output(["nvidia-smi", "-i", "0", *words])
 

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: MIT
-"""triton._C in neso, which has no compiled part: torch imports its module libtriton."""
+"""triton._C in neso contains no compiled code. It exists because torch imports its module
+libtriton."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""triton.backends in neso: NVIDIA's GPUs; without one, kernels run on the CPU by the same interface."""
+"""triton.backends in neso: NVIDIA GPUs. Without a GPU, kernels run on the CPU through the same
+interface."""
 from dataclasses import dataclass
 
 from .compiler import BaseBackend

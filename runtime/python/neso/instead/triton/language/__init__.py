@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.language in neso: the names of the language, for the host part of a program (see core.py)."""
+"""triton.language in neso: the names of the language, for the host code of a program (see core.py)."""
 from . import core, extra, math, random, standard, target_info
 from .core import *  # noqa: F401,F403
 from .core import (PropagateNan, _unwrap_if_constexpr, block_type, builtin, const, constexpr, constexpr_type, dtype,  # noqa: F401

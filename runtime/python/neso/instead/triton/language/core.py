@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.language.core in neso: types and constants for the host part of a program.
+"""triton.language.core in neso: types and constants for the host code of a program.
 
 neso's library reads kernels from their text, so a function of the language has only a name and parameters here.
 """
@@ -170,7 +170,7 @@ def _unwrap_if_constexpr(x):
     return x.value if isinstance(x, constexpr) else x
 
 
-builtins_tuple = tuple  # a class below takes its name
+builtins_tuple = tuple  # a class below redefines the name `tuple`
 
 
 def _normalize_tuple(x):
@@ -184,7 +184,7 @@ def check_bit_width(value, shift_value):
 
 
 class const:
-    """An annotation: a pointer through which the kernel only reads."""
+    """An annotation that marks a pointer through which the kernel only reads."""
 
 
 # -- types --
@@ -396,7 +396,7 @@ def str_to_ty(name, c=None):
     return dtype({"u1": "int1", "B": "int1"}.get(name) or names.get(name, name))
 
 
-# -- what stands in annotations --
+# -- classes for annotations --
 
 class base_value:
     pass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.language.standard in neso: the language's functions, also found here."""
+"""triton.language.standard in neso: an additional name for the language's functions."""
 from . import core as _core
 
 globals().update(_core.language_functions("triton.language.core", "tl", "tl.core", "tl.standard"))

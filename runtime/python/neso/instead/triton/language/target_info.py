@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""triton.language.target_info in neso: questions about the target that a kernel is compiled for."""
+"""triton.language.target_info in neso: functions that query the target for which a kernel is
+compiled."""
 from ..runtime.jit import constexpr_function
 
 __all__ = ["current_target"]

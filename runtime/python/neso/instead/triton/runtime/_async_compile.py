@@ -2,7 +2,7 @@
 """triton.runtime._async_compile in neso: compiles kernels in an executor's threads; a launch waits for its kernel.
 
     with triton.AsyncCompileMode(ThreadPoolExecutor()):
-        kernel.warmup(...)          returns at once; at the end of the block all are compiled
+        kernel.warmup(...)          returns at once; all kernels are compiled at the end of the block
 """
 from concurrent.futures import as_completed
 from contextvars import ContextVar
@@ -11,7 +11,7 @@ active_mode = ContextVar("async_compile_active_mode", default=None)
 
 
 class FutureKernel:
-    """A kernel that is being compiled; `finish` is called with it once."""
+    """A kernel that is being compiled. `finish` is called once, with the compiled kernel."""
 
     def __init__(self, finalize_compile, future):
         self.finalize_compile, self.future, self.kernel = finalize_compile, future, None

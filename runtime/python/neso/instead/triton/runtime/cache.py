@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.runtime.cache in neso: a cache of files below TRITON_CACHE_DIR, by the digest of their inputs."""
+"""triton.runtime.cache in neso: a cache of files below TRITON_CACHE_DIR. The key of a file is the digest of its inputs."""
 import base64
 import functools
 import hashlib

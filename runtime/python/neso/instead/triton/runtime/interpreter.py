@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""triton.runtime.interpreter in neso: under TRITON_INTERPRET=1 kernels run on neso's interpreter, on the CPU."""
+"""triton.runtime.interpreter in neso: if TRITON_INTERPRET=1 is set, kernels run on neso's interpreter, on the
+CPU."""
 from .jit import JITFunction
 
 

@@ -6,7 +6,7 @@ _E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
 
 class MXFP4Tensor:
-    """A tensor of E2M1 numbers. Each has a byte in `data`, with its sign, exponent and mantissa in the low 4 bits."""
+    """A tensor of E2M1 numbers. `data` has a byte for each number; its low 4 bits are the sign, exponent and mantissa."""
 
     def __init__(self, data=None, size=None, device=None):
         assert data is not None or size is not None, "Either parameter data or size must be provided"
@@ -30,7 +30,8 @@ class MXFP4Tensor:
 
     @staticmethod
     def _encode(x):
-        """Returns the codes of the nearest numbers; a tie gives the even code, and a number that is too large the largest one."""
+        """Returns the codes of the nearest numbers. A tie gives the even code, and a number that is too large gives the largest
+        code."""
         size = x.abs().float()
         bounds = torch.tensor([(a + b) / 2 for a, b in zip(_E2M1, _E2M1[1:])], device=x.device)
         code = torch.bucketize(size, bounds)                   # rounds a tie down
@@ -38,7 +39,8 @@ class MXFP4Tensor:
         return ((code + halfway).clamp(max=7) | torch.where(torch.signbit(x), 8, 0)).to(torch.uint8)
 
     def to_packed_tensor(self, dim):
-        """Packs two elements along `dim` into each byte, the first in the low bits. If their number is odd, the last byte has one."""
+        """Packs two elements along `dim` into each byte, the first in the low bits. If the number of elements is odd, the last byte
+        contains only one."""
         data = self.data
         assert -data.dim() <= dim < data.dim(), f"the dimension {dim} is out of range for a tensor of rank {data.dim()}"
         if data.shape[dim] % 2:

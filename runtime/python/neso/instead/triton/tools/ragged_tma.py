@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""triton.tools.ragged_tma in neso: descriptors of an array of which a kernel accesses rows [first, first + count), with bounds that it only knows
-when it runs.
+"""triton.tools.ragged_tma in neso: descriptors for an array of which a kernel accesses only rows [first, first + count), where the kernel
+computes first and count at run time.
 
-A descriptor's bounds are fixed when the program makes it. So the ragged dimension gets MOST rows, and a block at row r of the range is accessed at
-row MOST - count + r: rows from `count` on are out of bounds. Two dimensions in front move that place back, one by first + count rows forwards, one by
-MOST rows backwards; a negative stride is written as 2^34 - stride, and MOST of these are a multiple of 2^64 further on.
+A descriptor's bounds are fixed when the program makes it. So the ragged dimension gets MOST rows, and a block at row r of the range is
+accessed at row MOST - count + r: then rows of the range from `count` on are out of bounds. Two additional outer dimensions compensate for
+this offset: their indices move the address forward by first + count rows, and backward by MOST rows. The negative stride is written as 2^34
+- stride; MOST times 2^34 is a multiple of 2^64, so the address wraps around to the right one.
 """
 import triton
 import triton.language as tl

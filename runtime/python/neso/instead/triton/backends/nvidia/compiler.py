@@ -36,8 +36,8 @@ class CUDAOptions:
     ptx_options: Optional[str] = None
     ir_override: Optional[str] = None
     enable_fp_fusion: bool = True
-    deterministic: bool = False  # neso's own: every sum adds in an order that depends on neither the grid nor the warps
-    fp_reassoc: bool = False  # neso's own: floats may be rounded as by other associations
+    deterministic: bool = False  # only in neso: the order of additions does not depend on the grid or the number of warps
+    fp_reassoc: bool = False  # only in neso: the compiler may reassociate additions and multiplications of floats
     enable_reflect_ftz: bool = True
     launch_cooperative_grid: bool = False
     launch_pdl: bool = False

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """triton.backends.nvidia.driver in neso: the device and stream of a launch.
 
-With torch they are torch's current ones; without it, GPU 0 and the default stream. CpuDriver is for kernels that run on the CPU.
+They are torch's current device and stream, or, without torch, GPU 0 and the default stream. CpuDriver is
+for kernels that run on the CPU.
 """
 import functools
 import os
@@ -38,7 +39,7 @@ _ATTRIBUTES = {"max_shared_mem": 97, "max_num_regs": 82, "multiprocessor_count":
 
 
 class CudaUtils:
-    """Queries of CUDA's driver."""
+    """Implements queries of the CUDA driver."""
 
     def __init__(self):
         import ctypes
@@ -128,7 +129,7 @@ class CudaDriver(GPUDriver):
 
 
 class CpuUtils:
-    """The properties that programs get without a GPU: those of an H100, which is the emulator's target."""
+    """The device properties that programs get without a GPU: those of an H100, the emulator's target."""
 
     def get_device_properties(self, device):
         return {"max_shared_mem": 232448, "max_num_regs": 65536, "multiprocessor_count": 132, "warpSize": 32,
@@ -160,7 +161,7 @@ class _CpuInterface:
 
 
 class CpuDriver(DriverBase):
-    """Kernels on the CPU: neso's interpreter, or its emulator of GPUs."""
+    """Runs kernels on the CPU, with neso's interpreter or emulator."""
 
     def __init__(self, where):
         self.where, self.utils = where, CpuUtils()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""triton.language.extra in neso: libdevice and what is CUDA's own."""
+"""triton.language.extra in neso: libdevice, and functions that exist only for CUDA."""
 from . import cuda, libdevice
 
 __all__ = ["cuda", "libdevice"]
