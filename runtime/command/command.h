@@ -21,9 +21,9 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
 /*    option         short word            argument    where          meaning */
 #define OPTIONS(X) \
     X(device,        0,    "device",        "NAME",    RUN | BENCH | CAPSULE | REPLAY,        "cuda, cuda:1, interpreter, emulator, or best (the default): cuda if there is a GPU") \
-    X(kernel,        0,    "kernel",        "NAME",    CAPSULE,       "keep a launch of this kernel; without --kernel and --launch: the first launch that fails, else the first one") \
-    X(nth_launch,    0,    "launch",        "N",       CAPSULE,       "keep the program's Nth launch, or that kernel's Nth; 1 is the default") \
-    X(capsule_file,  'o',  "output",        "FILE",    CAPSULE | REPLAY, "the file to write; of capsule, KERNEL.capsule is the default") \
+    X(kernel,        0,    "kernel",        "NAME",    CAPSULE,       "keep a launch of this kernel; without --kernel and --launch: the first launch that fails, or else the first launch") \
+    X(nth_launch,    0,    "launch",        "N",       CAPSULE,       "keep the Nth launch of the program, or of the kernel that --kernel names; 1 is the default") \
+    X(capsule_file,  'o',  "output",        "FILE",    CAPSULE | REPLAY, "the file to write; for `neso capsule`, KERNEL.capsule is the default") \
     X(reduce,        0,    "reduce",        NULL,      REPLAY,        "make the capsule small while it still fails in the same way, and write it to --output") \
     X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN | BENCH,   "write each kernel's PTX into DIR") \
     X(keep_ir,       0,    "keep-ir",       "DIR",     RUN | BENCH,   "write each kernel's traced IR into DIR: `neso compile` compiles it for any target") \
@@ -35,15 +35,15 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(races,         0,    "races",         "HOW LONG",RUN | CAPSULE,         "check the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
     X(trace,         0,    "trace",         "WHAT",    RUN | INSPECT, "on the interpreter: nan explains where a stored NaN or inf began; precision or precision:N warns where results that lose more than N bits began to lose them") \
     X(digests,       0,    "digests",       "[=FILE]",RUN,           "after each launch, write a line with a digest of each tensor, to standard error or FILE: equal lines mean equal bits") \
-    X(check,         0,    "check",         NULL,      RUN | CAPSULE,         "before a kernel's first launch, compare its PTX in the emulator with the interpreter; --verbose: say what each check found") \
+    X(check,         0,    "check",         NULL,      RUN | CAPSULE,         "before a kernel's first launch, compare its PTX in the emulator with the interpreter; --verbose prints the result of each check") \
     X(counts,        0,    "counts",        "[=FILE]", RUN,            "on the emulator: print the counted costs of launches; also as JSON in FILE (see `neso help counts`)") \
-    X(bench_counts,  0,    "counts",        NULL,      BENCH,          "run the launches on the emulator, and compare what it counts, too (see `neso help counts`); --json has the counts") \
+    X(bench_counts,  0,    "counts",        NULL,      BENCH,          "also run the launches on the emulator, and compare its counts (see `neso help counts`); --json contains the counts") \
     X(sample,        0,    "sample",        "N",       RUN | BENCH,          "with --counts: run N program instances of each launch only; results are incomplete") \
-    X(baseline,      0,    "baseline",      "FILE",    BENCH,         "compare with a file that --record wrote; if FILE is a folder, with the GPU's file in it") \
+    X(baseline,      0,    "baseline",      "FILE",    BENCH,         "compare with a file that --record wrote; if FILE is a folder, with the file of this GPU in it") \
     X(record,        0,    "record",        "FILE",    BENCH,         "write the measurements, for later comparisons") \
-    X(record_launches, 0,  "record",        "FILE",    RUN,           "write which kernels the program compiles, and what autotuning chooses: `neso bundle` makes a bundle of it") \
+    X(record_launches, 0,  "record",        "FILE",    RUN,           "write a record of the kernels that the program compiles, and of the choices of autotuning: `neso bundle` makes a bundle of it") \
     X(bundle,        0,    "bundle",        "FILE",    RUN,           "take kernels from this bundle and compile nothing; a kernel that it lacks is an error") \
-    X(verify,        0,    "verify",        "FILE",    BUNDLE,        "write nothing; exit with 1 if this bundle lacks what the records have") \
+    X(verify,        0,    "verify",        "FILE",    BUNDLE,        "write nothing; exit with status 1 if this bundle lacks a kernel or choice of the records") \
     X(against,       0,    "against",       "NESO",    BENCH,         "compare with another build, measured alternately with this one") \
     X(rounds,        0,    "rounds",        "N",       BENCH,         "how often each program runs, 3 by default; more often if verdicts are undecided") \
     X(threshold,     0,    "threshold",     "PCT",     BENCH,         "the least difference in percent that counts; 2 is the default") \
@@ -63,26 +63,26 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS | INSPECT | DIFF, "depth of software pipelines; 3 is the default") \
     X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "maximum of registers of a thread") \
     X(no_fp_fusion,  0,    "no-fp-fusion",  NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "do not fuse a * b + c, or a dot and an addition: round twice") \
-    X(deterministic, 0,    "deterministic", NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "every sum adds in an order that depends on neither the grid, the warps nor promises; the default if NESO_DETERMINISTIC=1") \
-    X(fp_reassoc, 0,       "fp-reassoc", NULL,         COMPILE | VARIANTS | INSPECT | DIFF, "floats may be rounded as by other associations: an online softmax keeps its maxima; the default if NESO_FP_REASSOC=1") \
+    X(deterministic, 0,    "deterministic", NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "every sum adds in an order that does not depend on the grid, the number of warps or promises; the default if NESO_DETERMINISTIC=1") \
+    X(fp_reassoc, 0,       "fp-reassoc", NULL,         COMPILE | VARIANTS | INSPECT | DIFF, "the compiler may reassociate additions and multiplications of floats: an online softmax updates its maxima less often; the default if NESO_FP_REASSOC=1") \
     X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF | BUNDLE, "the GPU to compile for: see `neso help targets`; sm_90a is the default; for bundle also several, separated by commas") \
     X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, record, bundle, cubin, sass or c") \
     X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF | BUNDLE, "write to FILE instead of standard output") \
     X(time,          0,    "time",          NULL,      COMPILE,       "print the time of each stage and pass") \
     X(html,          0,    "html",          "FILE",    INSPECT | DIFF, "write a page that shows everything in one file; for diff, both builds side by side") \
-    X(serve,         0,    "serve",         "[=PORT]", INSPECT,       "serve the page on this machine: it follows the file, and changes source, options and target; prints its address") \
+    X(serve,         0,    "serve",         "[=PORT]", INSPECT,       "serve a page on this machine, which follows changes of the file, and in which source, options and target can be edited; prints the address of the page") \
     X(ncu,           0,    "ncu",           "FILE",    INSPECT,       "show what ncu measured for the kernel; FILE has the output of `ncu --csv` with --page source, details or raw, or several of these") \
     X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "write everything as JSON; inspect.schema.json and diff.schema.json, in runtime/command/inspect, describe it") \
-    X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "the signature of the second build, if it differs") \
-    X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "the same option for the second build") \
-    X(to_num_stages, 0,    "to-num-stages", "N",       DIFF,          "the same option for the second build") \
-    X(to_maxnreg,    0,    "to-maxnreg",    "N",       DIFF,          "the same option for the second build") \
-    X(to_target,     0,    "to-target",     "NAME",    DIFF,          "the same option for the second build") \
-    X(to_param,      0,    "to-param",      "NAME=VALUE,...", DIFF,   "the same option for the second build") \
-    X(to_launch,     0,    "to-launch",     "N",       DIFF,          "the same option for the second build") \
+    X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "the signature of the second build, if it differs from that of the first") \
+    X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "like --num-warps, for the second build") \
+    X(to_num_stages, 0,    "to-num-stages", "N",       DIFF,          "like --num-stages, for the second build") \
+    X(to_maxnreg,    0,    "to-maxnreg",    "N",       DIFF,          "like --maxnreg, for the second build") \
+    X(to_target,     0,    "to-target",     "NAME",    DIFF,          "like --target, for the second build") \
+    X(to_param,      0,    "to-param",      "NAME=VALUE,...", DIFF,   "like --param, for the second build") \
+    X(to_launch,     0,    "to-launch",     "N",       DIFF,          "like --launch, for the second build") \
     X(to_fp_reassoc, 0,    "to-fp-reassoc", NULL,      DIFF,          "the second build has fp-reassoc") \
     X(to_deterministic, 0, "to-deterministic", NULL,   DIFF,          "the second build is deterministic") \
-    X(to_skip,       0,    "to-skip",       "NAMES",   DIFF,          "the same option for the second build") \
+    X(to_skip,       0,    "to-skip",       "NAMES",   DIFF,          "like --skip, for the second build") \
     X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the default list; see `neso help passes`") \
     X(skip,          0,    "skip",          "NAMES",   RUN | CAPSULE | COMPILE | INSPECT | DIFF, "leave these passes out: see `neso help passes`") \
     X(param,         0,    "param",         "NAME=VALUE,...", RUN | CAPSULE | COMPILE | INSPECT | DIFF | BENCH, "change thresholds of optimisations: see `neso help params`") \
@@ -91,7 +91,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "dump the IR only after passes that changed it") \
     X(explain,       0,    "explain",       "NAMES",   COMPILE,       "explain the decisions of these passes, or of `all`; schedule: draw an iteration of each loop; registers, stepdown") \
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
-    X(accesses,      0,    "accesses",      NULL,      CHECK,         "run the program on the interpreter, and say of each load, store and atomic: proven in bounds and apart from other programs, or only checked in this run") \
+    X(accesses,      0,    "accesses",      NULL,      CHECK,         "run the program on the interpreter, and print for each load, store and atomic whether it is proven to be in bounds and free of races, or only checked in this run") \
     X(watch,         0,    "watch",         NULL,      CHECK,         "check again each time that one of the files, or a Python file beside it, is saved; Ctrl-C ends it") \
     X(json,          0,    "json",          NULL,      RUN | CAPSULE | REPLAY | COMPILE | VARIANTS | CHECK | BUNDLE, "messages as JSON") \
     X(color,         0,    "color",         "WHEN",    RUN | CAPSULE | REPLAY | COMPILE | VARIANTS | INSPECT | DIFF | BENCH | CHECK | BUNDLE, "colours in messages: always, never, or auto (the default): on a terminal, if NO_COLOR is not set") \
