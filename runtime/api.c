@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api.c: implements the functions of neso.h on contexts, modules and kernels. It also implements guard, to whose setjmp
- * fatal errors of a compilation unwind.
+/* api.c: implements the functions of neso.h on contexts, modules and kernels. It also implements guard(), which calls
+ * setjmp; fatal errors of a compilation unwind to this setjmp.
  *
  *     neso_kernel_compile ─► guard ─► setjmp ─► kernel_build ─► frontend, opt, codegen
  *                              ▲                                      │ longjmp: a fatal diagnostic, a bug, no memory
@@ -102,8 +102,8 @@ neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
     return diag_status(d);
 }
 
-/* Allocates a module's memory from the context, and records failures, to distinguish them from the module's own
- * limit. */
+/* Allocates memory of a module from its context. Records failures, so that memory_failed can tell them from an exceeded
+ * limit of the module. */
 static void *module_alloc(void *ctx, size_t bytes)
 {
     struct neso_module *m = ctx;
@@ -289,7 +289,7 @@ static void check_deadline(void *ctx, struct loc at)
     diag_fatal(&m->diag, at, passed, limit);
 }
 
-/* A call inside another one (from a program's callback) keeps the outer call's messages. */
+/* Begins work on a module. A nested call (from a program's callback) keeps the messages of the outer call. */
 void report_enter(struct neso_module *m)
 {
     struct neso_context *c = m->context;
@@ -581,7 +581,7 @@ static void read_module(void *arg)
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, r->find ? &beside : NULL);
     m->eval.step_limit = m->context->step_limit;
     m->object = eval_file(&m->eval, m->source, stem(&m->arena, r->name), NULL);
-    /* all imports are done, and the host's functions are invalid from here on */
+    /* imports are finished, and the functions of the caller's host are invalid after this point */
     m->printer = (struct host){.ctx = m->context, .definitions_only = true, .write = write_static_print};
     m->eval.host = &m->printer;
 }

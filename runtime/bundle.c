@@ -17,10 +17,9 @@
  *     ...
  *     sum 9f86...                       SHA-256 of all before it
  *
- * A record has the same keys without contents: `neso bundle` compiles a record into a bundle, and
- * neso_bundle_check compares one with the other. The field `source` is a digest of the traced IR, so an
- * edited kernel does not match. A context that uses a bundle either takes a kernel from it or reports which field
- * differs. */
+ * A record has the same keys without contents: `neso bundle` compiles a record into a bundle, and neso_bundle_check
+ * compares a bundle with a record. The field `source` is a digest of the traced IR, so an edited kernel does not match.
+ * A context that uses a bundle either takes a kernel from it or reports which field differs. */
 #include "runtime/bundle.h"
 #include "runtime/runtime.h"
 
@@ -120,7 +119,7 @@ static void put_code(struct text *out, const char *name, const struct ptx_info *
                      size_t bytes)
 {
     struct ptx_info shown = *info;
-    shown.peak = (struct loc){0}; /* a place in sources that the bundle does not have */
+    shown.peak = (struct loc){0}; /* a source location, which is useless without the sources */
     text_printf(out, "code %s %zu ", name, bytes);
     ptx_info_write(&shown, out);
     text_char(out, '\n');
@@ -158,7 +157,7 @@ void bundle_write(struct neso_kernel *k, const struct func *f, struct text *out)
 struct reading {
     struct bundle *bundle;
     const struct memory *mem;
-    char *s, *end;     /* what is still to be read, without the sum */
+    char *s, *end;     /* the text that is not yet read, without the checksum */
     int room;          /* the number of entries for which bundle->entries has memory */
     const char *wrong; /* what is wrong with the bundle; NULL: nothing */
 };
@@ -501,8 +500,8 @@ static bool read_code(struct arena *a, struct lines at, const char *name, const 
     return false;
 }
 
-/* Returns the name of the code that k's options select in an entry: "kernel", or, with options.skip, the variant that
- * is compiled without exactly these passes. NULL: there is no such variant. */
+/* Returns the name of the code that k's options select in an entry: "kernel", or, with options.skip, the variant for
+ * which exactly these passes were left out. NULL: there is no such variant. */
 static const char *code_of(const struct neso_kernel *k)
 {
     if (!k->options.skip)

@@ -17,8 +17,8 @@ struct chunk_pool {
     size_t limit_bytes; /* limit of the kept chunks together; 0: the pool keeps nothing */
 };
 
-/* Allocates a chunk: a kept one if one has this size, else a new one. Returns NULL if pool->below does, even after all
- * kept chunks were returned to it. */
+/* Returns a kept chunk of this size, or else allocates a new one. Returns NULL if pool->below has no memory even after
+ * the pool has returned all kept chunks to it. */
 void *chunk_pool_alloc(struct chunk_pool *pool, size_t bytes);
 /* Keeps the chunk if the limit allows it, else frees it. */
 void chunk_pool_free(struct chunk_pool *pool, void *chunk, size_t bytes);

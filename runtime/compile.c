@@ -107,7 +107,7 @@ static struct func *trace(struct neso_kernel *k)
     module_init(k->ir, &k->arena, &k->scratch, &m->diag);
     k->ir->ops_most = m->context->ir_limit;
     k->ir->params = &k->thresholds;
-    m->printer.ctx = k->id ? NULL : m->context; /* the first trace of a kernel prints */
+    m->printer.ctx = k->id ? NULL : m->context; /* static_print prints only in the first trace */
     struct func *f = m->is_ir ? parse_ir(k) : frontend_trace(&m->eval, k->jit, &k->spec, k->ir);
     m->eval.at = f ? f->loc : (struct loc){0};
     k->seconds[STAGE_trace] = seconds_now() - start;

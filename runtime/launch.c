@@ -6,8 +6,8 @@
  *     args[1] ─► 98432    (i32:16, checked)    ├─► values[], 8 bytes each ─► device
  *     args[2] ─► 1        (i32:1, checked)     ┘   without arguments that are promised to be 1
  *
- * Any thread may launch: after its compilation a kernel changes only in atomic members, such as the code that its first
- * launch loads, and under its lock. */
+ * Any thread may launch. After the compilation of a kernel, launches change only its atomic members (such as the loaded
+ * code), and members that its lock guards. */
 #include "runtime/runtime.h"
 
 #include <stdatomic.h>

@@ -379,8 +379,8 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
     l->grid[1] = l->grid[2] = 1;
 }
 
-/* Chooses the variant for a launch. If every program has an SM of its own, this is the variant in which each CTA runs
- * one program and no CTAs form pairs, because its CTAs start faster. */
+/* Chooses the variant for a launch. If there are at least as many SMs as programs, chooses the variant in which each
+ * CTA runs one program and CTAs form no pairs, because such CTAs start faster. */
 static struct candidate choose_variant(struct neso_kernel *k, const struct launch *l)
 {
     struct fault ignored;

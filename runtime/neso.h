@@ -241,8 +241,8 @@ typedef struct neso_note {
     /* the name of the decision (see `neso help decisions`); "line_registers" if `pass` is "registers" */
     const char *decision;
     int file, line, column; /* source location; line 0: none; file 0: the module's source */
-    /* Of two decisions of one pass at one location, the one with the larger grade is better. 0: the pass has no
-     * choice; -1: the decision only simplifies the IR. */
+    /* How good the decision is: of two decisions of one pass at one location, the one with the larger grade is better.
+     * 0: the pass has no choice; -1: the decision only simplifies the IR. */
     int grade;
     /* The first number in the text. For "line_registers": the maximum of live 32-bit registers in the source
      * line. */
@@ -543,8 +543,8 @@ NESO_API neso_status neso_capsule_launch(neso_kernel *kernel, const uint32_t gri
 /* Calls `write` with the capsule as the contents of a file. Fails only with NESO_OUT_OF_MEMORY. */
 NESO_API neso_status neso_capsule_write(neso_context *context, const neso_capsule *capsule,
                                         void (*write)(void *user, const void *data, size_t length), void *user);
-/* Reads a capsule from a file's contents; `name` is for messages. NESO_INVALID if the file is not a capsule, or
- * incomplete or changed. The caller releases the capsule. */
+/* Reads a capsule from a file's contents; `name` is for messages. Returns NESO_INVALID if the file is not a capsule, is
+ * incomplete, or was changed. The caller releases the capsule. */
 NESO_API neso_status neso_capsule_read(neso_context *context, const char *name, const void *data, size_t length,
                                        neso_capsule **capsule);
 NESO_API void neso_capsule_release(neso_capsule *capsule);

@@ -57,8 +57,8 @@ static const char *after_string(const char *s)
 
 /* Prints the IR's text with simplified source locations: `@2:7:13+4/1`, where file 2 is dir/prelude.py, becomes
  * `@2:7:13+4 prelude.py`. The text omits the number of the call chain, which differs between programs and does
- * not affect the PTX. If `is_portable`, it also omits the numbers of files, and the name of the program: they
- * depend on which other files were read, and the PTX has them for debuggers only. */
+ * not affect the PTX. If `is_portable`, it also omits the numbers of files, and the name of the program, which depend
+ * on the other files that were read. PTX contains them only for debuggers. */
 static void simplify_places(const struct diag *d, const char *s, bool is_portable, struct text *out)
 {
     if (!is_portable)

@@ -95,7 +95,8 @@ struct neso_kernel {
     const char *name, *id;
     struct obj *jit; /* NULL for a kernel of an IR file */
     struct obj *object; /* the kernel's object in the host program; NULL until it is created */
-    bool whole_file; /* the object represents all kernels of an IR file: the caller named none, and wants no PTX */
+    /* the object represents all kernels of an IR file: the caller named no kernel and requested no PTX */
+    bool whole_file;
     struct spec spec;
     struct neso_compile_options options; /* the options, with copied strings */
     bool keeps_plan; /* plan_keep sets fallback_source, from which variants are compiled, even without a device */
@@ -214,8 +215,8 @@ enum { PTX_SOURCE_DIGITS = 40 };
 /* Do the options keep the default list of passes, and request no dumps, explanations or times? Only PTX that is made
  * with such options is stored. */
 bool ptx_is_plain(const struct neso_compile_options *o);
-/* Gives the digest of the traced IR, with source locations and file names; if `is_portable`, it does not depend
- * on which program has the kernel. */
+/* Gives the digest of the traced IR, with source locations and file names; if `is_portable`, the digest does not depend
+ * on the program that contains the kernel. */
 void ptx_source_digest(struct neso_kernel *k, const struct func *f, bool is_portable, char out[PTX_SOURCE_DIGITS + 1]);
 /* ptx_info_write appends a kernel's ptx_info as one line, without a newline. ptx_info_read reads such a line, which
  * ends at `end`; `params` has the names and types of the parameters. It returns false if the line is malformed. */
@@ -321,7 +322,7 @@ void proofs_free(struct program *p);
 /* -- cross_check.c -- */
 
 /* Compares a kernel's PTX in the emulator with its traced IR in the interpreter, on inputs made from its first launch,
- * and replaces the code if a pass made a difference. Calls options.checked. To be called with k->lock held, once. */
+ * and replaces the code if a pass causes a difference. Calls options.checked. To be called with k->lock held, once. */
 void cross_check(struct neso_kernel *k, const struct launch *l);
 
 /* -- capsule_source.c -- */
@@ -445,7 +446,7 @@ struct program {
     struct host host;
     struct map callees; /* maps a jit function (struct obj *) to its struct callee (specialize.c) */
     struct map kernels; /* maps a specialization's key to struct neso_kernel * */
-    struct map traced;  /* ops (struct op *) of which a trace has warned */
+    struct map traced;  /* ops (struct op *) about which a float trace has already warned */
     struct arena scratch; /* for keys; reset to the mark `empty` after each launch */
     struct arena_mark empty;
     /* Is x tensor-like? If the device has no memory for x, sets the address to 0 and `fault` to the reason. host.c

@@ -699,7 +699,7 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
     if (c.launch.grid[0] == 0 || c.launch.grid[1] == 0 || c.launch.grid[2] == 0)
         return obj_none;
     struct neso_kernel *k = find_kernel(&c);
-    if (!k) /* the kernel does not compile, and the program goes on */
+    if (!k) /* the kernel does not compile, but the program continues */
         return obj_none;
     if (p->notes)
         bench_note(p->notes, k);

@@ -7,8 +7,8 @@
  * Counts shuffles, matrix loads and stores, tensor core instructions, barriers, stores, atomics and copies in both
  * files. ptxas unrolls loops and duplicates the ends of blocks, so the machine code may have more of these instructions
  * than the PTX. ptxas may not merge them, so fewer instructions than in the PTX are an error (a message, exit status
- * 1). Two kinds of PTX are not counted, because ptxas may remove them: code that is skipped by a jump that is always
- * taken, because it compares a register with itself, and a store whose data the next instruction overwrites. No
+ * 1). Two kinds of PTX are not counted, because ptxas may remove them: code that an always-taken jump skips (a jump
+ * whose condition compares a register with itself), and a store whose data the next instruction overwrites. No
  * disassembler is needed: the lowest 9 bits of the 16 bytes of an instruction are its opcode (from sm_80 on; `nvdisasm
  * -hex` prints the bytes).
  */
@@ -103,8 +103,7 @@ static bool is_judged(const struct kind *k, const char *ptx)
     return !may_go || strstr(ptx, "wgmma.mma_async");
 }
 
-/* Counts the instructions of each kind in PTX. Omits instructions that a jump skips that is always taken, because ptxas
- * removes them. */
+/* Counts the instructions of each kind in PTX. Omits code that an always-taken jump skips, because ptxas removes it. */
 static void count_ptx(const char *text, int counts[NKINDS])
 {
     char pred[32] = "", label[32] = "";

@@ -10,10 +10,10 @@
  *     buffer 4096 0 1 X                 bytes, skew, 1 if the contents after the launch are known; coded memory follows
  *     sum 9f86...                       SHA-256 of all before it
  *
- * Memory is coded as a list of runs. A run is the number 4 * bytes + kind (7 bits in each byte, the last byte below
- * 128), and its data: none for zeros, the bytes themselves for a literal, and the repeated 8 bytes for a repetition.
- * The memory after the launch is stored as its XOR with the memory before, so bytes that the launch did not change cost
- * almost nothing. */
+ * Memory is coded as a list of runs. A run begins with the number 4 * bytes + kind, in bytes of 7 bits each (only the
+ * last byte is below 128). Its data follow: none for zeros, the bytes themselves for a literal, and the repeated 8
+ * bytes for a repetition. The memory after the launch is stored as its XOR with the memory before, so bytes that the
+ * launch did not change cost almost nothing. */
 #include "runtime/capsule/capsule.h"
 
 #include <stddef.h>
@@ -222,7 +222,7 @@ struct held {
 struct reading {
     struct arena *arena;
     const char *name;
-    const unsigned char *s, *end; /* what is still to be read, without the sum */
+    const unsigned char *s, *end; /* the bytes that are not yet read, without the checksum */
     size_t length;
     const char *wrong; /* the first error; NULL: none */
     struct held *held;

@@ -185,9 +185,9 @@ static void join(const bool *on, int n, const char *before, char *list, size_t r
             add_name(list, room, name_at(i));
 }
 
-/* For a difference that leaving out a single pass does not remove. First leaves out all passes for which `on` is set;
- * returns false if the difference remains. Then goes through these passes, and puts a pass back if the difference does
- * not return. Sets `list` to the passes that remain left out, and returns true. */
+/* Finds a set of passes, for a difference that remains if a single pass is left out. First leaves out all passes for
+ * which `on` is set; returns false if the difference remains. Then goes through these passes, and puts a pass back if
+ * the difference does not return. Sets `list` to the passes that remain left out, and returns true. */
 static bool find_several(struct checking *c, bool *on, int n, const char *before, char *list, size_t room)
 {
     join(on, n, before, list, room);
@@ -258,7 +258,7 @@ static const char *obstacle(const struct block *b)
 
 static bool open_devices(struct checking *c)
 {
-    enum { MULTIPROCESSORS = 2 }; /* so that a CTA runs several programs */
+    enum { MULTIPROCESSORS = 2 }; /* few, so that each CTA of a persistent kernel runs several programs */
     struct fault f;
     struct image image = {.name = c->kernel->name, .id = c->kernel->id, .func = c->func};
     if (!device_open(&c->interpreter, "interpreter", NULL, &c->mem, &f) ||

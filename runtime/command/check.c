@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check.c: `neso check FILE...`: looks for errors without running anything.
+/* check.c: implements `neso check FILE...`, which finds errors without running kernels.
  *
  * First the host code of a file runs until it ends or fails, and each launch compiles its kernel for a GPU
  * (launches.c). Then each kernel that the file does not launch is compiled with guessed types: the names of parameters
@@ -321,9 +321,9 @@ static void put_common(struct checking *c, const struct trial *t, neso_context *
     buffer_free(&out);
 }
 
-/* Finds the errors of shapes that are certain. With the best guess of types, only errors of shapes may remain; they are
- * certain if no value of the constants changes their messages. (keep_common does not keep them, because a worse guess
- * ends the compilation before such an error.) */
+/* Finds errors of shapes that are certain. Called if every guess of types gives errors. If the best guess leaves only
+ * errors of shapes, they are certain if their messages are the same for all values of the constants. (keep_common does
+ * not keep these errors, because with a worse guess the compilation ends before them.) */
 static void find_shape_errors(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel,
                               const char *const constants[], size_t nconstants)
 {

@@ -315,9 +315,9 @@ struct launches {
 neso_status launches_find(const struct given *g, const char *path, const char *text, size_t length, neso_context **ctx,
                           struct launches *out);
 void launches_free(struct launches *l);
-/* Chooses the kernel and its options from the program's launches, if no signature was given: fills *options and
- * *kernel (before the call: the wanted kernel, or NULL for any). Returns GOOD, even if nothing is launched, or BAD
- * after a message, which lists the launches if there are several. The filled strings live as long as *l. */
+/* If no signature was given, chooses one of the program's launches, and sets *options and *kernel from it. Before the
+ * call, *kernel is the wanted kernel, or NULL for any kernel. Returns GOOD, even if nothing is launched, or BAD after a
+ * message, which lists the launches if there are several. The filled strings live as long as *l. */
 int launches_choose(const struct given *g, const char *path, const char *text, size_t length, struct launches *l,
                     const char **kernel, neso_compile_options *options);
 

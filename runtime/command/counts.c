@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* counts.c: `neso run --counts`: prints the costs of a program's launches, as a table on standard error and
- * as JSON in a file.
+/* counts.c: implements `neso run --counts`, which prints the costs of a program's launches, as a table on standard
+ * error and as JSON in a file.
  *
  *     add (add_5d2b60934f6dbf68)
  *         launches                  1    programs                 96    ...

@@ -73,7 +73,7 @@ static void print_refusal(void *user, const char *tag, const char *text)
     char word[80];
     (void)user;
     snprintf(word, sizeof word, " %s ", tag);
-    /* Python's own messages about operands and formats, and the message of the first table */
+    /* Python's messages about operands and formats, and the message of the first table, are omitted */
     bool is_python = strncmp(text, "unsupported operand", 19) == 0 ||
                      strncmp(text, "unsupported format", 18) == 0 || strstr(text, "supported between") ||
                      strcmp(tag, "not-supported") == 0;

@@ -254,7 +254,7 @@ printf 'import os\nimport torch\nprint(os.environ.get("TRITON_INTERPRET"), os.ge
 sed '2d; $ a os.environ["TRITON_INTERPRET"] = "1"' chooses.py | sed 's/print(.*/pass/' >late.py
 NESO_DEVICE=emulator "$NESO" run late.py >out 2>err; [ $? = 1 ] || say "TRITON_INTERPRET=1 after a launch"
 grep -q interpret-late err || say "TRITON_INTERPRET=1 after a launch: $(cat err)"
-# If --break names a line where nothing can stop, neso refuses to run the program.
+# If --break names a line at which a program cannot stop, neso refuses to run the program.
 refused() { # TEXT ARGUMENTS...
     local text=$1
     shift

@@ -115,7 +115,7 @@ for device in emulator interpreter; do
     [ -z "${ROWS:-}" ] || { stat -c '%n: %s bytes' big.capsule small.capsule; cat out; }
 done
 
-# NESO_CAPSULE: a failing launch leaves a capsule, and a message names it; good launches leave none.
+# NESO_CAPSULE: a failing launch writes a capsule, and a message names the file; successful launches write no capsules.
 NESO_CAPSULE=kept "$NESO" run --device emulator program/rows.py 9 >out 2>err && say "the launch does not fail"
 grep -q '^neso: capsule: fused: the failed launch is kept in kept/fused.capsule$' err || say "NESO_CAPSULE: $(cat err)"
 grep -q 'neso replay --reduce kept/fused.capsule' err || say "no word on the reduction: $(cat err)"

@@ -42,7 +42,7 @@ PY
 check 0 '' good.py
 [ ! -s out ] || { say "words about a good file"; cat out; }
 "$NESO" check - <good.py || say "standard input"
-# In a kernel that nobody launches: an unknown name, a bad range, and a call of a function that does not exist.
+# Errors in a kernel that is not launched: an unknown name, a bad range, and a call of a function that does not exist.
 printf "$head"'@triton.jit\ndef k(X, n, B: tl.constexpr):\n    i = tl.arange(0, B)\n    tl.store(X + i, y, mask=i < n)\n' >name.py
 check 1 "name.py:7:21: error: name 'y' is not defined [name]" name.py
 check 1 'in k, which this file does not launch' name.py
@@ -50,7 +50,7 @@ printf "$head"'@triton.jit\ndef k(X):\n    tl.store(X + tl.arange(0, 100), 0.0)\
 check 1 'range.py:6:18: error: tl.arange needs a power of 2' range.py
 printf "$head"'@triton.jit\ndef k(X):\n    tl.store(X, tl.expp(1.0))\n' >builtin.py
 check 1 "has no attribute 'expp'" builtin.py
-# At a launch, with the launch's types; the program continues with the next launch.
+# An error at a launch, with the launch's types. The program continues with the next launch.
 printf "$head"'@triton.jit\ndef k(X, B: tl.constexpr):\n    tl.store(X + tl.arange(0, B), tl.sqrt(tl.load(X + tl.arange(0, B))))\nx = torch.ones(8, dtype=torch.int32)\nk[(1,)](x, B=8)\nk[(1,)](x.float(), B=8)\nk[(1,)](x.float(), B=7)\n' >launch.py
 check 1 'tl.sqrt takes' launch.py
 check 1 'tl.arange needs a power of 2' launch.py

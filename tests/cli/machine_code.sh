@@ -34,7 +34,7 @@ ptxas -arch=sm_90a less.ptx -o less.cubin || exit 1
 "$counted" all.ptx less.cubin >found && { echo "nothing is said to be missing"; status=1; }
 printf '%s: %s in the PTX, %s in the machine code\n' barriers 1 0 >expected
 diff expected found || status=1
-# Shuffles and stores are checked in kernels with wgmma.
+# Shuffles and stores are checked only in kernels with wgmma.
 { cat all.ptx; echo '// wgmma.mma_async'; } >with.ptx
 "$counted" with.ptx less.cubin >found
 printf '%s: %s in the PTX, %s in the machine code\n' shuffles 2 1 barriers 1 0 stores 2 1 >expected

@@ -94,7 +94,7 @@ refused 'cannot be left out: code generation needs scheduled' --passes legalize_
 refused 'pass assign_layouts needs traced (no tile has a layout), which pass assign_layouts breaks' --passes assign_layouts,assign_layouts --emit opt
 compile --stop-after lower_layout_conversion --emit ptx && say "PTX of part of the list"
 compile --stop-after lower_layout_conversion --emit opt || say "--stop-after"
-# A kernel that names no target gets one for PTX, and none for IR.
+# If the IR of a kernel names no target, the compiler chooses a target for PTX, but not for IR.
 printf 'kernel @k(%%n: i32) warps=4 stages=3 degree=traced {\n  return\n}\n' >k.ir
 "$NESO" compile k.ir --no-cache --passes $needed,insert_barriers --emit ptx >out 2>&1 || say "passes of a kernel without a target: $(cat out)"
 exit $fail

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that ptxas accepts the PTX for every target without a message, and without spills for the announced kernels.
-# EVERY=1: all kernels of the benches, with widths and numbers of warps up to far more values than registers hold (those may spill).
+# Tests that ptxas accepts the PTX for every target without a message, and without spills for the kernels of Triton's announcement. EVERY=1
+# tests all kernels of the benches, with many widths and numbers of warps; kernels that have far more values than registers may spill.
 set -u
 cd "$NESO_ROOT" || exit 1
 targets="sm_80 sm_86 sm_89 sm_90a sm_100a sm_120a"
@@ -28,7 +28,7 @@ done
 emit tests/programs/dot.py::matmul "*i8:16, *i8:16, *i32:16, i32, i32, i32, i32:16, 1, i32:16, 1, i32:16, 64, 64, 64, tl.int32, 'tf32'" 4
 emit tests/programs/dot.py::attention "*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16, 64, 64, 64" 4
 [ "${EVERY:-}" = 1 ] || exit $status
-# The configurations of the autotuned program, if the target has enough shared memory. One uses all registers of sm_80.
+# Tests the configurations of the autotuned program, if the target has enough shared memory. One configuration uses all registers of sm_80.
 for config in "128, 256, 64|3|8" "64, 256, 32|4|4" "128, 128, 32|4|4" "128, 64, 32|4|4" "64, 128, 32|4|4" "128, 32, 32|4|4" \
     "64, 32, 32|5|2" "32, 64, 32|5|2"; do
     IFS='|' read -r blocks stages warps <<<"$config"

@@ -20,8 +20,9 @@ grep -q "\"type\": \"fp16\", \"base\"" out && say "maps without a contiguous dim
     --emit ptx --explain=raise_tma_load >ptx 2>err
 grep -q 'stays a load: the stride of dimension 0 is no multiple of 16 bytes' err || say "the reason: $(cat err)"
 grep -q "stays a load: another load for the loop's dots stays a load" err || say "the other load: $(cat err)"
-# Must tiles begin at multiples of 16 bytes along their rows? That is proven, checked at the launch, or false.
-starts() { # KERNEL SIGNATURE: what is said of its loads and its plan
+# Do tiles begin at multiples of 16 bytes along their rows? The compiler proves this, or a guard checks it at the launch, or loads use no
+# maps.
+starts() { # KERNEL SIGNATURE: writes the launch plan to `out`, and the explanation of loads to `err`
     "$NESO" compile "$NESO_ROOT/tests/programs/dot_starts.py::$1" --signature "*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16, i32, $2, 64, 64, 64" \
         --emit json --explain=raise_tma_load >out 2>err
 }
@@ -33,8 +34,8 @@ starts from_both i32
 grep -q '"guards": \["part", "0 part 2 \* 16 rem part 2 \* 16 rem \* -"' out || say "steps of an argument: $(cat out)"
 starts from_argument i32
 grep -q '"base": \["A at 2 \* +"\]' out || say "from an argument: $(cat out)"
-# Must stores begin inside the array? That is proven, checked at the launch, or false.
-before() { # STEP LEAST: what is said of its store and its plan
+# Do stores begin inside the array? The compiler proves this, or a guard checks it at the launch, or stores use no maps.
+before() { # STEP LEAST: writes the launch plan to `out`, and the explanation of the store to `err`
     "$NESO" compile "$NESO_ROOT/tests/programs/dot_starts.py::before" --signature "*fp16:16, *fp16:16, *fp32:16, i32, i32:16, i32, i32, $1, $2, 64, 64, 64" \
         --target sm_90a --emit json --explain=raise_tma_store >out 2>err
 }
@@ -44,7 +45,7 @@ before 64 8
 grep -q '"down", "right -8 +"\]' out || say "stores from a mask's least index: $(cat out)"
 before -64 0
 grep -q 'stays a store: its tiles may begin before the array' err || say "steps of -64: $(cat err)"
-# Maps fill elements outside with NaN, except for 8-bit types.
+# Maps can fill elements outside of the array with NaN, except for 8-bit types.
 cat >nan.py <<'END'
 import triton
 import triton.language as tl
@@ -66,7 +67,8 @@ for type in fp16 fp8e5; do
 done
 grep -q '"fill": "nan"' fp16 || say "NaN of 16 bits: $(cat fp16 err.fp16)"
 grep -q 'stays a load: masked elements are neither 0 nor a NaN that maps support' err.fp8e5 || say "NaN of 8 bits: $(cat fp8e5 err.fp8e5)"
-# Block pointers and descriptors, of the kernel and of the host, become maps; a producer warp loads the dots' operands.
+# The compiler converts accesses through block pointers and descriptors (of the kernel or the host) to tensor maps; a producer warp loads
+# the operands of dots.
 fed() { # PROGRAM::KERNEL SIGNATURE STORES
     "$NESO" compile "$NESO_ROOT/tests/programs/$1" --signature "$2" --target sm_90a --explain=raise_tma_load,raise_tma_store,warp_specialize --emit ptx >ptx 2>err
     [ "$(grep -c 'a copy by a tensor map' err)" = $((2 + $3)) ] || say "$1: $(cat err)"
@@ -80,7 +82,7 @@ fed tensor_descriptors.py::persistent "*fp16:16, *fp16:16, *fp16:16, $sizes, 128
 fed tensor_descriptors.py::persistent "*fp16:16, *fp16:16, *fp16:16, $sizes, 128, 128, 64, 8, 132, True" 2
 operand='tensordesc<fp16[128, 64]>:16'
 fed host_descriptors.py::persistent "$operand, $operand, tensordesc<fp16[128, 128]>:16, $sizes, 128, 128, 64, 8, False, 132" 1
-# A small tile's steps are short: several CTAs of an SM share its tensor cores.
+# The k-steps of a small tile are short, so several CTAs on an SM share its tensor cores.
 of_an_sm() { # CTAS WARPS TILE
     "$NESO" compile "$NESO_ROOT/tests/programs/tutorial_matmul.py::matmul_kernel" --num-warps "$2" --target sm_90a --emit json \
         --signature "*fp16:16, *fp16:16, *fp16:16, $sizes, i32:16, 1, i32:16, 1, i32:16, 1, $3, 8, ''" >plan 2>err

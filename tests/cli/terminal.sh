@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests that messages have colours on a terminal, unless NO_COLOR or --color turns them off, and none in a file; and that work that lasts
-# longer than a second shows a line of progress on a terminal, and erases it.
+# Tests that messages have colours on a terminal, unless NO_COLOR or --color turns them off, and have no colours in a file. Also tests that
+# work that lasts longer than a second shows a line of progress on a terminal, and erases it at the end.
 fail=0
 say() { echo "$*"; fail=1; }
 unset NO_COLOR
@@ -16,7 +16,7 @@ sed "s/$escape\[[0-9;]*m//g" coloured | cmp - plain || say "without its colours 
 "$NESO" "${bad[@]}" --color pink 2>err; [ $? = 2 ] && grep -q 'expected auto, always or never' err || say "--color pink: $(cat err)"
 "$NESO" "${bad[@]}" --json --color always 2>err; ! grep -q "$escape" err || say "colours in JSON"
 
-command -v script >/dev/null || { [ $fail = 0 ]; exit; } # a terminal for the rest (Debian: bsdutils)
+command -v script >/dev/null || { [ $fail = 0 ]; exit; } # the other tests need `script`, which makes a terminal (Debian: bsdutils)
 terminal() { script -qec "$1" /dev/null </dev/null; }
 terminal "'$NESO' compile bad.py --signature '*fp32'" | grep -q "$escape\[1;31merror" || say "no colours on a terminal"
 ! NO_COLOR=1 terminal "'$NESO' compile bad.py --signature '*fp32'" | grep -q "$escape" || say "colours in spite of NO_COLOR"
@@ -43,7 +43,7 @@ PY
 terminal "'$NESO' run --device emulator slow.py" >out
 grep -q "compiled, k the last" out || say "no progress: $(cat -v out)"
 tail -n 1 out | grep -q "$escape\[Kdone" || say "the line is not erased: $(cat -v out)"
-# A launch that lasts long shows it too.
+# A launch that lasts long shows a line of progress too.
 cat >launch.py <<'PY'
 import torch
 import triton

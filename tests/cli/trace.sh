@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tests neso run --trace: for 20 kernels with one numerical fault each (tests/numerics/faulty) it names the line marked `# here`; for 20
-# correct ones (tests/numerics/sound) it names none.
+# Tests neso run --trace: for 20 kernels with one numerical fault each (tests/numerics/faulty) it names the line marked `# here`. For 20
+# correct kernels (tests/numerics/sound) it names no line.
 set -u
 status=0
 say() { echo "$1"; status=1; }
@@ -23,7 +23,7 @@ for file in "$NESO_ROOT"/tests/numerics/sound/*.py; do
     done
 done
 
-# A scan from the end combines the elements from i on: one of these explains element i.
+# Element i of a reverse scan combines the elements from i on, so the trace must name one of these for element i.
 cat >reverse.py <<'END'
 import torch
 import triton

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Tests that choices of autotuning are stored in NESO_CACHE_DIR, that the next run uses them, and that without it nothing is written.
+# Tests that choices of autotuning are stored in NESO_CACHE_DIR, and that the next run uses them. Without NESO_CACHE_DIR, no choice is
+# written.
 set -u
 work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Tests that bad usage and bad input end with exit status 2 and a message with a way out, and that help and version end with 0.
+# Tests that bad usage and bad input end with exit status 2 and a message that suggests a correction, and that help and version end with 0.
 fail=0
 
 # expect STATUS TEXT ARGUMENT...: runs neso, checks its status and that its output contains TEXT.
@@ -65,7 +65,7 @@ expect 2 '--time takes no argument' compile k.py::add --time=1
 expect 2 'usage: neso compile' compile
 expect 2 "unexpected 'two.py'" compile k.py two.py
 expect 2 'usage: neso run' run
-# The error of the program that should launch the kernel, or of the option.
+# Shows the error of the program that should launch the kernel, or the error about the option.
 printf 'import torch\nfrom k import copy\nx = torch.ones(4)\ncopy[(1,)](x, y, BLOCK=4)\n' >fails.py
 cat >launches.py <<'PY'
 import torch

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Tests what neso bench says of kernels whose costs changed, without a GPU: counts of a variant belong to its kernel; a reason names the costs
-# that decided apart from the others; the largest change is that of the largest ratio; words about bounds, numbers, figures.
+# Tests the output of neso bench about kernels whose costs changed, without a GPU. The counts of a variant belong to its kernel. A reason
+# names the costs that decided separately from other costs. The largest change is that with the largest ratio. Also tests messages about
+# bounds, numbers and figures.
 set -u
 work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -32,7 +33,8 @@ bench() { # STATUS TEXT ARGUMENT...
     grep -qE -- "$text" out || { say "bench $*: expected to read: $text"; head -n 20 out; }
 }
 
-# The launch runs a variant of the kernel: its counts are the kernel's, in a base of an older neso too, which has a row for it.
+# If a launch runs a variant of a kernel, the variant's counts belong to the kernel, even if the base is from an older neso, which wrote a
+# row for the variant.
 bench 0 '^matmul/matmul-[0-9a-f]{16}: its counts are of the variant without persistent_grid,cluster_multicast, which launches ran because the grid' \
     matmul.py --counts --record new.txt
 [ "$(grep -c '^kernel' new.txt)" = 1 ] && grep -q '^ cost run.instructions [1-9]' new.txt || say "one kernel with its counts: $(cat new.txt)"
@@ -44,9 +46,10 @@ sed -E 's/^( cost run.instructions) .*/\1 9/; s/ key .*/ key 0000000000000001/' 
 bench 1 '^SLOWER +matmul/matmul-[0-9a-f]{16} .* run.instructions 9 -> [0-9]+' matmul.py --counts --baseline less.txt
 bench 4 '^run.[a-z_]+ of matmul/matmul-[0-9a-f]{16} is in the base, and was not measured now: give --counts$' matmul.py --baseline new.txt
 
-# Costs that decided come first, then those within their bounds, then better ones; the largest change is that of the largest ratio.
+# The note lists the costs that decided, then costs within their bounds, then better costs. The largest change is that with the largest
+# ratio.
 bench 0 '^NEW ' pair.py --record base.txt
-change() { # KERNEL COST VALUE...: base.txt with other costs of one kernel, which then has another key
+change() { # KERNEL COST VALUE...: changes costs of one kernel in a base, and its key
     awk -v kernel="$1" -v costs=" ${*:2} " '/^kernel/ { on = index($2, "/" kernel "-") }
         on && $1 == "key" { print " key 0000000000000001"; next }
         on && $1 == "cost" && match(costs, " " $2 " [0-9.]+ ") { split(substr(costs, RSTART + 1), part, " "); print " cost " $2 " " part[2]; next } { print }'
@@ -67,7 +70,7 @@ grep -q '<details>' same.md || say "Markdown lacks what is the same"
 bench 1 '' pair.py --baseline <(change top barriers 0 <base.txt | change twice bytes_per_access 64) --markdown all.md
 ! grep -q '<details>' all.md || say "Markdown has an empty section"
 
-# Rules, numbers, bounds, other builds.
+# Tests rules, numbers, bounds and other builds.
 "$NESO" help bench >help
 grep -qE 'live_registers +grows by more than 25 % and at least 8 ' help || say "help bench says another rule than it applies"
 grep -q 'largest ratio' help || say "help bench does not say what the largest change is"
@@ -84,7 +87,7 @@ bench 2 '/bin/true is no neso: ./bin/true bench. wrote no measurements' pair.py 
 bench 2 'counts takes no argument' pair.py --counts=c.json
 ! grep -q 'counts\[=FILE\]' help || say "help bench gives --counts a file"
 
-# The history: a better cost of a slower kernel has the colour of better ones.
+# The page of the history shows a better cost in the colour for better costs, even if its kernel is slower.
 bench 0 '' pair.py --history past --commit one
 sed -i 's/tl.max(tl.load(X + tl.arange(0, BLOCK)), axis=0)/tl.max(tl.load(X + tl.arange(0, BLOCK)), axis=0) + tl.sum(tl.load(X + tl.arange(0, BLOCK)) * 3.0, axis=0)/' pair.py
 bench 0 'past/index.html: 2 commits, [1-9]' pair.py --history past --commit two

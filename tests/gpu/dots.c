@@ -9,7 +9,7 @@
  *
  * DEVICE may be emulator/TARGET.
  *
- * Run by tests/gpu.sh (part `random`) and tests/cli/dots.sh. */
+ * tests/gpu.sh (part `random`) and tests/cli/dots.sh run this program. */
 #include "ir/ir.h"
 #include "runtime/neso.h"
 

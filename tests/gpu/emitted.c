@@ -4,7 +4,7 @@
  * the GPU at once, one with a larger grid, and one with rows that no tensor map can address. It also tests an empty
  * grid, and arguments that break a promise.
  *
- * Operands are small integers, so every sum is exact. Built and run by tests/gpu.sh (part `embed`). */
+ * Operands are small integers, so every sum is exact. tests/gpu.sh builds and runs this program (part `embed`). */
 #include "product.h"
 
 #include <stdio.h>

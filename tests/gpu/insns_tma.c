@@ -6,10 +6,11 @@
  * bytes moves the 16-byte chunk at column c of row r to column c ^ (r % (W / 16)). Loads set elements outside of the
  * tensor to zero, or to NaN if the map says so; stores skip them.
  *
- * An H200 behaves as follows where the PTX ISA is silent. A box that does not begin at a multiple of 16 bytes is an
- * illegal instruction; so is a store of a box that begins at a negative coordinate. NaNs for elements outside of the
- * tensor have 0x7ff7 in each 16 bits; maps of integers have no NaN. If rows are narrower than the swizzle, the
- * distance between rows is the width of the swizzle; the emulator rejects such maps, so no trial has one. */
+ * The PTX ISA does not specify the following cases; an H200 behaves as described. A copy of a box that does not begin
+ * at a multiple of 16 bytes, and a store of a box that begins at a negative coordinate, are illegal instructions. NaNs
+ * for elements outside of the tensor have 0x7ff7 in each 16 bits; maps of integers cannot fill with NaN. If rows are
+ * narrower than the swizzle, the distance between rows is the width of the swizzle; the emulator rejects such maps, so
+ * no trial has one. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>

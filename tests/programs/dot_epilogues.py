@@ -59,7 +59,7 @@ check('gelu', 384, 256, 64, blocks=(128, 256, 32), num_warps=8)
 check('gelu', 640, 128, 128, blocks=(128, 128, 32), num_warps=8)  # stored in pieces while the next tile is multiplied
 check('gelu', 300, 128, 160, blocks=(128, 128, 32), out=torch.float32, num_warps=8)
 
-# The power underflows, the power overflows, and only the quotient is small
+# Arguments at which the power underflows, arguments at which it overflows, and arguments at which only the quotient is small
 x = torch.tensor([0.0, -0.0, 1.0, -1.0, 80.0, 87.0, 88.0, 100.0, 104.0, 1e4, float('inf'), -80.0, -87.0, -88.0, -88.7, -89.0, -100.0, -1e4,
                   -float('inf'), float('nan'), 1e-40, -1e-40, 20.0, -20.0, 5.0, -5.0, 0.5, -0.5, 3.0, -3.0, 50.0, -50.0], device='cuda')
 y, z = torch.empty_like(x), torch.empty_like(x)

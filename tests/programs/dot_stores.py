@@ -79,7 +79,7 @@ for dtype in (torch.float16, torch.float32):
                                   TensorDescriptor(c, c.shape, c.stride(), [BM, BN]), M, N, K, 4, BM, BN, BK, True)
         check("host", N, c, wide[:, N:], a.float() @ bt.float().t())
 
-# a tile that is stored in parts, by programs of which a CTA runs several
+# the tile is stored in parts, and a CTA runs several programs
 M, N, K = 260, 520, 64
 a, b = padded(M, K, 64), padded(N, K, 64)
 c = torch.full((M, N), 7, device=DEVICE, dtype=torch.float32)

@@ -1,5 +1,5 @@
 # runs: interpreter (plain Python in a kernel)
-# A kernel calls plain functions, defined in the program or by Python. It tests, converts, prints and keeps their results.
+# A kernel calls plain functions of the program and of Python. The kernel tests, converts, prints and keeps their results.
 import os
 os.environ['TRITON_INTERPRET'] = '1'
 import torch, triton

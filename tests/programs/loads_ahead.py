@@ -78,7 +78,7 @@ for steps in (1, 2, 7, 8, 9, 19):
     recurrence[(1,)](da, db, db, steps, n, 64, num_warps=1)  # in place
     same(db, want)
 
-# The row that is read as t + 1 is the row that is written as t.
+# The arrays overlap: row t + 1 of the input is row t of the output.
 steps, n = 12, 64
 a, both = torch.rand(steps, n), torch.randn(steps + 1, n)
 want, y = both.clone(), torch.zeros(n)

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests loops over a row in blocks: less than one block, one, several, none. If the launch has
-# rows of one block, data that several loops read must stay in registers, as halves if it is
+# Tests loops over a row in blocks: less than one block, one, several, none. If a row fits
+# into one block, data that several loops read must stay in registers, as halves if it is
 # loaded so. If a store between the loops may change the array, the loops must read it again.
 import torch
 import triton
@@ -122,7 +122,7 @@ for lo, hi in [(0, 0), (0, 16), (16, 32), (16, 33), (5, 6), (8, 3), (0, 64)]:
     rounds[(1,)](x, y, lo, hi, BLOCK=16)
     length = max(hi - lo, 0)
     assert y.item() == length + 1001 * triton.cdiv(length, 16), (lo, hi, y.item())
-# Stores the mean into the row, which is then read again. Backwards, no launch can prove that rows are disjoint.
+# Stores the mean into the row, which is then read again. If the loop runs backwards, the launcher cannot prove that rows are disjoint.
 for columns in [100, 128, 200]:
     x, w = torch.randn(1, columns, device='cuda'), torch.ones(columns, device='cuda')
     y = torch.empty_like(x)

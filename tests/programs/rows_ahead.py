@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests rows that a kernel prefetches to L2: long rows (for the program 56 numbers later, which the last programs lack), rows
-# of a loop, and tiles of a row of several tiles, where the last loop prefetches the first tile for the program 224 later.
+# Tests rows that a kernel prefetches to L2: long rows, which a program prefetches for the program 56 ids later (if there is
+# one), rows of a loop, and rows of several tiles, whose last loop prefetches the first tile of the program 224 ids later.
 import torch
 import triton
 import triton.language as tl

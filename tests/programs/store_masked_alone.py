@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # Only the store has a mask, so nothing needs the values of masked-off elements, and the rest of the row must not
-# change. Rows end in the first, a middle or the last vector of a thread, at a vector's end, or not in the tile.
+# change. Rows end in the first, a middle or the last vector of a thread, at a vector's end, or beyond the tile.
 import torch
 import triton
 import triton.language as tl

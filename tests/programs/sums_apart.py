@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # ptxas 13.0 and driver 580 merge distinct shuffles if a register of a wgmma accumulator has held another value before:
 # of the 65 shuffles in this kernel's PTX, 37 remained. So accumulator registers must have register names that nothing
-# else uses. Only a GPU shows the fault (not the emulator), and the count of shuffles in the machine code does too.
+# else uses. The emulator does not show this fault, but a GPU and the count of shuffles in the machine code do.
 import torch
 import triton
 import triton.language as tl

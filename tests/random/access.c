@@ -113,7 +113,7 @@ void buffer_needs(struct gen *g, struct buffer *b, int64_t count)
 
 /* -- indices -- */
 
-/* x + y, or x | y or x ^ y, which are at most x + y; x and y are at least 0. */
+/* Returns x + y, x | y or x ^ y, all of which are at most x + y. x and y must be at least 0. */
 static struct node *add_index(struct gen *g, struct node *x, struct node *y)
 {
     if (!x || !y)
@@ -245,7 +245,7 @@ static struct node *address(struct gen *g, struct buffer *b, struct node *index)
 
 /* -- masks -- */
 
-/* index < bound along one or more axes, in the forms that users write. */
+/* Returns a mask index < bound along one or more axes, in one of the forms that users write. */
 static struct node *mask_bounds(struct gen *g, const struct shape *s)
 {
     struct node *all = NULL;

@@ -8,8 +8,8 @@
  * Programs are typed: each node has an element type, a shape, and a range of values. The generator chooses ranges such
  * that every result is exact in any order of computation, so that results of devices can be compared bit by bit. Sizes
  * are products of symbols; a program stores the values of the symbols separately, so that it stays well typed if sizes
- * are reduced. The only code that the generator shares with the compiler are arenas, texts, and the conversion of
- * numbers to bits. */
+ * are reduced. The generator shares no code with the compiler except arenas, texts, and the conversion of numbers to
+ * bits. */
 #ifndef NESO_TESTS_RANDOM_H
 #define NESO_TESTS_RANDOM_H
 

@@ -104,7 +104,7 @@ static double power(int exponent)
     return x;
 }
 
-/* x & (2^bits - 1) */
+/* Returns x & (2^bits - 1). */
 static struct node *masked(struct gen *g, struct node *x, int bits)
 {
     struct vtype t = vtype_ranged(x->type.elem, x->type.shape, bits, 0);
@@ -485,7 +485,7 @@ static struct node *make_umulhi(struct gen *g, const struct vtype *t, int depth)
     return node_binary(g, NODE_umulhi, *t, value(g, *t, depth - 1), value(g, *t, depth - 1));
 }
 
-/* x & (2^n - 1), which limits the range of any x. */
+/* Generates x & (2^n - 1), which limits the range of any x. */
 static struct node *make_limited(struct gen *g, const struct vtype *t, int depth)
 {
     if (!is_limited(t))

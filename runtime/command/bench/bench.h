@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.h: declares what the files of `neso bench` share: sets of measurements and costs, and verdicts on them. In
- * reading order: bench.c (the command), cost.c (costs of PTX), set.c (files), pair.c,
- * rules.c and judge.c (verdicts), report.c, figure.c and
- * history.c (output). */
+/* bench.h: declares the data and functions that the files of `neso bench` share: sets of measurements and costs, and
+ * verdicts. In reading order: bench.c (the command), cost.c (costs of PTX), set.c (files), pair.c, rules.c and judge.c
+ * (verdicts), report.c, figure.c and history.c (output). */
 #ifndef NESO_RUNTIME_COMMAND_BENCH_H
 #define NESO_RUNTIME_COMMAND_BENCH_H
 

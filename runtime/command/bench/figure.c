@@ -80,7 +80,7 @@ static void put_mark(FILE *f, const struct judged *x, double reach, double y)
             color);
 }
 
-/* Returns the height that the changes of times take; 0: there are none. */
+/* Draws the changes of times, and returns the height of the drawing; 0: no times were compared. */
 static double put_changes(const struct judgement *j, FILE *f)
 {
     double reach = find_reach(j), y = TOP;

@@ -102,7 +102,7 @@ static void judge_row(struct judgement *j, struct judged *x, const struct rules 
     else if (!x->same_key)
         x->verdict = rules_compare(x, rules->threshold);
     if (x->row->is_kernel && has_times)
-        x->verdict = VERDICT_same; /* the times decide the verdict; the note on costs stays */
+        x->verdict = VERDICT_same; /* times decide the verdict; the note about costs is kept */
     j->counts[x->verdict]++;
 }
 

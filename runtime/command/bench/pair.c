@@ -45,7 +45,7 @@ static bool may_pair(const struct bench_row *a, const struct bench_row *b, enum 
     return is_named_by_kernel(a) && is_named_by_kernel(b);
 }
 
-/* Returns how many rows of s without a partner step 3 may pair with `r`. */
+/* Returns the number of rows of s that have no partner yet, and that step 3 may pair with `r`. */
 static size_t count_left(const struct bench_set *s, const struct bench_row *const *partners,
                          const struct bench_row *r)
 {

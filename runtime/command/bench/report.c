@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c: writes a judgement for people (table, summary, Markdown) and for programs (JSON, Google
- * Benchmark's JSON, JUnit's XML, GitHub's annotations). Characters of names and notes that have a meaning in
- * a format are escaped. */
+ * Benchmark's JSON, JUnit's XML, GitHub's annotations). It escapes the special characters of each format in names and
+ * notes. */
 #include "runtime/command/bench/bench.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.h: declares the statistics behind the verdicts of `neso bench`: pure functions that compare two sets of
+/* statistics.h: declares the statistics that `neso bench` uses for verdicts: pure functions that compare two sets of
  * times.
  *
  * A set is the reduced form of a benchmark's times: medians of stretches of consecutive calls, and evenly

@@ -107,7 +107,7 @@ void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, s
         complain("capsule: no capsule of this launch of %s: %s", seen->kernel, seen->text);
         return;
     }
-    if (seen->seen == NESO_SEEN_RESULT && !is_explicit) { /* hold it back, since a later launch may fail */
+    if (seen->seen == NESO_SEEN_RESULT && !is_explicit) { /* kept in memory, since a later launch may fail */
         snprintf(k->held_kernel, sizeof k->held_kernel, "%s", seen->kernel);
         k->held = malloc(length);
         k->held_bytes = length;

@@ -109,7 +109,8 @@ static bool try_grid(struct reducer *r, int axis, uint32_t to)
     return false;
 }
 
-/* Changes the source so that only the program that the message names runs; if that does not fail, shrinks the grid. */
+/* Changes the source so that only the program that the message names runs. If the launch then does not fail, shrinks
+ * the grid instead. */
 static bool reduce_grid(struct reducer *r)
 {
     unsigned pid[3];

@@ -201,7 +201,7 @@ struct wish {
 void live_build(const struct live *l, const struct wish *w, struct buffer *out);
 /* Appends the data of the page. */
 void live_page_data(const struct live *l, const struct wish *w, struct buffer *out);
-/* Returns a number that changes when the file, or a Python file beside it, is saved. */
+/* Returns a number that changes when the file, or a Python file in its folder, is saved. */
 unsigned long sources_stamp(const char *file);
 
 /* -- serve.c -- */

@@ -134,7 +134,8 @@ static bool is_python(const char *path)
     return n > 3 && strcmp(path + n - 3, ".py") == 0;
 }
 
-/* Takes the signature and options of the program's first launch, or of the first launch of *kernel if it is not NULL.
+/* Sets *o to the signature and options of the program's first launch, or of the first launch of *kernel if it is not
+ * NULL.
  */
 static void choose_launch(const struct launches *all, const char **kernel, neso_compile_options *o)
 {
