@@ -217,7 +217,7 @@ static void codegen(struct neso_kernel *k, struct func *f, struct text *out, boo
     k->seconds[STAGE_codegen] = seconds_now() - start;
 }
 
-/* Prints all kernels of an IR file, for a caller that named none. */
+/* Prints all kernels of an IR file, because the caller named no kernel. */
 static void make_file(struct neso_kernel *k, neso_text which, struct text *out)
 {
     for (int i = 0; which == NESO_TEXT_OPT && i < k->ir->funcs.n; i++)

@@ -274,16 +274,16 @@ typedef struct neso_checked {
 
 typedef struct neso_compile_options {
     size_t size;
-    /* One entry for each parameter, separated by commas. An entry is a type ("*fp16" is a pointer, "*kfp16" a
-     * pointer through which the kernel only reads, "i32", "u8", "fp32"); after a type, ":16" promises a
-     * multiple of 16 (for a pointer: of bytes) and ":1" the value 1. Or the entry is a Python expression, which
-     * makes the parameter a constant. Or it is NAME=entry, for the parameter NAME or for a keyword of **META. A tuple
-     * is written as its entries in parentheses, "(*fp32, (i32, None))"; a named tuple has the name of its class before
-     * the parentheses, "Matrix(*fp16:16, (i32, i32), stride=1)". "tensordesc<fp16[128, 64]>" is a tensor descriptor of
-     * the host, "tensordesc<fp16[128, 64], nan>" one that pads with NaN, and "tensordesc<fp16[128, 64], - 16 16>" has a
-     * word for each size and for each stride except the last: 16 promises a multiple of 16, - promises nothing. A
-     * parameter without an entry is a constant with its default value. An IR file contains its own signature, so
-     * `signature` is NULL for it. */
+    /* One entry for each parameter, separated by commas. An entry may be a type: "i32", "u8", "fp32", "*fp16" (a
+     * pointer), or "*kfp16" (a pointer through which the kernel only reads). After a type, ":16" promises a multiple of
+     * 16 (for a pointer: of 16 bytes), and ":1" promises the value 1. Or the entry is a Python expression, which makes
+     * the parameter a constant. Or it is NAME=entry, for the parameter NAME or for a keyword of **META. A tuple is
+     * written as its entries in parentheses, "(*fp32, (i32, None))"; a named tuple has the name of its class before the
+     * parentheses, "Matrix(*fp16:16, (i32, i32), stride=1)". "tensordesc<fp16[128, 64]>" is a tensor descriptor of the
+     * host; "tensordesc<fp16[128, 64], nan>" pads with NaN. "tensordesc<fp16[128, 64], - 16 16>" has a word for each
+     * size and for each stride except the last: "16" promises a multiple of 16, and "-" promises nothing. A parameter
+     * without an entry is a constant with its default value. An IR file contains its own signature, so `signature` is
+     * NULL for it. */
     const char *signature;
     const char *target;  /* "sm_90a"; NULL: the device's target; without a device sm_90a */
     int num_warps;       /* 0 means 4 */
@@ -442,10 +442,10 @@ NESO_API neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3
                                       const void *const *args, const neso_launch_options *options, neso_error *error);
 
 /* Gives the driver's function (CUfunction) of the kernel, for CUDA graphs and for launches that the caller makes
- * through the driver: each block has neso_resources.num_threads threads and shared_bytes of dynamic shared memory, and
- * the arguments are those of neso_launch, except those that are promised to be 1. Returns NESO_INVALID if launches need
- * a plan (tensor maps, guards, a persistent grid): then capture neso_launch into the graph, which works for every
- * kernel. Returns NESO_NO_DEVICE if the device is not a GPU. */
+ * through the driver. Each block must have neso_resources.num_threads threads and shared_bytes of dynamic shared
+ * memory. The arguments are those of neso_launch, except those that are promised to be 1. Returns NESO_INVALID if
+ * launches need a plan (tensor maps, guards, a persistent grid): then capture neso_launch into the graph, which works
+ * for every kernel. Returns NESO_NO_DEVICE if the device is not a GPU. */
 NESO_API neso_status neso_kernel_function(neso_kernel *kernel, void **function);
 
 /* Sets the function that receives the output of kernels that neso_launch runs on a CPU. It also receives the output of
@@ -694,9 +694,9 @@ typedef struct neso_run_options {
      * which a loss began. */
     int trace, trace_bits;
     /* neso calls this function after each launch, outside of benchmarks, with a line of text: the kernel's name, the
-     * grid, and for each tensor NAME=DIGEST: 16 hexadecimal digits of the SHA-256 of the bytes from its first element
-     * to its last one. Equal lines mean equal bits. To compute the digests, neso waits for each launch and copies its
-     * tensors to the host. May be NULL. */
+     * grid, and NAME=DIGEST for each tensor. A digest is the first 16 hexadecimal digits of the SHA-256 of the bytes
+     * from the tensor's first element to its last one. Equal lines mean equal bits. To compute the digests, neso waits
+     * for each launch and copies its tensors to the host. May be NULL. */
     void (*launched)(void *user, const char *line);
     /* On the interpreter, neso calls this function after each launch, for each load, store and atomic of the kernel.
      * The proofs assume that index arithmetic does not overflow and that divisors are positive. May be NULL. */
@@ -707,9 +707,9 @@ typedef struct neso_run_options {
 } neso_run_options;
 
 /* Runs a program, host code and kernels, on the context's device. Returns NESO_FAILED if the program raised an
- * exception, or exited with a status other than 0; NESO_OUT_OF_MEMORY if the program exceeded a limit, or the
- * allocator returned NULL, and the program did not catch the exception; NESO_INVALID if the source is not a
- * valid program. */
+ * exception, or exited with a status other than 0. Returns NESO_OUT_OF_MEMORY if the program exceeded a limit or the
+ * allocator returned NULL, unless the program caught the exception. Returns NESO_INVALID if the source is not a valid
+ * program. */
 NESO_API neso_status neso_program_run(neso_context *context, const char *name, const char *text, size_t length,
                                       const neso_run_options *options);
 

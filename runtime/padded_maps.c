@@ -20,7 +20,7 @@
 /* The size of a cache line in bytes: rows of copies begin at multiples of it. */
 enum { PAD = 128 };
 
-/* Describes the copy of the array that v describes, to address `at` in the workspace. */
+/* Describes how to copy the array that v describes to address `at` in the workspace. */
 static struct row_copy copy_of(const struct tensor_map_values *v, uint64_t at)
 {
     enum { ROW, COLUMN };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* row_alignment.c: determines how the rows of a launch's arrays are aligned. A launch whose tensor maps cannot be
- * encoded uses a fallback kernel, which accesses as many bytes at once as its signature promises: 2 for f16, if the
- * signature promises nothing about the strides. But the launcher knows the strides. If the rows of all arrays are
- * aligned to 8 or to 4 bytes, it compiles the fallback for this alignment, and `cp.async` copies the rows in a
+ * encoded uses a fallback kernel. The promises of the signature determine how many bytes the fallback accesses at once:
+ * 2 for f16, if nothing is promised about the strides. But the launcher knows the strides. If the rows of all arrays
+ * are aligned to 8 or to 4 bytes, it compiles the fallback for this alignment, and `cp.async` copies the rows in a
  * pipeline.
  *
  *     map base=[%A] extents=[%M, %K] strides=[%sam 2 *, 2]   rows of 8 bytes: 8 divides %A, 4 divides %K and %sam

@@ -144,8 +144,8 @@ void module_arena(struct neso_module *m, struct arena *a);
 bool module_add_source(struct neso_module *m, const char *name, const char *text, size_t length);
 /* Returns the module's kernel number `index`; NULL past the end. */
 struct obj *module_jit(const struct neso_module *m, size_t index);
-/* Copies a structure of options, of at most `bytes` bytes; if `from` is NULL, all options are 0. Returns false
- * if from->size is that of no version of the structure. */
+/* Copies a structure of options, of at most `bytes` bytes; if `from` is NULL, all options are 0. Returns false if no
+ * version of the structure has the size from->size. */
 bool options_read(void *to, size_t bytes, const void *from);
 /* Reports that options have a size that no version has. To be called between report_enter and report_leave. */
 neso_status options_refuse(struct neso_module *m, size_t size);

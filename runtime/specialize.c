@@ -157,8 +157,8 @@ static bool is_parameter(const struct call *c, const char *name)
     return false;
 }
 
-/* Removes the launch options from the keywords, except one that is also a parameter, and then binds the
- * arguments as Python does. */
+/* Removes the launch options from the keywords, except options that are also parameters. Then binds the arguments as
+ * Python does. */
 static void bind(struct call *c, const struct args *args)
 {
     struct eval *e = c->eval;

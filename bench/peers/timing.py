@@ -61,7 +61,7 @@ def _output(*command):
 
 
 def card():
-    """Returns a description of the GPU, with which a file of results begins."""
+    """Returns a description of the GPU, for the head of a file of results."""
     here = os.path.dirname(os.path.abspath(__file__))
     return {"device": torch.cuda.get_device_name(0),
             "driver": _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"), "torch": torch.__version__,

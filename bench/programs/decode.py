@@ -1,9 +1,9 @@
 """decode.py: computes Y = X W for a few rows X. Every weight is read once, so the speed depends on the number of reads in flight.
 
 The product is computed transposed: the weights are operand A (M) of the tensor core instructions, and the few rows are operand B
-(N >= 16). If the column blocks alone give too few programs, SPLIT_K programs share a column block: each stores its part of the
-sum in PART, and the last one, which COUNT identifies, adds the parts in the order of the splits and resets COUNT to 0 for the
-next launch. N is a multiple of BLOCK_N, and K of SPLIT_K * BLOCK_K.
+(N >= 16). If the column blocks alone give too few programs, SPLIT_K programs share a column block. Each stores its part of the
+sum in PART. The last one, which COUNT identifies, adds the parts in the order of the splits, and resets COUNT to 0 for the next
+launch. N is a multiple of BLOCK_N, and K of SPLIT_K * BLOCK_K.
 """
 import triton
 import triton.language as tl

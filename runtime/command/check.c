@@ -3,9 +3,9 @@
  *
  * First the host code of a file runs until it ends or fails, and each launch compiles its kernel for a GPU
  * (launches.c). Then each kernel that the file does not launch is compiled with guessed types: the names of parameters
- * suggest which are pointers and which are numbers, and a guess is changed as long as the change leaves fewer errors.
- * An error is reported only if it occurs with every guess, so that a wrong guess reports no error. A function that
- * other code of the file names does not count as a kernel: it is compiled where it is called.
+ * suggest which of them are pointers. A guess is changed as long as the change leaves fewer errors. An error is
+ * reported only if it occurs with every guess, so that a wrong guess reports no error. A function that other code of
+ * the file names does not count as a kernel: it is compiled where it is called.
  *
  *     def scale(X, Y, n, factor, BLOCK: tl.constexpr)        X=*fp32, Y=*fp32, n=i32, factor=i32, BLOCK=64
  */

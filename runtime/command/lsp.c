@@ -151,7 +151,8 @@ static size_t bytes_of(const char *line, int units)
     return i;
 }
 
-/* Appends the protocol's range for a place of neso, whose line and column count from 1, in bytes. */
+/* Appends the protocol's range for a source location of neso, in which lines and columns count from 1, and columns
+ * count bytes. */
 static void put_range(struct buffer *out, const char *text, int line, int column, int length)
 {
     line = line > 0 ? line - 1 : 0;
@@ -242,8 +243,8 @@ static int severity_of(const char *word)
                                           : 4;
 }
 
-/* Appends the place of a message as "range". If the place is in another file, appends the first character of this file
- * instead, and returns false. */
+/* Appends the source location of a message as "range". If the location is in another file, appends the first character
+ * of this file instead, and returns false. */
 static bool put_place(struct buffer *out, const struct document *d, const struct json *x)
 {
     bool is_here = strcmp(text_of(json_member(x, "file")), d->path) == 0;

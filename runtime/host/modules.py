@@ -549,7 +549,7 @@ class _Table:
     def line_word(self, name, oracle):
         return f'{name} ({oracle})' if oracle and oracle not in name else name
 
-    # Returns the format of a column: six decimal places without the zeros with which all cells end, or an exponent if
+    # Returns the format of a column: six decimal places without the trailing zeros of all cells, or an exponent if
     # six places would show a number as 0 or be too many.
     def column_format(self, i):
         finite = [row[i] for row in self.rows if isinstance(row[i], (int, float)) and isfinite(row[i])]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Tests hostile inputs: signatures, options, missing files, garbage, lines of 10 MB, deep nesting, endless constants and loops, invalid
-# IR. Each must end soon, with exit status 1 or 2 and exactly the messages in tests/errors/hostile.txt, never by a signal.
-# tests/run --accept tests/cli/hostile.sh rewrites that file. With --all (EVERY=1), large inputs have 10 MB instead of 1 MB.
+# IR. For each input, neso must end soon, without a crash, with exit status 1 or 2, and with exactly the messages in
+# tests/errors/hostile.txt. tests/run --accept tests/cli/hostile.sh rewrites that file. With --all (EVERY=1), large inputs have 10 MB
+# instead of 1 MB.
 expected=$NESO_ROOT/tests/errors/hostile.txt
 mb=1; [ -n "${EVERY:-}" ] && mb=10
 fail=0 n=0

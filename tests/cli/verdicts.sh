@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Tests the output of neso bench about kernels whose costs changed, without a GPU. The counts of a variant belong to its kernel. A reason
-# names the costs that decided separately from other costs. The largest change is that with the largest ratio. Also tests messages about
-# bounds, numbers and figures.
+# lists the costs that decided before the other costs. The largest change is that with the largest ratio. Also tests messages about bounds,
+# numbers and figures.
 set -u
 work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT

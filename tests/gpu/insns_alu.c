@@ -417,7 +417,7 @@ struct kin {
     uint8_t code, mods[2], types[12];
 };
 
-/* Forms with rounding toward zero, down and up; and with all four roundings and .ftz. */
+/* Lists the forms with rounding toward zero, down and up, and the forms with .ftz and each of the four roundings. */
 #define ROUNDED(code)                                                                                        \
     {code, {MOD_rz}, TYPES(PT_f32, PT_f64)}, {code, {MOD_rm}, TYPES(PT_f32, PT_f64)},                        \
         {code, {MOD_rp}, TYPES(PT_f32, PT_f64)}, {code, {MOD_rn, MOD_ftz}, TYPES(PT_f32)},                   \

@@ -5,7 +5,7 @@
  * Operands of dots are integers from -3 to 3, so every sum is exact in any order, and the test knows every bit of D.
  * The registers of mma's elements follow the ISA's figures ("Matrix Fragments for mma.m16n8k16" and so on). The
  * operands of wgmma are swizzled tiles in shared memory, whose rows have W bytes: the 16-byte chunk in column c of row
- * r is at position c ^ r % 8 of the row (W = 128), c ^ r / 2 % 4 (W = 64), or c ^ r / 4 % 2 (W = 32). */
+ * r is at position c ^ (r % 8) of the row (W = 128), c ^ (r / 2 % 4) (W = 64), or c ^ (r / 4 % 2) (W = 32). */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>

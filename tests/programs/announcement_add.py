@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton: bare names and plain globals are Triton 1.0's)
+# runs: interpreter emulator cuda (not triton: current Triton refuses the bare names and plain globals of Triton 1.0)
 # Tests the vector add of Triton's announcement, word for word, for many sizes and types.
 import torch
 from triton import cdiv as ceil_div

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton: **META is Triton 1.0's)
+# runs: interpreter emulator cuda (not triton: only Triton 1.0 has **META)
 # Tests the matrix product of Triton's announcement, word for word, with metaparameters in **META, without and with its leaky ReLU.
 import torch
 import triton

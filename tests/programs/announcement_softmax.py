@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton: a plain local is no constant there any more)
+# runs: interpreter emulator cuda (not triton: current Triton does not treat plain local variables as constants)
 # Compares the fused softmax of Triton's announcement, word for word, with torch's softmax.
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton-interpret (not triton: it compiles no branches in combine functions)
+# runs: interpreter emulator cuda triton-interpret (not triton: it cannot compile branches in combine functions)
 # In debug mode, combine functions of reductions and scans check assertions, also
 # in branches. Each assertion must see only values that are part of the result.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: it adds with NumPy, which keeps subnormals)
+# runs: interpreter emulator cuda triton (not triton-interpret: it adds with NumPy, which does not flush subnormal numbers)
 # Atomic additions of fp32 in global memory flush subnormal operands and sums to zero (PTX ISA, "atom").
 import torch
 import triton

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: a static_assert ends the program there)
+# runs: interpreter emulator cuda triton (not triton-interpret: a failed static_assert ends the program there)
 # bits: tuning chooses the block, so the number of programs differs
 # Tests @triton.autotune and @triton.heuristics: the arguments that they pass on, when they tune again, and that tuning does not change tensors.
 import torch

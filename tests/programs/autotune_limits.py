@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton: its tuner skips fewer errors; nor triton-interpret, which does not tune)
+# runs: interpreter emulator cuda (not triton: its tuner skips fewer errors; not triton-interpret: it does not tune)
 # Tuning skips configurations that do not compile or do not fit, and undoes their writes to tensors. Hooks get the arguments.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: it has no inline assembly, which these are there)
+# runs: interpreter emulator cuda triton (not triton-interpret: it has no inline assembly, with which Triton implements these functions)
 # bits: stores the time and the number of the multiprocessor
 # Tests inline assembly that reads the multiprocessor's number and a clock. The compiler must not merge two reads of the clock.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: it has no reductions into descriptors)
+# runs: interpreter emulator cuda triton (not triton-interpret: it does not implement reductions through descriptors)
 # Tests atomic reductions through tensor descriptors: every operation on every type, several programs on one
 # block, and blocks that extend beyond the array. descriptor_atomics_int64.py tests and, or, xor of int64.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton: its code for these is an illegal instruction on the GPU; not triton-interpret: it has none)
+# runs: interpreter emulator cuda (not triton: its code is an illegal instruction on the GPU; not triton-interpret: it does not implement these operations)
 # Tests atomic and, or, xor of int64 through a tensor descriptor. descriptor_atomics.py tests the other operations and types.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton-interpret: it multiplies the bits of bfloat16)
+# runs: interpreter emulator cuda (not triton-interpret: it multiplies bfloat16 as integers)
 # Tests tl.dot with and without tensor cores: types, shapes, transposed operands, masks, batches, and a dot whose operand is the result of another.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (triton adds to the dot's sum all the same; triton-interpret: it has no such option)
+# runs: interpreter emulator cuda (not triton: it fuses the addition anyway; not triton-interpret: it ignores the option)
 # With enable_fp_fusion=False, a dot and an addition must round separately, and so must a product and an addition. The kernel adds
 # 2^24 to the sum of a dot, 12. Adding 2^24 first would lose the dot's products, 0.75 each, which are less than half of its last bit.
 import torch

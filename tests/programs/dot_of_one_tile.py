@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton: not tried there yet)
+# runs: interpreter emulator cuda (not tested with triton yet)
 # Both operands of a dot are the same tile. For tf32 and fp8, the tensor cores need different layouts of A and B in shared memory.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: its dot_scaled takes no formats)
+# runs: interpreter emulator cuda triton (not triton-interpret: its dot_scaled does not support these formats)
 # Compares products of microscaled formats with the exact sum. All values are exact in bf16, so every order of additions gives the same result.
 import torch
 import triton

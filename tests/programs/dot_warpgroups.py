@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton-interpret: it multiplies the bits of bfloat16)
+# runs: interpreter emulator cuda (not triton-interpret: it multiplies bfloat16 as integers)
 # Tests tl.dot on warpgroups (64 rows and more): types, major orders of operands, splits of rows or columns among warpgroups, strides, chains.
 import torch
 import triton

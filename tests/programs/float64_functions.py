@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: NumPy's functions are others)
+# runs: interpreter emulator cuda triton (not triton-interpret: NumPy's functions give other results)
 # bits: PTX does not define the sign of a negated NaN
 # Tests exponentials and logarithms of float64 at their limits: overflow, subnormal results and operands, arguments near 1. Tests
 # sine, cosine and error function of float64 for arguments near multiples of pi/2 and for very large ones, and sin(-0) = -0.

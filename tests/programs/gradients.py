@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: programs that wait for a lock wait in vain there)
+# runs: interpreter emulator cuda triton (not triton-interpret: it runs one program after the other, so a program that waits for a lock would wait forever)
 # bits: the order in which programs take the lock determines the order of the sums in the weight's gradient
 # Tests torch.autograd.Function with kernels: RMS norm forward and backward, where locks guard the sums
 # of the weight's gradient. Also compares torch's gradients of layer_norm with finite differences.

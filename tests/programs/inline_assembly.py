@@ -1,4 +1,4 @@
-# runs: emulator cuda triton (not interpreter, triton-interpret: they have no PTX)
+# runs: emulator cuda triton (not interpreter, not triton-interpret: they cannot run PTX)
 # Tests inline assembly: one and several results, packed bytes and halves, scopes that declare registers, predicates, no
 # operands, and blanks around constraints (none before "=", where Triton mistakes an output for an input and aborts).
 import torch

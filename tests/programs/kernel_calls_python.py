@@ -1,4 +1,4 @@
-# runs: interpreter (plain Python in a kernel)
+# runs: interpreter (only the interpreter runs plain Python in a kernel)
 # A kernel calls plain functions of the program and of Python. The kernel tests, converts, prints and keeps their results.
 import os
 os.environ['TRITON_INTERPRET'] = '1'

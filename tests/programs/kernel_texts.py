@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton-interpret (not triton: its constexprs have no methods of text)
+# runs: interpreter emulator cuda triton-interpret (not triton: its constexprs have no string methods)
 # Tests string methods on constants in kernels: methods implemented in C and methods of library.py.
 import torch
 import triton

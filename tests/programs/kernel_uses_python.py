@@ -1,4 +1,4 @@
-# runs: interpreter (plain Python in a kernel)
+# runs: interpreter (only the interpreter runs plain Python in a kernel)
 # If a kernel uses the result of a plain function, the function becomes part of the kernel if the language supports its code; else Python runs it.
 import torch, triton
 import triton.language as tl

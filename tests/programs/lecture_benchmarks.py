@@ -1,4 +1,4 @@
-# runs: interpreter cuda (not triton: triton_util is neso's own)
+# runs: interpreter cuda (not triton: the module triton_util is part of neso)
 # Runs the lecture's four benchmarks at small sizes; each prints a table and writes a plot.
 # spills: exact f32 in tiles of 128x256 and 64x256 needs more registers than a thread has
 from functools import partial

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: the lecture could not multiply a float by bytes there)
+# runs: interpreter emulator cuda triton (not triton-interpret: it could not multiply a float by bytes)
 # Compares the lecture's grayscale conversion with torch in float32, on a generated image of bytes instead of an image file.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# runs: interpreter triton triton-interpret (no kernel in it)
+# runs: interpreter triton triton-interpret (the program has no kernel)
 # Tests the lecture's conditions on program ids, word for word: strings that are split, checked and evaluated.
 import os
 

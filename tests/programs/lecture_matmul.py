@@ -1,4 +1,4 @@
-# runs: interpreter cuda (not triton: triton_util is neso's own)
+# runs: interpreter cuda (not triton: the module triton_util is part of neso)
 # Compares the lecture's matrix products (naive, with grouped programs, and autotuned) with torch's in double precision.
 # spills: exact f32 in tiles of 128x256 and 64x256 needs more registers than a thread has
 from functools import partial

@@ -1,4 +1,4 @@
-# runs: interpreter (it imports IPython)
+# runs: interpreter (only the interpreter: the program imports IPython)
 # Tests the lecture's first example with its helpers, word for word: print_if shows the tiles of every program,
 # as in Triton's interpreter; breakpoint_if stops the program (which would end at the end of the input).
 import os

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # A kernel whose CTAs run several programs has two consecutive loops of dots, with equal bounds and different tiles. The last slot of each
-# loop's ring must be released after that loop. If the tiles of the loops are equal, the second loop continues in the ring of the first.
+# loop's ring must be released after that loop. If the tiles of the loops are equal, the second loop uses the ring of the first loop too.
 import torch
 import triton
 import triton.language as tl

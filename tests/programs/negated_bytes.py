@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton-interpret (not triton: ptxas forgets a sign of its PTX, too)
+# runs: interpreter emulator cuda triton-interpret (not triton: ptxas omits a sign in Triton's PTX too)
 # Tests the maximum of negated bytes in 32 bits. The result is wrong if the PTX contains
 # neg.s32: ptxas 13.0 merges two maxima into one instruction and omits one of the signs.
 import torch

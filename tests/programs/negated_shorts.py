@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton-interpret (not triton: its PTX says neg.s16)
+# runs: interpreter emulator cuda triton-interpret (not triton: its PTX contains neg.s16)
 # Negating -32768 in 16 bits gives -32768, also if a comparison, a minimum or a product uses the
 # result directly. The result is wrong if the PTX contains neg.s16: ptxas 13.0 then compares 32768.
 import torch

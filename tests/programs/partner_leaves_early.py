@@ -1,4 +1,4 @@
-# runs: cuda triton (the emulator would take days; it finds in persistent_pairs.py what went wrong here)
+# runs: cuda triton (not emulator: it would take days; persistent_pairs.py reproduces the fault in the emulator)
 # A CTA of a pair must not end while an arrival of its partner is in flight, after bulk stores. Otherwise an "unspecified launch failure"
 # occurs within 2,000 launches of short products. Uses the matmul of Triton's tutorial 03 with one and two iterations of K per tile.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter (not triton: it has no oracle on the CPU to name; not cuda: times of nothing)
+# runs: interpreter (not triton: it keeps the tensors that a benchmark creates; not cuda: the program launches no kernel)
 # Tests the table of a benchmark in pandas' format, and its CSV and plot files.
 import os
 import torch
@@ -24,7 +24,7 @@ report(lambda provider, scale, M, N: M * N * 0.5, x_names=['M', 'N'], x_vals=[(2
 report(lambda provider, scale, N: float(N), x_vals=list(range(11)), line_vals=['a'], line_names=['x'])
 report(lambda provider, scale, kind: float(len(kind)), x_names=['kind'], x_vals=['fp16', 'bfloat16'])
 
-# both lines show the time of a call; the second line computes on the CPU, without a kernel
+# times calls that compute on the CPU, without a kernel
 x = torch.rand(100, device='cuda')
 ms = triton.testing.do_bench(lambda: x + x, warmup=1, rep=2)
 assert ms > 0 and isinstance(ms, float)

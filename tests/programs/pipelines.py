@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: it multiplies the bits of bfloat16)
+# runs: interpreter emulator cuda triton (not triton-interpret: it multiplies bfloat16 as integers)
 # Tests pipelined loops of dots with operands from memory: all numbers of iterations with all numbers of stages, masks,
 # strides, element types, counters that increase or decrease, nested loops. Also tests loops that cannot be pipelined.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: it has no rows in front of a tensor's first)
+# runs: interpreter emulator cuda triton (not triton-interpret: it cannot access rows before a tensor's first row)
 # Tests dots whose operands begin and end at rows that are loaded from memory: segments of a tensor, given by ends or lengths, empty
 # segments, segments that begin before the pointer, 64-bit bounds, blocks of B whose number is loaded, and an end beyond all rows.
 import torch

@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests loops over a row in blocks: less than one block, one, several, none. If a row fits
-# into one block, data that several loops read must stay in registers, as halves if it is
-# loaded so. If a store between the loops may change the array, the loops must read it again.
+# Tests loops over a row in blocks: less than one block, one, several, none. If a row fits into
+# one block, data that several loops read must stay in registers; loaded 16-bit floats must
+# stay 16-bit. If a store between the loops may change the array, the loops must read it again.
 import torch
 import triton
 import triton.language as tl

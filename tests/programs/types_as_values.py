@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: constants have other classes there)
+# runs: interpreter emulator cuda triton (not triton-interpret: its constants have other classes)
 # Tests queries about types in kernels: isinstance of pointers, blocks, tensors and constants decides which store
 # is compiled; the type of a constant is its value; a rounding mode for a cast to the same type has no effect.
 import torch

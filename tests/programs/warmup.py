@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: nothing is compiled there)
+# runs: interpreter emulator cuda triton (not triton-interpret: it compiles nothing)
 # Kernels are compiled before their launch; the properties of the compiled kernel determine how many programs share the rows.
 import torch
 import triton

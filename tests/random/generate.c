@@ -617,8 +617,8 @@ static int64_t statements_work(const struct program *p, const struct stmt *s)
     return work;
 }
 
-/* Chooses the grid: usually few programs; sometimes more, with small tiles, than a GPU or the emulator runs at
- * once. */
+/* Chooses the grid. It usually has few programs. Sometimes it has small tiles and more programs than a GPU or the
+ * emulator runs at once. */
 static void choose_grid(struct gen *g, bool is_small)
 {
     int what = is_small ? 0 : below(g, 100);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* emulator_wgmma.c (test): tests wgmma in the emulator against sums of integers, for every pair of types, every
  * swizzle, both major dimensions, and A in registers. The test computes swizzled offsets from rows and columns instead
- * of address bits: in a tile whose rows have W bytes, the 16-byte chunk in column c of row r is at position c ^ r % 8
- * of the row (W = 128), c ^ r / 2 % 4 (W = 64) or c ^ r / 4 % 2 (W = 32). */
+ * of address bits: in a tile whose rows have W bytes, the 16-byte chunk in column c of row r is at position c ^ (r % 8)
+ * of the row (W = 128), c ^ (r / 2 % 4) (W = 64) or c ^ (r / 4 % 2) (W = 32). */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"

@@ -49,7 +49,7 @@ static void simulate(struct sample *s, double ms, uint64_t *state)
 
 static int verdicts[4];
 
-/* Compares a kernel that takes `ms` with one that takes `factor` times as long, many times, and counts the
+/* Makes many comparisons of a kernel that takes `ms` with a kernel that takes `factor` times as long, and counts the
  * verdicts. */
 static void compare_often(double ms, double factor, uint64_t seed)
 {

@@ -53,7 +53,7 @@ bool reducer_fails(struct reducer *r, const neso_capsule *changed);
 bool reduce_source(struct reducer *r);
 /* Removes parameters that the kernel does not need, with their arguments. */
 bool reduce_parameters(struct reducer *r);
-/* Replaces tl.program_id(...) by the numbers of one program; returns false if the capsule then no longer fails. */
+/* Replaces tl.program_id(...) by the ids of one program; returns false if the capsule then no longer fails. */
 bool reduce_to_program(struct reducer *r, const unsigned pid[3]);
 /* Returns the number of lines of all files. */
 int source_lines(const neso_capsule *c);

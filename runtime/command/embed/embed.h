@@ -32,7 +32,8 @@ bool plan_read(struct embedding *e, struct image *image);
 int plan_maps_most(const struct embedding *e);
 /* Writes the tables of all images, with their types. */
 void put_plan_tables(const struct embedding *e);
-/* Writes an image's part of its row in `variants`, whose members put_plan_members declares. */
+/* put_plan_members declares the members of the table `variants` that plans need; put_plan_row writes their values for
+ * an image. */
 void put_plan_members(const struct embedding *e);
 void put_plan_row(const struct embedding *e, int which);
 extern const char plan_driver[], plan_functions[];

@@ -207,7 +207,7 @@ static bool same_place(const struct note *x, const struct note *y)
     return x->at.file == y->at.file && x->at.line == y->at.line && x->at.column == y->at.column;
 }
 
-/* Finds the decision in n of the same pass about the same place. */
+/* Finds in n the decision of the pass of x at the source location of x. */
 static const struct note *same_question(const struct notes *n, const struct note *x)
 {
     for (size_t i = 0; i < n->n; i++)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""capsules.py: keeps launches that fail as files for `neso replay`, if NESO_CAPSULE is on or names a folder.
+"""capsules.py: writes failed launches to files for `neso replay`, if NESO_CAPSULE is on or names a folder.
 
     NESO_CAPSULE=kept python -m neso train.py writes a failed launch to kept/KERNEL.capsule; the exception names the
     file kernel.capsule("k.capsule", grid, *args) writes one launch, even if it ends with a fault (library.py)
