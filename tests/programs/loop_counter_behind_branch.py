@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A loop stores its counter after a branch in the loop body. The store must see the value of this iteration: the counter's
-# next value, computed in the first instruction of a block in which a copy is still needed, must not overwrite that copy.
+# A loop stores its counter after a branch in the loop body. The store must see the counter's value of this iteration. The next
+# value, which a block computes in its first instruction, must not overwrite a copy of the old value that is still needed.
 import torch
 import triton
 import triton.language as tl

@@ -276,7 +276,7 @@ static void put_difference(struct comparison *c, char sign, const char *line)
 }
 
 /* Writes the difference between lines i to xn of x and lines i to yn of y. length[a * columns + b] is the length of the
- * longest common subsequence of the rest of x from line i + a and the rest of y from line i + b. */
+ * longest common subsequence of the lines of x from i + a on and the lines of y from i + b on. */
 static void walk_lines(struct comparison *c, const struct lines *x, const struct lines *y,
                        const unsigned short *length, size_t i, size_t xn, size_t yn)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hints.c: finds the promises of the signature that would make decisions better. It compiles the kernel with the
- * promises, so each hint is verified.
+/* hints.c: finds promises that would improve decisions of passes if the signature had them. It compiles the kernel with
+ * the promises, so each hint is verified.
  *
  *     the signature as it is    *fp16, i32, i32        tma: stays a load: no dimension is contiguous
  *     with all promises         *fp16:16, i32:16, i32:1     tma: a copy through a tensor map

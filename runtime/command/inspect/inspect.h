@@ -143,7 +143,7 @@ void put_profile_json(const struct profile *p, struct buffer *out);
 void put_profile(const struct profile *p, struct buffer *out);
 
 /* -- hints.c -- */
-/* Finds the promises of the signature that would make decisions better. */
+/* Finds promises that would improve decisions of passes if the signature had them. */
 void build_hints(struct build *b, neso_module *module);
 
 /* -- losses.c -- */
