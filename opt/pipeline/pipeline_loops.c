@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pipeline_loops.c: turns a loop whose dots read global memory into a pipeline of asynchronous copies to shared
- * memory.
+ * memory. plan_copies.c decides which loads become copies; this file rewrites the loop.
  *
  *     for %k = %lo to %hi step 64 carry(%p.1 = %p, ...)        %ring = shared_alloc : shared<..., stages=3>
  *       %x = load %p.1                                         async_copy %ring[0], %p, (%lo < %hi)     \ stages - 1
@@ -17,26 +17,22 @@
  *                                                                yield ..., %q.2, (%stage + 1) mod 3
  *                                                              async_wait
  *
- * A load of a `for` with dots and a constant step becomes an asynchronous copy if all of these hold: only dots use
- * its tile, directly or through `convert`, `to_shared` and elementwise ops of one operand, or shared memory has space
- * for the ring of a tile with other uses; the load is not volatile, and its elements are no pointers; masked elements
- * are 0; the loop writes no memory, or invariant_loads.c has marked the load; one copy has at least 4 bytes; if a
- * producer warp serves the loop and an asynchronous dot reads the tile from shared memory, nothing else reads it; and
- * pure ops, or loads that rotate_loads.c has moved, compute the load's addresses and mask from the loop's counter and
- * carried values. The pass clones these pure ops, to compute addresses and masks stages - 1 iterations ahead. If a
- * transposition stands between the load and the dot, the pass transposes the load's addresses instead of the tile.
- * Masks disable copies past the last iteration. Let n be the distance from the counter to the loop's end, which is
- * positive inside the loop: the i-th iteration after the current one exists if n > i * |step|, compared as unsigned
- * numbers.
+ * The pass clones the ops that compute addresses and masks, to compute them stages - 1 iterations ahead. If a
+ * transposition stands between a load and a dot, the pass transposes the load's addresses instead of the tile. Masks
+ * disable copies past the last iteration. Let n be the distance from the counter to the loop's end, which is positive
+ * inside the loop: the i-th iteration after the current one exists if n > i * |step|, compared as unsigned numbers.
  *
- * The pass splits a dot into steps if it copies nothing but the two operands of this dot, if only conversions load
- * them into registers, as MMA fragments of elements with 16 bits or more, and if the dot takes several MMA
- * instructions along K. Each step is a dot with the extent of one instruction along K. Operands of the next step are
- * then loaded from shared memory while the current step multiplies. The wait for the next iteration's copies stands
- * in front of the last step. This step's MMA instructions do not depend on the wait or on the barrier after it (see
- * below), so the scheduler can start them first, and they hide the latency of the barrier. In the sketch, %a.0 is the
- * first step's part of %a, %stage the number of the current stage, %n the number of the next stage, and %n.0 the
- * first step's part of the next iteration's %a.
+ * One barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the copies of all
+ * threads visible to all threads. It also ensures that all threads have read the previous iteration's stage before the
+ * next copies overwrite that stage. The loop carries the number of the stage; a comparison and a select wrap the
+ * number to 0. The pass dce later removes the carried values that only the load used.
+ *
+ * If the plan splits a dot into steps, each step is a dot with the extent of one instruction along K. Operands of the
+ * next step are loaded from shared memory while the current step multiplies. The wait for the next iteration's copies
+ * stands in front of the last step. The last step's instructions do not depend on this wait, nor on the barrier behind
+ * the wait, so the scheduler can start them first, and they hide the latency of the barrier. In the sketch, %a.0 is
+ * the first step's part of %a, %n is the number of the next stage, and %n.0 is the first step's part of the next
+ * iteration's %a.
  *
  *     for ... carry(..., %a.0, %b.0)
  *       %a.1 = shared_load %ring[%stage] at=[0,16] ...
@@ -47,9 +43,7 @@
  *       %d.1 = dot %a.1, %b.1, %d.0
  *       yield ..., %n.0, ...
  *
- * If the loop's only dot is asynchronous and reads both operands from rings, and the loop only carries its large
- * accumulator, the dot stays in flight while the next one starts. The copies then stand after the wait for the
- * previous dot:
+ * If the plan leaves a dot in flight while the next one starts, the copies stand behind the wait for the previous dot:
  *
  *     for ...
  *       async_wait pending=1
@@ -59,489 +53,17 @@
  *       async_copy %ring[%stage - 1], ...
  *       yield ..., %done, ...
  *
- * The same holds where a producer warp copies the other operand of the dot, because only this tile's addresses come
- * from memory (rows that a table names). The producer's mbarrier then is a second condition for the dot, and the
- * release of the previous dot's stage of the producer's ring stands behind the wait too.
- *
- * Otherwise one barrier per iteration is enough; insert_barriers.c puts it behind the wait. This barrier makes the
- * copies of all threads visible to all threads. It also ensures that all threads have read the previous iteration's
- * stage before the next copies overwrite it. The loop carries the number of the stage; a comparison and a select wrap
- * it to 0. The pass dce later removes the carried values that only the load used. */
+ * If a producer warp copies the other operand of this dot, the dot also waits for the producer's mbarrier. The release
+ * of the previous dot's stage of the producer's ring then stands behind the wait for that dot, too. */
 #include "ir/target/fragments.h"
-#include "ir/target/target.h"
-#include "opt/analysis/analysis.h"
-#include "opt/cost.h"
 #include "opt/layout/layouts.h"
-#include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
+#include "opt/pipeline/plan_copies.h"
 #include "opt/pipeline/rotate_loads.h"
 #include "opt/simplify/simplify.h"
 
 #include <stdlib.h>
-
-struct staged {
-    struct op *load;
-    int vec;
-    const struct type *ring_type;
-    struct value *ring;
-};
-
-struct stager {
-    struct func *func;
-    struct module *module;
-    const struct axis_table *axes;
-};
-
-/* One loop's pipeline. */
-struct pipeline {
-    struct stager *s;
-    struct op *loop;
-    struct block *body;
-    int nstages;
-    int64_t step;
-    VEC(struct staged) loads;
-    /* the ops of the body that compute the addresses and masks of copies, and the carried arguments that these use */
-    struct map slice;
-    VEC(struct value *) ahead; /* the carried arguments in the slice, in order */
-    bool writes;      /* the loop writes memory, so only loads that invariant_loads marked are copied ahead */
-    bool fenced;      /* ops of the asynchronous proxy (dots) read the ring */
-    bool loads_ahead; /* the slice contains loads (rotate_loads.c) */
-    /* the mask of the loads in the slice (i1): does the iteration that uses their values exist? */
-    struct value *live;
-    bool has_producer;         /* a producer warp copies operands of the loop's dots */
-    bool only_producer;        /* it copies all of them */
-    struct op *dot;            /* the dot that is split into steps; NULL: none */
-    struct staged *operand[2]; /* the loads of its operands */
-    int step_k;                /* the extent of one step along K */
-};
-
-/* -- which loads -- */
-
-/* The ops that may stand between a load and a dot's operand. BY_CASTS: layout conversions and elementwise ops with one
- * operand. BY_ARITHMETIC: also elementwise ops with several operands, broadcast, expand_dims and reshape. OTHERS: any
- * ops, and the tile need not reach a dot, because the latency of a load delays each iteration even without a dot. */
-enum way { BY_CASTS, BY_ARITHMETIC, OTHERS, WAYS };
-
-static bool passes_on(const struct op *o, enum way way)
-{
-    return o->code == OP_convert || (op_has(o, ELEMENTWISE) && o->nopnds == 1) ||
-           (way == BY_ARITHMETIC && (op_has(o, ELEMENTWISE) || o->code == OP_broadcast ||
-                                     o->code == OP_expand_dims || o->code == OP_reshape));
-}
-
-/* Do all uses of v lead to dots, directly or through ops that `way` permits? */
-static bool ends_in_dots(const struct value *v, const struct block *b, enum way way, int depth)
-{
-    for (const struct use *u = v->uses; u; u = u->next) {
-        const struct op *o = u->user;
-        bool passes = depth < value_params(v)->pipeline_loops_depth && passes_on(o, way);
-        if (o->block != b || (o->code != OP_dot && o->code != OP_to_shared &&
-                              !(passes && ends_in_dots(op_result(o), b, way, depth + 1))))
-            return false;
-    }
-    return v->uses != NULL;
-}
-
-/* Do the load's users compute operands of dots, through ops that `way` permits? With OTHERS, every use counts except
- * one by the loop's yield. Sets *target to the value whose type decides how the ring is laid out: the buffer that an
- * asynchronous dot reads, if there is one; otherwise the converted tile, if all users are conversions; otherwise the
- * loaded tile. */
-static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
-{
-    const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
-    bool all_direct = true, all_convert = x->type->rank > 1; /* vectors have no conflicts */
-    for (const struct use *u = x->uses; u; u = u->next) {
-        const struct op *o = u->user;
-        bool is_shared = o->code == OP_to_shared, is_direct = o->block == load->block;
-        all_convert &= is_direct && o->code == OP_convert;
-        is_direct &= o->code == OP_convert || is_shared;
-        for (const struct use *v = op_result(o)->uses; v && is_direct && !is_shared; v = v->next)
-            is_direct = v->user->code == OP_dot;
-        all_direct &= is_direct;
-        if (is_shared)
-            buffer = op_result(o);
-        else if (!fragment)
-            fragment = op_result(o);
-    }
-    *target = buffer ? buffer : all_direct || all_convert ? fragment : x;
-    if (way == OTHERS)
-        return *target != NULL && x->uses->user != load->block->last;
-    return all_direct ? *target != NULL : ends_in_dots(x, load->block, way, 0);
-}
-
-/* The number of elements that a thread can copy with one cp.async: they must be in consecutive registers of the
- * load's layout, and consecutive in both global and shared memory. */
-static int copy_width(const struct axis_table *axes, const struct op *load, const struct layout *ring)
-{
-    const struct layout *l = op_result(load)->type->layout;
-    int best = 1, reg_of[LAYOUT_BITS_MAX];
-    for (int d = l->rank - 1; d >= 0; d--) {
-        int width = layout_vector(l, d, axis_access(axes, load, d)), mask = axis_mask(axes, load, d);
-        width = width < mask ? width : mask;
-        best = width > best ? width : best;
-    }
-    best = layout_shared_vector(ring, l, best, reg_of);
-    while (best > 1 && reg_of[best / 2] != best / 2)
-        best /= 2;
-    return best;
-}
-
-static bool is_zero(const struct value *v)
-{
-    uint64_t bits;
-    return !v || (value_const_bits(v, &bits) && bits == 0);
-}
-
-static bool is_known(const struct pipeline *p, const struct op *load)
-{
-    for (int i = 0; i < p->loads.n; i++)
-        if (p->loads.at[i].load == load)
-            return true;
-    return false;
-}
-
-/* Do only dots of warpgroups read the tile, from shared memory? Threads copy it beside a producer, which copies the
- * other operand of the dot. */
-static bool is_beside_producers(const struct op *load)
-{
-    for (const struct use *u = op_result(load)->uses; u; u = u->next)
-        if (u->user->code != OP_to_shared)
-            return false;
-    return true;
-}
-
-/* Can the load become an asynchronous copy? If so, fills x. */
-static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct staged *x)
-{
-    enum { LEAST_BYTES = 4 };
-    const struct value *target;
-    struct value *r = op_result(load);
-    if (load->code != OP_load || op_int(load, ATTR_volatile) || !type_is_tile(r->type) ||
-        type_is_ptr(r->type) || !is_zero(op_opnd(load, 2)) || !goes_to_dots(load, way, &target) ||
-        is_known(p, load) ||
-        (p->has_producer && target->type->kind == TY_shared && !is_beside_producers(load)) ||
-        (p->writes && !op_int(load, ATTR_invariant)))
-        return false;
-    const struct layout *ring = target->type->layout;
-    int bytes = type_elem_bytes(r->type);
-    if (target->type->kind != TY_shared) {
-        struct layout chosen;
-        buffer_layout(&chosen, r, target, bytes);
-        ring = layout_intern(p->s->module, &chosen);
-    }
-    int vec = copy_width(p->s->axes, load, ring);
-    if (vec * bytes < LEAST_BYTES) {
-        opt_explain(p->s->func, (struct explanation){DECISION_too_few_bytes, .at = load, .values = {r},
-                                                     .numbers = {vec * bytes}});
-        return false;
-    }
-    p->fenced |= target->type->kind == TY_shared;
-    const struct type *t =
-        type_shared(p->s->module, type_elem(r->type), r->type->rank, r->type->shape, ring, p->nstages);
-    *x = (struct staged){.load = load, .vec = vec, .ring_type = t};
-    return true;
-}
-
-/* -- questions of assign_layouts -- */
-
-static void look_for_dot(struct op *o, void *ctx)
-{
-    *(bool *)ctx |= o->code == OP_dot;
-}
-
-static bool is_in_loop_of_dots(const struct op *load)
-{
-    const struct func *f = load->block->func;
-    const struct op *loop = load->block->parent;
-    bool has_dot = false;
-    if (!loop || loop->code != OP_for || !f->target || !target_has(f->target, HAS_cp_async) ||
-        opt_stages(f, loop) < 2)
-        return false;
-    block_walk(loop->regions[0], look_for_dot, &has_dot);
-    return has_dot;
-}
-
-static bool comes_of_dot(const struct value *v, int depth)
-{
-    const struct op *o = v->def;
-    const int64_t depth_most = v->block->func->module->params->pipeline_loops_meet_depth;
-    bool comes = o && o->code == OP_dot;
-    for (int i = 0; o && (op_has(o, ELEMENTWISE) || o->code == OP_trans) && depth < depth_most &&
-                    i < o->nopnds && !comes;
-         i++)
-        comes = comes_of_dot(op_opnd(o, i), depth + 1);
-    return comes;
-}
-
-static bool meets_dot(const struct value *v, int depth)
-{
-    const int64_t depth_most = v->block->func->module->params->pipeline_loops_meet_depth;
-    for (const struct use *u = v->uses; u && depth < depth_most; u = u->next) {
-        const struct op *o = u->user;
-        if (!op_has(o, ELEMENTWISE) && o->code != OP_trans)
-            continue;
-        for (int i = 0; i < o->nopnds; i++)
-            if (op_opnd(o, i) != v && comes_of_dot(op_opnd(o, i), 0))
-                return true;
-        if (meets_dot(op_result(o), depth + 1))
-            return true;
-    }
-    return false;
-}
-
-bool readers_choose_layout(const struct op *o)
-{
-    return o && o->code == OP_load && type_is_tile(op_result(o)->type) &&
-           (op_result(o)->type->rank == 1 || meets_dot(op_result(o), 0)) && is_in_loop_of_dots(o);
-}
-
-/* Will a producer (warp_specialize.c) copy both operands of each dot in the load's loop? */
-static bool is_in_producers_loop(const struct op *load)
-{
-    bool copies = false;
-    for (const struct op *o = load->block->first; o; o = o->next)
-        for (int i = DOT_a; o->code == OP_dot && i <= DOT_b; i++) {
-            const struct op *from = op_opnd(o, i)->def;
-            while (from && from->code == OP_trans)
-                from = op_opnd(from, 0)->def;
-            if (!from || from->code != OP_tensor_load)
-                return false;
-            copies = true;
-        }
-    return copies;
-}
-
-bool repeats_staged_vector(const struct op *o, const struct layout *l)
-{
-    enum { WARP = 32 };
-    if (o->code != OP_load || op_result(o)->type->rank != 1 || !is_in_loop_of_dots(o))
-        return false;
-    if (is_in_producers_loop(o) && fits_ahead(o->block->func->module, l))
-        return false;
-    int64_t copied = (int64_t)o->block->func->num_warps * WARP << l->nbits[IN_reg];
-    return l->nbits[IN_reg] > 0 && copied > type_elems(op_result(o)->type);
-}
-
-/* -- the slice that computes addresses -- */
-
-/* Is o a load whose only use is the loop's yield? rotate_loads.c has then moved it one iteration ahead. */
-static bool is_rotated(const struct pipeline *p, const struct op *o)
-{
-    const struct value *r = o->code == OP_load ? op_result(o) : NULL;
-    return r && r->uses && value_nuses(r) == 1 && r->uses->user == p->body->last;
-}
-
-/* Adds to the slice the op that computes v, and all that this op uses inside the loop. Returns false if v cannot be
- * computed ahead. */
-static bool add_to_slice(struct pipeline *p, struct value *v)
-{
-    if (!v || value_is_outside(v, p->loop))
-        return true;
-    if (v->def) {
-        struct op *o = v->def;
-        if (o->block != p->body || !(op_has(o, PURE) || is_rotated(p, o)) || o->nregions)
-            return false;
-        p->loads_ahead |= o->code == OP_load;
-        void **at = map_at_ptr(&p->slice, o);
-        if (*at)
-            return true;
-        *at = o;
-        for (int i = 0; i < o->nopnds; i++)
-            if (!add_to_slice(p, op_opnd(o, i)))
-                return false;
-        return true;
-    }
-    if (v->index == 0)
-        return true;
-    void **at = map_at_ptr(&p->slice, v);
-    if (*at)
-        return true;
-    *at = v;
-    VEC_PUSH(p->s->module->scratch, &p->ahead, v);
-    return add_to_slice(p, op_opnd(p->body->last, v->index - 1));
-}
-
-/* Finds the slice of all loads. If the address or the mask of a load cannot be computed ahead, drops this load and
- * starts over. */
-static void find_slice(struct pipeline *p)
-{
-    for (int i = 0; i < p->loads.n; i++) {
-        struct op *load = p->loads.at[i].load;
-        if (i == 0) {
-            p->loads_ahead = false;
-            map_init(&p->slice, p->s->module->scratch);
-            p->ahead.n = 0;
-        }
-        if (add_to_slice(p, op_opnd(load, 0)) && add_to_slice(p, op_opnd(load, 1)))
-            continue;
-        opt_explain(p->s->func,
-                    (struct explanation){DECISION_unknown_ahead, .at = load, .values = {op_result(load)}});
-        for (int k = i + 1; k < p->loads.n; k++)
-            p->loads.at[k - 1] = p->loads.at[k];
-        p->loads.n--;
-        i = -1;
-    }
-}
-
-/* Does o start or await a dot, or use an mbarrier? Such ops must keep their program order, but write no memory that
- * loads read. */
-static bool is_in_order(const struct op *o)
-{
-    return starts_dot(o) || o->code == OP_mma_wait || o->code == OP_mbar_wait || o->code == OP_mbar_arrive;
-}
-
-static void look_at_copies(struct op *o, void *ctx)
-{
-    *(bool *)ctx |= o->code == OP_async_copy;
-}
-
-/* Does the dot read operand i from a stage of a ring? */
-static bool is_stage(const struct op *dot, int i)
-{
-    const struct op *from = op_opnd(dot, i)->def;
-    return from && from->code == OP_shared_stage;
-}
-
-/* Finds out what the body contains. Returns false if the loop has no dot, or if the loop, or a loop inside it,
- * already has asynchronous copies: the waits that the pass builds would count the groups of those copies too. */
-static bool look_at_body(struct pipeline *p)
-{
-    bool has_dot = false, has_copies = false, computes_operands = false;
-    block_walk(p->body, look_at_copies, &has_copies);
-    for (const struct op *o = p->body->first; o; o = o->next) {
-        p->has_producer |= o->code == OP_mbar_wait;
-        p->writes |= op_may_write(o) && !is_in_order(o);
-        has_dot |= op_has(o, MULTIPLIES);
-        computes_operands |=
-            o->code == OP_dot || (starts_dot(o) && !(is_stage(o, DOT_a) && is_stage(o, DOT_b)));
-    }
-    p->only_producer = p->has_producer && !computes_operands;
-    return has_dot && !has_copies;
-}
-
-/* -- steps of a dot -- */
-
-static struct op *only_user(const struct value *v)
-{
-    return v->uses && !v->uses->next ? v->uses->user : NULL;
-}
-
-/* Finds the one dot that reads both loads, if it can be split into steps. */
-static void find_steps(struct pipeline *p)
-{
-    if (p->loads.n != 2)
-        return;
-    struct op *dot[2];
-    for (int i = 0; i < 2; i++) {
-        struct op *convert = only_user(op_result(p->loads.at[i].load));
-        dot[i] = convert && convert->code == OP_convert ? only_user(op_result(convert)) : NULL;
-        if (!dot[i] || dot[i]->code != OP_dot || dot[i] != dot[0] || dot[i]->block != p->body ||
-            op_opnd(dot[i], DOT_acc) == op_result(convert))
-            return;
-        p->operand[op_opnd(dot[i], DOT_b) == op_result(convert)] = &p->loads.at[i];
-    }
-    const struct type *a = op_opnd(dot[0], DOT_a)->type;
-    const struct fragment *g = fragment_for(dot[0]);
-    if (!p->operand[DOT_a] || !p->operand[DOT_b] || !g || a->rank != 2 || type_elem_bits(a) < 16 ||
-        a->shape[1] < 2 * g->k || !fragment_matches(g, DOT_a, a->layout) ||
-        !fragment_matches(g, DOT_b, op_opnd(dot[0], DOT_b)->type->layout))
-        return;
-    p->dot = dot[0];
-    p->step_k = g->k;
-}
-
-/* The type of operand `role` of one step. */
-static const struct type *step_type(struct pipeline *p, int role)
-{
-    const struct type *t = op_opnd(p->dot, role)->type;
-    int k = role == DOT_a ? 1 : 0, shape[2] = {t->shape[0], t->shape[1]}, index[2], zero[2] = {0};
-    shape[k] = p->step_k;
-    struct layout part, l;
-    layout_init(&part, 2, shape);
-    for (int kind = 0; kind < IN_offset; kind++)
-        for (int i = 0; i < t->layout->nbits[kind]; i++) {
-            layout_split_coord(t->layout, layout_basis(t->layout, (enum in)kind, i), index);
-            if (index[k] < p->step_k)
-                layout_add(&part, (enum in)kind, (uint32_t)(index[0] << part.dim_bits[1] | index[1]));
-        }
-    layout_part(&l, &part, shape, zero);
-    return type_tile(p->s->module, type_elem(t), 2, shape, layout_intern(p->s->module, &l));
-}
-
-/* Loads operand `role` of step i from one stage. */
-static struct value *load_step(struct pipeline *p, struct builder *b, struct value *stage, int role, int i)
-{
-    enum { VECTOR_BYTES = 16 };
-    const struct type *t = step_type(p, role), *buf = stage->type;
-    int at[2] = {0};
-    at[role == DOT_a ? 1 : 0] = i * p->step_k;
-    struct layout part;
-    layout_part(&part, t->layout, buf->shape, at);
-    struct op *load = build_op(b, OP_shared_load, 1, &stage, 1, &t, 0);
-    op_set_list(load, ATTR_at, 2, at);
-    op_set_int(load, ATTR_vec,
-               layout_shared_vector(buf->layout, &part, VECTOR_BYTES / type_elem_bytes(t), NULL));
-    return op_result(load);
-}
-
-/* -- the plan -- */
-
-struct bytes {
-    const struct pipeline *p;
-    const struct staged *more; /* a load to copy in addition to p->loads */
-};
-
-/* Does o read the result of a load that is copied ahead? Such an op will read the ring, and needs no buffer of its
- * own. */
-static bool reads_ring(const struct bytes *x, const struct op *o)
-{
-    const struct op *load = op_opnd(o, 0) ? op_opnd(o, 0)->def : NULL;
-    return load && (load == x->more->load || is_known(x->p, load));
-}
-
-static int64_t bytes_of(const struct op *o, void *ctx)
-{
-    return reads_ring(ctx, o) ? 0 : shared_bytes_of(o);
-}
-
-/* Does the ring of x fit into shared memory, together with all other buffers? The limit is normally a CTA's share when
- * two CTAs run on an SM. If the other buffers alone exceed this share, or if a producer warp copies operands of dots,
- * the limit is most of the shared memory. If the ring is small, the limit is all but what barriers need. */
-static bool has_room(const struct pipeline *p, const struct staged *x)
-{
-    const struct func *f = p->s->func;
-    struct bytes bytes = {.p = p, .more = x};
-    int64_t others = shared_pressure(f->body, bytes_of, &bytes), own = buffer_bytes(x->ring_type);
-    for (int i = 0; i < p->loads.n; i++)
-        others += buffer_bytes(p->loads.at[i].ring_type);
-    const bool is_small = own <= p->s->module->params->pipeline_loops_small_bytes;
-    const bool one_cta = p->has_producer || others > cost_shared_bytes(f, SHARE_of_two_ctas);
-    return others + own <= cost_shared_bytes(f, is_small  ? SHARE_all
-                                                : one_cta ? SHARE_most
-                                                          : SHARE_of_two_ctas);
-}
-
-/* Chooses the loads to copy. Returns false if the loop cannot be pipelined or no load qualifies. */
-static bool plan(struct pipeline *p)
-{
-    p->nstages = opt_stages(p->s->func, p->loop);
-    if (p->nstages < 2 || !target_has(p->s->func->target, HAS_cp_async) ||
-        !value_const_int(op_opnd(p->loop, 2), &p->step) || p->step == 0 ||
-        llabs(p->step) > INT32_MAX / p->nstages || !look_at_body(p))
-        return false;
-    p->loop = rotate_loads(p->loop, p->step, p->writes, p->only_producer ? ROTATES_vectors : ROTATES_indices);
-    p->body = p->loop->regions[0];
-    for (enum way way = BY_CASTS; way < WAYS; way++)
-        for (struct op *o = p->body->first; o; o = o->next) {
-            struct staged x;
-            if (is_copy(p, o, way, &x) && (way == BY_CASTS || has_room(p, &x)))
-                VEC_PUSH(p->s->module->scratch, &p->loads, x);
-        }
-    find_slice(p);
-    find_steps(p);
-    return p->loads.n > 0;
-}
 
 /* -- the copies of one iteration -- */
 
@@ -559,9 +81,9 @@ static struct value *stage_of(struct builder *b, struct value *ring, struct valu
                  0));
 }
 
-/* Builds the condition that the i-th iteration after the one with counter k exists. `inside`: k is the counter of
- * an iteration that exists. */
-static struct value *exists(struct pipeline *p, struct builder *b, struct value *k, int i, bool inside)
+/* Builds the condition that the i-th iteration after the one with counter k exists. If `inside` is true, k is the
+ * counter of an iteration that exists. */
+static struct value *exists(struct copy_plan *p, struct builder *b, struct value *k, int i, bool inside)
 {
     struct value *hi = op_opnd(p->loop, 1), *from = p->step > 0 ? k : hi, *to = p->step > 0 ? hi : k;
     struct value *any = inside ? NULL : build_cmp(b, PRED_slt, from, to);
@@ -572,9 +94,9 @@ static struct value *exists(struct pipeline *p, struct builder *b, struct value 
     return any ? build_binary(b, OP_and, any, more) : more;
 }
 
-/* Returns the value of v in the iteration that `map` describes. If `map` does not contain this value, builds the ops
- * that compute it. */
-static struct value *compute(struct pipeline *p, struct builder *b, struct map *map, struct value *v)
+/* Returns the value that v has in the iteration that `map` describes. If `map` does not contain this value, builds the
+ * ops that compute it. */
+static struct value *compute(struct copy_plan *p, struct builder *b, struct map *map, struct value *v)
 {
     if (!v || value_mapped(map, v) != v || value_is_outside(v, p->loop))
         return value_mapped(map, v);
@@ -589,7 +111,7 @@ static struct value *compute(struct pipeline *p, struct builder *b, struct map *
 }
 
 /* Builds the copies of the iteration whose counter and carried values `map` holds, and commits them as one group. */
-static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, struct value *live,
+static void copy_stage(struct copy_plan *p, struct builder *b, struct map *map, struct value *live,
                        struct value *stage)
 {
     struct loc loc = b->loc;
@@ -607,28 +129,28 @@ static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, s
     build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
 }
 
-/* Advances the carried values by one iteration: now[i] becomes the value that the body yields. The ops for this
- * stand after the copies, so that an old value and its new one are not live at the same time. */
-static void advance(struct pipeline *p, struct builder *b, struct map *map, struct value **now)
+/* Advances the carried values by one iteration: now[i] becomes the value that the body yields. The ops that compute
+ * the new values stand behind the copies, so that an old value and its new value are not live at the same time. */
+static void advance(struct copy_plan *p, struct builder *b, struct map *map, struct value **now)
 {
     for (int i = 0; i < p->ahead.n; i++)
         now[i] = compute(p, b, map, op_opnd(p->body->last, p->ahead.at[i]->index - 1));
 }
 
-static void start_map(struct pipeline *p, struct map *map, struct value *k, struct value *const *now)
+static void start_map(struct copy_plan *p, struct map *map, struct value *k, struct value *const *now)
 {
-    map_init(map, p->s->module->scratch);
+    map_init(map, p->module->scratch);
     *map_at_ptr(map, p->body->args.at[0]) = k;
     for (int i = 0; i < p->ahead.n; i++)
         *map_at_ptr(map, p->ahead.at[i]) = now[i];
 }
 
-/* Builds, in front of the loop, the rings and the copies of the first stages - 1 iterations. Sets `now` to the
+/* Builds, in front of the loop, the rings, and the copies of the first stages - 1 iterations. Sets `now` to the
  * carried values after these iterations. */
-static void build_prologue(struct pipeline *p, struct value **now)
+static void build_prologue(struct copy_plan *p, struct value **now)
 {
     struct builder b = build_before(p->loop);
-    const struct type *i32 = type_scalar(p->s->module, DT_i32);
+    const struct type *i32 = type_scalar(p->module, DT_i32);
     for (int i = 0; i < p->loads.n; i++) {
         struct staged *x = &p->loads.at[i];
         b.loc = x->load->loc;
@@ -659,7 +181,7 @@ static struct value *step_cyclic(struct builder *b, struct value *x, int edge, i
 
 /* Builds, in the loop, the copies for the iteration that is `stages - 1` iterations ahead. They fill the stage that
  * the previous iteration has read. */
-static void copy_ahead(struct pipeline *p, struct builder *b, struct value *stage, struct value **now)
+static void copy_ahead(struct copy_plan *p, struct builder *b, struct value *stage, struct value **now)
 {
     int n = p->nstages - 1;
     struct value *k = p->body->args.at[0], *freed = step_cyclic(b, stage, 0, n, -1);
@@ -671,7 +193,7 @@ static void copy_ahead(struct pipeline *p, struct builder *b, struct value *stag
 }
 
 /* Builds a wait for all groups of copies except the `pending` newest ones. */
-static void build_wait(struct pipeline *p, struct builder *b, int pending)
+static void build_wait(struct copy_plan *p, struct builder *b, int pending)
 {
     struct op *wait = build_op(b, OP_async_wait, 0, NULL, 0, NULL, 0);
     if (pending)
@@ -714,29 +236,7 @@ static void share_ring(struct staged *x, struct value *stage, struct value *v, c
     }
 }
 
-/* Will share_ring replace the buffer x by a view of a ring? */
-static bool becomes_view(const struct pipeline *p, const struct value *x)
-{
-    int order[RANK_MAX] = {0, 1, 2, 3, 4};
-    if (!x->def || x->def->code != OP_to_shared || x->def->block != p->body)
-        return false;
-    const struct value *v = op_opnd(x->def, 0);
-    for (; v->def && (v->def->code == OP_trans || v->def->code == OP_convert); v = op_opnd(v->def, 0)) {
-        const struct attr *by = op_attr(v->def, ATTR_order);
-        for (int d = 0; by && d < v->type->rank; d++)
-            order[d] = (int)by->list[order[d]];
-    }
-    for (int i = 0; i < p->loads.n; i++) {
-        struct layout l;
-        if (v != op_result(p->loads.at[i].load))
-            continue;
-        layout_trans(&l, p->loads.at[i].ring->type->layout, order);
-        return layout_equal(x->type->layout, &l);
-    }
-    return false;
-}
-
-/* Replaces uses of the load by loads from the ring: each conversion becomes a load in the conversion's layout; all
+/* Replaces uses of the load by loads from the ring. Each conversion becomes a load in the conversion's layout. All
  * other users share one load in the tile's own layout. */
 static void read_ring(struct staged *x, struct value *stage)
 {
@@ -756,71 +256,28 @@ static void read_ring(struct staged *x, struct value *stage)
     }
 }
 
-/* Does the dot read both operands from rings or from buffers outside the loop? */
-static bool reads_rings(const struct pipeline *p, const struct op *dot)
+/* Moves the wait for the previous dot, and the release of this dot's stage of the producer's ring behind the wait,
+ * behind the loop's dot. */
+static void move_wait(struct copy_plan *p)
 {
-    for (int i = DOT_a; i <= DOT_b; i++) {
-        const struct value *x = op_opnd(dot, i);
-        if (x->type->kind != TY_shared ||
-            !(value_is_outside(x, p->loop) || is_stage(dot, i) || becomes_view(p, x)))
-            return false;
-    }
-    return true;
-}
-
-/* The wait for the loop's dot, if the dot can stay in flight while the next one starts, and gains by it: the loop
- * only carries its accumulator, which is large, and the dot reads both operands from rings or from buffers outside
- * the loop. Otherwise NULL. */
-static struct op *wait_in_flight(const struct pipeline *p)
-{
-    struct op *wait = wait_of_carried_dot(p->body);
-    if (!wait || p->has_producer || op_int(wait, ATTR_pending) ||
-        tile_nregs(op_result(wait)->type) < p->s->module->params->pipeline_loops_in_flight_regs)
-        return NULL;
-    return reads_rings(p, op_opnd(wait, 0)->def) ? wait : NULL;
-}
-
-/* warp_specialize.c lets a dot start only behind the wait for the previous one, if the loop stores one of its operands
- * to a buffer. If this buffer becomes a view of a ring, moves the wait, and the release of the previous dot's stage
- * behind it, behind the dot. Returns the last op moved, or NULL. */
-static struct op *wait_behind(const struct pipeline *p, struct op **wait)
-{
-    struct op *dot = NULL, *end = p->body->last, *last;
-    for (struct op *o = p->body->first; o; o = o->next)
-        dot = o->code == OP_mma_start ? o : dot;
-    *wait = dot ? op_opnd(dot, DOT_acc)->def : NULL;
-    if (!*wait || (*wait)->code != OP_mma_wait || (*wait)->block != p->body || op_opnd(*wait, 0)->def ||
-        !reads_rings(p, dot))
-        return NULL;
-    for (last = *wait; last->code != OP_mbar_arrive;)
-        last = last->next;
-    struct value *sum = op_opnd(*wait, 0);
-    struct op *place = dot->next, *stop = last->next;
+    struct value *sum = op_opnd(p->wait, 0);
+    struct op *dot = p->in_flight, *place = dot->next, *stop = p->behind->next;
     op_set_opnd(dot, DOT_acc, sum);
-    for (struct op *o = *wait, *next; o != stop; o = next) {
+    for (struct op *o = p->wait, *next; o != stop; o = next) {
         next = o->next;
         op_move_before(o, place);
     }
-    op_set_opnd(*wait, 0, op_result(dot));
-    op_set_opnd(end, sum->index - 1, op_result(*wait));
-    return last;
+    op_set_opnd(p->wait, 0, op_result(dot));
+    op_set_opnd(p->body->last, sum->index - 1, op_result(p->wait));
 }
 
-/* Leaves the loop's dot in flight while the next one starts. The copies ahead fill the stage of the previous dot, so
- * they stand behind the wait for that dot, and behind a barrier, because all warpgroups read the stage. */
-static void leave_one_in_flight(struct pipeline *p, struct op *wait, struct op *behind, struct value *stage,
-                                struct value **now)
+/* Builds, behind the loop, the wait for the last dot. */
+static void await_last_dot(struct copy_plan *p)
 {
-    op_set_int(wait, ATTR_pending, 1);
-    struct builder b = build_after(behind);
-    build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
-    copy_ahead(p, &b, stage, now);
-    if (p->has_producer) /* warp_specialize.c has built the wait behind the loop */
-        return;
-    b = build_after(p->loop);
+    struct builder b = build_after(p->loop);
     const struct op *end = p->body->last;
     for (int i = 0; i < end->nopnds; i++) {
-        if (op_opnd(end, i) != op_result(wait))
+        if (op_opnd(end, i) != op_result(p->wait))
             continue;
         struct value *sum = &p->loop->results[i];
         struct op *done = build_op(&b, OP_mma_wait, 1, &sum, 1, &sum->type, 0);
@@ -829,21 +286,34 @@ static void leave_one_in_flight(struct pipeline *p, struct op *wait, struct op *
     }
 }
 
-static void read_rings(struct pipeline *p, struct value *stage)
+/* Leaves the loop's dot in flight while the next one starts. The copies ahead fill the stage of the previous dot. So
+ * they stand behind the wait for that dot, and behind a barrier, because all warpgroups read the stage. */
+static void leave_one_in_flight(struct copy_plan *p, struct value *stage, struct value **now)
+{
+    op_set_int(p->wait, ATTR_pending, 1);
+    struct builder b = build_after(p->behind);
+    build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
+    copy_ahead(p, &b, stage, now);
+    if (!p->has_producer) /* otherwise warp_specialize.c has built the wait for the last dot */
+        await_last_dot(p);
+}
+
+static void read_rings(struct copy_plan *p, struct value *stage)
 {
     for (int i = 0; i < p->loads.n; i++)
         read_ring(&p->loads.at[i], stage);
 }
 
-static void rewrite_whole(struct pipeline *p, struct value *stage, struct value **now)
+static void rewrite_whole(struct copy_plan *p, struct value *stage, struct value **now)
 {
     struct builder b = build_before(p->body->first);
-    struct op *wait = wait_in_flight(p), *behind = p->has_producer ? wait_behind(p, &wait) : wait;
+    if (p->behind && p->has_producer)
+        move_wait(p);
     b.loc = p->loop->loc;
     build_wait(p, &b, p->nstages - 2);
-    if (behind) {
+    if (p->behind) {
         read_rings(p, stage);
-        leave_one_in_flight(p, wait, behind, stage, now);
+        leave_one_in_flight(p, stage, now);
     } else {
         copy_ahead(p, &b, stage, now);
         read_rings(p, stage);
@@ -856,14 +326,48 @@ static void rewrite_whole(struct pipeline *p, struct value *stage, struct value 
 
 /* -- dots in steps -- */
 
-static void load_operands(struct pipeline *p, struct builder *b, struct value *stage, int i,
+/* The type of operand `role` of one step. */
+static const struct type *step_type(struct copy_plan *p, int role)
+{
+    const struct type *t = op_opnd(p->dot, role)->type;
+    int k = role == DOT_a ? 1 : 0, shape[2] = {t->shape[0], t->shape[1]}, index[2], zero[2] = {0};
+    shape[k] = p->step_k;
+    struct layout part, l;
+    layout_init(&part, 2, shape);
+    for (int kind = 0; kind < IN_offset; kind++)
+        for (int i = 0; i < t->layout->nbits[kind]; i++) {
+            layout_split_coord(t->layout, layout_basis(t->layout, (enum in)kind, i), index);
+            if (index[k] < p->step_k)
+                layout_add(&part, (enum in)kind, (uint32_t)(index[0] << part.dim_bits[1] | index[1]));
+        }
+    layout_part(&l, &part, shape, zero);
+    return type_tile(p->module, type_elem(t), 2, shape, layout_intern(p->module, &l));
+}
+
+/* Loads operand `role` of step i from one stage. */
+static struct value *load_step(struct copy_plan *p, struct builder *b, struct value *stage, int role, int i)
+{
+    enum { VECTOR_BYTES = 16 };
+    const struct type *t = step_type(p, role), *buf = stage->type;
+    int at[2] = {0};
+    at[role == DOT_a ? 1 : 0] = i * p->step_k;
+    struct layout part;
+    layout_part(&part, t->layout, buf->shape, at);
+    struct op *load = build_op(b, OP_shared_load, 1, &stage, 1, &t, 0);
+    op_set_list(load, ATTR_at, 2, at);
+    op_set_int(load, ATTR_vec,
+               layout_shared_vector(buf->layout, &part, VECTOR_BYTES / type_elem_bytes(t), NULL));
+    return op_result(load);
+}
+
+static void load_operands(struct copy_plan *p, struct builder *b, struct value *stage, int i,
                           struct value *parts[2])
 {
     for (int role = DOT_a; role <= DOT_b; role++)
         parts[role] = load_step(p, b, stage_of(b, p->operand[role]->ring, stage), role, i);
 }
 
-static struct value *build_step(struct pipeline *p, struct builder *b, struct value *const parts[2],
+static struct value *build_step(struct copy_plan *p, struct builder *b, struct value *const parts[2],
                                 struct value *acc)
 {
     struct op *o =
@@ -873,9 +377,9 @@ static struct value *build_step(struct pipeline *p, struct builder *b, struct va
     return op_result(o);
 }
 
-/* Replaces the dot by its steps. On entry, `parts` holds the first step's operands of this iteration; on return, the
- * first step's operands of the next iteration. */
-static void rewrite_steps(struct pipeline *p, struct value *stage, struct value **now, struct value **parts)
+/* Replaces the dot by its steps. `parts` holds the operands of the first step: on entry those of this iteration, on
+ * return those of the next iteration. */
+static void rewrite_steps(struct copy_plan *p, struct value *stage, struct value **now, struct value **parts)
 {
     struct builder b = build_before(p->dot);
     struct value *acc = op_opnd(p->dot, DOT_acc), *next[2];
@@ -908,9 +412,9 @@ static void rewrite_steps(struct pipeline *p, struct value *stage, struct value 
 
 /* Rewrites the loop. The new loop also carries the values from which it computes the addresses of copies, the number
  * of the stage, and, if the dot is split, the operands of the first step. */
-static void rewrite(struct pipeline *p)
+static void rewrite(struct copy_plan *p)
 {
-    struct module *m = p->s->module;
+    struct module *m = p->module;
     int nahead = p->ahead.n, nold = p->loop->nresults, nmore = nahead + 1 + (p->dot ? 2 : 0);
     struct value **now = NEW_ARRAY(m->arena, nmore, struct value *);
     build_prologue(p, now);
@@ -940,36 +444,42 @@ static void rewrite(struct pipeline *p)
     build_op(&b, OP_async_wait, 0, NULL, 0, NULL, 0);
 }
 
-static void visit(struct stager *s, struct block *b)
+static void explain(const struct copy_plan *p)
+{
+    for (int i = 0; i < p->loads.n; i++) {
+        const struct staged *x = &p->loads.at[i];
+        opt_explain(p->func,
+                    (struct explanation){DECISION_pipelined, .at = x->load, .values = {op_result(x->load)},
+                                         .numbers = {p->nstages, x->vec * type_elem_bytes(x->ring_type)}});
+    }
+}
+
+static void visit(struct func *f, const struct axis_table *axes, struct block *b)
 {
     for (struct op *next, *o = b->first; o; o = next) {
         next = o->next;
         for (int i = 0; i < o->nregions; i++)
-            visit(s, o->regions[i]);
-        if (o->code != OP_for)
+            visit(f, axes, o->regions[i]);
+        struct copy_plan p = {.func = f, .module = f->module, .axes = axes};
+        if (o->code != OP_for || !loop_may_copy(&p, o))
             continue;
-        struct pipeline p = {.s = s, .loop = o, .body = o->regions[0]};
-        if (!plan(&p))
-            continue;
-        for (int i = 0; i < p.loads.n; i++)
-            opt_explain(
-                s->func,
-                (struct explanation){
-                    DECISION_pipelined, .at = p.loads.at[i].load, .values = {op_result(p.loads.at[i].load)},
-                    .numbers = {p.nstages, p.loads.at[i].vec * type_elem_bytes(p.loads.at[i].ring_type)}});
-        rewrite(&p);
+        p.loop = rotate_loads(o, p.step, p.writes, p.only_producer ? ROTATES_vectors : ROTATES_indices);
+        p.body = p.loop->regions[0];
+        plan_copies(&p);
+        explain(&p);
+        if (p.loads.n)
+            rewrite(&p);
     }
 }
 
-/* If the only use of a loaded tile is a transposition whose result goes to dots, transposes the load's addresses
- * and mask instead of the tile. */
+/* If the only use of a loaded tile is a transposition, and the result of this transposition goes to dots, transposes
+ * the load's addresses and mask instead of the tile. */
 static void transpose_load(struct op *o, void *ctx)
 {
     (void)ctx;
     struct op *load = o->code == OP_trans ? op_opnd(o, 0)->def : NULL;
-    const struct value *target;
-    if (!load || load->code != OP_load || load->block != o->block || only_user(op_result(load)) != o ||
-        op_int(load, ATTR_volatile) || !goes_to_dots(o, BY_CASTS, &target))
+    if (!load || load->code != OP_load || load->block != o->block || value_nuses(op_result(load)) != 1 ||
+        op_int(load, ATTR_volatile) || !tile_goes_to_dots(o))
         return;
     struct builder b = build_before(load);
     const int *order = op_attr(o, ATTR_order)->list;
@@ -984,6 +494,5 @@ static void transpose_load(struct op *o, void *ctx)
 void opt_pipeline_loops(struct func *f)
 {
     func_walk(f, transpose_load, NULL);
-    struct stager s = {.func = f, .module = f->module, .axes = axis_analyse(f)};
-    visit(&s, f->body);
+    visit(f, axis_analyse(f), f->body);
 }

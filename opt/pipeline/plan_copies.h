@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* plan_copies.h: the plan of a loop whose threads copy tiles ahead by cp.async: which loads become copies, where the
+ * loop computes their addresses, and what the loop's dots do meanwhile. plan_copies.c makes the plan and changes no
+ * op. pipeline_loops.c rewrites the loop as the plan says and decides nothing. */
+#ifndef NESO_OPT_PIPELINE_PLAN_COPIES_H
+#define NESO_OPT_PIPELINE_PLAN_COPIES_H
+
+#include "ir/ir.h"
+#include "ir/support/map.h"
+#include "opt/analysis/analysis.h"
+
+/* A load whose tile is copied ahead into a ring of buffers. */
+struct staged {
+    struct op *load;
+    int vec;                      /* the number of elements that a thread copies with one instruction */
+    const struct type *ring_type; /* the type of the ring's buffers */
+    struct value *ring;           /* the ring, once the rewrite has built it */
+};
+
+struct copy_plan {
+    struct func *func;
+    struct module *module;
+    const struct axis_table *axes;
+    struct op *loop;
+    struct block *body;
+    int nstages;  /* the number of buffers of each ring; copies are nstages - 1 iterations ahead */
+    int64_t step; /* the loop's step, a constant */
+    VEC(struct staged) loads;
+    /* the ops of the body that compute the addresses and masks of copies, and the carried arguments that these ops use
+     * */
+    struct map slice;
+    VEC(struct value *) ahead; /* the carried arguments in the slice, in order */
+    bool loads_ahead;          /* the slice contains loads (rotate_loads.c) */
+    /* while the loop is rewritten: the mask of the loads in the slice (i1). It is true if the iteration that uses the
+     * loaded values exists */
+    struct value *live;
+    bool writes;        /* the loop writes memory: only loads that invariant_loads.c has marked are copied ahead */
+    bool fenced;        /* asynchronous dots read a ring, so a fence must follow each wait for copies */
+    bool has_producer;  /* a producer warp copies operands of the loop's dots */
+    bool only_producer; /* a producer warp copies all operands of the loop's dots */
+    /* A dot that is split into steps along K, or NULL; the loads of its two operands; the extent of one step along K
+     * */
+    struct op *dot;
+    struct staged *operand[2];
+    int step_k;
+    /* If a dot stays in flight while the next iteration's dot starts: this dot, the wait that leaves it pending, and
+     * the op behind which the next copies start. Otherwise all are NULL. */
+    struct op *in_flight, *wait, *behind;
+};
+
+/* Is o a loop with a constant step and with dots, into which copies may be built? Fills the fields that describe the
+ * loop as it is. */
+bool loop_may_copy(struct copy_plan *p, struct op *o);
+/* Chooses the loads to copy, and everything that follows from this choice. Without loads, the loop stays as it is. */
+void plan_copies(struct copy_plan *p);
+/* Do all uses of o's tile lead to dots, directly or through conversions and elementwise ops of one operand? */
+bool tile_goes_to_dots(const struct op *o);
+
+#endif
