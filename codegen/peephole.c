@@ -227,6 +227,88 @@ static void rewrite_block(struct peep *p, struct mblock *b)
     b->insns.cap = p->out.cap;
 }
 
+/* -- instructions that both arms of a branch execute -- */
+
+/* Can the instruction move from its block to the end of the block's dominator? */
+static bool can_hoist(const struct peep *p, const struct insn *in, const struct mblock *from)
+{
+    for (int i = in->ndefs; i < in->nopnds; i++)
+        if (opnd_has_reg(&in->opnds[i]) && p->regs.at[in->opnds[i].n].block == from->index)
+            return false;
+    return may_share(p, in) && !insn_has(in, WARP);
+}
+
+/* Returns the index of an instruction of the block that does the same work, or -1. */
+static int equal_in(const struct mblock *b, const struct insn *in, const uint64_t *hashes)
+{
+    uint64_t hash = hash_work(in);
+    for (int i = 0; i < b->insns.n; i++)
+        if (hashes[i] == hash && b->insns.at[i] && same_work(b->insns.at[i], in))
+            return i;
+    return -1;
+}
+
+static void insert_at_end(struct peep *p, struct mblock *b, struct insn *in)
+{
+    VEC_PUSH(p->m->arena, &b->insns, in);
+    for (int i = b->insns.n - 1; i > 0 && insn_has(b->insns.at[i - 1], TERMINATOR); i--) {
+        b->insns.at[i] = b->insns.at[i - 1];
+        b->insns.at[i - 1] = in;
+    }
+    for (int i = 0; i < in->ndefs; i++)
+        p->regs.at[in->opnds[i].n].block = b->index;
+}
+
+static void remove_null(struct mblock *b)
+{
+    int kept = 0;
+    for (int i = 0; i < b->insns.n; i++)
+        if (b->insns.at[i])
+            b->insns.at[kept++] = b->insns.at[i];
+    b->insns.n = kept;
+}
+
+/* Moves the instructions that are equal in both arms of a branch in front of it. */
+static void hoist_from_arms(struct peep *p, struct mblock *b, struct mblock *x, struct mblock *y)
+{
+    uint64_t *hashes = NEW_ARRAY(p->m->arena, x->insns.n + 1, uint64_t);
+    for (int i = 0; i < x->insns.n; i++)
+        hashes[i] = hash_work(x->insns.at[i]);
+    for (int i = 0; i < y->insns.n; i++) {
+        struct insn *in = y->insns.at[i];
+        resolve_opnds(p, in);
+        int at = can_hoist(p, in, y) ? equal_in(x, in, hashes) : -1;
+        if (at < 0 || !can_hoist(p, x->insns.at[at], x))
+            continue;
+        for (int k = 0; k < in->ndefs; k++)
+            p->regs.at[in->opnds[k].n].alias = x->insns.at[at]->opnds[k];
+        insert_at_end(p, b, x->insns.at[at]);
+        x->insns.at[at] = y->insns.at[i] = NULL;
+    }
+    remove_null(x);
+    remove_null(y);
+}
+
+/* From the innermost branches outwards, so that what four arms of nested branches share moves twice. */
+static void hoist_all(struct peep *p)
+{
+    struct mir *m = p->m;
+    int *nbefore = NEW_ARRAY(m->arena, m->blocks.n + 1, int), next[2];
+    for (int b = 0; b < m->blocks.n; b++)
+        for (int i = mblock_successors(m, m->blocks.at[b], next); i > 0; i--)
+            nbefore[next[i - 1]]++;
+    for (int b = m->blocks.n - 1; b >= 0; b--) {
+        struct mblock *from = m->blocks.at[b];
+        if (mblock_successors(m, from, next) == 2 && nbefore[next[0]] == 1 && nbefore[next[1]] == 1)
+            hoist_from_arms(p, from, m->blocks.at[next[0]], m->blocks.at[next[1]]);
+    }
+    for (int b = 0; b < m->blocks.n; b++)
+        for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
+            resolve_opnds(p, m->blocks.at[b]->insns.at[i]);
+            resolve_guard(p, m->blocks.at[b]->insns.at[i]);
+        }
+}
+
 /* -- uses -- */
 
 static void count_uses(struct peep *p)
@@ -388,5 +470,7 @@ void peephole(struct mir *m)
     count_uses(&p);
     for (int b = 0; b < m->blocks.n; b++)
         peep_fuse_block(&p, m->blocks.at[b]);
+    hoist_all(&p);
+    count_uses(&p);
     sweep(&p);
 }
