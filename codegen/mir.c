@@ -31,9 +31,9 @@ const struct insn_info insn_info[INSN_count] = {
 #undef INSN
 };
 const char *const special_names[SPECIAL_count] = {
-    "%tid.x",        "%ctaid.x", "%ctaid.y",     "%ctaid.z",         "%nctaid.x",         "%nctaid.y",
-    "%nctaid.z",     "%ntid.x",  "%laneid",      "%cluster_ctarank", "%cluster_nctarank", "%clusterid.x",
-    "%nclusterid.x", "%smid",    "%globaltimer",
+    "%tid.x",       "%tid.y",        "%ctaid.x", "%ctaid.y",     "%ctaid.z",         "%nctaid.x",
+    "%nctaid.y",    "%nctaid.z",     "%ntid.x",  "%laneid",      "%cluster_ctarank", "%cluster_nctarank",
+    "%clusterid.x", "%nclusterid.x", "%smid",    "%globaltimer",
 };
 
 struct mir *mir_new(struct func *f, struct arena *a)

@@ -156,6 +156,7 @@ enum opnd_kind {
 
 enum special {
     SPECIAL_tid,
+    SPECIAL_tid_y, /* always 0, but ptxas does not know that all lanes have the same */
     SPECIAL_ctaid_x,
     SPECIAL_ctaid_y,
     SPECIAL_ctaid_z,

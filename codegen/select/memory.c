@@ -334,6 +334,30 @@ static int free_regs(const struct type *t)
     return t->kind == TY_tile ? (int)layout_free_bits(t->layout, IN_reg) : 0;
 }
 
+/* Do all lanes of a warp load the same for a later iteration? */
+static bool is_shared_ahead(const struct op *o)
+{
+    const struct type *t = op_result(o)->type;
+    for (int i = 0; t->kind == TY_tile && i < t->layout->nbits[IN_lane]; i++)
+        if (layout_basis(t->layout, IN_lane, i))
+            return false;
+    for (const struct use *u = op_result(o)->uses; u; u = u->next)
+        if (u->user->code == OP_yield && u->user->block->parent->code == OP_for)
+            return true;
+    return false;
+}
+
+/* Adds zeros to addresses that all lanes share, so that ptxas does not know that the lanes load the same. Otherwise it
+ * would move the loaded value to a uniform register at once, and wait for a load that a later iteration needs. */
+static const struct opnd *with_zero(struct select *s, const struct opnd *ptr, int n)
+{
+    struct opnd zero = emit1(s, form_cvt(PT_u64, PT_u32, MOD_none), emit_special(s, SPECIAL_tid_y));
+    struct opnd *x = NEW_ARRAY(s->m->arena, n, struct opnd);
+    for (int i = 0; i < n; i++)
+        x[i] = emit2(s, form0(INSN_add, PT_s64), ptr[i], zero);
+    return x;
+}
+
 static void select_load(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o), *mask = op_opnd(o, 1), *other = op_opnd(o, 2);
@@ -341,6 +365,8 @@ static void select_load(struct select *s, const struct op *o)
     int budget = op_params(o)->select_mask_uses;
     struct load l = {
         .op = o, .shape = word_shape(elem_dtype(r->type), vec), .ptr = tile_of(s, op_opnd(o, 0))};
+    if (is_shared_ahead(o))
+        l.ptr = with_zero(s, l.ptr, tile_nregs(r->type));
     l.mask = mask ? tile_of(s, mask) : NULL;
     l.other = other ? tile_of(s, other) : NULL;
     l.form = access_form(s, o, INSN_ld, &l.policy);

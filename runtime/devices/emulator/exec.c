@@ -295,6 +295,7 @@ static void begin_warp(struct emu_warp *w)
         memset(w->wrapped, 0, nregs * sizeof *w->wrapped);
     memset(w->local_undefined, 0xff, (size_t)(LANES * c->code->local_bytes));
     set_special(w, SPECIAL_tid, (uint32_t)(w->index * LANES), 1);
+    set_special(w, SPECIAL_tid_y, 0, 0);
     set_special(w, SPECIAL_laneid, 0, 1);
     set_special(w, SPECIAL_ntid, (uint32_t)(c->nwarps * LANES), 0);
     for (int d = 0; d < 3; d++) {
