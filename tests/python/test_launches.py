@@ -20,7 +20,7 @@ import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "runtime", "python"))
 os.environ.setdefault("NESO_DEVICE", "interpreter")
-os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
+os.environ["TRITON_CACHE_DIR"] = os.environ["NESO_CACHE_DIR"] = tempfile.mkdtemp()
 import neso
 
 neso.install()

@@ -4,6 +4,7 @@
 NESO_DEVICE names the device: cuda, interpreter, emulator, or best (the default), which is cuda if the driver sees a GPU, and otherwise the
 interpreter. TRITON_INTERPRET=1 chooses the interpreter.
 """
+import contextlib
 import os
 import sys
 import threading
@@ -13,6 +14,7 @@ from . import library
 _lock = threading.RLock()
 _contexts = {}
 _chosen = {}
+_printed = threading.local()
 CPU = ("interpreter", "emulator")
 
 
@@ -31,7 +33,23 @@ def choice():
 
 
 def show(text):
-    sys.stdout.write(text)
+    """Prints what a kernel prints. While `held_prints` holds texts of this thread, adds the text to them."""
+    texts = getattr(_printed, "texts", None)
+    if texts is None:
+        sys.stdout.write(text)
+    else:
+        texts.append(text)
+
+
+@contextlib.contextmanager
+def held_prints():
+    """A block whose prints are kept in the list that it gets. At its end what is left in the list is printed."""
+    _printed.texts = texts = []
+    try:
+        yield texts
+    finally:
+        _printed.texts = None
+        sys.stdout.write("".join(texts))
 
 
 def get(device):

@@ -80,6 +80,11 @@ def debug_of(options):
     return (1 if options.sanitize_overflow else 2) if options.debug else 0
 
 
+def is_cached(resources):
+    """Did the PTX of a kernel with these resources come from the cache?"""
+    return resources["num_threads"] > 0 and resources["opt_seconds"] + resources["codegen_seconds"] == 0  # the interpreter needs no PTX
+
+
 class Recipe:
     """The input of neso's library: the kernel's module and the modules that it imports, a signature, options. It can be pickled."""
 
@@ -127,14 +132,16 @@ class Recipe:
 
     def build(self, context, target, until=0, skip=None):
         """Compiles and returns neso's kernel. `until` is the last text to make; `skip` names passes to skip."""
-        from neso import library, recording
+        from neso import contexts, library, recording
         from neso.source import digest
         texts = dict(self.texts)
         main = texts.pop(self.main)
-        with context.lock:
+        with context.lock, contexts.held_prints() as printed:
             try:
                 module = context.source(self.file, main, texts)
                 kernel = module.kernel(self.kernel, self.signature, load=False, **dict(self.options, until=until, target=target, skip=skip))
+                if is_cached(kernel.resources):
+                    printed.clear()  # Triton, too, executes tl.static_print only if it compiles
                 if recording.is_on() and not until:
                     recording.keep(kernel, self.file, self.main, self.texts, digest(*sum(sorted(self.texts.items()), ())))
                 return kernel
@@ -388,7 +395,7 @@ class CompiledKernel:
     def _report(self, resources, seconds):
         """Calls the program's listener with the times of this compilation, which took these seconds."""
         trace, opt, codegen = (int(1e6 * resources[name + "_seconds"]) for name in ("trace", "opt", "codegen"))
-        cached = opt + codegen == 0
+        cached = is_cached(resources)
         rest = int(1e6 * seconds) - trace - opt - codegen
         times = knobs.CompileTimes(trace + rest, [], 0) if cached else knobs.CompileTimes(trace, [("opt", opt), ("ptx", codegen)], rest)
         knobs.compilation.listener(src=self.src, metadata=self.metadata._asdict(), metadata_group=self.metadata_group, times=times, cache_hit=cached)
