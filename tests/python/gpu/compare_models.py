@@ -21,7 +21,8 @@ import models
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.normpath(os.path.join(HERE, "..", "..", "..", "runtime", "python"))
 COMPILERS = {"neso": ["-m", "neso"], "Triton": []}
-LINE = re.compile(r"model (\S+) \S+ (\w+) under (\w+): (cold|step) ([\d.]+) (?:s|ms)(.*)")
+LINE = re.compile(r"model (\S+) \S+ (\w+) under (\w+): (.*)")
+TIME = re.compile(r"(cold|step|eager|gpu|kernels) ([\d.]+) (?:ms|s)\b")
 
 
 def start(name, mode, parts, compiler, folder, processes, threads):
@@ -41,7 +42,7 @@ def read(process, found, began):
     for line in process.stdout:
         m = LINE.match(line)
         if m:
-            found[m[1], m[2], m[4], m[3]] = float(m[5])
+            found.update({(m[1], m[2], kind, m[3]): float(time) for kind, time in TIME.findall(m[4])})
             print(f"{time.monotonic() - began:6.1f} s  {line.rstrip()}", flush=True)
         else:
             last = last[-5:] + [line.rstrip()]
@@ -54,22 +55,23 @@ def mean(ratios):
 
 
 def table(mode, names, parts, found):
-    """Prints times, and how many times as long Triton's steps are and neso's first calls are."""
-    print(f"\n{mode}: network, part | step: neso ms, Triton ms, Triton/neso | first call: neso s, Triton s, neso/Triton", flush=True)
-    ratios = {"step": [], "cold": []}
+    """Prints times in ms (of first calls in s), and how many times as long Triton's are. The kernels of eager PyTorch are the same under both, so
+    that their ratio says how much the machine's other work shows."""
+    kinds = ("step", "eager", "gpu", "kernels", "cold")
+    print(f"\n{mode}: network, part | " + " | ".join(f"{kind}: neso, Triton, Triton/neso" for kind in kinds), flush=True)
+    ratios = {kind: [] for kind in kinds}
     for name in names:
         for part in parts.split(","):
             cells = []
-            for kind in ("step", "cold"):
+            for kind in kinds:
                 mine, theirs = (found.get((name, part, kind, c)) for c in COMPILERS)
                 if mine and theirs:
-                    ratios[kind].append(theirs / mine if kind == "step" else mine / theirs)
+                    ratios[kind].append(theirs / mine)
                 cells.append(f"{mine or '-'} {theirs or '-'} " + (f"{ratios[kind][-1]:.3f}" if mine and theirs else "-"))
             print(f"{name}, {part} | " + " | ".join(cells), flush=True)
-    for kind, what in (("step", "steps, Triton/neso"), ("cold", "first calls, neso/Triton")):
-        x = ratios[kind]
+    for kind, x in ratios.items():
         if x:
-            print(f"{mode}, {what}: geometric mean {mean(x):.3f}, from {min(x):.3f} to {max(x):.3f}, of {len(x)}", flush=True)
+            print(f"{mode}, {kind}, Triton/neso: geometric mean {mean(x):.3f}, from {min(x):.3f} to {max(x):.3f}, of {len(x)}", flush=True)
 
 
 def measure(mode, names, parts, seconds, threads):

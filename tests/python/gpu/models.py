@@ -370,18 +370,35 @@ def median_step(model, x, training, steps=20, rounds=5):
     """Returns the smallest of the rounds' medians, because other work on the machine can only make a round longer."""
     medians = []
     for _ in range(rounds):
-        times = []
         with gpu_alone():
-            torch.cuda.synchronize()
-            for _ in range(steps):
-                start = time.perf_counter()
-                step(model, x, training)
+            for model, found in zip(models, medians):
+                times = []
                 torch.cuda.synchronize()
-                times.append(time.perf_counter() - start)
-        medians.append(statistics.median(times))
+                for _ in range(steps):
+                    start = time.perf_counter()
+                    step(model, x, training)
+                    torch.cuda.synchronize()
+                    times.append(time.perf_counter() - start)
+                found.append(statistics.median(times))
         time.sleep(0.01)
+    for model in models:
+        model.zero_grad(set_to_none=True)
+    return [min(found) for found in medians]
+
+
+def gpu_times(model, x, training, steps=10):
+    """Returns the milliseconds that all kernels of a step take on the GPU, and those of the kernels that the compiler made."""
+    from torch.autograd import DeviceType
+    from torch.profiler import ProfilerActivity, profile
+    with gpu_alone():
+        torch.cuda.synchronize()
+        with profile(activities=[ProfilerActivity.CUDA]) as p:
+            for _ in range(steps):
+                step(model, x, training)
+            torch.cuda.synchronize()
     model.zero_grad(set_to_none=True)
-    return min(medians)
+    events = [e for e in p.key_averages() if e.device_type == DeviceType.CUDA]
+    return [sum(e.self_device_time_total for e in events if e.key.startswith(name)) / steps / 1000 for name in ("", "triton_")]
 
 
 def one(name, mode, training):
@@ -417,8 +434,10 @@ def one(name, mode, training):
 
     def measure():
         with torch.autocast("cuda", torch.bfloat16, enabled=data in (words, few_words)):
-            seconds = median_step(compiled, x, training)
-        print(f"model {name} {mode} {'training' if training else 'inference'} under {who}: step {1e3 * seconds:.3f} ms", flush=True)
+            found, eager = median_steps([compiled, model], x, training)
+            gpu, kernels = gpu_times(compiled, x, training)
+        print(f"model {name} {mode} {'training' if training else 'inference'} under {who}: step {1e3 * found:.3f} ms, eager {1e3 * eager:.3f} ms, "
+              f"gpu {gpu:.4f} ms, kernels {kernels:.4f} ms", flush=True)
 
     return right, measure
 
