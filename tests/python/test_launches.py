@@ -306,6 +306,44 @@ class LaunchTest(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "Unsupported function referenced: <function plain"):
             calls_plain.cache_key
 
+    def test_a_profile(self):
+        """Scopes, launches and numbers are recorded on the CPU, too; times of kernels come from a trace of PyTorch's profiler."""
+        import triton.profiler as proton
+        from triton.profiler import recording, viewer
+
+        @triton.jit(launch_metadata=lambda grid, kernel, args: {"name": f"fill {args['n']}", "flops32": args["n"]})
+        def fill(x, n):
+            tl.store(x, n)
+
+        def event(kind, name, start, duration, thread, number=0):
+            return {"cat": kind, "name": name, "ts": start, "dur": duration, "tid": thread, "args": {"correlation": number}}
+
+        x, out = Tensor([0], INT), io.StringIO()
+        with tempfile.TemporaryDirectory() as folder:
+            proton.start(os.path.join(folder, "p"), hook="triton")
+            with proton.scope("outer", {"flops16": 7}):
+                fill[(1,)](x, 5)
+                fill[(1,)](x, 5)
+                proton.enter_scope("inner")
+                fill[(1,)](x, 6)
+                proton.exit_scope("inner")
+            proton.deactivate()
+            fill[(1,)](x, 8)
+            root = proton._recorder.sessions[min(proton._recorder.sessions)].root
+            marks = [recording.Mark(("outer",), False, None), recording.Mark(("outer", "fill 5"), True, None)]
+            recording.add_kernels(root, [event("user_annotation", "neso-scope 0", 0, 100, 7), event("user_annotation", "neso-scope 1", 10, 20, 7),
+                                         event("cuda_driver", "cuLaunchKernel", 15, 2, 7, 1), event("cuda_runtime", "cudaLaunchKernel", 50, 2, 7, 2),
+                                         event("cuda_runtime", "cudaLaunchKernel", 50, 2, 8, 3), event("kernel", "fill", 200, 5, 0, 1),
+                                         event("kernel", "gemm", 210, 3, 0, 2), event("kernel", "copy", 220, 1.5, 0, 3), {"ph": "M"}], marks)
+            proton.finalize()
+            tree, metrics = viewer.parse(["time/us", "flops32", "bytes"], os.path.join(folder, "p.hatchet"))
+            with contextlib.redirect_stdout(out):
+                viewer.print_tree(tree, metrics, precision=1)
+        self.assertEqual(out.getvalue(), "time/us flops32\n9.5 16.0 ROOT\n├─ 8.0 16.0 outer\n│  ├─ 5.0 10.0 fill 5\n│  ├─ - 6.0 inner\n"
+                                         "│  │  └─ - 6.0 fill 6\n│  └─ 3.0 - gemm\n└─ 1.5 - copy\n")
+        with self.assertRaisesRegex(ValueError, "data='trace'"):
+            proton.start(data="trace")
+
     def test_the_listing_of_machine_code(self):
         from triton.tools import disasm
         dump = """
