@@ -29,8 +29,8 @@ struct moved_reg {
      * keep the old value, also counts as a use */
     int uses, ndefs;
     int inside; /* uses by instructions that move to the current store */
-    /* store: the number of the store to which `inside` refers. change: the number of the last store for which an
-     * instruction before the store, which does not move, defines the register. */
+    /* store: the number of the store to which `inside` refers. change: the number of the last store that follows a
+     * definition of the register by an instruction that does not move. */
     int store, change;
 };
 

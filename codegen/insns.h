@@ -250,7 +250,7 @@ INSN(m16n8k32_e5m2_e4m3, MMA("m16n8k32", "f32.e5m2.e4m3.f32"), "{d4:f32} {%a4:b3
 
 #define ALL READS|WRITES|EFFECT|ASYNC
 
-/* -- asynchronous copies, in groups of a thread -- */
+/* -- asynchronous copies; each thread groups its own copies -- */
 INSN(cp_async,          "cp.async",                       "[p:shared] [q:global] #n:u32 m:u32? policy:u64?", none, ALL, 70, none, copies, none, whole, "shared p = n bytes of global q, zeros from m on")
 INSN(cp_async_commit,   "cp.async.commit_group",          "",                     none, ALL, 70, none, synchronization, none, whole, "put the copies since the last commit into a group")
 INSN(cp_async_wait,     "cp.async.wait_group",            "#n:u32",               none, ALL, 70, none, waits, none, whole, "wait until at most n groups are in flight")

@@ -345,7 +345,7 @@ struct allocation {
     int *number;
     int count[CLASS_count]; /* number of registers of each class */
 };
-/* Assigns the registers, and removes moves between registers that became one. */
+/* Assigns the registers, and removes moves between registers that got the same number. */
 struct allocation *regalloc(struct mir *m, const struct liveness *live, bool coalesces);
 
 /* -- emit.c -- */

@@ -19,8 +19,8 @@ int func_regs_most(const struct func *f)
 
 /* -- the registers that ptxas needs -- */
 
-/* If a kernel has one reduction, it needs all loaded values directly after the reduction. If it has several, one
- * reduction hides the latency of the loads for the next one. */
+/* If a kernel has one reduction, it needs all loaded values directly after the reduction. If it has several
+ * reductions, each of them hides the latency of the loads for the next one. */
 bool reduces_once(const struct mir *m)
 {
     const struct op *seen = NULL;
@@ -58,7 +58,8 @@ static bool divides_many(const struct mir *m)
 }
 
 /* At the peak, do two 16-bit halves share the register from which they were unpacked? If the kernel also loads halves
- * under masks, each such half takes a whole register, so this requires that unpacked halves are live at the peak. */
+ * under masks, each loaded half takes a whole register. The answer is then yes only if unpacked halves are live at
+ * the peak. */
 static bool shares_registers(const struct liveness *live)
 {
     return live->unpacks && (live->peak_unpacked || !live->loads_halves);

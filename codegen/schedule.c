@@ -156,7 +156,8 @@ static void order_access(struct scheduler *s, struct memory_order *o, int at, bo
     o->last_write = at;
 }
 
-/* Barriers and traps order the accesses of both spaces. A volatile load is treated as a write. */
+/* Adds the dependences of an instruction on earlier accesses. Barriers and traps order the accesses of both spaces. A
+ * volatile load is treated as a write. */
 static void add_memory(struct scheduler *s, struct memory_order memories[2], int at)
 {
     const struct insn *in = s->nodes[at].insn;
@@ -623,7 +624,7 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
 }
 
 /* Does the kernel store a tile of many registers to shared memory? Shared memory then limits the number of CTAs on
- * an SM. ptxas does not know how much shared memory the kernel uses. So without .maxnreg, it spills to reach an
+ * an SM. ptxas does not know how much shared memory the kernel uses. So without .maxnreg, ptxas spills to reach an
  * occupancy that the shared memory does not allow. */
 static bool carries_much(const struct mir *m)
 {
@@ -638,7 +639,8 @@ static bool carries_much(const struct mir *m)
 }
 
 /* Does a reduction of the kernel combine more than two elements into one? Reductions of two elements are exchanges in
- * sorts. A sort keeps a whole tile live, and the instructions of other elements hide the latency of a shuffle. */
+ * sorts. A sort keeps a whole tile live, and needs no other CTAs to hide the latency of a shuffle: the instructions
+ * of other elements hide it. */
 static bool reduces_rows(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)

@@ -472,7 +472,7 @@ static bool simplify_logic(struct peep *p, struct insn *in)
 }
 
 /* Rewrites the selection x < y ? x : y of integers as min or max. For 64-bit integers the GPU has neither min nor
- * max. So all selections between 64-bit x and y get the same form of comparison, so that CSE merges the
+ * max. Hence all selections between 64-bit x and y get the same form of comparison, and CSE merges the
  * comparisons. */
 static void choose_by_order(struct peep *p, struct insn *in)
 {
@@ -619,9 +619,9 @@ static bool are_used_once(const struct peep *p, struct opnd x, struct opnd y)
 }
 
 /* Can packed instructions compute low and high as the two halves of one register? They can if low and high are the
- * halves of one register, or if pairs of equal instructions compute them from such halves. At most *packs further
- * pairs of registers may be packed first. Callers allow one such pack, because the pack of the result disappears (but
- * none if the separate results have other uses). */
+ * halves of one register, or if pairs of equal instructions compute them from such halves. In addition, at most
+ * *packs pairs of other registers may be joined by new pack instructions. Callers allow one new pack, because it
+ * replaces the pack of the result, but none if the separate results have other uses. */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth, int *packs)
 {
     int none = 0;

@@ -77,7 +77,8 @@ struct type {
     const struct type *elem;  /* of a ptr: the pointee; of a tile: a scalar or ptr; of a buffer: a scalar */
     int rank;                 /* of a tile or buffer: at least 1 */
     int shape[RANK_MAX];
-    const struct layout *layout; /* of a tile: NULL while traced; of a buffer: maps offsets; interned */
+    /* of a tile: NULL while the function is traced; of a buffer: of its offsets; interned */
+    const struct layout *layout;
     int nstages;              /* of a buffer: pipeline stages, consecutive in memory, at least 1 */
 };
 
@@ -363,7 +364,7 @@ struct builder {
     struct loc loc;
 };
 struct func *func_new(struct module *m, const char *name);
-/* Makes `to` a copy of `from`. Both belong to one module, and the module's list of functions stays as it is. */
+/* Makes `to` a copy of `from`. Both belong to one module, whose list of functions does not change. */
 void func_copy(struct func *to, const struct func *from);
 struct value *func_add_param(struct func *f, const struct type *t, struct param p);
 struct block *block_new(struct func *f, struct op *parent);
@@ -451,7 +452,7 @@ void op_move_to_end(struct op *o, struct block *b);
 /* Inserts a copy of o, with its regions, where the builder b inserts ops. `map` maps values to values: the copy
  * uses map[x] instead of operand x if x is a key of `map`. Then maps each result of o to the copy's result. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map);
-/* the map's value for v, or v itself if there is none */
+/* Returns the map's value for v, or v itself if v is not a key of the map. */
 struct value *value_mapped(const struct map *map, struct value *v);
 /* Changes a value's type in place, for passes that assign layouts. */
 void value_set_type(struct value *v, const struct type *t);
@@ -481,13 +482,13 @@ bool op_is_inside(const struct op *o, const struct op *ancestor);
 bool block_is_inside(const struct block *b, const struct block *outer);
 /* Is v defined outside every region of `loop`? */
 bool value_is_outside(const struct value *v, const struct op *loop);
-/* Returns the op that defines v if it has this opcode; NULL if it has another one, or if v is NULL. */
+/* Returns the op that defines v if it has this opcode; NULL if it has another opcode, or if v is NULL. */
 struct op *value_def_as(const struct value *v, enum opcode code);
 /* Is the region of a reduce or scan commutative: does it yield the same for (a, b) as for (b, a)? */
 bool combines_either_way(const struct op *o);
 /* Is the result of a reduce or scan the same, bit for bit, in whatever order the elements are combined? */
 bool combines_in_any_order(const struct op *o);
-/* Calls `visit` for every op in order, an op before those in its regions. The callback may erase that op. */
+/* Calls `visit` for every op in order; for an op before the ops in its regions. The callback may erase that op. */
 void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx);
 void block_walk(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);
 struct op *block_terminator(const struct block *b); /* NULL if the block is not terminated yet */
@@ -500,9 +501,9 @@ bool value_const_int(const struct value *v, int64_t *i); /* like value_const_bit
 /* -- scalar.c: computes pure ops for n elements. Operands and results are arrays in the memory form of their type
  * (i1: bytes 0 and 1; f16, bf16 and fp8: their bits; others: C's types) -- */
 /* x[0], x[1], ... are the operands. `type` is their dtype (for a select, the dtype of its choices; for pointers,
- * i64), and `to` is the result's dtype. The result may not overlap an operand. The folder, the evaluator of constexprs
- * and the interpreter call this function. It returns false for an op that is not elementwise, for addptr, and for
- * a type that the op does not take. */
+ * i64), and `to` is the result's dtype. The result must not overlap an operand. The folder, the evaluator of
+ * constexprs and the interpreter call this function. It returns false for an op that is not elementwise, for addptr,
+ * and for a type that the op does not take. */
 bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to, const struct attr *attrs,
                  int nattrs, int64_t n, void *result, const void *const *x);
 /* The parts of scalar_eval for floats (scalar_float.c) and for casts (scalar_cast.c). `option` is the op's
@@ -536,8 +537,9 @@ void op_print(const struct op *o, struct text *out);
 bool module_parse(struct module *m, const struct source *src);
 
 /* -- verify.c -- */
-/* Checks f at its degree: structure, dominance, types by each op's rule, layouts. Returns NULL if f is valid;
- * else returns the error, and sets *at to the op that has it (NULL: the error is not in an op). */
+/* Checks that f is valid for its degree of detail: structure, dominance, types by each op's rule, layouts. Returns
+ * NULL if f is valid; else returns the error, and sets *at to the op that has it (NULL: the error is not in an
+ * op). */
 const char *func_verify(const struct func *f, const struct op **at);
 
 #endif

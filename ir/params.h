@@ -5,8 +5,8 @@
  *   PARAM(name, default, least, most, unit, meaning, measured)
  *
  *   name       begins with the pass or stage that uses it (a pass of opt/passes.h, or schedule, select, launch, ...)
- *   least      the smallest value that --param accepts; `most` is the largest. The code is correct with each value
- *              between them.
+ *   least      the smallest value that --param accepts; `most` is the largest. The code is correct with every value
+ *              that --param accepts.
  *   unit       what the value counts; "one part in" means the fraction 1/value; "log2 ..." means an exponent of 2
  *   measured   the measurement that set the default, on an H200 unless the text names another GPU. Or: the number of
  *              kernels whose PTX changes at half and at double the default, of 456 or 1,883 kernels of tests/ and
@@ -367,7 +367,7 @@ PARAM(schedule_carried_regs, 64, 1, 1024, "registers",
       "a transpose of 128 x 128 halves spilled 48 bytes of a thread for a seventh program, where shared memory "
       "holds six")
 
-/* -- resources: estimates of what ptxas needs, and CTAs asked for -- */
+/* -- resources: estimates of the registers that ptxas needs, and the number of CTAs that a kernel requests -- */
 PARAM(ptxas_spare_regs, 8, 0, 255, "registers",
       "registers that ptxas needs beyond the live ones in a kernel with mma.sync",
       "counted as live and then used: 155 and 160, 252 and 254, 144 and 136")
@@ -443,8 +443,8 @@ struct param_info {
 extern const struct param_info param_info[];
 extern const int nparam_info;
 
-/* Reads "NAME=VALUE,NAME=VALUE" (or nothing, if text is NULL) into *p, which starts with the defaults. Returns
- * false after an error, which it has reported. */
+/* Sets *p to the defaults, and then to the values that `text` gives as "NAME=VALUE,NAME=VALUE" (text may be NULL). If
+ * there is an error, reports it and returns false. */
 bool params_read(struct params *p, const char *text, struct diag *d);
 /* Prints the values that differ from the defaults as "NAME=VALUE NAME=VALUE", in the order of the table, or
  * "default" if there is none. */

@@ -5,9 +5,9 @@
  *
  * Rules also check layouts. All operands and the result of an elementwise op have the same layout. The result of a
  * shape op has the layout that layout.h computes from the operand's layout. If the op changes the number of
- * elements (reduce, split, broadcast, join), the result's layout may differ from the computed one in replicated
- * registers. Rules do not check regions, since they run when an op is built, before its regions are filled;
- * verify.c checks regions. */
+ * elements (reduce, split, broadcast, join), the result's layout may differ from the computed layout in replicated
+ * registers. Rules do not check regions, since they run when an op is built, before its regions are filled; verify.c
+ * checks regions. */
 #include "ir/ir.h"
 #include "ir/support/span.h"
 
@@ -585,7 +585,8 @@ static const char *reduced_opnds(struct module *m, const struct op *o)
 }
 
 /* Sets *type to x's type without the dimension `axis`. `shown` is the type that the result already has. If `shown`
- * has a layout, sets *type to `shown`, because its layout may differ in replicated registers. */
+ * has a layout, sets *type to `shown`, because its layout may differ from the computed layout in replicated
+ * registers. */
 static const char *slice_type(struct module *m, const struct type *x, int axis, const struct type *shown,
                               const struct type **type)
 {
@@ -620,7 +621,7 @@ const char *rule_scan(struct module *m, const struct op *o, const struct type **
     return error;
 }
 
-/* The results have the operands' shape and layout, and any element types. */
+/* The results must have the operands' shape and layout, but may have any element types. */
 const char *rule_map(struct module *m, const struct op *o, const struct type **types)
 {
     if (o->nopnds == 0 || o->nresults == 0)
@@ -694,7 +695,8 @@ const char *rule_for(struct module *m, const struct op *o, const struct type **t
     return NULL;
 }
 
-/* The results' types may differ from those of the carried values: the results are the operands of `condition`. */
+/* The types of the results may differ from those of the carried values, because the results are the operands of
+ * `condition`. */
 const char *rule_while(struct module *m, const struct op *o, const struct type **types)
 {
     return rule_none(m, o, types);

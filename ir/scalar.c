@@ -5,7 +5,7 @@
  * The folder, constexprs and the interpreter all use these functions, so an op means the same in all three. An
  * operand is an array of n elements in their memory form. The folder passes n = 1 for a scalar, and the interpreter
  * passes the tile's size. The switches over op and type are outside the loops over elements, so that the C compiler
- * vectorizes most of these loops. The result may not overlap an operand.
+ * vectorizes most of these loops. The result must not overlap an operand.
  *
  * `type` is the type of the operands x[0], x[1], ...; for a select, the dtype of its choices x[1] and x[2].
  * `to` is the result's dtype. Pointers are i64 numbers. scalar_eval returns false for an op that is not

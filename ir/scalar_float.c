@@ -6,8 +6,8 @@
  * - * / and square root rounding twice equals rounding once. For fma this does not hold. Its sum is computed in f64
  * and rounded to odd: the last bit then shows whether the sum is exact, so the second rounding is right.
  *
- * Ops that round toward zero, down or up (f32 and f64 only) run while the CPU is set to that rounding mode. Ops
- * that flush subnormal numbers (f32 only) flush operands and result in C.
+ * Ops that round toward zero, down or up (f32 and f64 only) run while the CPU is set to that rounding mode. For ops
+ * that flush subnormal numbers (f32 only), C code replaces subnormal operands and results by zero.
  *
  * Where the GPU's instruction is approximate (division, exp2, sine, ...), the result here is that of the C
  * library, which is correctly rounded or nearly so. */
@@ -186,8 +186,8 @@ TOWARD(f32, float, fmaf, sqrtf)
 TOWARD(f64, double, fma, sqrt)
 #undef TOWARD
 
-/* Computes ops with .ftz. GPUs flush results below 2^-126 before they round. So if the rounded result is
- * 2^-126, the same op rounded toward zero shows whether the exact result was below it. */
+/* Computes ops with .ftz. GPUs flush results below 2^-126 before they round. So if the rounded result is 2^-126, the
+ * same op rounded toward zero shows whether the exact result was below 2^-126. */
 static void all_flushed(enum opcode code, int mode, int64_t n, float *r, const float *const *x)
 {
     for (int64_t i = 0; i < n; i++) {

@@ -128,7 +128,7 @@ static uintptr_t order_of(const struct verifier *v, const struct op *o)
     return place ? (uintptr_t)*place : 0;
 }
 
-/* Gives the same answer as value_dominates, but compares the numbers of ops, which is faster. */
+/* Gives the same answer as value_dominates, but is faster, because it compares the numbers of ops. */
 static bool is_defined_before(const struct verifier *v, const struct value *x, const struct op *o)
 {
     while (o && o->block != x->block)
@@ -249,8 +249,8 @@ static bool check_map(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Is o, an op `ready`, where its role executes it exactly once? It may be in the role's outermost block, or in a
- * branch of an `if` if the branch ends in return. */
+/* Is o, an op `ready`, at a place where its role executes it exactly once? It may be in the role's outermost block,
+ * or in a branch of an `if` if the branch ends in return. */
 static bool is_in_role(const struct op *o)
 {
     const struct op *p = o->block->parent;
@@ -320,8 +320,8 @@ static bool check_stagger(struct verifier *v, const struct op *o)
 
 /* -- regions -- */
 
-/* A list of n types: those of o's operands from number `first` on, those of o's results, or the element types of
- * o's operands or results. */
+/* A list of n types. Depending on `what`, they are the types of o's operands from number `first` on, the types of o's
+ * results, or the element types of o's operands or results. */
 struct type_list {
     const struct op *o;
     enum { OF_operands, OF_results, OF_elements, OF_result_elements } what;

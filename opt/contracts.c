@@ -220,7 +220,7 @@ static const struct pass_info *provider_of(enum property p)
     return NULL;
 }
 
-/* The last pass before the i-th of the list that breaks p; NULL: no pass does. */
+/* Returns the last pass before the i-th of the list that breaks p, or NULL. */
 static const struct pass_info *breaker_of(const struct check *c, enum property p, int i)
 {
     while (i-- > 0)

@@ -313,7 +313,8 @@ static const struct type *moved_by(const struct op *o)
     }
 }
 
-/* One instruction of a warp moves 16 bytes of each thread, or fewer if the elements are not contiguous. */
+/* Estimates the cycles of an access. One instruction of a warp moves 16 bytes of each thread, or fewer if the
+ * elements are not contiguous. */
 static void access_cycles(const struct op *o, const struct type *t, int cycles[UNIT_count])
 {
     const struct func *f = o->block->func;

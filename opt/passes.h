@@ -172,21 +172,22 @@ typedef VEC(const struct pass_info *) pass_list;
  * must have at the end. A violation is fatal: the message names the property, the pass that needs it, the pass that
  * breaks or provides it, and a remedy. */
 void contract_check(struct func *f, const pass_list *list, uint32_t more);
-/* The properties that f claims at the start, except those that no op can contradict. */
+/* Returns the properties that f should have before the first pass (its claims), except those that no op can
+ * contradict. */
 uint32_t contract_claims(struct func *f);
-/* The claims after pass p, from the claims before it. */
+/* Returns the claims after pass p, given the claims before it. */
 uint32_t contract_behind(uint32_t claims, const struct pass_info *p);
 /* Checks that no op of f contradicts a claim; a false claim is a bug of the pass that ran last. */
 void contract_verify(struct func *f, uint32_t claims);
 
-/* The name of the i-th pass of the default list; NULL after the last. */
+/* Returns the name of the i-th pass of the default list; NULL after the last. */
 const char *opt_order(int i);
 
 /* Is `name` in the comma-separated list `names`, or is the list "all"? A list that is NULL has no names. */
 bool opt_is_listed(const char *names, const char *name);
 
-/* The number of pipeline stages of a loop: the loop's own number or else the launch's, within the limit of the
- * options. */
+/* Returns the number of pipeline stages of a loop: the loop's own number if it has one, else the launch's number, but
+ * at most the limit of the options. */
 int opt_stages(const struct func *f, const struct op *loop);
 
 /* -- stepdown.c: reruns the passes with decreasing limits if shared memory is too small -- */

@@ -43,7 +43,7 @@ struct variant_info {
 };
 extern const struct variant_info variant_info[VARIANT_count];
 
-/* The variant for launches whose tensor maps cannot be encoded, or whose guards fail. */
+/* Returns the variant for launches whose tensor maps cannot be encoded, or whose guards fail. */
 enum variant variant_fallback(const struct launch_traits *t);
 /* May the traced function f get tensor maps, guards or a persistent grid? Without them it has no variants. */
 bool variants_are_possible(const struct func *f, const struct target *target);

@@ -48,7 +48,7 @@
 
 static const struct row {
     uint8_t whole;   /* instruction for integers */
-    uint8_t reading; /* whether it reads operands as signed, unsigned or bits */
+    uint8_t reading; /* how the instruction reads its operands: as signed, unsigned or bits */
     bool exact;      /* an i8 operand must be extended first, because its upper bits affect the result */
     uint8_t real;    /* instruction for floats */
 } rows[OP_count] = {
@@ -85,7 +85,7 @@ static struct opnd pred_op(struct select *s, enum insn_code code, struct opnd x,
     return emit2(s, form0(code, PT_pred), x, y);
 }
 
-/* x and not y */
+/* Returns the conjunction of x and not y. */
 static struct opnd pred_without(struct select *s, struct opnd x, struct opnd y)
 {
     return pred_op(s, INSN_and, x, pred_not(s, y));
@@ -156,8 +156,8 @@ static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
     }
 }
 
-/* x - x / y * y. For y = 0 the product is 0 and the result is x, as the IR requires. PTX's rem would give all ones
- * (seen on sm_90). */
+/* Computes x - x / y * y. For y = 0 the product is 0 and the result is x, as the IR requires. PTX's rem would give
+ * all ones (seen on sm_90). */
 static struct opnd remainder_of(struct select *s, enum ptype type, const struct opnd *x)
 {
     struct opnd quotient = emit2(s, form0(INSN_div, type), x[0], x[1]);

@@ -94,7 +94,8 @@ static struct opnd distance_to_peer(struct select *s)
     return emit2(s, form0(INSN_sub, PT_s32), emit2(s, form0(INSN_mapa, PT_u32), smem, peer), smem);
 }
 
-/* One lane of each warp arrives or, if a dot's wait has synchronized the warps of a group, one lane of each group. */
+/* Selects an arrival. One lane of each warp arrives; but if a dot's wait has synchronized the warps of a group, only
+ * one lane of the group arrives. */
 static void select_mbar_arrive(struct select *s, const struct op *o)
 {
     uint32_t others = 32 * (uint32_t)op_int(o, ATTR_group) - 1;
@@ -143,7 +144,7 @@ static void come_to_pair(struct select *s, enum insn_code code, int group, int p
 }
 
 /* The first of two warpgroups arrives at GO, the second at GONE. Both use the same instruction: if there were two
- * guarded instructions, ptxas would move them to after the following arithmetic. */
+ * guarded instructions, ptxas would move both to after the following arithmetic. */
 static void pass_turn(struct select *s)
 {
     int threads = 32 * WARPGROUP_WARPS, behind = s->role + 1 + s->f->num_warps / WARPGROUP_WARPS;

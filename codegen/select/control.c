@@ -8,7 +8,7 @@
 
 /* -- variables -- */
 
-/* The layout of a carried tile's registers: one register holds two 16-bit elements. */
+/* Returns how registers hold the elements of a carried tile: one register holds two 16-bit elements. */
 static struct word_shape carried_shape(const struct type *t)
 {
     enum { PAIR = 2 };

@@ -182,8 +182,9 @@ struct buffer buffer_of(struct select *s, const struct op *o, const struct layou
     return b;
 }
 
-/* The offset has a part that depends on the thread, and a part that depends on the register. The bits of the
- * register's part that the thread's part can set too are XORed; its other bits are added as a constant. */
+/* The offset has a part that depends on the thread, and a part that depends on the register. If the thread's part can
+ * set a bit too, this bit of the register's part is XORed. The other bits of the register's part are added as a
+ * constant. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
     uint32_t part = (uint32_t)place_apply(&b->map, (uint64_t)reg) * (uint32_t)b->elem_bytes;

@@ -22,7 +22,7 @@ struct spot {
 };
 
 struct matrix matrix_of(struct select *s, const struct value *v);
-/* the position of the element that the first thread holds in register `reg` */
+/* Returns the position of the element that the first thread holds in register `reg`. */
 struct spot matrix_spot(const struct matrix *acc, int reg);
 /* Packs elements into 32-bit registers, which the instructions read as untyped bits; the elements of a word are in
  * consecutive registers of the layout. */

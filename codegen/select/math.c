@@ -33,7 +33,7 @@ static struct opnd fused(struct select *s, struct opnd x, struct opnd y, struct 
     return emit3(s, form1(INSN_fma, PT_f32, MOD_rn), x, y, z);
 }
 
-/* c[0] + c[1] x + ... + c[n-1] x^(n-1) */
+/* Computes c[0] + c[1] x + ... + c[n-1] x^(n-1). */
 static struct opnd polynomial(struct select *s, int n, const float *c, struct opnd x)
 {
     struct opnd sum = f32(c[n - 1]);
@@ -474,7 +474,7 @@ struct opnd select_math(struct select *s, const struct op *o, const struct opnd 
 struct remainder {
     enum ptype type;
     enum reg_class cls;
-    int64_t far, infinity, nan; /* the bits of: that power of two, infinity, NaN */
+    int64_t far, infinity, nan; /* the bits of this power of two, of infinity, and of NaN */
 };
 
 static const struct remainder remainder_f32 = {PT_f32, CLASS_f32, 0x7e800000, 0x7f800000,

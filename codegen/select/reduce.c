@@ -128,8 +128,9 @@ static void reduce_registers(struct select *s, const struct reduction *r, int co
 
 /* -- lanes -- */
 
-/* Combines the lane's own values with those of the lane whose number differs in `bit`, into `own`. Most regions are
- * commutative. If the region is not, in deterministic kernels the values of the lane whose bit is 0 come first. */
+/* Combines the lane's own values with the values of the lane whose number differs in `bit`, and stores the results in
+ * `own`. Most regions are commutative. If the region is not commutative, the values of the lane whose bit is 0 come
+ * first in deterministic kernels. */
 static void combine_lanes(struct select *s, const struct reduction *r, int bit, struct opnd *own,
                           struct opnd *other)
 {

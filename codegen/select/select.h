@@ -78,8 +78,8 @@ struct opnd in_reg(struct select *s, struct opnd x);
 void emit_moves(struct select *s, int n, const struct opnd *to, struct opnd *from);
 /* Emits the XOR of basis[i] over the bits i that are set in the thread's number. */
 struct opnd emit_thread_map(struct select *s, int nbits, const uint32_t *basis);
-/* Sets basis[i] to the coordinate bits that bit i of the thread's number sets (lane bits, then warp bits); returns
- * the number of bits. (shape.c) */
+/* Sets basis[i] to the vector that bit i of the thread's number contributes to the coordinate (lane bits first, then
+ * warp bits). Returns the number of bits. (shape.c) */
 int layout_threads(const struct layout *l, uint32_t *basis);
 /* Returns a predicate: is this thread the owner of the elements of layout `l` that it holds? The result is OPND_none
  * if every thread is. */
@@ -152,7 +152,8 @@ enum { WORDS_MOST = 16 };
 struct word_shape word_shape(enum dtype dt, int vec);
 struct form access_shape(struct form f, enum ptype type, int nwords);
 void set_guard(struct insn *in, struct opnd p); /* guards the instruction by p; does nothing if p is OPND_none */
-/* Joins elements to a word, splits a word into elements, and converts elements between memory and registers. */
+/* join_elems joins elements to a word, split_word splits a word into elements. Both convert elements between their
+ * forms in registers and in memory. */
 struct opnd join_elems(struct select *s, const struct word_shape *a, const struct opnd *elems);
 void split_word(struct select *s, const struct word_shape *a, struct opnd word, struct opnd *elems);
 struct opnd from_memory(struct select *s, const struct word_shape *a, struct opnd x);

@@ -56,7 +56,7 @@ static uint32_t lane_part(const struct places *p, uint32_t place)
 /* The map M: bit i of B's place (registers, lanes, warps) contributes of[i] to the place in A, by XOR. */
 struct moves {
     struct places from, to;
-    int nwarp; /* number of bits of warps and CTAs */
+    int nwarp; /* number of input bits for warps and CTAs */
     uint32_t of[LAYOUT_BITS_MAX], flip;
     uint32_t free_regs; /* replicated register bits of `to` */
 };

@@ -56,8 +56,8 @@ void layout_init(struct layout *l, int rank, const int *shape);
 void layout_add(struct layout *l, enum in kind, uint32_t vector);
 /* Spreads a tile over lanes and warps so that accesses coalesce, with dimensions in `order` (fastest first). A
  * thread holds elems_per_thread[d] neighbouring elements of dimension d in registers; lanes, and then warps, divide
- * the dimensions in that order. If the tile has more elements, each thread holds more registers. If the tile has
- * fewer, the excess lanes or warps replicate elements. */
+ * the dimensions in that order. If the tile is too large for this, each thread holds more registers. If it is too
+ * small, the excess lanes or warps replicate elements. */
 void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread,
                     const int *order, int num_warps);
 
@@ -133,7 +133,7 @@ struct shuffle_step {
     uint32_t offer, source, put;
 };
 struct shuffle {
-    int nround, nthread; /* bits of the round's number, and of the thread's */
+    int nround, nthread; /* number of bits of the round's number, and of the thread's number */
     struct shuffle_step first, round[COORD_BITS_MAX], thread[LAYOUT_BITS_MAX];
 };
 /* Returns false if elements move between warps, or if a lane would have to offer two registers in one round. */

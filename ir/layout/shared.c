@@ -28,13 +28,13 @@
 
 #include <stddef.h>
 
-/* log2 of: 32 banks; 4 bytes of a word; 16 bytes of an access. */
+/* log2 of the number of banks, of the bytes of a word, and of the bytes of the widest access of a lane. */
 enum { BANKS_BITS = 5, WORD_BITS = 2, ACCESS_BITS = 4 };
 
 /* -- vectors -- */
 
-/* Returns the input bit of a kind whose vector contains only the coordinate bit `bit`, provided that no other
- * vector and not the flip contains `bit`; else -1. */
+/* Returns the input bit of a kind whose vector contains only the coordinate bit `bit`, provided that neither another
+ * vector nor the flip contains `bit`; else -1. */
 static int clean_bit(const struct layout *l, enum in kind, int bit)
 {
     int found = -1, first = layout_first(l, kind);

@@ -33,8 +33,8 @@ struct source {
 };
 
 /* A source location: file, line, column, and the number of bytes that the location spans (0: unknown; a message
- * then shows a single caret). Line 0 means "no location". Inlined code keeps its location in the callee; `call`
- * leads to the chain of calls. */
+ * then shows a single caret). Line 0 means "no location". For inlined code, this is the location in the callee, and
+ * `call` identifies the call that was inlined. */
 struct loc {
     uint16_t file;
     uint16_t len;

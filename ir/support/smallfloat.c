@@ -115,7 +115,7 @@ uint16_t float_to_f16(float x, bool rz)
     return (uint16_t)(bits >> 31 << 15 | r);
 }
 
-/* bf16 is the upper half of a float. */
+/* The bits of a bf16 are the upper half of a float. */
 uint16_t float_to_bf16(float x, bool rz)
 {
     uint32_t bits = float_bits(x);
@@ -163,7 +163,7 @@ float f8e4_to_float(uint8_t h)
     return bits_float(sign | (magnitude == 0x7f ? 0x7fffffff : magnitude >= 8 ? normal : subnormal));
 }
 
-/* f8e5 is the upper half of an f16. */
+/* The bits of an f8e5 are the upper half of an f16. */
 float f8e5_to_float(uint8_t h)
 {
     return f16_to_float((uint16_t)(h << 8));

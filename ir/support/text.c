@@ -200,8 +200,8 @@ static int digit_of(char c, int base)
     return -1;
 }
 
-/* Copies the significant digits at s to out without the point; the number is out times base^*scale. Returns the
- * end of the digits, or NULL if there are no digits. */
+/* Copies the significant digits at s to out without the point; the number is `out` times `base` to the power *scale.
+ * Returns the end of the digits, or NULL if there are no digits. */
 static const char *read_digits(const char *s, int base, char *out, int *scale)
 {
     int n = 0;

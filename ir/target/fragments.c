@@ -69,8 +69,8 @@ struct warp_split warp_split_for(const struct fragment *g, const struct type *ac
     int warps = log2_floor(num_warps);
     struct warp_split s = {.batch = batch < warps ? batch : warps};
     for (warps -= s.batch; warps > 0; warps--) {
-        /* an instruction has 16 rows and 8 columns, so a square part has one more bit that numbers column blocks
-         * than row blocks */
+        /* an instruction has 16 rows and 8 columns, so a square part has twice as many instructions along a row as
+         * along a column: one more bit */
         bool tall = m - s.m >= n - s.n - 1 || rows_first;
         if (s.m < m && (tall || s.n == n))
             s.m++;

@@ -35,9 +35,9 @@ extern const int nfragments;
  * operands' types with the dot's precision, or if the tile is too small. */
 const struct fragment *fragment_for(const struct op *dot);
 
-/* How warps divide the accumulator of a dot, as log2 numbers. The `idle` bits number excess warps, which repeat
- * the work of other warps. If a `group` of warps executes one instruction, each warp has the 16 rows below those of
- * the previous warp, and m and n count groups. */
+/* Describes how warps divide the accumulator of a dot, as log2 numbers. The `idle` bits number excess warps, which
+ * repeat the work of other warps. If a `group` of warps executes one instruction, each warp computes the 16 rows
+ * below those of the previous warp, and m and n count groups. */
 struct warp_split {
     int batch, m, n, idle, group;
 };

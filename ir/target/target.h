@@ -45,7 +45,7 @@ enum latency {
     LATENCY_count
 };
 
-/* The units of an SM that its warps share, one row each: word, name, and what a target's rate counts in a cycle. */
+/* The units of an SM that its warps share, one row each: word, name, and what a target's rate counts per cycle. */
 #define UNITS(X) \
     X(memory, "global memory", "bytes that an SM gets from L2") \
     X(shared, "shared memory", "bytes") \
@@ -89,7 +89,7 @@ struct target {
     int regs_thread;         /* maximum of 32-bit registers of a thread */
     int threads_sm, ctas_sm;
     const int *latency_cycles; /* indexed by enum latency; estimates */
-    int rates[UNIT_count]; /* what a unit does in a cycle; estimates */
+    int rates[UNIT_count]; /* the work of a unit per cycle, as UNITS counts it; estimates */
     /* the rows x columns x bytes of K that an engine multiplies in a cycle; estimates; 0: the target lacks the engine */
     int mma_rates[ENGINE_count];
 };
@@ -104,7 +104,7 @@ bool target_has(const struct target *t, enum feature f);
 /* Returns how many CTAs fit on an SM at once. The limits are the SM's threads and CTAs, its registers (the hardware
  * allocates a thread's registers in multiples of REGS_UNIT), and shared memory (the system reserves a part for each
  * CTA).
- * With `threads` 0, only shared memory limits the CTAs; with `smem_bytes` 0, shared memory does not. */
+ * If `threads` is 0, only shared memory limits the CTAs. If `smem_bytes` is 0, shared memory does not limit them. */
 enum { REGS_UNIT = 8 };
 int target_ctas(const struct target *t, int threads, int regs, int64_t smem_bytes);
 /* Returns each thread's share of an SM's registers if `threads` threads share the SM, at most regs_thread + 1. The

@@ -3,9 +3,9 @@
  *
  * Four warps multiply 64 x K by K x N, N up to 256. Each warp has 16 rows of the accumulator, in the layout of
  * mma.sync; each further 8 columns take further registers. A in registers has the layout of mma.sync too. wgmma
- * reads B, and A if it is not in registers, from shared memory. There it expects the following byte offsets
- * before the swizzle (W: 128, 64, 32; 16 without swizzle). The table is for an operand that is contiguous along
- * k; if it is contiguous along m or n (16-bit types only), exchange k with m or n:
+ * reads B, and A if it is not in registers, from shared memory. In shared memory, wgmma expects the following byte
+ * offsets before the swizzle (W: 128, 64, 32; 16 without swizzle). The table is for an operand that is contiguous
+ * along k; if it is contiguous along m or n (16-bit types only), exchange k with m or n:
  *
  *     k's byte bits below W     the same bits: a row of W bytes
  *     m's bits 0, 1, 2          W, 2W, 4W: eight rows
@@ -78,7 +78,7 @@ const char *choose_wgmma(struct mma_choice *c, const struct op *dot, bool rows_f
     return limit > 0 && limit < a->shape[1] ? "its sums of fp8 are less precise than requested" : NULL;
 }
 
-/* With fewer registers ptxas 13.0 fails with error C7602, for every type and n. */
+/* If a thread has fewer registers, ptxas 13.0 fails with error C7602, for every type and n. */
 int wgmma_regs_least(int columns, bool a_in_regs)
 {
     enum { OTHER_REGS = 26, A_REGS = 4 };
@@ -115,9 +115,9 @@ static bool is_single_bit(uint32_t x)
     return x && !(x & (x - 1));
 }
 
-/* Checks the bits of an index along the contiguous dimension of the instruction's operand. Bits within the
- * width of a row must map to their own offsets, and the higher bits to stride, 2 stride, 4 stride, ...; sets
- * *stride. */
+/* Checks the offsets of the bits of an index along the contiguous dimension of the operand. Within a row, bit i must
+ * have the offset of element 2^i of the row. The higher bits must have the offsets stride, 2 stride, 4 stride, ...
+ * Sets *stride. */
 static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width, int *stride)
 {
     for (int i = 0, past = 0; i < nbits; i++)
@@ -132,8 +132,8 @@ static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width,
     return true;
 }
 
-/* Checks the bits of an index along the other dimension: three bits number eight consecutive rows; the higher
- * bits must map to stride, 2 stride, 4 stride, ...; sets *stride. */
+/* Checks the offsets of the bits of an index along the other dimension. The lowest three bits number eight
+ * consecutive rows. The higher bits must have the offsets stride, 2 stride, 4 stride, ... Sets *stride. */
 static bool fits_rows(const uint32_t *at, int nbits, int width, int *stride)
 {
     for (int i = 0; i < nbits; i++) {
@@ -180,7 +180,7 @@ bool wgmma_view(struct wgmma_view *v, const struct layout *l, int elem_bytes, in
     uint32_t bytes[COORD_BITS_MAX];
     if (l->rank != 2 || !find_places(bytes, l, elem_bytes))
         return false;
-    int rows = l->dim_bits[1]; /* the coordinate's lowest bit of dimension 0 */
+    int rows = l->dim_bits[1]; /* the lowest coordinate bit of dimension 0 */
     *v = (struct wgmma_view){.mn_bits = l->dim_bits[mn_dim], .k_bits = l->dim_bits[!mn_dim]};
     for (int width = ROW_BYTES_MOST; width >= ROW_BYTES_LEAST; width /= 2) {
         if (!take_bits(v->mn, bytes + (mn_dim ? 0 : rows), v->mn_bits, width) ||

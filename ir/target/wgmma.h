@@ -8,13 +8,13 @@
 /* The function `choose` of the engine's row. Warpgroups divide the accumulator's rows first, then its columns. */
 const char *choose_wgmma(struct mma_choice *c, const struct op *dot, bool rows_first);
 
-/* Returns how many registers a thread must have, in addition to those of all other values, for an instruction
- * of so many columns. */
+/* Returns how many registers a thread needs for an instruction of so many columns, in addition to the registers of
+ * all other values. */
 int wgmma_regs_least(int columns, bool a_in_regs);
 
 /* -- operands in shared memory -- */
 
-/* How an instruction that reads mn x k elements addresses its buffer. */
+/* Describes how an instruction that reads mn x k elements addresses its buffer. */
 struct wgmma_view {
     bool trans;      /* the buffer is contiguous along m or n instead of k */
     int swizzle;     /* the descriptor's code of the swizzle */

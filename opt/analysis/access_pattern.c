@@ -467,8 +467,8 @@ static bool count_from_last(struct finder *x)
     return true;
 }
 
-/* The boxes that a caller accepts: those that a tensor map can describe, also those that may start below 0, or also
- * those with any stride. */
+/* The boxes that a caller accepts. TAKES_maps: only boxes that a tensor map can describe. TAKES_any_start: also boxes
+ * that may start below 0. TAKES_any_stride: also boxes with broadcast dimensions or any stride. */
 enum taking { TAKES_maps, TAKES_any_start, TAKES_any_stride };
 
 /* Computes the box from the address and the mask's conditions c (NULL: the conditions are unknown). Returns NULL, or

@@ -384,7 +384,7 @@ int poly_counts_along(const struct affine_table *t, const struct poly *p, int64_
     return dim;
 }
 
-/* The tile dimension whose index has coefficient 1 in x; -1: there is none. */
+/* Returns the tile dimension whose index has coefficient 1 in x, or -1. */
 static int counted_dim(const struct affine_table *t, const struct poly *x)
 {
     int64_t way = 0;

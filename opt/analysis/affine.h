@@ -72,7 +72,7 @@ const struct affine *affine_of(struct affine_table *t, const struct value *v);
 bool poly_add(const struct affine_table *t, struct poly *r, const struct poly *x, const struct poly *y,
               int64_t times);
 bool poly_mul(const struct affine_table *t, struct poly *r, const struct poly *x, const struct poly *y);
-/* x = q y + rest: the leading term of y divides no term of `rest`. */
+/* Divides with remainder: x = q y + rest, where the leading term of y divides no term of `rest`. */
 bool poly_divide(const struct affine_table *t, const struct poly *x, const struct poly *y, struct poly *q,
                  struct poly *rest);
 /* The index that an ATOM_modulo wraps. If f < 0, the index is below its bound, and then equals the atom. */
@@ -88,7 +88,7 @@ struct poly poly_take(const struct poly *x, int atom, struct poly *rest);
 /* Renames the indices: dimension d becomes to[d]. */
 bool poly_rename(struct affine_table *t, struct poly *r, const struct poly *p, const int *to);
 struct atom atom_of(const struct affine_table *t, int atom);
-/* The term's only non-uniform atom; -1: all are uniform. */
+/* Returns the term's only non-uniform atom; -1 if all atoms are uniform. */
 int term_atom(const struct affine_table *t, const struct term *x);
 bool poly_is_uniform(const struct affine_table *t, const struct poly *p);
 /* Is p at least 0, either always or under guards that the launch checks? Adds these guards to a->guards; if a is
@@ -97,10 +97,10 @@ bool poly_is_nonnegative(struct affine_table *t, const struct poly *p, struct ac
 void poly_print(const struct affine_table *t, const struct poly *p, struct text *out);
 bool poly_equal(const struct poly *a, const struct poly *b);
 bool poly_const(const struct poly *p, int64_t *i);
-/* The tile dimension whose index has coefficient 1 or -1 (*way) in p; -1: p contains no index, several, or one with
- * another coefficient. */
+/* Returns the tile dimension whose index has coefficient 1 or -1 in p, and sets *way to this coefficient. Returns -1
+ * if p contains no index, several indices, or an index with another coefficient. */
 int poly_counts_along(const struct affine_table *t, const struct poly *p, int64_t *way);
-/* Appends to *out the launcher's expression of p; false: p has atoms that are not uniform. */
+/* Appends the launcher's expression for p to *out. Returns false if p has atoms that are not uniform. */
 bool poly_expr(struct affine_table *t, const struct poly *p, struct expr *out);
 /* Builds ops at b that compute p as an i32, and returns the result. */
 struct value *poly_build(struct affine_table *t, struct builder *b, const struct poly *p);
@@ -211,8 +211,8 @@ bool may_be_written_in_loop(struct affine_table *t, const struct op *load, struc
 /* Shifts the starts that may be negative; adds guards. Returns NULL, or the reason why no tensor map describes the box. */
 const char *shift_starts(struct affine_table *t, struct access *a, struct guards *g);
 bool is_shifted(const struct access *a);
-/* Compute the extent of a shifted dimension, and the stride of the dimension that undoes all shifts. Return false
- * if the launcher cannot compute it. */
+/* Compute the extent of a shifted dimension, and the stride of the dimension that undoes all shifts. Return false if
+ * the launcher cannot compute the result. */
 bool shifted_extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out);
 bool undoing_stride_expr(struct affine_table *t, const struct access *a, struct expr *out);
 /* Builds the coordinates of the copy, with the dimensions in the map's order. Returns their number. */

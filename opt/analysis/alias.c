@@ -49,8 +49,8 @@ static bool largest_opnd(struct affine_table *t, const struct op *o, int i, int 
     return x && x->base < 0 && largest_expr(t, &x->p, depth + 1, g, out);
 }
 
-/* The maximum of x / y or x % y, if x is at least 0 and y is uniform. Assumes that y is positive, as everywhere in
- * index arithmetic. */
+/* Computes the maximum of x / y or x % y, if x is at least 0 and y is uniform. Assumes that y is positive, as
+ * everywhere in index arithmetic. */
 static bool largest_quotient(struct affine_table *t, const struct op *o, int depth, struct guards *g,
                              struct expr *out)
 {
@@ -89,7 +89,7 @@ static bool counts_up(struct affine_table *t, const struct op *loop, struct guar
     return true;
 }
 
-/* The maximum of min(x, y) is the smaller maximum of x and y, or the only one that is known. */
+/* Computes the maximum of min(x, y): the smaller of the maxima of x and y, or the only maximum that is known. */
 static bool least_maximum(struct affine_table *t, const struct op *o, int depth, struct guards *g,
                           struct expr *out)
 {
@@ -169,9 +169,9 @@ static bool last_trip(struct affine_table *t, const struct op *loop, int depth, 
     return true;
 }
 
-/* The maximum of one term is its factor times the maximum of its non-uniform atom, which is at least 0
- * (access_pattern.c checks this). The factor must be at least 0: this function checks a constant factor, and a
- * guard checks any other factor. */
+/* Computes the maximum of one term: its factor times the maximum of its non-uniform atom, which is at least 0
+ * (access_pattern.c checks this). The factor must be at least 0: this function checks a constant factor, and a guard
+ * checks any other factor. */
 static bool largest_term(struct affine_table *t, const struct term *x, int depth, struct guards *g,
                          struct expr *out)
 {

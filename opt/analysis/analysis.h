@@ -33,8 +33,8 @@ struct axis {
 struct axis_table;
 struct axis_table *axis_analyse(struct func *f); /* allocates the table in scratch */
 const struct axis *axis_of(const struct axis_table *t, const struct value *v);
-/* The largest vector width along dimension `dim` that the addresses of a load, store or atomic allow: the elements
- * of a vector are consecutive and aligned, and have at most 16 bytes. */
+/* Returns the largest vector width along dimension `dim` that the addresses of a load, store or atomic allow: the
+ * elements of a vector are consecutive and aligned, and have at most 16 bytes. */
 int axis_access(const struct axis_table *t, const struct op *access, int dim);
 /* Returns the length of the aligned runs along `dim` in which all elements have the same mask value. Without a
  * mask, the result is at least the size of the dimension. */
@@ -86,10 +86,10 @@ enum {
     DEPENDS_ON_other_axes = 2,
     DEPENDS_ON_more = 4 /* memory, a loop-carried value, or more ops than the search visits */
 };
-/* through_loops: the search follows loop-carried values; otherwise it returns DEPENDS_ON_more for them. l2_prefetch
- * passes false, because it computes the scalar for another program and cannot copy a loop. persistent_grid passes
- * false too: if a loop computes the bound of another loop, the pass assumes that the bound differs between
- * programs. cluster_multicast passes true, because it does not copy loops. */
+/* If through_loops, the search follows loop-carried values; otherwise the result for such a value is DEPENDS_ON_more.
+ * l2_prefetch passes false, because it computes the scalar for another program and cannot copy a loop.
+ * persistent_grid passes false too: if a loop computes the bound of another loop, the pass assumes that the bound
+ * differs between programs. cluster_multicast passes true, because it does not copy loops. */
 int value_depends_on(const struct value *v, bool through_loops);
 
 /* -- maximum_weights.c -- */
@@ -106,7 +106,7 @@ bool find_maximum(const struct op *loop, int at, struct maximum *m);
 bool maximum_is_free(struct op *loop, int at);
 /* Does v shrink exponentially as the maximum of the same iteration grows? (Exponentials of row elements do.) */
 bool falls_with_maximum(const struct value *v);
-/* Is v an exponential of the old maximum minus the new one, as the factor is by which a loop rescales its sums? */
+/* Is v an exponential of the old maximum minus the new maximum? (A loop rescales its sums by such a factor.) */
 bool is_scaled_by_ratio(const struct value *v);
 bool has_weight(const struct value *v); /* does v depend on the number that replaces the maximum? */
 

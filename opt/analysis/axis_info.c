@@ -51,13 +51,13 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-/* The exponent of the largest power of two that divides n. */
+/* Returns log2 of the largest power of two that divides n. */
 static int log_divisor(int64_t n)
 {
     return n ? least(__builtin_ctzll((unsigned long long)n), LOG_MOST) : LOG_MOST;
 }
 
-/* The number of dimensions that struct axis describes: a scalar has one. */
+/* Returns the number of dimensions that struct axis describes: 1 for a scalar. */
 static int dims_of(const struct type *t)
 {
     return t->rank ? t->rank : 1;
@@ -68,8 +68,8 @@ static int log_size(const struct type *t, int d)
     return t->rank ? log2_floor(t->shape[d]) : 0;
 }
 
-/* The binary logarithm of the step between neighbours of a run; the step is 1 for integers and the element's size
- * for pointers. */
+/* Returns log2 of the difference between neighbours of a run: of 1 for integers, and of the element's size for
+ * pointers. */
 static int log_step(const struct type *t)
 {
     return type_is_ptr(t) ? log2_floor(type_elem_bytes(type_elem(t)->elem)) : 0;
@@ -87,14 +87,14 @@ static struct view view_of(const struct axis_table *t, const struct value *v)
     return (struct view){axis_of(t, v), v->type, v};
 }
 
-/* The exponent of a divisor of the first element of each aligned run of 2^log_run elements. */
+/* Returns log2 of a divisor of the first element of each aligned run of 2^log_run elements. */
 static int divisible_at(const struct view *x, int d, int log_run)
 {
     int divisible = x->a->log_divisible[d];
     return log_run >= x->a->log_contiguous[d] ? divisible : least(divisible, log_run + log_step(x->type));
 }
 
-/* The exponent of a divisor of every element. */
+/* Returns log2 of a number that divides every element. */
 static int divisible_each(const struct view *x, int d)
 {
     return divisible_at(x, d, 0);
@@ -128,7 +128,7 @@ static void set_contiguous(struct axis *r, int d, int log)
     r->log_adjacent[d] = (uint8_t)most(log, r->log_adjacent[d]);
 }
 
-/* The meet: the facts that are true of both x and y. */
+/* Returns the meet: the facts that are true of both x and y. */
 static struct axis meet(const struct view *x, const struct view *y)
 {
     struct axis r = {.nonnegative = x->a->nonnegative && y->a->nonnegative};
@@ -154,7 +154,7 @@ static bool same(const struct axis *x, const struct axis *y, const struct type *
 /* -- transfer functions (rules) for one dimension. x and y are the operands; r is the result, whose runs of equal
  * values are already set; lengths of runs are exponents of powers of two -- */
 
-/* The length of runs of x over which y is constant. */
+/* Returns log2 of the length of runs of consecutive values of x over which y is constant. */
 static int run_beside_constant(const struct view *x, const struct view *y, int d)
 {
     return least(x->a->log_contiguous[d], y->a->log_constant[d]);
@@ -177,7 +177,7 @@ static void rule_add(struct axis *r, const struct view *x, const struct view *y,
     set_divisible(r, d, least(divisible_at(x, d, run), divisible_at(y, d, run)));
 }
 
-/* p + i * size: addptr sign-extends the index first, so only runs that do not overflow stay contiguous. */
+/* The result is p + i * size. addptr sign-extends the index first, so only runs that do not overflow remain runs. */
 static void rule_addptr(struct axis *r, const struct view *p, const struct view *i, int d)
 {
     int index_run = type_elem_bits(i->type) < 64 ? ordered(i, d) : i->a->log_contiguous[d];
@@ -388,7 +388,7 @@ static struct axis range(const struct op *o)
     return r;
 }
 
-/* Dimension d of the result is dimension `from` of x. */
+/* Copies the facts about dimension `from` of x to dimension d of r. */
 static void copy_dim(struct axis *r, int d, const struct axis *x, int from)
 {
     r->log_divisible[d] = x->log_divisible[from];
@@ -454,7 +454,7 @@ static struct axis reshape(const struct op *o, const struct view *x)
     return r;
 }
 
-/* The exponent that the user's hint (tl.multiple_of, ...) promises for dimension d. */
+/* Returns log2 of the number that the user's hint (tl.multiple_of, ...) promises for dimension d. */
 static int promised(const struct op *o, enum attr_key key, int d)
 {
     const struct attr *a = op_attr(o, key);

@@ -90,7 +90,7 @@ static const struct weight *the_weight(struct weights *w, const struct weight *x
 
 /* -- weights of results -- */
 
-/* The weight of x + by * y for shifts, or of x * y^by for scales. */
+/* Returns the weight of x + by * y for shifts, or of x * y^by for scales. */
 static const struct weight *combine(struct weights *w, const struct weight *x, const struct weight *y,
                                     float by)
 {
@@ -174,7 +174,7 @@ static const struct weight *weigh_product(struct weights *w, const struct value 
     return combine(w, a, b, by);
 }
 
-/* The weight of an exponential or, if `inverse`, of a logarithm. */
+/* Returns the weight of an exponential or, if `inverse`, of a logarithm. */
 static const struct weight *weigh_power(struct weights *w, const struct weight *a, bool natural, bool inverse)
 {
     if (a->kind <= FIXED)
@@ -233,7 +233,7 @@ static bool keeps_weights(const struct op *o, const struct weight *a)
            (code == OP_max || code == OP_min || (code == OP_add && a->kind == SCALED));
 }
 
-/* The result is acc + a b, so the rows of a are the rows of the result. */
+/* Returns the weight of acc + a b. The rows of a are the rows of the result. */
 static const struct weight *weigh_dot(const struct op *o)
 {
     const struct weight *a = weight_of(op_opnd(o, DOT_a)), *acc = weight_of(op_opnd(o, DOT_acc));
@@ -387,9 +387,9 @@ static bool weigh_later_loop(struct weights *w, struct op *loop)
     return true;
 }
 
-/* Computes the weights of the ops from o to the end of its block. `max` is the maximum if the block is a loop's
- * body, else NULL. Returns false if an op that stores a value, or that the analysis does not know, uses a value
- * with a weight. */
+/* Computes the weights of the results of all ops from o to the end of its block. `max` is the maximum if the block is
+ * a loop's body, else NULL. Returns false if an op that stores a value, or that the analysis does not know, uses a
+ * value with a weight. */
 static bool weigh_ops(struct weights *w, struct op *o, const struct op *max)
 {
     for (; o; o = o->next) {

@@ -241,8 +241,8 @@ static bool sort_digits(const struct affine_table *t, struct poly *p)
 }
 
 /* Adds to the known values the scalars that the index of dimension d determines. This requires that each scalar's
- * factor exceeds the largest sum of the smaller terms and the tile's index; a guard checks it if it is not always
- * true. */
+ * factor exceeds the largest sum of the smaller terms and the tile's index; if this is not always true, a guard
+ * checks it. */
 static const char *digits(struct affine_table *t, const struct access_dim *d, const struct type *tile,
                           struct guards *g, struct known *k)
 {
@@ -345,7 +345,7 @@ static bool last_from_place(struct affine_table *t, const struct access_dim *d, 
                             struct expr *out)
 {
     struct access_dim own = *d;
-    if (place->n) /* the mask's bound limits start + place, not the index relative to the place */
+    if (place->n) /* the mask bounds the sum of place and index, but here the index alone is wanted */
         own.nbounds = 0;
     own.start = *rest;
     return last_expr(t, &own, tile, g, out);

@@ -9,8 +9,8 @@ struct bounds {
     int64_t lo, hi; /* both inclusive */
 };
 
-/* The bounds of an integer, or of the elements of a tile of integers, read as signed. If nothing is known about the
- * value, the bounds are those of its type. */
+/* Returns the bounds of an integer, or of the elements of a tile of integers, read as signed. If nothing is known
+ * about the value, the bounds are those of its type. */
 struct bounds bounds_of(const struct value *v);
 /* Is every element of v a multiple of the constant, unless an op of v overflows? */
 bool value_is_multiple(const struct value *v, int64_t of);

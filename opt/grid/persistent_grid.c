@@ -32,7 +32,7 @@ struct look {
     int grows; /* how the loops' numbers of iterations change from program to program: bits of enum growth */
 };
 
-/* How a value changes as the program's number along axis 0 increases; both bits: unknown. */
+/* Does a value grow or shrink as the program's number along axis 0 increases? Both bits mean that this is unknown. */
 enum growth { GROWS = 1, SHRINKS = 2 };
 
 static int negated(int growth)

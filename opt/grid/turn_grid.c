@@ -20,7 +20,7 @@
  * programs keep their numbers. Needs: scheduled ops. */
 #include "opt/passes.h"
 
-/* FAR represents a step that is unknown, or at least so long. */
+/* FAR represents an unknown step, and every step of at least FAR. */
 enum { FAR = INT32_MAX };
 
 struct look {

@@ -82,7 +82,7 @@ struct assign {
     VEC(struct link) links;
     VEC(struct op *) stores; /* stores in loops and branches, which are added last (opt_assign_layouts) */
     struct map site_of;      /* op to its site */
-    bool rows_first;         /* do warps split dots by rows first? */
+    bool rows_first;         /* do warps divide the rows of dots before the columns? */
     struct pair_reductions pairs;
 };
 
@@ -133,7 +133,7 @@ static void join(struct class *a, struct class *b)
         unite(a, b);
 }
 
-/* The class of v; NULL for a scalar or a cheap tile. */
+/* Returns the class of v; NULL for a scalar or a cheap tile. */
 static struct class *class_of(const struct value *v)
 {
     const struct note *n = v ? v->scratch : NULL;
@@ -304,7 +304,7 @@ static void add_reduce(struct assign *a, struct op *o)
         VEC_PUSH(a->arena, &a->links, ((struct link){o, c, class_of(op_result(o))}));
 }
 
-/* All results and operands of inline assembly share a layout. */
+/* Joins the classes of all results and operands, because inline assembly needs one layout for all of them. */
 static void add_asm(struct op *o)
 {
     const struct value *first = o->nresults ? op_result(o) : op_opnd(o, 0);
@@ -313,7 +313,7 @@ static void add_asm(struct op *o)
         join_operands(o, class_of(first));
 }
 
-/* The result and the accumulator share a layout, which determines the layouts of the operands. */
+/* Joins the classes of result and accumulator. Their layout determines the layouts of the operands. */
 static void add_dot(struct assign *a, struct op *o)
 {
     struct class *c = find(class_of(op_result(o)));
@@ -323,7 +323,7 @@ static void add_dot(struct assign *a, struct op *o)
         join(c, class_of(op_opnd(o, 2)));
 }
 
-/* The operands and results share the layout that the scan requires. */
+/* Joins the classes of operands and results, which get the layout that the scan requires. */
 static void add_scan(struct op *o)
 {
     unite_results(o);
@@ -333,7 +333,7 @@ static void add_scan(struct op *o)
     join_operands(o, c);
 }
 
-/* Both results of a split share a layout, because each thread holds corresponding elements of both. */
+/* Joins the classes of both results of a split, because each thread holds corresponding elements of both. */
 static void add_shape_change(struct assign *a, struct op *o)
 {
     struct class *to = class_of(&o->results[0]);
@@ -438,8 +438,8 @@ static void gather_block(struct assign *a, struct block *b)
         gather_op(a, o);
 }
 
-/* A transposition moves no data if its operand and its result have corresponding layouts. So if a dot determines the
- * layout of one of them, this function gives the corresponding layout to the class of the other. */
+/* If a dot determines the layout of the operand or of the result of a transposition, gives the corresponding layout
+ * to the class of the other value. The transposition then moves no data. */
 static void anchor_transposed(struct assign *a)
 {
     for (bool changed = true; changed;) {

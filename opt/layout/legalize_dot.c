@@ -86,7 +86,7 @@ const struct layout *dot_acc_layout(const struct op *o, bool rows_first)
     return dot_operand_layout(o, DOT_acc, NULL, rows_first);
 }
 
-/* The dimension along which consecutive registers of a thread hold consecutive elements. */
+/* Returns the dimension along which consecutive registers of a thread hold consecutive elements. */
 static int fast_dim(const struct layout *l)
 {
     int rows = layout_vector(l, 0, 1 << COORD_BITS_MAX), columns = layout_vector(l, 1, 1 << COORD_BITS_MAX);
@@ -95,7 +95,8 @@ static int fast_dim(const struct layout *l)
     return layout_basis(l, IN_lane, 0) >> l->dim_bits[1] == 0;
 }
 
-/* The contiguous dimension of the tensor map through which v is loaded; -1: v is not loaded through a tensor map. */
+/* Returns the contiguous dimension of the tensor map through which v is loaded; -1 if v is not loaded through a
+ * tensor map. */
 static int map_dim(const struct value *v)
 {
     const struct op *o = v->def;

@@ -2,8 +2,8 @@
 /* pair_reductions.c: counts, for each coordinate bit of a tile, the pairwise reductions that combine elements that
  * differ in this bit, and assigns the bits with the fewest such reductions to warps.
  *
- *     %pairs = reshape %x : tile<4x2x128xi32> combines elements of %x (1024) whose coordinates
- *     %xor = reduce %pairs axis=1 {...} differ in bit 7: one crossing of bit 7
+ *     %pairs = reshape %x : tile<4x2x128xi32>      combines elements of %x whose coordinates differ in bit 7:
+ *     %xor = reduce %pairs axis=1 {...}            one crossing of bit 7, in tiles of 1024 elements
  *
  * Sorts and other butterfly algorithms consist of such reductions. If registers hold the bit, the reduction moves no
  * data; if lanes hold the bit, it takes a shuffle; if warps hold the bit, it takes a barrier and shared memory. In a

@@ -44,7 +44,7 @@ static const char *limit_of(const struct axis_table *axes, const struct op *o, i
 }
 
 /* Sets `same` of a comparison or division: the number of neighbouring registers with equal results. For a division,
- * modulo_contiguity.c may have added a hint. */
+ * the number may come from a hint that modulo_contiguity.c has added. */
 static void set_same(const struct axis_table *axes, struct op *o)
 {
     const struct value *r = op_result(o);

@@ -47,8 +47,8 @@
 struct access {
     int64_t start, end;
     bool writes;
-    /* the kind of wait that the access needs while it is in flight; COMPLETION_order: the access has ended, or a
-     * wait covers all ops of its kind */
+    /* the kind of completion of the access while it is in flight; COMPLETION_order: the access has ended, or a wait
+     * covers all ops of its kind */
     enum completion in_flight;
     /* the access was in flight, but a wait since the last barrier may cover it, so a barrier can order it */
     bool landed;

@@ -125,7 +125,7 @@ static bool runs_once(const struct op *loop, int64_t step)
            (step > 0 ? hi - lo <= step : lo - hi <= -step);
 }
 
-/* The loop's step; 0: the step is not a constant. */
+/* Returns the loop's step; 0 if the step is not a constant. */
 static int64_t step_of(const struct op *loop)
 {
     int64_t step;

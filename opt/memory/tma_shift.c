@@ -15,8 +15,8 @@
  * base stays A: on an H200, a copy of a box that is wholly outside the map still accesses the base, which must
  * therefore be mapped memory.
  *
- * m of the first map, and end, are first clamped to -2^29 .. 2^29 - 1. A guard requires strides of 1,024 bytes or
- * more. So a row beyond these limits would be at least 2^39 bytes away from A, where there is no memory. */
+ * The values m (in the first map) and end are first clamped to -2^29 .. 2^29 - 1. A guard requires strides of 1,024
+ * bytes or more. So a row beyond these limits would be at least 2^39 bytes away from A, where there is no memory. */
 #include "opt/analysis/affine.h"
 
 enum { SHIFT_BITS = 29, EXTENT_BITS = 30, STRIDE_LEAST = 1024 };

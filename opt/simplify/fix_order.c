@@ -351,6 +351,6 @@ void opt_fix_order(struct func *f)
 {
     if (!f->deterministic)
         return;
-    func_walk(f, visit_sum, NULL); /* first, because the other walk copies regions */
+    func_walk(f, visit_sum, NULL); /* visits sums first, because visit_reduce copies regions */
     func_walk(f, visit_reduce, NULL);
 }

@@ -50,7 +50,7 @@ static uint64_t low_bits(uint64_t x, int width)
     return width == 64 ? x : x & ((UINT64_C(1) << width) - 1);
 }
 
-/* The bits of a constant, truncated to its width. */
+/* If v is a constant, sets *bits to its bits, truncated to the width of its type. */
 static bool const_bits(const struct value *v, uint64_t *bits)
 {
     if (!v || !value_const_bits(v, bits))
@@ -80,7 +80,7 @@ static enum dtype dtype_of(const struct value *v)
     return t->kind == TY_ptr ? DT_i64 : t->dtype;
 }
 
-/* The op that defines v, if it has this opcode; else NULL. */
+/* Returns the op that defines v if it has this opcode; else NULL. */
 static struct op *def_if(const struct value *v, enum opcode code)
 {
     return v->def && v->def->code == code ? v->def : NULL;
@@ -253,7 +253,7 @@ static bool is_associative(enum opcode code)
     return code == OP_add || code == OP_mul || code == OP_and || code == OP_or || code == OP_xor;
 }
 
-/* (x op c) op d = x op (c op d); for shifts the counts are added, unless their sum reaches the width. */
+/* Rewrites (x op c) op d as x op (c op d). For shifts, adds the counts, unless their sum reaches the width. */
 static struct value *join_constants(struct builder *b, const struct op *o)
 {
     uint64_t c, d;
@@ -290,7 +290,7 @@ static struct value *strength(struct builder *b, const struct op *o)
     }
 }
 
-/* (x + y) % c = y % c, if c divides x, and y and the sum are at least 0 and do not overflow. */
+/* Rewrites (x + y) % c as y % c if c divides x, and if x, y, and their sum are at least 0. */
 static struct value *periodic(struct builder *b, const struct op *o)
 {
     int64_t c;
@@ -305,7 +305,7 @@ static struct value *periodic(struct builder *b, const struct op *o)
     return NULL;
 }
 
-/* x / c = x * (1 / c), bit for bit, if 1 / c is exact, that is, if c is a power of two. */
+/* Rewrites x / c as x * (1 / c) if c is a power of two: 1 / c is then exact, so the results are equal bit for bit. */
 static struct value *reciprocal(struct builder *b, const struct op *o)
 {
     uint64_t bits;
@@ -320,7 +320,7 @@ static struct value *reciprocal(struct builder *b, const struct op *o)
     return build_binary(b, OP_mul, op_opnd(o, 0), build_const_float(b, op_opnd(o, 1)->type, 1 / c));
 }
 
-/* 0 - x = -x and -(-x) = x; an integer of one bit is its own negative. */
+/* Rewrites 0 - x as -x, and -(-x) as x. An integer of one bit is its own negative. */
 static struct value *negation(struct builder *b, const struct op *o)
 {
     if (o->code == OP_neg && dtype_of(op_result(o)) == DT_i1)
@@ -351,7 +351,7 @@ static bool is_made_larger(const struct value *x)
     return def_if(x, OP_splat) || def_if(x, OP_broadcast);
 }
 
-/* x * y - z = x * y + -z, and z - x * y = -x * y + z: the sums can become fma. */
+/* Rewrites x * y - z as x * y + -z, and z - x * y as -x * y + z, so that the sums can become fma. */
 static struct value *difference_of_product(struct builder *b, const struct op *o)
 {
     if (o->code != OP_sub || dtype_of(op_result(o)) != DT_f32 || !b->func->fp_fusion)
@@ -592,7 +592,7 @@ static struct value *broadcast_to(struct builder *b, struct value *x, const stru
                                    : splat_to(b, x, t);
 }
 
-/* An identity trans disappears; a trans of a trans becomes one trans. */
+/* Removes an identity trans, and rewrites a trans of a trans as one trans. */
 static struct value *trans_of_trans(struct builder *b, const struct op *o)
 {
     struct value *x = op_opnd(o, 0);
@@ -675,7 +675,7 @@ static struct value *join_repeated(struct builder *b, const struct op *o)
     return NULL;
 }
 
-/* An elementwise op on uniform tiles becomes the splat of a scalar op. */
+/* Rewrites an elementwise op on uniform tiles as the splat of a scalar op. */
 static struct value *sink_splats(struct builder *b, const struct op *o)
 {
     const struct type *t = op_result(o)->type, *elem = type_elem(t);

@@ -204,7 +204,7 @@ static bool is_wanted_behind(const struct sink *s, const struct op *o)
     return wanted;
 }
 
-/* Does o's result take at least as many registers as those operands of o that would be kept live for it? */
+/* Does o's result take at least as many registers as the operands of o that would be kept live only for o? */
 static bool pays_along(const struct sink *s, const struct op *o)
 {
     int regs = 0;
