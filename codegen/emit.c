@@ -250,7 +250,7 @@ static void put_insn(const struct emitter *e, const struct insn *in)
     text_str(out, ";\n");
 }
 
-/* labels[b]: is block b the target of a jump? */
+/* Returns an array that says for each block whether it is the target of a jump. */
 static const bool *find_labels(const struct mir *m)
 {
     bool *labels = NEW_ARRAY(m->arena, m->blocks.n + 1, bool);

@@ -578,9 +578,9 @@ static int regs_for(const struct mir *m, int n)
     return most < m->func->target->regs_thread ? most : 0;
 }
 
-/* If a loop loads from global memory, more CTAs on an SM are faster only if their loads in flight fill, in total, at
- * least as many registers as the loads of the `was` CTAs that fit with the order `urgent`. Tries n CTAs, then
- * repeatedly halves the difference to `was`, and chooses the order whose loads fill the most registers. */
+/* If a loop loads from global memory, more CTAs on an SM are faster only if the total number of registers that wait
+ * for loads does not decrease. `was` CTAs fit on an SM with the order `urgent`. Tries n CTAs, then repeatedly halves
+ * the difference to `was`, and chooses the order whose loads fill the most registers. */
 static struct liveness *make_room_in_loops(struct mir *m, struct insn **const *before, struct insn ***urgent,
                                            bool keeps_pipelines, int was, int n)
 {

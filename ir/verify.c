@@ -334,8 +334,8 @@ static const struct type *type_at(const struct type_list *list, int i)
         return list->o->results[i].type;
     if (list->what == OF_result_elements)
         return type_elem(list->o->results[i].type);
-    /* The region of a reduction has two lists of arguments, a1..an and b1..bn, of the operands' element types (the
-     * region of a map has one list), so argument i has the type of operand i mod n. */
+    /* The region of a reduction has two lists of arguments, a1..an and b1..bn; the region of a map has one list.
+     * Argument i has the element type of operand i mod n. */
     if (list->what == OF_elements)
         return type_elem(op_opnd(list->o, i % list->o->nopnds)->type);
     return op_opnd(list->o, list->first + i)->type;

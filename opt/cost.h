@@ -17,8 +17,8 @@ int cost_ctas_of_roles(struct func *f);
 /* Computes the registers that setmaxnreg gives to a thread if `ctas` CTAs share an SM: regs[0] to a thread of a
  * consumer, regs[1] to one of the producer. */
 void cost_role_regs(const struct func *f, int ctas, int regs[2]);
-/* How much shared memory of a CTA rings, and the buffers that are live at the same time, may take: all but what
- * barriers need; most of it; or so much that two CTAs fit on an SM. */
+/* The part of a CTA's shared memory that rings may take, together with the buffers that are live at the same time:
+ * all but what barriers need; most of it; or so much that two CTAs fit on an SM. */
 enum shared_share { SHARE_all, SHARE_most, SHARE_of_two_ctas };
 int64_t cost_shared_bytes(const struct func *f, enum shared_share share);
 /* Estimates for how many cycles o keeps each unit of an SM busy. Four warps, one on each partition of the SM,

@@ -93,8 +93,8 @@ void emit_moves(struct select *s, int n, const struct opnd *to, struct opnd *fro
 
 /* -- threads -- */
 
-/* Selects the bits of the thread's number that are in `mask` and shifts them left by `shift` (right if negative).
- * The thread's number has nbits bits. */
+/* Emits code that extracts the bits in `mask` from the thread's number, and shifts them left by `shift` (right if
+ * negative). The thread's number has nbits bits. */
 static struct opnd emit_shifted(struct select *s, int nbits, uint32_t mask, int shift)
 {
     uint32_t all = (UINT32_C(1) << nbits) - 1, shifted_out = shift < 0 ? (UINT32_C(1) << -shift) - 1 : 0;

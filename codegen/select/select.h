@@ -82,7 +82,7 @@ struct opnd emit_thread_map(struct select *s, int nbits, const uint32_t *basis);
  * warp bits). Returns the number of bits. (shape.c) */
 int layout_threads(const struct layout *l, uint32_t *basis);
 /* Returns a predicate: is this thread the owner of the elements of layout `l` that it holds? The result is OPND_none
- * if every thread is. */
+ * if every thread is an owner. */
 struct opnd emit_is_owner(struct select *s, const struct layout *l);
 /* Returns the conjunction of x and y. Either may be OPND_none, which means true. */
 struct opnd pred_and(struct select *s, struct opnd x, struct opnd y);

@@ -2,9 +2,9 @@
 /* span.h: represents subspaces of bit vectors under XOR (over GF(2)) in echelon form, and solves linear
  * equations in them.
  *
- * Each added vector has a word, its `combo`. Whenever two vectors are XORed, their combos are XORed too. If vector
- * i is added with the combo 1 << i, the combo of a vector in the span has bit i set if added vector i is a term of
- * the XOR that gives the vector. */
+ * Each added vector has a word, its `combo`. Whenever two vectors are XORed, their combos are XORed too. For example,
+ * let vector i be added with the combo 1 << i. A vector of the span is the XOR of some of the added vectors, and bit
+ * i of its combo says whether vector i is one of them. */
 #ifndef NESO_IR_SPAN_H
 #define NESO_IR_SPAN_H
 

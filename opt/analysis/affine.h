@@ -131,7 +131,8 @@ struct access_dim {
     int ends_at;
 };
 
-/* Element i of the tile is at address: parameter `base` + offset + sum over the dimensions of stride * (start + i). */
+/* The address of element i of the tile is: parameter `base` + offset + the sum over the dimensions of stride * (start
+ * + i). */
 struct access {
     int base;
     struct poly offset; /* in bytes, uniform */

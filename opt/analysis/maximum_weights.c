@@ -19,12 +19,12 @@
  *     scaled    multiplied by 2^(a*e + b*d), or e^(...)         %p: a = 0, b = -1; %a: a = 1, b = -1; %l: a = -1, b = 0
  *
  * or none of these. (a, b) is the *weight* of a value. The weight of a result follows from the weights of the
- * operands: a difference subtracts the weights of shifted values, a product adds the weights of scaled values, exp2
- * turns a shift into a scale and log2 a scale into a shift, and a sum of scaled values needs equal weights. If a
+ * operands. A difference subtracts the weights of shifted values. A product adds the weights of scaled values. exp2
+ * turns a shift into a scale, and log2 turns a scale into a shift. A sum of scaled values needs equal weights. If a
  * carried value has weight (b, 0) at the start of an iteration, it must have weight (0, b) at the end. The analysis
- * finds b by iteration; all weights start as "unknown". In exact arithmetic, the kernel computes the same for all d
- * and e if every value that is used after the loop by a store, or by an op that the analysis does not know, is
- * fixed. A later loop may continue to carry the maximum; the numbers of that loop then replace d and e (`phase`).
+ * finds b by iteration; all weights start as "unknown". After the loop, stores, and ops that the analysis does not
+ * know, must use only fixed values. Then the kernel computes the same for all d and e, in exact arithmetic. A later
+ * loop may continue to carry the maximum; the numbers of that loop then replace d and e (`phase`).
  *
  * Weights are interned: equal weights have the same address. A weight also says which dimensions of the value
  * number the rows, since d and e differ between rows: a sum over rows would add values that are scaled

@@ -14,10 +14,10 @@
  * An access has a short step along an axis if its address changes, from one program to the next along this axis, by at
  * most the size of the accessed tile. The pass turns the grid if at least one access has a short step only along
  * axis 1, and no access has a short step only along axis 0. Programs may run in any order, unless a program waits
- * for another one; so the pass excludes kernels with `while` loops. It also excludes kernels with dots, whose
- * authors usually choose the order of programs, with prefetches for later programs, and with ops that report the
- * number of the CTA as the number of the program (as inline assembly may). If the grid has 2^32 programs or more,
- * programs keep their numbers. Needs: scheduled ops. */
+ * for another one; so the pass excludes kernels with `while` loops. It also excludes kernels with dots, because their
+ * authors usually choose the order of programs, and kernels with prefetches for later programs. Ops that report the
+ * number of the CTA as the number of the program (as inline assembly may) exclude a kernel too. If the grid has 2^32
+ * programs or more, programs keep their numbers. Needs: scheduled ops. */
 #include "opt/passes.h"
 
 /* FAR represents an unknown step, and every step of at least FAR. */

@@ -15,10 +15,10 @@
  *
  * Classes of dots and scans first get the layout that the dot or scan requires. Then the pass assigns layouts to
  * classes in the order of their tile sizes, largest first. If a class has accesses, its layout coalesces these
- * accesses, with the widest vectors that alignment allows. If a reduction or shape op links a class to another
- * class that has a layout, the class gets the layout with which the op moves no data, unless the accesses of the
- * class would coalesce too badly in that layout. If a user needs a value in a layout other than its own, the pass
- * inserts a `convert`. */
+ * accesses, with the widest vectors that alignment allows. A reduction or shape op may link a class to another class
+ * that has a layout. The class then gets the layout with which the op moves no data, unless its accesses would
+ * coalesce too badly in that layout. If a user needs a value in a layout other than its own, the pass inserts a
+ * `convert`. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/pipeline/pipeline.h"

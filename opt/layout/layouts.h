@@ -32,11 +32,10 @@ const struct layout *layout_before(const struct op *o, const struct layout *l);
 const struct layout *layout_after(const struct op *o, const struct layout *l);
 
 /* -- blocked_layout.c -- */
-/* Computes the layout that coalesces along `order`, a list of dimensions from the most contiguous one on: each
- * thread holds n elements of the first dimension, then lanes, then warps, then additional registers number the
- * remaining elements. Warps divide the dimensions of the mask `reduced` last, because a reduction inside a warp
- * needs no shared memory. Returns the number of register bits that number the n elements (fewer if the tile is
- * small). */
+/* Computes the layout that coalesces along `order`, a list of dimensions from the most contiguous one on. Each thread
+ * holds n elements of the first dimension. Then lanes, then warps, and then additional registers number the remaining
+ * elements. Warps divide the dimensions of the mask `reduced` last, because a reduction inside a warp needs no shared
+ * memory. Returns the number of register bits that number the n elements (fewer if the tile is small). */
 int blocked_layout(struct layout *l, const struct type *t, const int *order, int n, int num_warps,
                    uint32_t reduced);
 

@@ -141,8 +141,8 @@ static struct value *split_axis(struct builder *b, struct value *x, int axis, co
 
 /* -- the layout in which each warp holds all partial results -- */
 
-/* Returns layout l with the bits of dimension `axis` moved from warps to registers and lanes: the first own_bits bits
- * to registers, and the others to lanes that hold replicas, or to registers if there are too few such lanes. */
+/* Returns layout l with the bits of dimension `axis` moved from warps to registers and lanes. The first own_bits bits
+ * move to registers. The others move to lanes that hold replicas, or to registers if there are too few such lanes. */
 static struct layout gathered(const struct layout *l, int axis, const int *shape, int own_bits)
 {
     struct axis_bits a = bits_of_axis(l, axis, IN_warp);

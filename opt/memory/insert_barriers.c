@@ -5,11 +5,12 @@
  *     %y = shared_load %a           =>       barrier
  *                                            %y = shared_load %a
  *
- * The pass walks through the ops in program order and keeps a list of the accesses since the last barrier. If an
- * access overlaps an access in the list, at least one of the two writes, and none of the exceptions below holds,
- * the pass inserts a barrier before the access, and removes from the list the accesses that this barrier orders.
- * The walk through a loop's body starts with the accesses before the loop and with those that remain in the list at
- * the end of the body, so each iteration is ordered after the previous one. Needs: offsets of buffers.
+ * The pass walks through the ops in program order and keeps a list of the accesses since the last barrier. Two
+ * accesses conflict if they overlap, at least one of them writes, and none of the exceptions below holds. If an
+ * access conflicts with one in the list, the pass inserts a barrier before it, and removes from the list the accesses
+ * that this barrier orders. The walk through a loop's body starts with the accesses before the loop and with those
+ * that remain in the list at the end of the body, so each iteration is ordered after the previous one. Needs: offsets
+ * of buffers.
  *
  * A barrier before a loop executes only once. If a barrier before an innermost loop makes a barrier inside the loop
  * unnecessary, the pass inserts it before the loop:

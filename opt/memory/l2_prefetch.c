@@ -23,11 +23,11 @@
  * distance. If several loops read the same row, the row is in L2 when the last loop runs. If tiles are long, the
  * program therefore prefetches, before the last loop, the first tile of a later program's row.
  *
- * A tile is a row if its elements are contiguous, if the address of its start depends on the program id of axis 0 but
- * not on other program ids, loops or memory, if its mask is absent or compares columns with a bound, and if each thread
- * loads vectors of 16 bytes. If a loop reads the row, the start must be computed before the loop (licm.c moves it
- * there). The pass changes kernels only for targets with TMA. It does not change kernels that are persistent, run
- * in clusters or have roles. Needs: vector widths, for alignment. */
+ * A tile is a row if four conditions hold. Its elements are contiguous. The address of its start depends on the
+ * program id of axis 0, but not on other program ids, loops or memory. Its mask is absent, or compares columns with a
+ * bound. Each thread loads vectors of 16 bytes. If a loop reads the row, the start must be computed before the loop
+ * (licm.c moves it there). The pass changes kernels only for targets with TMA. It does not change kernels that are
+ * persistent, run in clusters or have roles. Needs: vector widths, for alignment. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 

@@ -12,14 +12,14 @@
  * conditions when it makes the map, or a guard checks them. If one of them is false, the launch uses the fallback
  * kernel, which has no maps.
  *
- * The rewrite is legal if the load is not volatile, if its address describes a box of an array (access_pattern.c), if
- * masked elements are 0 or, for floats of 16 bits and more, NaN, and if the kernel has not written to the array
- * before the load. If a store before the load, or in a loop that contains both, writes through another parameter, a
- * guard checks that the two arrays do not overlap. Any other write before the load or in such a loop excludes the
- * rewrite. If the program wraps row indices (% M), the map loads 0 for the wrapped rows. This is legal if no op
- * combines different rows, and if the masks of all stores exclude the wrapped rows. If the first or the last row is
- * loaded from memory, the rows are shifted (tma_shift.c). Needs: traced ops. Leaves: the ops that computed addresses,
- * for dce. */
+ * The rewrite is legal if four conditions hold. The load is not volatile. Its address describes a box of an array
+ * (access_pattern.c). Masked elements are 0 or, for floats of 16 bits and more, NaN. The kernel has not written to
+ * the array before the load. If a store before the load, or in a loop that contains both, writes through another
+ * parameter, a guard checks that the two arrays do not overlap. Any other write before the load or in such a loop
+ * excludes the rewrite. If the program wraps row indices (% M), the map loads 0 for the wrapped rows. This is legal
+ * if no op combines different rows, and if the masks of all stores exclude the wrapped rows. If the first or the last
+ * row is loaded from memory, the rows are shifted (tma_shift.c). Needs: traced ops. Leaves: the ops that computed
+ * addresses, for dce. */
 #include "ir/target/engine.h"
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tma_shift.c: describes boxes whose place depends on values in memory by tensor maps. There are two problems: a
- * coordinate below 0 is outside of a tensor map, although a row before the parameter's address may exist; and if a
- * bound is loaded from memory, it is unknown when the launcher makes the map. The solution is to add constants to
- * the coordinates:
+/* tma_shift.c: describes boxes whose place depends on values in memory by tensor maps. There are two problems. A
+ * coordinate below 0 is outside of a tensor map, although a row before the parameter's address may exist. And if a
+ * bound is loaded from memory, it is unknown when the launcher makes the map. The solution is to add constants to the
+ * coordinates:
  *
  *     A + s m + 2 k,  m from memory                 coordinates 2^30, m + 2^29, k
  *                                                   strides     2^34 - s / 2, s, 2         extents ..., 2^30, ...

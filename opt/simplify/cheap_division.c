@@ -8,8 +8,8 @@
  *     %s = rems %x, 48                %s = sub %x, (mul %p, 48)
  *
  * The dividends are nonnegative. (A signed division has to round toward zero, which would take two to four more
- * instructions.) For 0 <= x < 2^31 and 2^(k-1) < d <= 2^k, the factor is m = ceil(2^(31+k) / d), less than 2^32,
- * and x m / 2^(31+k) exceeds x / d by less than 1 / d (Granlund and Montgomery, Division by Invariant Integers
+ * instructions.) Let 0 <= x < 2^31 and 2^(k-1) < d <= 2^k. The factor is m = ceil(2^(31+k) / d), which is less than
+ * 2^32. Then x m / 2^(31+k) exceeds x / d by less than 1 / d (Granlund and Montgomery, Division by Invariant Integers
  * using Multiplication, 1994).
  *
  * A sum or product of nonnegative values is assumed to be nonnegative if it is part of an address: if it

@@ -28,10 +28,11 @@
  *     its initial values. A sum over x + 0 becomes the sum over x, plus 0.
  *
  * One walk in program order visits operands before their uses, and also visits the ops that a rule builds. The walk
- * terminates, because each rule decreases the following tuple of counts in lexicographic order: ops in regions that
- * never run; elements computed by ops whose operands are all splats or constants; mul, div and rem ops; sub ops and
- * neg of constants; elements computed by elementwise ops; length of def-use chains. A swap of operands moves a constant
- * to the right, so the operands of an op are swapped only once. Leaves: constants and ops without use, for dce. */
+ * terminates, because each rule decreases a tuple of counts in lexicographic order. The counts are: ops in regions
+ * that never run; elements computed by ops whose operands are all splats or constants; mul, div and rem ops; sub ops
+ * and neg of constants; elements computed by elementwise ops; length of def-use chains. A swap of operands moves a
+ * constant to the right, so the operands of an op are swapped only once. Leaves: constants and ops without use, for
+ * dce. */
 #include "opt/analysis/value_range.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
