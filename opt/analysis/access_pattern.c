@@ -6,10 +6,12 @@
  *
  *     dimension 0: stride 2 sm, from 128 pid, below M      dimension 1: stride 2, from 64 trips, no bound
  *
- * The stride of a dimension is the coefficient of the tile's index. If the mask bounds the index of a dimension, the
- * start of the dimension is the non-uniform part of that index, and the uniform part becomes part of the bound. The
- * starts of the other dimensions are the quotients of the address's remaining terms by their strides. If no stride
- * divides a term (for example pid times the stride of a batch), the term becomes an additional dimension. */
+ * i0 and i1 are the tile's indices, `trips` is the number of finished iterations of a loop, and sm and M are uniform:
+ * the launcher can compute them (affine.h). The stride of a dimension is the coefficient of the tile's index. If the
+ * mask bounds the index of a dimension, the start of the dimension is the non-uniform part of that index, and the
+ * uniform part becomes part of the bound. The starts of the other dimensions are the quotients of the address's
+ * remaining terms by their strides. If no stride divides a term (for example pid times the stride of a batch), the
+ * term becomes an additional dimension. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/value_range.h"
 

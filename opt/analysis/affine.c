@@ -9,10 +9,10 @@
  *     for ... carry(%q = %p) {     A + ... + 128 trips                 (the number of finished iterations)
  *       yield %q + 64
  *
- * The form of a value is a polynomial in which each term has at most one non-uniform variable (atom). Polynomials
- * are over the integers, not modulo 2^32: index arithmetic that overflows is an error of the program, which the
- * interpreter reports. If a scalar is not a sum or product, it becomes an atom. If a tile is not a sum or product,
- * it has no form.
+ * A scalar is uniform if it is the same in all programs, so that the launcher can compute it. The form of a value is
+ * a polynomial in which each term has at most one non-uniform variable (atom). Polynomials are over the integers, not
+ * modulo 2^32: index arithmetic that overflows is an error of the program, which the interpreter reports. If a scalar
+ * is not a sum or product, it becomes an atom. If a tile is not a sum or product, it has no form.
  *
  * For a loop-carried value the analysis introduces an atom and computes the form of the yielded value. If this form
  * is the atom plus a loop-invariant increment, the carried value is its initial value plus increment times

@@ -20,8 +20,9 @@
  * A loop that reads its row tile by tile waits for each tile. So the program prefetches, before the loop, the first
  * l2_prefetch_loop_bytes of the row. If each iteration reduces a whole tile, it also prefetches a later tile. The
  * distance is l2_prefetch_loop_bytes, or one tile if tiles are longer, and the prefetch before the loop covers this
- * distance. If several loops read the same row, the row is in L2 when the last loop runs. If tiles are long, the
- * program therefore prefetches, before the last loop, the first tile of a later program's row.
+ * distance. If several loops read the same row, the row is in L2 when the last loop runs, so this loop needs no
+ * memory bandwidth for it. If tiles are long, the program uses the bandwidth: before the last loop, it prefetches the
+ * first tile of a later program's row.
  *
  * A tile is a row if four conditions hold. Its elements are contiguous. The address of its start depends on the
  * program id of axis 0, but not on other program ids, loops or memory. Its mask is absent, or compares columns with a
