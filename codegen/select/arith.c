@@ -9,7 +9,7 @@
 #include "ir/families.h"
 
 /* clang-format off */
-/* op, instruction for integers, signedness of its operands, must an i8 operand be extended first, instruction for
+/* op; instruction for integers; how it reads its operands; whether an i8 must be extended first; instruction for
  * floats */
 #define ROWS(X) \
     X(ARITH_OP_add, INSN_add, READ_signed, false, INSN_add) \
