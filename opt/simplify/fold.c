@@ -291,7 +291,7 @@ static struct value *strength(struct builder *b, const struct op *o)
     }
 }
 
-/* Rewrites (x + y) % c as y % c if c divides x, and if x, y, and their sum are at least 0. */
+/* Rewrites (x + y) % c as y % c if c divides x, x and y are at least 0, and the sum does not wrap. */
 static struct value *periodic(struct builder *b, const struct op *o)
 {
     int64_t c;
