@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dot.h: tiles of a dot as matrices in registers, for instructions of tensor cores (dot.c). */
+/* dot.h: represents the tiles of a dot as matrices in registers, for the instructions of tensor cores (dot.c). */
 #ifndef NESO_CODEGEN_SELECT_DOT_H
 #define NESO_CODEGEN_SELECT_DOT_H
 

@@ -27,9 +27,9 @@ struct select {
     struct opnd leader; /* the number of the warp's first thread, which ptxas knows to be uniform */
     /* in a warp role: byte distance from this CTA's shared memory to that of the pair's other CTA */
     struct opnd to_peer;
-    int role;             /* 0: all threads execute this; else the number of the role, from 1 */
+    int role; /* 0: all threads execute the code; else the number of the role that executes it, from 1 */
     struct map words; /* from an asynchronous dot to the registers of its first operand: struct matrix */
-    /* in the producer's warp, before its other threads exit: is this the elected thread? */
+    /* in the producer's warp, before its other threads exit: a predicate, is this the elected thread? */
     struct opnd elected;
 };
 

@@ -168,9 +168,9 @@ static struct matrix keep_words(struct select *s, const struct op *dot, struct m
     return words;
 }
 
-/* The number of columns of an instruction: all of the warpgroup's, or as many as a thread has registers for. For
- * ptxas, a thread has the registers of an SM divided by the number of threads of its CTAs, even where setmaxnreg
- * gives the thread more. */
+/* Returns the number of columns of an instruction: all columns of the warpgroup, or as many as fit in a thread's
+ * registers. ptxas assumes that a thread has the registers of an SM divided by the number of threads of its CTAs,
+ * even if setmaxnreg gives the thread more. */
 static int columns_of(struct select *s, const struct op *o, const struct mma_engine *e, int columns,
                       bool a_in_regs)
 {

@@ -192,9 +192,9 @@ struct boxes {
         uint32_t coord;     /* coordinate of the box's first element */
     } more[COORD_BITS_MAX]; /* more[i]: bit i of a box's number adds this (by XOR) */
 };
-/* Gives a layout that such copies can fill: that of a buffer of rank 2 in which dimension `inner` is contiguous. It
- * divides `inner` into panels of 128 bytes (or 64, 32, 16, if the tile is narrower). A panel spans the whole other
- * dimension, and has the swizzle of a box whose rows are as long as those of the panel. */
+/* Gives the layout of a buffer of rank 2 that TMA copies can fill, and in which dimension `inner` is contiguous. The
+ * layout divides `inner` into panels of 128 bytes (or 64, 32, 16, if the tile is narrower). A panel spans the whole
+ * other dimension, and has the swizzle of a box whose rows are as long as those of the panel. */
 void layout_panels(struct layout *out, const int *shape, int elem_bytes, int inner);
 /* Dimension i of the tensor map, counted from the outermost, is the tile's dimension order[i]. Returns false if
  * TMA copies cannot fill the buffer. */

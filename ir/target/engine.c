@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* engine.c: the engines that compute dots, one row each (see engine.h), and the choice of an engine for a dot. */
+/* engine.c: describes the engines that compute dots, one row each (see engine.h), and chooses an engine for a dot. */
 #include "ir/target/engine.h"
 
 #include "ir/target/wgmma.h"
@@ -64,7 +64,7 @@ const struct mma_engine *target_engine(const struct target *t, bool is_async)
     return NULL;
 }
 
-/* Without a target, the synchronous engines of all targets count. */
+/* Without a target, tries the synchronous engines of all targets. */
 static const char *try_engine(struct mma_choice *c, const struct op *dot, bool fits, bool rows_first)
 {
     const struct target *t = dot->block->func->target;

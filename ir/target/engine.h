@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* engine.h: the engines that compute dots, as data. An engine is one kind of matrix instruction: its row says which
- * warps execute an instruction, where the instruction finds its operands and its accumulator, and how threads learn that
- * a dot is complete. Passes ask for these facts. Only an engine's own files know its instructions: wgmma.c for wgmma,
- * fragments.c for mma.sync. */
+/* engine.h: describes, as data, the engines that compute dots. An engine is one kind of matrix instruction. Its row
+ * in mma_engines says which warps execute an instruction, where the instruction reads its operands and keeps its
+ * accumulator, and whether it runs asynchronously. Passes read these facts. Only wgmma.c depends on the instructions
+ * of wgmma, and only fragments.c on those of mma.sync. */
 #ifndef NESO_IR_ENGINE_H
 #define NESO_IR_ENGINE_H
 
@@ -15,37 +15,42 @@ enum { PLACE_registers = 1, PLACE_shared = 2, PLACE_tensor = 4 /* tensor memory 
 /* The instruction and the layouts with which an engine computes a dot. */
 struct mma_choice {
     const struct mma_engine *engine;
-    const char *name;                /* the name of codegen's instruction */
-    const struct fragment *fragment; /* the layouts of matrices in registers; NULL: layout_fma_acc, layout_fma_operand */
+    const char *name;                /* the name of the instruction in codegen/insns.h */
+    /* the layouts of operands in registers; NULL: those of layout_fma_acc and layout_fma_operand */
+    const struct fragment *fragment;
     struct warp_split split;
-    const char *why_not; /* why the preferred engine does not compute the dot; NULL: it does */
+    /* the reason why the fastest engine (the last in mma_engines) cannot compute the dot; NULL: it can */
+    const char *why_not;
 };
 
 struct mma_engine {
     const char *name;
-    int warps;         /* the warps that execute an instruction together; 0: each thread computes its own elements */
-    int rows, columns; /* of the accumulator of one instruction; a maximum */
+    /* number of warps that execute an instruction together; 0: each thread computes its own elements */
+    int warps;
+    int rows, columns; /* maximum size of the accumulator of one instruction */
     uint8_t holds[DOT_count]; /* the places where operand a, operand b and the accumulator may be */
-    /* The bytes of elements whose buffer in shared memory may be contiguous along either dimension: the engine, or the
-     * load to registers in front of it (ldmatrix), transposes them. Buffers of other elements must be contiguous along
-     * K. */
+    /* The size in bytes of elements whose buffer in shared memory may be contiguous along either dimension, because
+     * the engine, or ldmatrix before it, can transpose them. Buffers of elements of other sizes must be contiguous
+     * along K. */
     int either_major_bytes;
-    /* Threads go on while the dot runs (mma_start), and wait for it later (mma_wait). Otherwise op `dot` computes the
-     * dot, and its result is there in program order. */
+    /* Op mma_start starts the dot, threads continue while it runs, and op mma_wait waits for its result. If false, op
+     * `dot` computes the dot, and the ops that follow can use its result. */
     bool is_async;
-    /* Sets name, fragment and split. Returns NULL, or the reason why the engine cannot compute the dot; operands may
-     * already be buffers. rows_first: see warp_split_for. */
+    /* Sets name, fragment and split. Returns NULL, or the reason why the engine cannot compute the dot. The dot's
+     * operands may already be buffers. rows_first: see warp_split_for. */
     const char *(*choose)(struct mma_choice *c, const struct op *dot, bool rows_first);
 };
 
 extern const struct mma_engine mma_engines[ENGINE_count];
 
-/* Chooses the target's last engine that can compute the dot; fma can compute all. With `fits` false, operands do not fit
- * into shared memory, and no asynchronous engine is chosen. */
+/* Chooses the target's fastest engine that can compute the dot; fma can compute every dot. If `fits` is false, the
+ * operands do not fit into shared memory, and the function chooses no asynchronous engine. */
 struct mma_choice mma_choose(const struct op *dot, bool fits, bool rows_first);
-/* The target's last engine that is asynchronous or not; NULL: there is none. */
+/* Returns the target's fastest engine among the asynchronous engines (is_async) or the synchronous ones; NULL if
+ * there is none. */
 const struct mma_engine *target_engine(const struct target *t, bool is_async);
-/* The rows x columns x bytes of K that the target's engine multiplies in a cycle. */
+/* Returns the number of rows x columns x bytes of K that the engine multiplies per cycle on the target; 0 if the
+ * target lacks the engine. */
 int target_rate(const struct target *t, const struct mma_engine *e);
 
 #endif

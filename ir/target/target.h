@@ -60,7 +60,7 @@ enum unit {
     UNIT_count
 };
 
-/* The engines that compute dots (engine.h), from the slowest to the fastest. */
+/* The engines that compute dots (see engine.h), the slowest first. */
 #define ENGINES(X) X(fma) X(mma) X(wgmma)
 
 enum engine {
@@ -70,7 +70,7 @@ enum engine {
     ENGINE_count
 };
 
-/* The warps of a warpgroup. They start a dot together, and setmaxnreg gives registers to whole warpgroups. */
+/* A warpgroup is WARPGROUP_WARPS warps. These warps start a wgmma together, and setmaxnreg applies to all of them. */
 enum {
     WARPGROUP_WARPS = 4,
     STAGGER_GROUPS_MOST = 4 /* maximum of staggered warpgroups: each pair of neighbours needs two named barriers */
@@ -90,7 +90,7 @@ struct target {
     int threads_sm, ctas_sm;
     const int *latency_cycles; /* indexed by enum latency; estimates */
     int rates[UNIT_count]; /* the work of a unit per cycle, as UNITS counts it; estimates */
-    /* the rows x columns x bytes of K that an engine multiplies in a cycle; estimates; 0: the target lacks the engine */
+    /* rows x columns x bytes of K that an engine multiplies per cycle; estimates; 0: the target lacks the engine */
     int mma_rates[ENGINE_count];
 };
 

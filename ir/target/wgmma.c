@@ -21,8 +21,8 @@ enum { ROW_BYTES_MOST = 128, ROW_BYTES_LEAST = 16, EIGHT_ROWS = 3, SWIZZLE_FROM 
 
 enum { F16, BF16, TF32, BYTES };
 
-/* The instructions: their names in codegen, element types, and the layout of A in registers, for each warp's 16 rows.
- * */
+/* The wgmma instructions: name in codegen/insns.h, element types, and the layout of A in registers (for each warp's
+ * 16 rows). */
 static const struct wgmma {
     const char *name;
     uint8_t a, b, acc; /* element types (enum dtype) */

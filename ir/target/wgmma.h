@@ -5,7 +5,8 @@
 
 #include "ir/target/engine.h"
 
-/* The function `choose` of the engine's row. Warpgroups divide the accumulator's rows first, then its columns. */
+/* Implements `choose` of struct mma_engine for wgmma. Warpgroups divide the accumulator's rows first, then its
+ * columns. */
 const char *choose_wgmma(struct mma_choice *c, const struct op *dot, bool rows_first);
 
 /* Returns how many registers a thread needs for an instruction of so many columns, in addition to the registers of

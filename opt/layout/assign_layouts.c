@@ -819,7 +819,7 @@ static void convert_result(struct assign *a, struct builder *b, struct value *r,
     op_set_opnd(x->def, 0, r);
 }
 
-/* Returns operand i of a dot where the dot's engine reads it: in registers, or in a buffer in shared memory
+/* Returns operand i of a dot in the form that the dot's engine reads: in registers, or in a buffer in shared memory
  * (to_shared). */
 static struct value *dot_operand(struct assign *a, struct op *o, int i, const struct layout *acc)
 {
@@ -834,7 +834,7 @@ static struct value *dot_operand(struct assign *a, struct op *o, int i, const st
     return op_result(build_op(&b, OP_to_shared, 1, &v, 1, &buffer, 0));
 }
 
-/* Replaces the dot by the start of an asynchronous dot and a wait for its result. */
+/* Replaces the dot by an mma_start, which starts it asynchronously, and an mma_wait for its result. */
 static struct op *start_and_wait(struct op *o)
 {
     struct value *r = op_result(o), *x[3];

@@ -75,9 +75,9 @@ struct value *buffer_load(struct builder *b, struct value *buf, const struct typ
 
 /* Can the target compute the dot asynchronously, from operands in shared memory? */
 bool dot_is_async(const struct op *dot);
-/* Do the dot's operands go through shared memory? So they do if an asynchronous engine computes the dot, and also if the
- * target has no such engine and tensor cores read the operands from registers: each warp then loads its part of a tile
- * from the tile's buffer. */
+/* Do the dot's operands go through shared memory? They do if an asynchronous engine computes the dot. They also do if
+ * the target has no asynchronous engine, and mma.sync computes the dot: each warp then loads its part of an operand
+ * from a buffer into registers. */
 bool dot_is_staged(const struct op *dot);
 /* Does the dot have an operand of 8-bit floats, although no instruction of the target multiplies such operands? */
 bool dot_is_narrow(const struct op *dot);
@@ -85,10 +85,10 @@ bool dot_is_narrow(const struct op *dot);
 bool dots_are_chained(struct func *f);
 /* Returns the layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
-/* Returns the type of the buffer in shared memory from which the dot's engine reads operand i, whose layout in registers
- * is x. Returns NULL if the engine reads the operand from registers. An engine that can read it from either place reads
- * it from registers if it is computed from another dot's result, and if its conversion to the layout that the engine
- * requires needs no shared memory. */
+/* Returns the type of the buffer in shared memory from which the dot's engine reads operand i, whose layout in
+ * registers is x. Returns NULL if the engine reads the operand from registers. If the engine can read the operand
+ * from either place, it reads the operand from registers if this operand is computed from another dot's result, and
+ * if its conversion to the layout that the engine requires needs no shared memory. */
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x);
 /* Returns the layout of operand i in registers if the accumulator has layout acc. */
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);

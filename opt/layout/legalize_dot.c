@@ -4,13 +4,13 @@
  *     %d = dot %a, %b, %acc : tile<32x64xf32>    a, b fp8    =>     %a.1 = fext %a, %b.1 = fext %b : f16
  *                                                                   %d = dot %a.1, %b.1, %acc
  *
- * The pass chooses, for each dot, the fastest engine of the target (ir/target/engine.h) that can compute the dot.
- * Warpgroups (wgmma, on sm_90a) multiply f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more.
- * Operand b is then in shared memory. Operand a is in shared memory too, unless it is computed from another dot's
- * result. mma.sync, which a single warp executes, multiplies tiles of at least 16 x 8. Only some targets have
- * mma.sync for fp8. On other targets, and in deterministic kernels (fix_order.c), the pass extends fp8 to f16,
- * which is exact. All other dots, mainly those of f64 and of f32 with full precision, use fused multiply-adds: each
- * thread computes its elements of the accumulator.
+ * For each dot, the pass chooses the fastest engine of the target (see ir/target/engine.h) that can compute the dot.
+ * Warpgroups (wgmma, on sm_90a) multiply f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more. Operand
+ * b is then in shared memory. Operand a is in shared memory too, unless it is computed from another dot's result.
+ * mma.sync, which a single warp executes, multiplies tiles of at least 16 x 8. Only some targets have mma.sync for
+ * fp8. On other targets, and in deterministic kernels (fix_order.c), the pass extends fp8 to f16, which is exact. All
+ * other dots, mainly those of f64 and of f32 with full precision, use fused multiply-adds: each thread computes its
+ * elements of the accumulator.
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
@@ -44,8 +44,8 @@ bool dot_is_async(const struct op *dot)
 bool dot_is_staged(const struct op *dot)
 {
     const struct mma_choice c = choose(dot, false);
-    return c.engine->is_async || (c.fragment && op_result(dot)->type->rank == 2 &&
-                                  !target_engine(dot->block->func->target, true));
+    return c.engine->is_async ||
+           (c.fragment && op_result(dot)->type->rank == 2 && !target_engine(dot->block->func->target, true));
 }
 
 /* -- chained dots -- */

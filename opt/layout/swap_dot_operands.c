@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* swap_dot_operands.c: swaps the operands of a dot, so that an asynchronous engine can compute the dot or
+/* swap_dot_operands.c: swaps the operands of a dot, so that an asynchronous engine (wgmma) can compute the dot or
  * read an operand from registers. Also replaces f16 accumulators by f32 accumulators.
  *
  *     %s = for ... carry(%x = %c) : 16x128 {                      %s.1 = for ... carry(%x = trans %c) : 128x16 {
@@ -11,7 +11,8 @@
  * The transposed product equals the product of the transposed operands in reverse order. The pass swaps the operands
  * of a dot that has too few rows for a warpgroup, but enough columns. A transposition moves no data: it reinterprets
  * the same registers or buffer with another layout. The pass swaps only if both operands are loaded, because tensor
- * maps can then load them for asynchronous dots; a computed operand has the layout that the ops which compute it need.
+ * maps can then load them for asynchronous dots. A computed operand has the layout that the ops which compute it
+ * need.
  *
  * An asynchronous engine reads only its first operand from registers. So the pass also swaps the operands in chains of
  * dots. In such a chain, the first operand of each dot is loaded. The second is computed from the result of another
@@ -135,8 +136,9 @@ static bool fits_swapped(struct op *o, const struct form *f)
     return fits;
 }
 
-/* Could an asynchronous engine read the dot's second operand from registers if the operands were swapped? Returns false if the
- * program itself transposes the result, because the program has then already chosen the order of the operands. */
+/* If the operands were swapped, could an asynchronous engine read the dot's second operand from registers? Returns
+ * false if the program itself transposes the result, because the program has then already chosen the order of the
+ * operands. */
 static bool could_chain(struct op *o)
 {
     for (const struct use *u = op_result(o)->uses; u; u = u->next)

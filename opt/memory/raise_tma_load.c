@@ -50,8 +50,8 @@ struct raising {
 
 /* -- is the rewrite faster? -- */
 
-/* Does a dot whose operands go through shared memory read v or a transposition of v? Other ops of the block may read v too (they will
- * load it from shared memory into registers), but an op of another block may not. */
+/* Does a dot whose operands go through shared memory read v or a transposition of v? Other ops of the block may read
+ * v too (they will load it from shared memory into registers), but an op of another block may not. */
 static bool is_operand(const struct value *v, const struct block *b)
 {
     bool any = false;
@@ -73,8 +73,8 @@ static bool may_pay(const struct op *load)
 }
 
 /* Dimension `dim` of v is contiguous in memory, and hence in the copied tile. Can all dots that read v read a tile
- * that is contiguous along `dim`? Only buffers of some elements may be contiguous along another
- * dimension than K (either_major_bytes). */
+ * that is contiguous along `dim`? A buffer whose elements do not have either_major_bytes bytes must be contiguous
+ * along K. */
 static bool major_fits(const struct value *v, int dim)
 {
     const struct target *t = v->block->func->target;

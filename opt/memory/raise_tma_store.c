@@ -11,8 +11,8 @@
  * signals other programs. Some conditions are known only at launch (are addresses and strides aligned?). They
  * become guards; if a guard fails, the launch uses a variant without such stores.
  *
- * The pass rewrites only stores of results of asynchronous dots: ordinary stores in the layout of a dot's accumulator do not
- * coalesce, so only these stores become faster. Needs: traced ops. Leaves: the ops that computed addresses, for
+ * The pass rewrites only stores of results of asynchronous dots, because only these become faster: ordinary stores in
+ * the layout of a dot's accumulator do not coalesce. Needs: traced ops. Leaves: the ops that computed addresses, for
  * dce. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"

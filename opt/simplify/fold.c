@@ -18,8 +18,9 @@
  *   - A constant operand of a commutative op moves to the right, (x op c) op d becomes x op (c op d), and x - c
  *     becomes x + -c.
  *   - A subtraction that involves a product becomes an addition, so that fma can compute it.
- *   - An elementwise op of splats becomes the splat of a scalar op. (x xor c) xor d becomes x xor (c xor d) if c and d
- *     repeat the elements of smaller tiles; so do products of floats in kernels with fp_reassoc.
+ *   - An elementwise op of splats becomes the splat of a scalar op. (x xor c) xor d becomes x xor (c xor d) if c and
+ *     d repeat the elements of smaller tiles. In kernels with fp_reassoc, products of floats are rewritten in the
+ *     same way.
  *   - A comparison that the operands' bounds decide (value_range.h) becomes a constant, and a mask that is constant
  *     for all elements disappears.
  *   - A comparison of sign-extended elements with a scalar becomes a comparison of the narrow elements, if these are
@@ -638,7 +639,7 @@ static struct value *shape(struct builder *b, const struct op *o)
     return first->type == t ? first : op_result(build_op(b, o->code, 1, &first, 1, &t, 0));
 }
 
-/* The scalar or tile whose elements v repeats; NULL: there is none. */
+/* If v is a splat or a broadcast, returns the scalar or tile whose elements it repeats; else NULL. */
 static struct value *repeated(const struct value *v)
 {
     struct op *o = v->def;
@@ -653,8 +654,8 @@ static bool can_broadcast(const struct type *from, const struct type *to)
     return type_is_tile(to) || !type_is_tile(from);
 }
 
-/* (x op y) op z = x op (y op z), if y and z repeat the elements of smaller tiles, and one of these can be broadcast to
- * the shape of the other: y op z is computed in that shape. This rounds floats otherwise. */
+/* Rewrites (x op y) op z as x op (y op z) if y and z repeat the elements of smaller tiles, and one of these tiles can
+ * be broadcast to the shape of the other, in which y op z is then computed. This changes the rounding of floats. */
 static struct value *join_repeated(struct builder *b, const struct op *o)
 {
     bool scales = o->code == OP_mul && b->func->fp_reassoc && !type_is_int(op_result(o)->type);
