@@ -7,6 +7,7 @@
  * load tiles of the same types, and they share the registers of accumulators. */
 #include "opt/cost.h"
 #include "opt/analysis/analysis.h"
+#include "opt/layout/layouts.h"
 #include "opt/passes.h"
 #include "ir/target/engine.h"
 
@@ -90,7 +91,8 @@ struct needs {
         regs; /* a thread's registers for accumulators, other carried tiles, and operands that the loop computes */
     int64_t bytes; /* operands that stay in shared memory, and the rings of tiles that threads copy */
     bool anew;     /* the accumulator of a dot starts as a constant in each iteration */
-    bool idles;    /* tensor cores wait for arithmetic: between dots, on an operand or on a dot's result */
+    bool
+        idles; /* tensor cores wait for the threads: for arithmetic, or to load fragments of a synchronous dot */
 };
 
 static bool is_dot(const struct op *o)
@@ -143,6 +145,7 @@ static void need_operand(struct needs *n, const struct op *loop, const struct va
 static void need_dot(struct needs *n, const struct op *loop, const struct op *dot)
 {
     const struct value *acc = op_opnd(dot, 2);
+    n->idles |= dot->code == OP_dot && !dot_is_async(dot);
     need_operand(n, loop, op_opnd(dot, 0));
     need_operand(n, loop, op_opnd(dot, 1));
     if (acc->def && (acc->def->code == OP_const || acc->def->code == OP_splat)) {

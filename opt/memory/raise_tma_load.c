@@ -354,6 +354,28 @@ static void keep_together(struct raising *r)
         }
 }
 
+/* Dots that are not asynchronous leave tensor cores idle while the warps of the CTA wait for a stage and load fragments
+ * from it. Another CTA of the SM, or another warpgroup, fills this time. If a CTA has one warpgroup, and its rings take
+ * more than half of the SM's shared memory, all loads stay loads: threads then copy, and load fragments for the next step
+ * of K while a step multiplies (pipeline_loops.c). */
+static void keep_two_ctas(struct raising *r)
+{
+    const struct func *f = r->f;
+    int64_t bytes = 0;
+    for (int i = 0; i < r->loads.n; i++) {
+        const struct op *load = r->loads.at[i]->load, *loop = load->block->parent;
+        const struct type *t = op_result(load)->type;
+        if (!r->loads.at[i]->why)
+            bytes += type_elems(t) * type_elem_bytes(t) * (loop ? opt_stages(f, loop) : 1);
+    }
+    if (target_engine(f->target, true) || f->num_warps > WARPGROUP_WARPS ||
+        target_ctas(f->target, 0, 0, bytes) >= 2)
+        return;
+    for (int i = 0; i < r->loads.n; i++)
+        if (!r->loads.at[i]->why)
+            r->loads.at[i]->why = "its ring would leave room for one CTA of four warps on an SM";
+}
+
 /* -- the rewrite -- */
 
 /* Makes the users of v read the copied tile, or one transposition of it, so that a producer warp can copy the tile.
@@ -409,6 +431,7 @@ void opt_raise_tma_load(struct func *f)
         return;
     func_walk(f, visit, &r);
     keep_together(&r);
+    keep_two_ctas(&r);
     for (int i = 0; i < r.loads.n; i++) {
         struct candidate *c = r.loads.at[i];
         opt_explain(f, (struct explanation){c->why ? DECISION_stays_a_load : DECISION_load_by_map,
