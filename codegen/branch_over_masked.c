@@ -176,7 +176,8 @@ static void mend_labels(struct branch_over *s, const struct mblock *b)
 }
 
 /* Finds the instructions of a block that move to stores. Sets to[i] to the position of the store to which instruction
- * i moves. Sets it to NOWHERE if i stays, or if a branch around so few instructions would cost more than it saves. */
+ * i moves. Sets it to NOWHERE if i stays, or if so few instructions would move that a branch around them would cost
+ * more than it saves. */
 static int *find_stores(struct branch_over *s, const struct mblock *b, int *number, int *nfound)
 {
     const int least = s->m->func->module->params->branch_over_masked_insns;

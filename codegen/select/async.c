@@ -144,7 +144,7 @@ static void come_to_pair(struct select *s, enum insn_code code, int group, int p
 }
 
 /* The first of two warpgroups arrives at GO, the second at GONE. Both use the same instruction: if there were two
- * guarded instructions, ptxas would move both to after the following arithmetic. */
+ * guarded instructions, ptxas would move both past the arithmetic that follows. */
 static void pass_turn(struct select *s)
 {
     int threads = 32 * WARPGROUP_WARPS, behind = s->role + 1 + s->f->num_warps / WARPGROUP_WARPS;

@@ -345,7 +345,7 @@ static bool last_from_place(struct affine_table *t, const struct access_dim *d, 
                             struct expr *out)
 {
     struct access_dim own = *d;
-    if (place->n) /* the mask bounds the sum of place and index, but here the index alone is wanted */
+    if (place->n) /* the mask bounds the sum of place and index, not the index alone */
         own.nbounds = 0;
     own.start = *rest;
     return last_expr(t, &own, tile, g, out);

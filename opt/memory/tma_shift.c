@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tma_shift.c: describes boxes whose place depends on values in memory by tensor maps. There are two problems. A
+/* tma_shift.c: lets tensor maps describe boxes whose position depends on values in memory. There are two problems. A
  * coordinate below 0 is outside of a tensor map, although a row before the parameter's address may exist. And if a
  * bound is loaded from memory, it is unknown when the launcher makes the map. The solution is to add constants to the
  * coordinates:

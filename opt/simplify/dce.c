@@ -6,7 +6,7 @@
  *     store %q, %v
  *
  * The pass also removes a loop-carried value of a `for` if it is used only to compute its own value for the next
- * iteration. Needs: valid SSA. Leaves: no dead op, except those that compute unused values carried by a `while`. */
+ * iteration. Needs: valid SSA. Leaves: dead ops only if they compute unused values that a `while` carries. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
