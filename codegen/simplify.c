@@ -249,7 +249,7 @@ static bool simplify_wide(struct peep *p, struct insn *in)
     return widen_apart(p, in, x[2].i, &x[2], 1) && simplify_add(p, in);
 }
 
-/* The 32-bit value of which x is the sign extension: a register or a constant; else false. */
+/* Is x the sign extension of a 32-bit value? If so, sets *narrow to this value, a register or a constant. */
 static bool sign_extended(const struct peep *p, struct opnd x, struct opnd *narrow)
 {
     const struct insn *cvt = peep_def(p, x, INSN_cvt);
@@ -292,8 +292,8 @@ static bool simplify_mul(struct peep *p, struct insn *in)
     return distribute(p, in, (uint64_t)x[2].i) && simplify_add(p, in);
 }
 
-/* If one cvt rounds a float to an integral float and a second converts that to an integer, the second rounds the
- * first one's operand itself. */
+/* If one cvt rounds a float to an integral float, and a second cvt converts the result to an integer, makes the
+ * second cvt round the operand of the first. */
 static void round_once(const struct peep *p, struct insn *in)
 {
     const struct insn *before = in->form.mods[0] == MOD_rzi ? peep_def(p, in->opnds[1], INSN_cvt) : NULL;

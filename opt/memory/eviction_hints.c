@@ -24,7 +24,7 @@ struct visit {
     /* the number of loads and stores of tiles through each parameter, and the last of them */
     int *accesses;
     struct op **last;
-    bool unknown; /* for a load or store of a tile, the parameter is unknown */
+    bool unknown; /* the kernel has a load or store of a tile whose parameter is unknown */
 };
 
 /* Does the address depend on a program id and on the number of an iteration? */

@@ -38,7 +38,7 @@ static bool is_same(const struct value *a, const struct value *b, int depth)
     return true;
 }
 
-/* Is the op after o certainly executed, and without a wait for another program? */
+/* Does the op after o certainly run, and does o not wait for another program? */
 static bool goes_on(const struct op *o)
 {
     return !o->nregions && (o->code == OP_barrier || !(op_has(o, EFFECT) || op_has(o, TERMINATOR)));
