@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* alternate_dots.c: starts the only dot of a loop one iteration early, so that it runs during the arithmetic on the
- * dot of the iteration before. Dots of consecutive iterations alternate between two sets of registers.
+/* alternate_dots.c: starts the only dot of a loop one iteration early, so that the dot runs during the arithmetic on
+ * the previous dot's result. The accumulators of consecutive dots alternate between two sets of registers.
  *
  *     for %k = %lo to %hi step %s carry(%sum) {       %r = if %lo < %hi {
  *       mbar_wait %full[%k]                             mbar_wait %full[%lo]; %d = mma_start %a[%lo], %b[%lo], 0
@@ -16,16 +16,17 @@
  *                                                       the last iteration or the last two, without a further dot
  *                                                     } else { yield %sum }
  *
- * The early part of an iteration is the dot, the waits for the mbarriers in front of it, and what these compute their
- * operands from; the late part is the rest. The loop carries the values of the early part that the late part uses,
- * the dot in flight among them. Two iterations of the old loop make one of the new one: a single copy of the body would
- * have to move the dot in flight to other registers, and ptxas would wait for it there.
+ * The pass divides an iteration into two parts. The early part contains the dot, the waits for mbarriers in front of
+ * the dot, and the ops that compute the operands of these. The late part contains all other ops. The loop carries the
+ * values of the early part that the late part uses; one of them is the dot in flight. Two iterations of the old loop
+ * become one iteration of the new loop. With a single copy of the body, the loop would have to move the dot in flight
+ * to other registers, and ptxas would insert a wait for the dot there.
  *
  * The pass rewrites a loop if
- * - the early part uses nothing of the late part, and the dot's accumulator starts as a constant;
- * - producers or code outside of the loop fill the buffers that the dot reads, and the ring has enough stages;
- * - the late part has no other side effects than the dot's wait, arrivals and loads;
- * - a thread has registers for both dots and the values that the loop carries (alternate_dots_arithmetic_regs);
+ * - the early part uses no value of the late part, and the dot's accumulator starts as a constant;
+ * - a producer, or code outside of the loop, fills the buffers that the dot reads, and the ring has enough stages;
+ * - the late part has no side effects other than the wait for the dot, arrivals at mbarriers, and loads;
+ * - a thread has registers for both dots and for the values that the loop carries (alternate_dots_arithmetic_regs);
  * - the loop counts up from a constant that is not negative, so that %hi - 2 %s does not overflow.
  * Needs: layouts. Leaves: dead ops. */
 #include "ir/support/map.h"
@@ -36,7 +37,10 @@
 #include "opt/pipeline/rotate_loads.h"
 #include "opt/simplify/simplify.h"
 
-enum { DOTS = 2 /* in flight at once */, ACC = 2 /* the dot's operand */ };
+enum {
+    DOTS = 2 /* dots in flight at the same time */,
+    ACC = 2 /* the operand of a dot that is its accumulator */
+};
 
 struct alternation {
     struct arena *arena;
@@ -56,7 +60,7 @@ static bool is_early(const struct alternation *a, const void *x)
 
 /* -- is the loop one that the pass rewrites? -- */
 
-/* Is o pure, or a side effect that its place allows? Notes the dot and its wait. */
+/* Is o pure, or does it have only a side effect that is allowed at its place? Notes the dot and the wait for it. */
 static bool fits_here(struct alternation *a, struct op *o)
 {
     switch (o->code) {
@@ -87,7 +91,7 @@ static bool has_one_dot(struct alternation *a)
     return a->wait && value_nuses(op_result(a->dot)) == 1;
 }
 
-/* Does no thread write the buffer in the loop? */
+/* Does no thread write this buffer inside the loop? */
 static bool is_filled(const struct alternation *a, const struct value *v)
 {
     return v->type->kind == TY_shared && (value_is_outside(v, a->loop) || v->def->code == OP_shared_stage);
@@ -121,7 +125,7 @@ static bool has_registers(const struct alternation *a)
            (given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps)));
 }
 
-/* Marks v, and what the loop computes it from, as early. */
+/* Marks as early v and all values of the loop from which v is computed. */
 static void mark(struct alternation *a, struct value *v)
 {
     void *x = v && v->def ? (void *)v->def : v;
@@ -169,9 +173,10 @@ static void find_crossing(struct alternation *a)
                 note_crossing(a, op_opnd(o, i), &seen);
 }
 
-/* Builds one part of iteration k. a->carried are the values of the loop's carried arguments; the part replaces those of
- * its own arguments by what the iteration yields. The early part sets the crossing values to `dot`, the late part reads
- * them there. `pending`: how many dots may be in flight behind the late part's wait. */
+/* Builds the early or the late part of iteration k. a->carried holds the values of the loop's carried arguments; the
+ * function replaces those of its own part by the values that the iteration yields. The early part writes the crossing
+ * values to `dot`, and the late part reads them from `dot`. `pending` is the number of dots that may stay in flight
+ * behind the wait of the late part. */
 static void build_part(struct alternation *a, struct builder *b, bool early, struct value *k,
                        struct value **dot, int pending)
 {
@@ -196,8 +201,8 @@ static void build_part(struct alternation *a, struct builder *b, bool early, str
             a->carried[i] = value_mapped(&map, op_opnd(a->body->last, i));
 }
 
-/* Builds, behind the start of iteration k, the start of the next iteration and the end of this one. `dot` and `next`
- * are the crossing values of both. Returns the next iteration's number. */
+/* Iteration k has started. Builds the start of the next iteration, and then the end of iteration k. `dot` holds the
+ * crossing values of iteration k, and `next` those of the next iteration. Returns the number of the next iteration. */
 static struct value *build_step(struct alternation *a, struct builder *b, struct value *k, struct value **dot,
                                 struct value **next)
 {
@@ -207,8 +212,8 @@ static struct value *build_step(struct alternation *a, struct builder *b, struct
     return then;
 }
 
-/* Builds the loop over pairs of iterations. x are the carried values, the crossing values and the number of the next
- * iteration to finish, in front of the loop and then behind it. */
+/* Builds the loop over pairs of iterations. x holds the carried values, the crossing values, and the number of the
+ * next iteration to finish: on entry their values in front of the loop, on return their values behind it. */
 static void build_pairs(struct alternation *a, struct builder *b, struct value **x, struct value **other)
 {
     const int n = a->loop->nresults, all = n + a->crossing.n + 1;
@@ -226,7 +231,8 @@ static void build_pairs(struct alternation *a, struct builder *b, struct value *
         x[i] = &pairs->results[i];
 }
 
-/* Builds the one or two iterations that remain behind the pairs; returns the `if` that chooses. */
+/* Builds the one or two iterations that remain behind the loop over pairs. Returns the `if` that chooses between one
+ * and two. */
 static struct op *build_rest(struct alternation *a, struct builder *b, struct value **x, struct value **other)
 {
     const int n = a->loop->nresults;
@@ -269,7 +275,7 @@ static void rewrite(struct alternation *a)
     op_erase(loop);
 }
 
-/* Finds the dot and the early part, if the pass can rewrite the loop. */
+/* Finds the dot and the early part. Returns false if the pass cannot rewrite the loop. */
 static bool plan(struct alternation *a, struct op *loop)
 {
     *a = (struct alternation){
@@ -281,8 +287,8 @@ static bool plan(struct alternation *a, struct op *loop)
     return is_split(a);
 }
 
-/* pipeline_loops.c has moved loads of vectors to the iteration before. Two dots in flight make iterations shorter than
- * such loads take, so they move once more. */
+/* pipeline_loops.c has moved loads of vectors one iteration ahead. With two dots in flight, an iteration is shorter
+ * than such a load takes, so the pass moves these loads ahead by another iteration. */
 static void visit(struct op *o, void *ctx)
 {
     struct alternation a;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* explain_schedule.c: prints the schedules of loops (loop_schedule.h) for --explain=schedule: as a picture, or as
- * explanations, if the caller has set opt_options.note.
+/* explain_schedule.c: prints the schedules of loops (loop_schedule.h) for --explain=schedule. If the caller has set
+ * opt_options.note, the file passes explanations to it instead of printing a picture.
  *
  *     schedule: 25:5: an iteration takes 1024 cycles; busy: global memory 512, tensor cores 1024, issue slots 40
  *       2 groups of 4 warps; a producer warp
@@ -44,8 +44,9 @@ static const struct scheduled_op *op_of(const struct loop_schedule *s, const str
     return NULL;
 }
 
-/* The buffer that o accesses. For a wait at an mbarrier: the buffer that must be full, or, if the wait is for an empty
- * stage, the buffer of the next copy. NULL: there is none. */
+/* Returns the buffer that o accesses. If o waits at an mbarrier until a stage is full, this is the buffer of the
+ * stage. If o waits until a stage is empty, it is the buffer of the next copy. Returns NULL if there is no such
+ * buffer. */
 static const struct value *buffer_of(const struct loop_schedule *s, const struct op *o)
 {
     const struct scheduled_op *x = op_of(s, o), *end = s->ops.at + s->ops.n;
@@ -128,8 +129,8 @@ static void put_buffer(struct text *t, const struct loop_schedule *s, const stru
 
 /* -- the picture -- */
 
-/* Returns the letter that draws a span. The spans of an op share a letter, and its waits share another. '#': there are
- * no more letters. */
+/* Returns the letter that draws a span. All spans of an op have the same letter, and all waits for the op have another
+ * letter. Returns '#' if no letters are left. */
 static char letter(struct picture *p, const struct schedule_span *x)
 {
     int i = 0;
@@ -143,7 +144,7 @@ static char letter(struct picture *p, const struct schedule_span *x)
     return (char)(i < LETTERS / 2 ? 'a' + i : 'A' + i - LETTERS / 2);
 }
 
-/* Draws the spans of one unit and one actor into `row`. Returns false if there are none in the iteration. */
+/* Draws into `row` the spans of one unit and one actor. Returns false if the iteration has no such span. */
 static bool draw_row(struct picture *p, enum unit unit, int actor, char *row)
 {
     const struct loop_schedule *s = p->s;

@@ -12,10 +12,11 @@
  *       for ... { mbar_wait; tensor_copy %a; ... }  buffers: %a, 4 stages of 16384 bytes; ...
  *     }
  *
- * The estimate simulates some iterations of the loop. Each group of four consumer warps, and the producer, is an actor,
- * which issues its ops in program order. An op starts when its actor has issued the ops before it, its operands are
- * ready, and its unit is free. Its actor then goes on, unless the op is a wait. The schedule shows one iteration of the
- * first group, late enough that the pipeline is full. The estimate ignores other CTAs on the SM, and bank conflicts. */
+ * The estimate simulates some iterations of the loop. Each group of four consumer warps is an actor, and so is the
+ * producer. An actor issues its ops in program order. An op starts when its actor has issued all earlier ops, its
+ * operands are ready, and its unit is free. The actor then issues the next op at once, unless the op is a wait. The
+ * schedule shows one iteration of the first group, at a time when the pipeline is full. The estimate ignores other
+ * CTAs on the SM, and bank conflicts. */
 #include "opt/pipeline/loop_schedule.h"
 
 #include "opt/cost.h"
@@ -48,7 +49,7 @@ static bool is_async(const struct op *o)
     return op_has(o, MULTIPLIES) || o->code == OP_async_copy || o->code == OP_tensor_copy || is_load_ahead(o);
 }
 
-/* Does b contain asynchronous work? in_loops: only work in loops of b counts. */
+/* Does b contain asynchronous work? If `in_loops` is true, only work inside loops of b counts. */
 static bool has_async(const struct block *b, bool in_loops)
 {
     for (const struct op *o = b->first; o; o = o->next) {
@@ -77,7 +78,7 @@ static int buffer_index(struct loop_schedule *s, const struct value *v)
     return s->buffers.n - 1;
 }
 
-/* Notes which buffers op number n fills and reads, and the mbarrier that it uses. */
+/* Notes which buffers op number n fills and reads, and which mbarrier it uses. */
 static void note_buffers(struct loop_schedule *s, int n)
 {
     struct scheduled_op *x = &s->ops.at[n];
@@ -102,7 +103,7 @@ static void note_buffers(struct loop_schedule *s, int n)
     }
 }
 
-/* Is v the vote of a warp, or a carried value that is one from the second iteration on? */
+/* Is v the vote of a warp, or a carried value that is a vote in all iterations but the first? */
 static bool is_vote(const struct value *v)
 {
     const struct block *b = v->block;
@@ -112,8 +113,8 @@ static bool is_vote(const struct value *v)
     return v->def && v->def->code == OP_warp_all;
 }
 
-/* Does the estimate run this region of o? Of the two regions of an `if`, it runs the longer one, or the first one
- * if a vote decides. It skips an `if` without an `else`, for example a store in some iterations, unless the `if`
+/* Does the estimate run this region of o? Of the two regions of an `if`, it runs the longer one; if a vote decides, it
+ * runs the first one. It skips an `if` without `else`, for example a store in some iterations, unless this `if`
  * contains asynchronous work. */
 static bool runs_region(const struct op *o, int region)
 {
@@ -143,8 +144,8 @@ static void add_ops(struct loop_schedule *s, const struct block *b, enum role ro
     }
 }
 
-/* Adds to x->needs the op that computes v, or that computed it in the previous iteration. An asynchronous dot that adds
- * to another's result does not wait for it, because tensor cores execute such dots in order. */
+/* Adds to x->needs the op that computes v, in this or in the previous iteration. If an asynchronous dot adds to the
+ * result of another dot, it does not wait for that dot, because tensor cores execute such dots in order. */
 static void add_need(struct loop_schedule *s, struct scheduled_op *x, const struct map *numbers,
                      const struct block *body, const struct value *v)
 {
@@ -159,7 +160,8 @@ static void add_need(struct loop_schedule *s, struct scheduled_op *x, const stru
         VEC_PUSH(s->func->module->scratch, &x->needs, ((struct dependence){(int)(intptr_t)*at - 1, back}));
 }
 
-/* Adds the ops of a role's loop. The operands of a wait for dots are left out, because it waits for groups of dots. */
+/* Adds the ops of a role's loop. The operands of a wait for dots do not count as results that the wait needs, because
+ * it waits for groups of dots. */
 static void add_loop(struct loop_schedule *s, const struct op *loop, enum role role)
 {
     struct map numbers;
@@ -187,8 +189,8 @@ static bool awaits(const struct loop_schedule *s, const struct value *barrier)
     return false;
 }
 
-/* Finds the producer's loop that fills the buffers for which the loop of s waits; of several, the one that comes from
- * the same loop of the source. */
+/* Finds the producer's loop that fills the buffers for which the loop of s waits. If there are several, chooses the
+ * loop that comes from the same loop of the source. */
 static void find_producer(struct loop_schedule *s, const struct block *b)
 {
     for (const struct op *o = b->first; o; o = o->next) {
@@ -212,13 +214,14 @@ typedef VEC(int64_t) time_list;
 
 struct actor {
     int first, end, at, iteration;
-    bool arrived;                       /* it has arrived at the barrier of all groups, its next op */
-    int nbarriers;                      /* the barriers of all groups that it has passed */
-    int64_t time;                       /* when it can issue its next op */
-    int64_t copies_done;                /* when the copies since the last commit are done */
-    time_list groups[COMPLETION_count]; /* when each group of the kind is done */
-    int64_t *done[2];                   /* when each op's result is ready, of even and of odd iterations */
-    int open[2];                        /* the last span of issue slots, and of waits; NONE: none */
+    bool arrived;        /* the actor has arrived at the barrier of all groups that is its next op */
+    int nbarriers;       /* the number of barriers of all groups that the actor has passed */
+    int64_t time;        /* the time at which the actor can issue its next op */
+    int64_t copies_done; /* the time at which the copies since the last commit are done */
+    time_list groups[COMPLETION_count]; /* the times at which the groups of each kind are done */
+    /* the times at which the results of ops are ready, in even and in odd iterations */
+    int64_t *done[2];
+    int open[2]; /* the indices of the last span of issue slots and of the last wait, or NONE */
 };
 
 struct estimate {
@@ -226,11 +229,11 @@ struct estimate {
     struct arena *arena;
     struct actor *actors;
     int nactors;
-    phase_list
-        *phases; /* one list for each buffer of the schedule, and a last one for the barriers of all groups */
+    /* one list for each buffer of the schedule, and another one for the barriers of all groups */
+    phase_list *phases;
     int64_t free[UNIT_count];
-    int copies_ahead;               /* the iterations that cp.async copies ahead */
-    int64_t starts[ITERATIONS + 1]; /* of the first group's iterations */
+    int copies_ahead;               /* the number of iterations by which cp.async copies ahead */
+    int64_t starts[ITERATIONS + 1]; /* the start times of the iterations of the first group */
 };
 
 static struct phase *phase_at(struct estimate *e, int barrier, int i)
@@ -246,8 +249,8 @@ static bool is_common_barrier(const struct op *o)
     return o->code == OP_barrier && op_int(o, ATTR_group) <= 1;
 }
 
-/* The earliest time at which the actor's next op can start if its units are free. NONE: not known until another actor
- * goes on. */
+/* Returns the earliest time at which the actor's next op can start if its units are free. Returns NONE if this time is
+ * unknown until another actor has issued more ops. */
 static int64_t ready_at(struct estimate *e, struct actor *a, const struct scheduled_op *x)
 {
     const struct loop_schedule *s = e->s;
@@ -294,7 +297,8 @@ static void add_span(struct estimate *e, struct actor *a, enum unit unit, const 
         last->to = to;
         return;
     }
-    /* the producer of a tile that is read later has begun a later iteration; cp.async is ahead in its own iteration */
+    /* A producer copies for a later iteration than the one that its consumers execute. Threads that execute cp.async
+     * copy for a later iteration of their own loop. */
     const int lead = o->code == OP_async_copy    ? e->copies_ahead
                      : o->code == OP_tensor_copy ? a->iteration - e->actors->iteration
                                                  : 0;
@@ -303,8 +307,8 @@ static void add_span(struct estimate *e, struct actor *a, enum unit unit, const 
         *open = s->spans.n - 1;
 }
 
-/* The op that the actor waits for: for a wait for dots, the dot; else the op whose result x needs and that ends last,
- * or, if there is none, x. */
+/* Returns the op for which the actor waits. If x waits for dots, this is the dot. Otherwise it is the op that ends
+ * last among those whose results x needs. If x needs no result, returns x. */
 static const struct op *awaited_op(const struct actor *a, const struct scheduled_op *x,
                                    const struct scheduled_op *ops)
 {
@@ -321,11 +325,12 @@ static const struct op *awaited_op(const struct actor *a, const struct scheduled
     return found;
 }
 
-/* Occupies the units of x from time `ready` on. Returns the time at which x is done, and sets a->time, at which its
- * actor goes on. */
+/* Occupies the units of x from time `ready` on. Returns the time at which x is done. Sets a->time to the time at which
+ * the actor of x issues its next op. */
 static int64_t occupy(struct estimate *e, struct actor *a, const struct scheduled_op *x, int64_t ready)
 {
-    enum { SHORT = 16 }; /* an op with so few instructions is issued between those of other groups */
+    /* other groups issue their instructions between those of an op with so few instructions */
+    enum { SHORT = 16 };
     const bool is_short = x->cycles[UNIT_issue] <= SHORT;
     int64_t start = ready, end, *free = e->free;
     if (!is_short && free[UNIT_issue] > start)
@@ -343,12 +348,12 @@ static int64_t occupy(struct estimate *e, struct actor *a, const struct schedule
         add_span(e, a, u, x->op, from, free[u]);
         end = free[u] > end ? free[u] : end;
     }
-    if (x->op->code == OP_dot) /* mma.sync: warps issue it as tensor cores take it */
+    if (x->op->code == OP_dot) /* warps issue mma.sync only as fast as tensor cores execute it */
         a->time = end;
     return end + cost_latency(x->op);
 }
 
-/* Measures the time between the start of the copy of a tile and the first read of the tile. */
+/* Measures the time from the start of a tile's copy to the first read of this tile. */
 static void note_lead(struct estimate *e, const struct actor *a, int64_t start)
 {
     for (int i = 0; i < e->s->buffers.n; i++) {
@@ -363,7 +368,7 @@ static void note_lead(struct estimate *e, const struct actor *a, int64_t start)
     }
 }
 
-/* Records the end of x where the ops that wait for it look it up. */
+/* Records the time at which x ends, for the ops that wait for x. */
 static void complete(struct estimate *e, struct actor *a, const struct scheduled_op *x, int64_t end)
 {
     const struct op *o = x->op;
@@ -373,7 +378,7 @@ static void complete(struct estimate *e, struct actor *a, const struct scheduled
         VEC_PUSH(e->arena, &a->groups[COMPLETION_copies], a->copies_done);
     else if (x->completion == COMPLETION_dots || x->completion == COMPLETION_bulk)
         VEC_PUSH(e->arena, &a->groups[x->completion], end);
-    /* an arrival with a condition releases the stage of the previous iteration */
+    /* If an arrival has a condition, it releases the stage of the previous iteration. */
     const int i = a->iteration - (o->code == OP_mbar_arrive && op_opnd(o, 1) != NULL);
     if (x->barrier == NONE || o->code == OP_mbar_wait || i < 0)
         return;
@@ -411,7 +416,8 @@ static void step(struct estimate *e, struct actor *a)
         e->starts[a->iteration] = a->time;
 }
 
-/* The actor that can go on first; NULL: none can, or all have run all iterations. */
+/* Returns the actor that can issue its next op first. Returns NULL if no actor can, or if all actors have run all
+ * iterations. */
 static struct actor *next_actor(struct estimate *e)
 {
     struct actor *best = NULL;
@@ -432,8 +438,8 @@ static void look_for_stagger(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_stagger_wait;
 }
 
-/* Returns how much later each group starts than the one before it: if groups are staggered, by the duration of their
- * first dot. */
+/* Returns the time between the starts of two neighbouring groups. If groups are staggered, this is the duration of the
+ * first dot of a group; otherwise it is 0. */
 static int64_t stagger_cycles(const struct loop_schedule *s)
 {
     bool staggers = false;

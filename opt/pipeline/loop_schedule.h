@@ -12,8 +12,8 @@
 
 enum role { ROLE_consumer, ROLE_producer };
 
-/* A result that an op reads. Op number `op` of loop_schedule.ops, which has the same role, computed it `back`
- * iterations earlier. */
+/* A result that an op reads. Op number `op` of loop_schedule.ops has computed it `back` iterations earlier. This op
+ * belongs to the same role. */
 struct dependence {
     int op, back;
 };
@@ -22,7 +22,7 @@ struct scheduled_op {
     struct op *op;
     enum role role;
     enum completion completion;
-    int barrier; /* the mbarrier at which the op waits or arrives, as an index of loop_schedule.buffers; -1: none */
+    int barrier; /* the mbarrier at which the op waits or arrives, as an index of loop_schedule.buffers, or -1 */
     int cycles[UNIT_count];
     VEC(struct dependence) needs;
 };
@@ -30,42 +30,43 @@ struct scheduled_op {
 /* A buffer in shared memory, or an mbarrier, that the loop uses. */
 struct scheduled_buffer {
     const struct op *alloc;
-    int stages; /* the number of slots: the buffer can hold the tiles of this many iterations */
+    int stages; /* the number of slots; each slot holds the tile of one iteration */
     int64_t stage_bytes;
-    int fill; /* the op that fills a stage, as an index of loop_schedule.ops; -1: the loop does not fill it */
-    int reads; /* the first op that reads it; -1: none */
-    int arrivals; /* of an mbarrier: the arrivals that the loop makes in one phase */
-    int frees; /* of an mbarrier: 1: consumers arrive, when a stage is empty; 0: copies arrive, when it is full */
-    int64_t ahead_cycles; /* from the start of `fill` to the first read of the same tile; 0: no estimate */
+    int fill; /* the op that fills a stage, as an index of loop_schedule.ops, or -1 if no op of the loop does */
+    int reads; /* the first op that reads the buffer, or -1 */
+    int arrivals; /* of an mbarrier: the number of arrivals that the loop makes in one phase */
+    int frees; /* of an mbarrier: 1: consumers arrive when a stage is empty; 0: copies arrive when it is full */
+    int64_t ahead_cycles; /* the time from the start of `fill` to the first read of the same tile; 0: no estimate */
 };
 
 /* Cycles `from` to `to`, in which an actor keeps a unit busy, or waits. */
 struct schedule_span {
-    int actor; /* the number of a group of four consumer warps; the number after these: the producer */
+    int actor; /* the number of a group of four consumer warps; the producer has the number behind the last group */
     enum unit unit; /* UNIT_count: the actor waits */
-    const struct op *op; /* of several ops in a row: the longest one; of a wait: the awaited op, or the wait */
+    /* the longest one of several ops in a row; in a wait: the awaited op, or the wait itself if no op is known */
+    const struct op *op;
     int nops;            /* the number of ops in a row */
-    int stage; /* of a copy: how many iterations earlier it runs than the one that reads the tile */
+    int stage; /* of a copy: the number of iterations between the copy and the read of the tile */
     int64_t from, to;
 };
 
 struct loop_schedule {
     struct func *func;
-    const struct op *loop, *producer; /* producer: the producer's loop that fills the buffers, or NULL */
+    const struct op *loop, *producer; /* producer: the loop of the producer that fills the buffers, or NULL */
     int groups; /* groups of four consumer warps */
     VEC(struct scheduled_op) ops; /* in program order; the consumers' before the producer's */
     int nconsumer; /* the number of the consumers' ops */
     VEC(struct scheduled_buffer) buffers;
-    /* An estimate of one iteration when the pipeline is full and the CTA is alone on its SM. The iteration begins at
-     * cycle `begin` and takes `cycles`; 0: no estimate. `spans` has those of the iterations before and after it,
-     * too. */
+    /* An estimate of one iteration, when the pipeline is full and no other CTA is on the SM. The iteration begins at
+     * cycle `begin` and takes `cycles` cycles; 0: no estimate. `spans` also contains the spans of earlier and later
+     * iterations. */
     int64_t begin, cycles;
     VEC(struct schedule_span) spans;
 };
 
-/* Calls `use` for each innermost loop of f that has dots, asynchronous copies, or loads ahead. f is scheduled. */
+/* Calls `use` for each innermost loop of f that has dots, asynchronous copies, or loads ahead. f must be scheduled. */
 void loop_schedules(struct func *f, void (*use)(const struct loop_schedule *s));
-/* The cycles for which all groups and the producer together occupy the unit in one iteration. */
+/* Returns the number of cycles in which all groups and the producer together occupy the unit in one iteration. */
 int schedule_busy(const struct loop_schedule *s, enum unit unit);
 
 /* -- explain_schedule.c -- */

@@ -2,7 +2,7 @@
 /* overlap_dots.c: overlaps, for two chained dots in a loop, iteration i+1's first dot with iteration i's second dot.
  *
  *     for %k = %lo to %hi carry(%sum, %m) {       %e = if %lo < %hi {
- *       mbar_wait %K                                 mbar_wait %K; %s = mma_start %q, %K, 0; mma_wait; %p, %a = f(%s, %m)
+ *       mbar_wait %K                                 mbar_wait %K; %s = mma_start %q, %K, 0; mma_wait; %p, %a = f(...)
  *       %s = mma_start %q, %K, 0                     for %k = %lo + step to %hi carry(%sum, %m.1, %p, %a) {
  *       %t = mma_wait %s                               mbar_wait %K.1
  *       %p, %a, %m.1 = f(%t, %m)                       %s.1 = mma_start %q, %K.1, 0
@@ -16,18 +16,19 @@
  *                                                    mbar_wait %V; %d.1 = mma_start %p, %V, %sum * %a; mma_wait
  *                                                  } else { yield %sum, %m }
  *
- * Tensor cores then run the second dot during the arithmetic of the next iteration. The pass splits the body into
- * two parts. The early part computes the second dot's operand; the late part is that dot and the computation of its
- * accumulator. The split is legal if the early part uses nothing that the late part computes, and if only the two
- * dots and their barriers have side effects, in the order of the array `expected`. The loop carries the values of the
- * early part that the late part uses, here %p and %a. The registers of the second dot's operand must not change until
- * that dot has ended, so the pass makes the operand an operand and a result of the dot's wait.
+ * Tensor cores then run the second dot during the arithmetic of the next iteration. The pass splits the body into two
+ * parts. The early part computes the second dot's operand. The late part consists of the second dot and of the ops
+ * that compute its accumulator. The split is legal if the early part uses no value of the late part, and if only the
+ * two dots and their barriers have side effects, in the order of the array `expected`. The loop carries the values of
+ * the early part that the late part uses, here %p and %a. The registers of the second dot's operand must not change
+ * until that dot has ended, so the pass makes the operand an operand and a result of the wait for that dot.
  *
- * If a branch computes the operand (keep_maximum.c), it stays in front of the wait for the second dot, which ptxas
- * does not move across the branch. That dot still reads the operand of the iteration before. So the loop is then
- * unrolled by two: the operands of two iterations have registers of their own, and the first of the two iterations
- * waits for its second dot after the start of the next first dot. In the first iteration of all, the branch's second
- * arm replaces the branch.
+ * If a branch computes the operand (keep_maximum.c), the branch stays in front of the wait for the second dot, because
+ * ptxas does not move this wait across the branch. The second dot still reads the operand of the previous iteration
+ * while the branch computes the next operand. So the pass also unrolls the loop by two: the operands of two iterations
+ * then have registers of their own. The first of the two iterations waits for its second dot behind the start of the
+ * next first dot. In front of the loop, where the first operand is computed, the branch's second arm replaces the
+ * branch.
  *
  * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
  * the first dot of the previous warpgroup has ended:
@@ -37,9 +38,9 @@
  *     mbar_wait %V; %d = mma_start %p, %V, %sum * %a; mma_wait; stagger_end        of the last
  *
  * Without staggering, all warpgroups would reach their arithmetic at the same time, and the tensor cores would idle
- * meanwhile. Warpgroups that start at the same time stay close together: in an attention kernel on an H200, whose
- * iterations take about 2850 cycles, two warpgroups were 358 cycles apart, and 1025 cycles with staggering. TFLOP/s
- * of attention (64 heads of 4096 rows, f16):
+ * during it. Warpgroups that start at the same time stay close together. In an attention kernel on an H200, whose
+ * iterations take about 2850 cycles, two warpgroups were 358 cycles apart without staggering, and 1025 cycles with it.
+ * TFLOP/s of attention (64 heads of 4096 rows, f16):
  *
  *     staggered                  never   once per tile   in every iteration
  *     128 x 128, D = 128           453             565                  566
@@ -48,9 +49,9 @@
  *     128 x 128, D = 64, causal    343             346                  334
  *     128 x 64                     473             473                  474
  *
- * If a branch computes the operand, staggering once per tile is not enough. The arithmetic is then short, and two
- * warpgroups that have come into step stay in step: in each iteration, both wait for the special functions at the
- * same time, and then both wait for the tensor cores. So two warpgroups take turns in each iteration. Cycles of
+ * If a branch computes the operand, staggering once per tile is not enough. The arithmetic is then short. Two
+ * warpgroups that reach it at the same time once do so in all later iterations: both wait for the special functions at
+ * the same time, and then both wait for the tensor cores. So two warpgroups take turns in each iteration. Cycles of
  * attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an H200):
  *
  *                                once per tile   turns
@@ -60,9 +61,9 @@
  *     D = 128, causal                1,388,739   1,368,726
  *     D = 64, causal                 1,124,932   1,089,527
  *
- * Only the first loop of a tile staggers otherwise, since the warpgroups stay apart in the loops after it. The bounds
- * of the loop are scalars, so either all warpgroups execute all three stagger ops, or none does. The pass does not
- * stagger warpgroups that share rows, because a barrier aligns these in each iteration.
+ * If no branch computes the operand, only the first loop of a tile staggers, because the warpgroups stay apart in the
+ * loops behind it. The bounds of the loop are scalars, so either all warpgroups execute all three stagger ops, or none
+ * does. The pass does not stagger warpgroups that share rows: a barrier brings these together in each iteration.
  *
  * The pass rewrites a loop only if, in addition,
  * - the first dot's accumulator starts as a value from outside the loop, and the second dot's operand is a tile of
@@ -91,14 +92,15 @@ struct rotation {
     struct op *loop;
     struct block *body;
     struct op *effects[NEFFECTS];
-    bool turns;                   /* two warpgroups start their first dots in turns, in each iteration */
-    bool staggers;                /* each warpgroup starts after the one before it */
+    bool turns; /* two warpgroups take turns at their first dots in each iteration */
+    /* each warpgroup starts its first dot when that of the previous warpgroup has ended */
+    bool staggers;
     struct op *operand;           /* the op that computes operand a of the second dot */
-    struct map late;              /* the ops of the late part, and the carried arguments that they use */
-    bool spreads;                 /* the last call of `spread` marked something */
+    struct map late;              /* the ops of the late part, and the carried arguments that these ops use */
+    bool spreads;                 /* the last call of `spread` has marked an op or an argument */
     VEC(struct value *) crossing; /* the values of the early part that the late part uses */
-    bool two_sets;     /* a branch computes the operand while the dot reads that of the iteration before */
-    struct map handed; /* from these values to the loop's arguments that hold them an iteration later */
+    bool two_sets; /* a branch computes the operand while the previous dot still reads the previous operand */
+    struct map handed; /* from each crossing value to the argument that holds it one iteration later */
 };
 
 static bool is_late(const struct rotation *r, const void *x)
@@ -136,7 +138,7 @@ static void visit_operands(struct rotation *r, struct op *o,
             visit_operands(r, inner, visit);
 }
 
-/* Does `holds` return true for an operand of o, or of an op in o's regions? */
+/* Does `holds` return true for an operand of o, or for an operand of an op in the regions of o? */
 static bool any_operand(const struct rotation *r, const struct op *o,
                         bool (*holds)(const struct rotation *r, const struct value *v))
 {
@@ -170,7 +172,7 @@ static bool only_late_uses(const struct rotation *r, const struct op *o)
 }
 
 /* Is v a carried argument of the early part? The late part runs one iteration behind the early part, so it would need
- * the value that the argument had in the previous iteration. */
+ * the value that this argument had in the previous iteration. */
 static bool is_early_argument(const struct rotation *r, const struct value *v)
 {
     return is_argument(r, v) && !is_late(r, v);
@@ -191,7 +193,8 @@ static void mark_argument(struct rotation *r, struct op *o, int i)
         r->spreads |= mark(r, v);
 }
 
-/* Marks as late the ops and carried arguments that the marks so far make late. Returns whether there were any. */
+/* Marks as late the ops and carried arguments that must be late because of what is already marked. Returns whether it
+ * has marked anything. */
 static bool spread(struct rotation *r)
 {
     r->spreads = false;
@@ -226,8 +229,8 @@ static bool waits_for(const struct op *wait, const struct op *dot)
            op_int(wait, ATTR_pending) == 0;
 }
 
-/* Does the early part use nothing of the late part, and does each part compute the values that the loop yields for
- * the part's own carried arguments? */
+/* Is the split legal? The early part must not use values of the late part, and each part must compute the values that
+ * the loop yields for the carried arguments of that part. */
 static bool is_split(struct rotation *r)
 {
     const struct op *yield = r->body->last;
@@ -245,8 +248,8 @@ static bool is_split(struct rotation *r)
     return true;
 }
 
-/* Do both accumulators, the operand, and the registers of the arithmetic between the dots fit into a thread's
- * registers? */
+/* Do both accumulators, the second dot's operand, and the values of the arithmetic between the dots fit into a
+ * thread's registers? */
 static bool has_registers(const struct rotation *r)
 {
     const struct func *f = r->loop->block->func;
@@ -260,15 +263,15 @@ static bool has_registers(const struct rotation *r)
            (given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps)));
 }
 
-/* Is v a tile with several elements in each register? The dot of a tile with 32-bit elements would need a copy of the
- * tile in other registers. */
+/* Is v a tile of which each register holds several elements? If an element has 32 bits, the second dot would need a
+ * copy of the tile in other registers. */
 static bool is_packed_tile(const struct value *v)
 {
     return v->type->kind == TY_tile && type_elem_bytes(v->type) < 4;
 }
 
-/* Do asynchronous copies fill the buffer, or does the loop not write it at all? If threads wrote it, their stores
- * would have to wait for the dots that read it. */
+/* Does no thread write this buffer inside the loop, because asynchronous copies fill it or because it is constant? A
+ * thread's stores would have to wait for the dots that read the buffer. */
 static bool is_filled(const struct rotation *r, const struct value *v)
 {
     return value_is_outside(v, r->loop) || v->def->code == OP_shared_stage;
@@ -294,7 +297,7 @@ void hoist_constants(struct op *loop)
 
 struct first_copy {
     const struct op *bar; /* the mbarrier that the copies complete */
-    int n, at;            /* the number of all copies; the index of the first for `bar`, or -1 */
+    int n, at; /* the number of all copies; the index of the first copy that completes `bar`, or -1 */
 };
 
 static void note_copy(struct op *o, void *ctx)
@@ -314,11 +317,11 @@ static int first_copy(const struct rotation *r, int wait)
     return c.at;
 }
 
-/* Returns by how many stages the second dot's ring exceeds the fewest with which the producer cannot deadlock;
- * negative: it has too few. While the producer copies for the first dot of the next iteration, the second dot of this
- * iteration still occupies a stage. If the producer copies for the second dot before it copies for the first, the
- * second dot of the next iteration also holds a stage. Returns 0 if there is no producer, or if both dots wait for the
- * same copies. */
+/* Returns how many more stages the second dot's ring has than it needs at least. If the result is negative, the
+ * producer could deadlock. The ring needs a stage for the second dot of this iteration, which still reads its stage
+ * while the producer copies for the first dot of the next iteration. The ring needs one more stage if the producer
+ * copies for the second dot before it copies for the first: the second dot of the next iteration then holds a stage,
+ * too. Returns 0 if there is no producer, or if both dots wait for the same copies. */
 static int spare_stages(const struct rotation *r)
 {
     int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);
@@ -326,7 +329,7 @@ static int spare_stages(const struct rotation *r)
     return first < 0 || second < 0 || first == second ? 0 : stages - (first < second ? 1 : 2);
 }
 
-/* Are there 2 to STAGGER_GROUPS_MOST warpgroups, each with rows of its own? */
+/* Are there 2 to STAGGER_GROUPS_MOST warpgroups, and does each of them compute rows of its own? */
 static bool has_groups_of_rows(const struct rotation *r)
 {
     enum { GROUP_BITS = 2, COLUMNS = 1 };
@@ -387,8 +390,9 @@ static void build_stagger(const struct rotation *r, struct builder *b, enum opco
         op_set_int(o, ATTR_turns, 1);
 }
 
-/* Copies an op of the first iteration to b. A vote counts as lost there, because the maximum before it is usually
- * -inf, and the second arm of the branch that a vote decides is right in any case. */
+/* Copies an op of the first iteration to b. If the op is a vote (keep_maximum.c), the copy is a constant: the vote
+ * counts as lost. The maximum in front of the first iteration is usually -inf, so the vote would be lost anyway, and
+ * the second arm of the branch that the vote decides is correct in either case. */
 static void copy_first(struct builder *b, const struct op *o, struct map *first)
 {
     if (o->code == OP_warp_all) {
@@ -408,7 +412,7 @@ static void copy_first(struct builder *b, const struct op *o, struct map *first)
     op_erase(copy);
 }
 
-/* Builds the early part of the first iteration at b, and makes the loop start with the second iteration. */
+/* Builds, at b, the early part of the first iteration, and makes the loop start with the second iteration. */
 static void build_first(struct rotation *r, struct builder *b, struct value **crossing)
 {
     struct op *loop = r->loop;
@@ -443,7 +447,7 @@ static void take_over(struct rotation *r, int ncarried)
     visit_late(r, hand_over);
 }
 
-/* Makes each warp, instead of one warp of each warpgroup, arrive at this mbarrier to release a stage. */
+/* Makes each warp arrive at this mbarrier to release a stage, instead of one warp for its whole warpgroup. */
 static void release_by_warps(struct rotation *r, const struct value *bar)
 {
     for (const struct use *u = bar->uses; u; u = u->next) {
@@ -456,12 +460,13 @@ static void release_by_warps(struct rotation *r, const struct value *bar)
     }
 }
 
-/* Starts the second dot directly after the first one, and places the wait for the second dot at the end of the
- * body, in front of the write of the next operand. ptxas would move this wait up, but moves no wait across a branch.
- * So the pass builds a branch in front of the wait: it repeats the mbar_wait for the second dot's operand, whose phase
- * is complete by then. (Another kind of branch also works, but was slower: 527 instead of 624 TFLOP/s for 128 x 128,
- * D = 128.) The repeated mbar_wait would hang if the mbarrier had completed the next phase too. Therefore each warp
- * releases the stage itself, after its own mbar_wait, instead of one warp for its whole warpgroup. */
+/* Starts the second dot directly behind the first one, and puts the wait for the second dot at the end of the body, in
+ * front of the op that writes the next operand. ptxas would move this wait up, but it does not move a wait across a
+ * branch. So the pass builds a branch in front of the wait. The branch contains a copy of the mbar_wait for the second
+ * dot's operand; the phase for which this mbar_wait waits is already complete. (Other kinds of branches also stop
+ * ptxas, but the kernel was slower: 527 instead of 624 TFLOP/s for 128 x 128, D = 128.) The copied mbar_wait would
+ * hang if the mbarrier had completed the next phase as well. Therefore each warp releases the stage behind its own
+ * copy of the mbar_wait. Before, one warp released the stage for its whole warpgroup. */
 static void reorder(struct rotation *r)
 {
     struct op **e = r->effects, *yield = r->body->last;
@@ -526,8 +531,9 @@ static struct op *next_of(struct op *o, enum opcode code)
     return o;
 }
 
-/* In a body of two iterations: starts the second iteration's first dot in front of the wait for the first iteration's
- * second dot, which then leaves one dot pending, and releases its buffer later. */
+/* Changes a body that consists of two iterations. The first dot of the second iteration starts in front of the wait
+ * for the second dot of the first iteration. This wait then leaves one dot pending, and the release of the buffer
+ * moves behind the wait. */
 static void delay_wait(const struct op *loop)
 {
     struct op *second = next_of(next_of(loop->regions[0]->first, OP_mma_start)->next, OP_mma_start),
@@ -562,8 +568,8 @@ struct op *build_either(struct op *loop)
     return either;
 }
 
-/* Makes the loop carry the crossing values. This replaces the loop, so the marks of late arguments are copied to
- * the new loop's arguments. */
+/* Makes the loop carry the crossing values. The function replaces the loop by a new one, and copies the marks of late
+ * arguments to the new loop's arguments. */
 static void carry_more(struct rotation *r, struct value *const *crossing)
 {
     struct block *old = r->body;
@@ -576,7 +582,7 @@ static void carry_more(struct rotation *r, struct value *const *crossing)
     r->body = loop->regions[0];
 }
 
-/* Lets two warpgroups start their first dots in turns: each waits until the other's has ended. */
+/* Lets two warpgroups take turns at their first dots: each starts its dot when the dot of the other has ended. */
 static void take_turns(struct rotation *r)
 {
     struct builder b = build_before(r->effects[FIRST]);
@@ -620,9 +626,9 @@ static void rotate(struct rotation *r)
 
 static bool visit(struct block *b, bool is_staggered);
 
-/* Visits the regions of o. Only one region of an `if` runs, so staggering in one does not stagger the other. The
- * regions of other ops count as executed one after the other. After o, warpgroups count as staggered if any region
- * staggers them. */
+/* Visits the regions of o. Of an `if`, only one region runs, so warpgroups that one region staggers are not staggered
+ * in the other region. The regions of other ops count as executed one after the other. Returns whether warpgroups are
+ * staggered behind o; they count as staggered if any region staggers them. */
 static bool visit_regions(struct op *o, bool is_staggered)
 {
     bool any = is_staggered;
@@ -631,7 +637,7 @@ static bool visit_regions(struct op *o, bool is_staggered)
     return any;
 }
 
-/* Rewrites the loops of b. Returns whether warpgroups count as staggered after b. */
+/* Rewrites the loops of b. Returns whether warpgroups are staggered behind b. */
 static bool visit(struct block *b, bool is_staggered)
 {
     for (struct op *next, *o = b->first; o; o = next) {

@@ -19,16 +19,17 @@
  *       tensor_put %s, %j + 64                               bulk_wait read=1                       ...
  *     }                                                      tensor_put %s, %i                      ... %i + 64
  *
- * Tensor cores idle between the last dot of one tile and the first dot of the next, so little work should stand
- * there. The pass leaves only the rounding of the accumulator at that place. The rounded tile stays in registers.
- * The iterations of the next program store this tile piece by piece while their dots run; the first iteration stores
+ * Tensor cores idle between the last dot of one tile and the first dot of the next tile, so little work should stand
+ * between these dots. The pass leaves only the rounding of the accumulator there. The rounded tile stays in registers.
+ * The iterations of the next program store this tile piece by piece while their dots run. The first iteration stores
  * no piece.
  *
- * Pieces alternate between two stages of a buffer. Before a piece is copied to memory, its threads wait until the
- * copy of the previous piece has read the other stage, and pass a barrier. This barrier also tells all threads that
- * the next piece may overwrite the other stage, so each piece needs one barrier only. Needs: layouts, roles, and tiles
- * that warpgroups store in pieces independently of each other. The accumulator, the rounded tile and addresses must
- * fit into a thread's registers. */
+ * The pieces alternate between two stages of a buffer. Before threads copy a piece to memory, they wait until the copy
+ * of the previous piece has read the other stage, and then pass a barrier. After this barrier, all threads also know
+ * that the next piece may overwrite the other stage. So each piece needs only one barrier.
+ *
+ * Needs: layouts, roles, and tiles that warpgroups store in pieces independently of each other. The accumulator, the
+ * rounded tile and the addresses must fit into a thread's registers. */
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -43,10 +44,10 @@ struct piece {
 
 struct epilogue {
     struct arena *arena;
-    struct op *tiles, *loop; /* the loop over programs; the loop over K */
+    struct op *tiles, *loop; /* the loop over programs, and the loop over K */
     int ndots;
     VEC(struct piece) pieces;
-    VEC(struct value *) carried; /* the pieces, then their coordinates in memory */
+    VEC(struct value *) carried; /* the pieces, followed by their coordinates in memory */
 };
 
 /* -- the ops of the pattern -- */
@@ -59,8 +60,8 @@ static void look_at(struct op *o, void *ctx)
         d->loop = o->block->parent;
 }
 
-/* Finds the loop over programs, and inside it the loop that contains the function's only dot and leaves it in
- * flight. */
+/* Finds the loop over programs, and inside this loop the loop over K, which contains the function's only dot and
+ * leaves that dot in flight. */
 static bool find_loops(struct epilogue *d, const struct op *roles)
 {
     for (struct op *o = roles->regions[0]->first; o; o = o->next)
@@ -71,8 +72,9 @@ static bool find_loops(struct epilogue *d, const struct op *roles)
            d->ndots == 1;
 }
 
-/* Finds the pieces after the loop over K. Returns false if there are fewer than two, if an op in front of them is
- * neither pure nor a load, a wait for dots or an arrival, or if an op between or after them is not pure. */
+/* Finds the stores of pieces behind the loop over K. Returns false if there are fewer than two pieces. Returns false
+ * also if an op in front of the pieces is not pure and is not a load, a wait for dots or an arrival, or if an op
+ * between or behind the pieces is not pure. */
 static bool find_pieces(struct epilogue *d)
 {
     struct piece p = {0};
@@ -132,7 +134,7 @@ static bool fits(const struct epilogue *d, const struct op *roles)
 
 /* -- the coordinates of pieces -- */
 
-/* Splits v into a sum, root + *more, whose second term is a constant. Returns the root. */
+/* Finds `root` and a constant *more, so that v is their sum. Returns `root`. */
 static struct value *root_of(struct value *v, int64_t *more)
 {
     int64_t c;
@@ -167,7 +169,8 @@ static void find_all_carried(struct epilogue *d)
 
 /* -- the rewrite -- */
 
-/* Builds the store of piece i. `now` holds the tile's pieces and coordinates in the order of d->carried. */
+/* Builds the store of piece i. `now` holds the pieces of the tile and their coordinates, in the order of
+ * d->carried. */
 static void build_piece(struct builder *b, const struct epilogue *d, struct value *const *now, int i)
 {
     const struct piece *p = &d->pieces.at[i];
@@ -191,7 +194,7 @@ static void build_piece(struct builder *b, const struct epilogue *d, struct valu
         op_set_int(put, p->put->attrs[k].key, p->put->attrs[k].i);
 }
 
-/* Builds a binary tree of branches that stores the piece with number `which`, which is at least `first` and below
+/* Builds a binary tree of branches, which stores piece number `which`. This number is at least `first` and below
  * `end`. */
 static void build_one_of(struct builder *b, const struct epilogue *d, struct value *const *now,
                          struct value *which, int first, int end)
@@ -209,8 +212,8 @@ static void build_one_of(struct builder *b, const struct epilogue *d, struct val
     }
 }
 
-/* Builds a loop that stores the pieces from number `from` on. `from` is -1 if the loop over K has run no iteration,
- * because its first iteration only counts from -1 to 0. */
+/* Builds a loop that stores the pieces from number `from` on. If the loop over K has run no iteration, `from` is -1:
+ * the first iteration of that loop stores no piece and only advances the number from -1 to 0. */
 static void build_rest(struct builder *b, const struct epilogue *d, struct value *const *now,
                        struct value *from)
 {
@@ -235,8 +238,8 @@ static struct builder build_where(struct builder *b, struct value *c)
     return in[0];
 }
 
-/* Makes the loop over K store one piece in each iteration but the first, from number `due` on. Returns the number of
- * the first piece that is left after the loop. */
+/* Makes each iteration of the loop over K except the first store one piece, beginning with piece number `due`. Returns
+ * the number of the first piece that is left behind the loop. */
 static struct value *store_in_iterations(struct epilogue *d, struct value *const *now, struct value *due)
 {
     struct op *loop = loop_carry(d->loop, NULL, 1, &due);
@@ -260,8 +263,9 @@ static struct value *store_in_iterations(struct epilogue *d, struct value *const
     return &loop->results[loop->nresults - 1];
 }
 
-/* Returns the op in front of which the remaining pieces are stored: after the loop over K, its wait and the arrivals
- * after that, but before the ops that round the accumulator take registers. */
+/* Returns the op in front of which the remaining pieces are stored. This place is behind the loop over K, behind the
+ * wait for its dot, and behind the arrivals that follow. It is in front of the ops that round the accumulator, because
+ * these need registers. */
 static struct op *place_of_rest(const struct epilogue *d)
 {
     struct op *o = d->loop->next, *at = o;

@@ -7,10 +7,11 @@
  *       %d = mma_start %s, %t, ...
  *     }
  *
- * A batch is the set of tiles that one block loads for one dot. The ring of a batch has as many stages as the
- * innermost loops around its batches ask for, or as many as fit into shared memory; a ring whose batches all stand
- * outside of loops has one stage. Batches whose loops are not nested share a ring if they have equally many buffers of
- * the same types (for example the two loops of causal attention, with and without a mask). The plan changes no op. */
+ * A batch is the set of tiles that one block loads for one dot. A ring has as many stages as the innermost loops
+ * around its batches ask for, or as many as fit into shared memory. If all batches of a ring stand outside of loops,
+ * the ring has one stage. Two batches share a ring if neither stands in a loop around the other, and if they have the
+ * same number of buffers with the same types. For example, the two loops of causal attention, with and without a mask,
+ * share rings. The plan changes no op. */
 #include "opt/pipeline/plan_rings.h"
 
 #include "opt/analysis/analysis.h"
@@ -43,7 +44,8 @@ bool op_passes_tile(const struct op *o)
     return o->code == OP_trans || o->code == OP_convert;
 }
 
-/* Sets t->first to the first reader of v in its block, looking through transpositions and conversions. */
+/* Sets t->first to the first op in the block of the load that reads v. The search continues through transpositions and
+ * conversions. */
 static void find_first(struct take *t, const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)
@@ -53,8 +55,8 @@ static void find_first(struct take *t, const struct value *v)
             t->first = u->user;
 }
 
-/* The tensor_load whose tile `put` stores into a buffer, or NULL. Sets by[d] to the dimension of the tile that is
- * dimension d of the buffer. */
+/* Returns the tensor_load whose tile `put` stores into a buffer, or NULL. Sets by[d] to the dimension of the tile that
+ * is dimension d of the buffer. */
 static struct op *loaded_by(const struct op *put, int *by)
 {
     struct op *o = op_opnd(put, 0)->def;
@@ -71,8 +73,8 @@ static bool goes_to_buffer(const struct value *v)
 {
     bool goes = false;
     for (const struct use *u = v->uses; u && !goes; u = u->next)
-        goes = u->user->code == OP_to_shared ||
-               (op_passes_tile(u->user) && goes_to_buffer(op_result(u->user)));
+        goes =
+            u->user->code == OP_to_shared || (op_passes_tile(u->user) && goes_to_buffer(op_result(u->user)));
     return goes;
 }
 
@@ -135,8 +137,9 @@ static void note_take(struct op *o, void *ctx)
     VEC_PUSH(p->arena, &g->takes, t);
 }
 
-/* Can batch k use the ring of batch i, which stands in front of batch k? Both must have the same types, and neither
- * may stand inside the other's block: one batch would hold a stage while the other waits for one, a deadlock. */
+/* Can batch k use the ring of batch i, which stands in front of batch k in the program? Both batches must have tiles
+ * of the same types. Neither batch may stand inside the block of the other: one batch would hold a stage while the
+ * other waits for a stage, which is a deadlock. */
 static bool can_share(const struct ring_plan *p, int i, int k)
 {
     const struct batch *a = &p->batches.at[i], *b = &p->batches.at[k];
@@ -149,7 +152,7 @@ static bool can_share(const struct ring_plan *p, int i, int k)
     return true;
 }
 
-/* Can batch k share the ring with all batches that use it already? */
+/* Can batch k share the ring with all batches that already use the ring? */
 static bool ring_takes(const struct ring_plan *p, int ring, int k)
 {
     for (int i = 0; i < k; i++)
@@ -189,8 +192,8 @@ static bool enters_a_loop(const struct op *o)
     return false;
 }
 
-/* The bytes of the ring that pipeline_loops.c will make for a small tile that a loop loads beside its dots. Larger
- * tiles count as 0. */
+/* Returns the bytes of the ring that pipeline_loops.c will build for a small tile which a loop loads beside its dots.
+ * Returns 0 for larger tiles. */
 static int64_t vector_bytes(const struct ring_plan *p, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -200,9 +203,9 @@ static int64_t vector_bytes(const struct ring_plan *p, const struct op *load)
                : 0;
 }
 
-/* The bytes of shared memory that o needs while the rings are live. A buffer that a loop contains or uses is live
- * together with the rings, because the loop's next iteration uses the rings again. Any other buffer counts as 0,
- * because it can share the bytes of the rings behind their last use. */
+/* Returns the bytes of shared memory that o needs while the rings are live. A buffer inside a loop, or used by a loop,
+ * is live together with the rings, because the next iteration of the loop uses the rings again. Other buffers count as
+ * 0, because they can reuse the memory of the rings behind the last use of these. */
 static int64_t other_bytes_of(const struct op *o, void *ctx)
 {
     const struct ring_plan *p = ctx;
@@ -217,7 +220,7 @@ static int64_t other_bytes_of(const struct op *o, void *ctx)
     return lives_on ? shared_bytes_of(o) : 0;
 }
 
-/* Gives each ring as many stages as loops ask for, or as many as fit into shared memory. */
+/* Gives each ring as many stages as the loops ask for, or as many as fit into shared memory. */
 static void choose_stages(struct ring_plan *p)
 {
     const int64_t room =

@@ -7,14 +7,15 @@
 #include "ir/ir.h"
 #include "ir/support/map.h"
 
-/* A tile that goes through a ring. The first to_shared of the tile, or of a transposition of it, determines the
- * buffer's layout, which always has the contiguous dimension last. So tiles that have the same arrangement in
- * memory have buffers of one type, and their batches can share a ring. Each reader sees the buffer in the order of
- * dimensions that it needs, or loads it into registers. */
+/* A tile that goes through a ring. The first to_shared of the tile, or of a transposition of the tile, determines the
+ * layout of the buffer; if there is none, the layout is that of a TMA box (layout_panels). The last dimension of the
+ * buffer is the one that is contiguous in memory. So tiles with the same arrangement in memory have buffers of one
+ * type, and their batches can share a ring. Each reader sees the buffer with the order of dimensions that the reader
+ * needs, or loads the tile into registers. */
 struct take {
     struct op *load, *put; /* put: NULL if no asynchronous dot reads the tile from a buffer */
     const struct type *type; /* the buffer's, with one stage */
-    struct op *first;        /* the first reader in the block, other than transpositions and conversions */
+    struct op *first; /* the first op of the block that reads the tile; transpositions and conversions do not count */
     struct value *buf;
     int dim[RANK_MAX];   /* buffer dimension i is the tile's dimension dim[i] */
     int order[RANK_MAX]; /* dimension i of the loaded tile is the buffer's dimension order[i] */
@@ -24,9 +25,9 @@ struct take {
 struct batch {
     struct block *block; /* the block of its takes */
     VEC(struct take) takes;
-    int ring;    /* the number of its ring; batches that share a ring have takes of equal number and types */
+    int ring;    /* the number of its ring; batches that share a ring have equally many takes with the same types */
     int ncopied; /* while the producer is built: the number of takes whose copies are built */
-    struct op *wait; /* the wait for the dot that stays in flight from one iteration to the next, or NULL */
+    struct op *wait; /* the wait for the dot that stays in flight, or NULL */
     VEC(struct value *) views; /* the views of the stages in this iteration */
 };
 
@@ -45,12 +46,12 @@ struct ring_plan {
     struct map needed; /* the values of the producer's slice */
 };
 
-/* Plans the rings of f. Without batches, no producer is needed. */
+/* Plans the rings of f. If the plan has no batches, the function needs no producer. */
 void plan_rings(struct ring_plan *p, struct func *f);
-/* Is a, an op of the same block as b, in front of b, or is it b? */
+/* Does a stand in front of b in the same block, or is a the same op as b? */
 bool op_is_before(const struct op *a, const struct op *b);
-/* Does o only transpose a tile, or move it to other registers? A reader that takes the tile from shared memory
- * needs no such op. */
+/* Does o only transpose a tile, or move it to other registers? A reader that loads the tile from shared memory does
+ * not need such an op. */
 bool op_passes_tile(const struct op *o);
 
 #endif

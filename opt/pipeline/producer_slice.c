@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* producer_slice.c: finds the scalars that the producer warp must compute itself.
  *
- * The slice contains the coordinates of copies, the bounds of the loops around them, and the conditions of early
- * returns, with all their operands. All of these are scalars. The producer may load a scalar from memory itself if
- * no op of the same program writes memory before the load (in front of it, or in a loop around both), and if the
- * consumers execute the writes after the load only after the producer has executed the load (can_load_twice). In
- * front of the first dot, the consumers write nothing until the producer is ready, and the producer is ready only
- * after its last such load. In a loop of dots, the consumers wait for tiles that the producer copies after the load.
- * A write after which the program returns does not count, because that program does not reach the load. */
+ * These scalars are called the slice. They are the coordinates of copies, the bounds of the loops around the copies,
+ * the conditions of early returns, and all values from which these are computed. The producer may load such a scalar
+ * from memory itself under two conditions. First, no op of the same program writes memory in front of the load, or in
+ * a loop around both the op and the load. Second, the consumers execute writes behind the load only after the producer
+ * has executed the load (can_load_twice). In front of the first dot, this holds because the consumers write nothing
+ * until the producer is ready, and the producer is ready only behind its last such load. In a loop of dots it holds
+ * because the consumers wait for tiles that the producer copies behind the load. A write does not count if the program
+ * returns after it, because that program does not reach the load. */
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
 #include "opt/pipeline/pipeline.h"
@@ -37,13 +38,13 @@ bool slice_has(struct map *m, const void *key)
 
 struct look {
     const struct op *load;
-    bool passed; /* the walk has reached the load */
-    /* An op in front of the load, or in a loop around both, writes memory. The loop over programs does not count. */
+    bool passed; /* the walk has visited the load */
+    /* an op in front of the load, or in a loop around both, writes memory; the loop over programs does not count */
     bool written;
-    bool dot; /* the same for a dot */
+    bool dot; /* such an op is a dot */
 };
 
-/* Does a loop that contains a, other than the loop over programs, also contain b? */
+/* Does a loop contain both a and b? The loop over programs does not count. */
 static bool is_around_both(const struct op *a, const struct op *b)
 {
     for (const struct op *o = a->block->parent; o && o->code != OP_warps; o = o->block->parent)
@@ -70,7 +71,7 @@ static bool has_dot_behind(const struct op *o)
     return false;
 }
 
-/* Do both roles get the same value if each of them executes this load? */
+/* Do both roles load the same value if each of them executes this load? */
 static bool can_load_twice(const struct op *o)
 {
     struct look l = {.load = o};
@@ -98,8 +99,9 @@ static bool need_bounds(struct map *m, const struct op *loop)
     return need(m, op_opnd(loop, 0)) && need(m, op_opnd(loop, 1)) && need(m, op_opnd(loop, 2));
 }
 
-/* Adds v and all values on which it depends. Returns false if one of them is a tile or a buffer, is the result of an op
- * that is neither pure nor a load that can_load_twice allows, or comes from an op with regions other than `for`. */
+/* Adds v and all values on which v depends. Returns false if one of these values is a tile or a buffer, if an op with
+ * regions other than `for` computes it, or if it is the result of an op that is neither pure nor a load that
+ * can_load_twice allows. */
 static bool need(struct map *m, const struct value *v)
 {
     if (slice_has(m, v))
@@ -148,7 +150,7 @@ bool slice_add_exits(struct map *m, const struct block *b)
     return true;
 }
 
-/* Adds the coordinates of a copy that will stand in the place of o, and the bounds of the loops around o. */
+/* Adds the coordinates of a copy that will replace o, and the bounds of the loops around o. */
 static bool add_place(struct map *m, const struct op *o, struct value *const *coords, int ncoords)
 {
     for (int i = 0; i < ncoords; i++)

@@ -6,14 +6,14 @@
 #include "ir/ir.h"
 #include "ir/support/map.h"
 
-/* Are all ops around o, up to the function's body, counted loops (`for`)? */
+/* Are all ops that contain o, up to the body of the function, counted loops (`for`)? */
 bool stands_in_loops(const struct op *o);
-/* Does o contain a return? The program then returns in both roles. */
+/* Does o contain a return? In this case the program returns in both roles. */
 bool is_exit(const struct op *o);
 bool slice_has(struct map *slice, const void *value);
-/* Both functions add values, and all values on which these depend, to the slice. They return false if the producer may
- * not compute one of the values (need, in producer_slice.c): for example a tile, the result of an atomic, a value
- * loaded from memory that may change, or the result of an `if`. */
+/* Both functions add values to the slice, and all values on which these depend. They return false if the producer may
+ * not compute one of these values (need, in producer_slice.c): for example a tile, the result of an atomic or of an
+ * `if`, or a value loaded from memory that may change. */
 bool slice_add_place(struct map *slice, const struct op *load); /* the coordinates of a load, and the loops' bounds */
 /* The conditions of early returns in b. Returns false also if an op other than `if` contains a return. */
 bool slice_add_exits(struct map *slice, const struct block *b);

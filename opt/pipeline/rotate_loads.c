@@ -9,13 +9,15 @@
  *                                                    }
  *
  * Two passes use this rewrite. load_ahead.c moves loads of any tile. pipeline_loops.c copies large tiles to shared
- * memory instead, and moves only loads of scalars and of tiles of indices with few registers per thread. In a loop
- * whose dots read only what a producer warp copies, it also moves loads of vectors in few registers, such as scales
- * of rows: a copy to shared memory would need a barrier of all consumers in each iteration. If the address of a copy
- * depends on a moved value (the number of a page or of an expert), pipeline_loops.c loads the value one iteration
- * before it starts the copy. A load can move if pure ops compute its address, mask and default from the loop's
- * counter and carried values, if at least one of these three changes in the loop, and if the load is not volatile. If
- * the loop writes memory, only loads that are marked as invariant can move. */
+ * memory instead, and moves only loads of scalars, and loads of tiles of indices that take few registers of a thread.
+ * In a loop whose dots read only what a producer warp copies, pipeline_loops.c also moves loads of vectors that take
+ * few registers, for example scales of rows: a copy to shared memory would need a barrier of all consumers in each
+ * iteration. The address of a copy may depend on a moved value, for example on the number of a page or of an expert.
+ * In this case pipeline_loops.c loads the value one iteration before it starts the copy.
+ *
+ * A load can move if it is not volatile, if pure ops compute its address, mask and default from the loop's counter and
+ * carried values, and if at least one of these three changes in the loop. If the loop writes memory, only loads that
+ * are marked as invariant can move. */
 #include "opt/pipeline/rotate_loads.h"
 
 #include "opt/passes.h"
@@ -35,8 +37,8 @@ struct rotation {
     int n;
 };
 
-/* Can pure ops compute v from values that are known when an iteration starts? `next`: asks for the value that v has
- * in the next iteration. */
+/* Can pure ops compute v from values that are known when an iteration starts? If `next` is true, the question is about
+ * the value that v has in the next iteration. */
 static bool is_known(const struct rotation *r, const struct value *v, bool next, int depth)
 {
     if (!v || value_is_outside(v, r->loop))
@@ -68,7 +70,8 @@ bool fits_ahead(const struct module *m, const struct layout *l)
     return l->nbits[IN_reg] <= log2_floor(m->params->rotate_loads_regs_most);
 }
 
-/* Does v's type qualify? Tiles of indices are integers on which the address of another load depends. */
+/* Does v have a type that may move? Tiles of indices are tiles of integers on which the address of another load
+ * depends. */
 static bool is_small(const struct rotation *r, const struct value *v)
 {
     const struct type *t = v->type;
@@ -103,9 +106,9 @@ struct value *load_mask(struct builder *b, struct value *mask, struct value *liv
     return mask ? build_binary(b, OP_and, mask, live) : live;
 }
 
-/* Computes v with the arguments of the loop's body replaced by their values in `map`. An argument without an entry
- * gets the value that an iteration yields for it whose own arguments have their values in `now`; if `now` is NULL, it
- * is kept. */
+/* Computes v, with the arguments of the loop's body replaced by their values in `map`. If `map` has no value for an
+ * argument, the function computes the value that an iteration yields for the argument; in this iteration, arguments
+ * have their values in `now`. If `now` is NULL, the argument stays as it is. */
 static struct value *compute(const struct rotation *r, struct builder *b, struct map *map, struct map *now,
                              struct value *v)
 {
@@ -137,7 +140,7 @@ static struct value *load_masked(const struct rotation *r, struct builder *b, st
     return op_result(load);
 }
 
-/* Loads the first iteration's values in front of the loop. */
+/* Loads, in front of the loop, the values for the first iteration. */
 static void load_first(const struct rotation *r, struct value **first)
 {
     struct builder b = build_before(r->loop);
@@ -152,7 +155,7 @@ static void load_first(const struct rotation *r, struct value **first)
         first[i] = load_masked(r, &b, &map, NULL, r->loads[i], live);
 }
 
-/* Loads the next iteration's values at the start of an iteration. */
+/* Loads, at the start of an iteration, the values for the next iteration. */
 static void load_next(const struct rotation *r, struct value **next)
 {
     struct builder b = build_before(r->body->first);

@@ -5,20 +5,21 @@
 
 #include "ir/ir.h"
 
-/* Which loads move: those of scalars and of tiles of indices in few registers; also those of all one-dimensional tiles
- * in few registers; or those of all tiles. */
+/* Which loads move. ROTATES_indices: loads of scalars, and of tiles of indices that take few registers.
+ * ROTATES_vectors: also loads of all one-dimensional tiles that take few registers. ROTATES_tiles: loads of all
+ * tiles. */
 enum rotates { ROTATES_indices, ROTATES_vectors, ROTATES_tiles };
 
-/* Moves loads of the loop one iteration ahead. Returns the loop, or the loop that replaces it. `step`: the loop's
- * step; 0: the step is not a constant, but is positive. `writes`: only loads marked as invariant may move, because the
- * loop may write memory. */
+/* Moves loads of the loop one iteration ahead. Returns the loop, or the loop that replaces it. `step` is the loop's
+ * step, or 0 if the step is not a constant but positive. If `writes` is true, the loop may write memory, and only
+ * loads that are marked as invariant move. */
 struct op *rotate_loads(struct op *loop, int64_t step, bool writes, enum rotates which);
-/* Does a thread hold a tile of this layout in so few registers that it may be loaded an iteration ahead? */
+/* Does a tile of this layout take so few registers of a thread that it may be loaded an iteration ahead? */
 bool fits_ahead(const struct module *m, const struct layout *l);
-/* Could rotate_loads, with ROTATES_tiles, move this load if the loop around it wrote no memory? */
+/* Could rotate_loads move this load, with ROTATES_tiles, if the loop around the load wrote no memory? */
 bool can_rotate_load(const struct op *load);
-/* Builds the mask of a load whose addresses have type *ptr: `mask` if the scalar `live` is true, and false for all
- * elements otherwise. `mask` may be NULL. */
+/* Builds the mask of a load whose addresses have type *ptr. Where the scalar `live` is true, it equals `mask`;
+ * otherwise it is false for all elements. `mask` may be NULL. */
 struct value *load_mask(struct builder *b, struct value *mask, struct value *live, const struct type *ptr);
 
 #endif

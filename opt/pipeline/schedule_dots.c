@@ -12,31 +12,31 @@
  *     %dp.1 = mma_wait %dp                        %ds = mul %p, %dp.1
  *     %ds = mul %p, %dp.1                         %dv.1, %p.1 = mma_wait %dv, %p
  *
- * This is list scheduling of whole ops. A segment is a run of ops of one block; loops and branches with effects,
- * volatile loads, atomics and some other ops end it (WALL). The pass places the dots of a segment one by one: next
- * comes the first dot that depends on no wait that is not placed yet, or, if there is none, the next dot in program
- * order. In front of a dot the pass places the ops that the dot needs: first those that need no result of a dot in
- * flight, then the others, each wait directly in front of the first op that needs it. After a dot it places the
- * stores, copies and other ops with effects that no later dot needs: they execute while the dot runs. Each wait leaves
- * as many groups pending as dots have started after the dot for which it waits. If operand a of a dot is in registers,
- * it becomes an operand and a result of that dot's wait, so that these registers keep their values until the dot has
- * ended. (keep_operand names the two cases that do not need this.)
+ * This is list scheduling of whole ops. A segment is a run of ops of one block. Loops and branches with effects,
+ * volatile loads, atomics and some other ops (WALL) end a segment. The pass places the dots of a segment one by one.
+ * The next dot is the first one that depends on no wait that is not placed yet. If there is no such dot, it is the
+ * first dot in program order. In front of each dot, the pass places the ops that the dot needs: first those that need
+ * no result of a dot in flight, then the others. Each wait stands directly in front of the first op that needs it.
+ * Behind each dot, the pass places the stores, copies and other ops with effects that no later dot needs, because they
+ * execute while the dot runs. Each wait leaves as many groups pending as dots have started behind the dot for which it
+ * waits. If operand a of a dot is in registers, it becomes an operand and a result of the wait for this dot, so that
+ * the registers keep their values until the dot has ended. (keep_operand names two cases that do not need this.)
  *
  * The pass leaves a segment as it is in four cases:
- * - The waits are not those of the segment's dots. The only user of each dot's result must be a wait in the segment
- *   that leaves no dot pending and has no other operand, and the segment must have no other wait for a dot.
- * - The segment has only one dot. Moving more ops after that dot made mixtures of experts and matrix products with
- *   block scales 3 to 25 percent slower, because copies then start later and values live longer.
+ * - The waits do not fit the segment's dots. The only user of each dot's result must be a wait in the segment that
+ *   leaves no dot pending and has no other operand, and the segment must have no other wait for a dot.
+ * - The segment has only one dot. When the pass moved more ops behind such a dot, mixtures of experts and matrix
+ *   products with block scales became 3 to 25 percent slower, because copies started later and values lived longer.
  * - ptxas would insert a wait in front of arithmetic on registers that a dot of the previous iteration has written
  *   (C7517).
  * - find_order finds no order in which at most regs_allowed registers are live.
  *
  * A dot that starts early makes accumulators and operands live longer. If these would need too many registers, the
- * pass starts the next dot in program order instead, after all ops that precede it.
+ * pass starts the next dot in program order instead, behind all ops that precede it in the program.
  *
  * The function `keeps_order` says which two ops with side effects must keep their order. Waits for mbarriers keep
- * their order with each other and with arrivals, so a producer cannot deadlock. Needs: layouts; all passes that turn
- * loads into copies have run. Leaves: valid SSA. */
+ * their order among each other and relative to arrivals, so that a producer cannot deadlock. Needs: layouts; all
+ * passes that turn loads into copies have run. Leaves: valid SSA. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
@@ -46,7 +46,7 @@
 #include "opt/pipeline/pipeline.h"
 #include "opt/simplify/simplify.h"
 
-/* What an op does besides computing its results. */
+/* The side effect of an op. */
 enum effect {
     NOTHING,
     STARTS_DOT,
@@ -64,19 +64,19 @@ enum effect {
 struct node {
     struct op *op;
     enum effect effect;
-    VEC(int) before; /* the nodes that must precede this one */
-    /* the values in registers that the op defines, and those that it reads, as indices of segment.held */
+    VEC(int) before; /* the nodes that must stand in front of this one */
+    /* the values in registers that the op defines, and those that the op reads, as indices of segment.held */
     VEC(int) makes, reads;
     bool done;    /* the node is placed */
-    bool wanted;  /* a dot that mark_wanted selects depends on the node */
-    bool blocked; /* the node is, or depends on, a wait for a dot that is not placed */
+    bool wanted;  /* the node is one of those that mark_wanted marks */
+    bool blocked; /* the node is a wait for a dot that is not placed yet, or depends on such a wait */
 };
 
 /* A value in registers. */
 struct held {
     int regs;
-    /* readers: the nodes that read the value, and its uses after the segment, which are never placed; to_come: the
-     * readers that are not placed */
+    /* readers: the number of nodes that read the value, plus its uses behind the segment, which are never placed;
+     * to_come: the number of readers that are not placed yet */
     int readers, to_come;
 };
 
@@ -84,11 +84,11 @@ struct segment {
     struct func *func;
     struct arena *arena;
     VEC(struct node) nodes;
-    struct map number; /* from an op to its node's number, + 1 */
+    struct map number; /* from an op to the number of its node, plus 1 */
     VEC(struct held) held;
     VEC(int) order;
     int ndots, most_regs;
-    /* live: the registers that are live after the last node placed; peak: the largest value of `live` so far */
+    /* live: the registers that are live behind the last placed node; peak: the maximum of `live` so far */
     int live, peak;
 };
 
@@ -130,7 +130,7 @@ static bool writes_shared(const struct op *o)
     return o->code == OP_to_shared || op_has(o, WRITES);
 }
 
-/* The shared_alloc of the buffer that operand i of o refers to; NULL: the operand refers to no buffer. */
+/* Returns the shared_alloc of the buffer to which operand i of o refers, or NULL if the operand is not a buffer. */
 static const struct op *buffer_at(const struct op *o, int i)
 {
     const struct value *v = op_opnd(o, i);
@@ -148,7 +148,7 @@ static bool share_buffer(const struct op *a, const struct op *b)
 
 struct filling {
     const struct op *bar, *reader;
-    /* known: a copy completes the mbarrier; fills: such a copy fills a buffer that the reader reads */
+    /* known: some copy completes the mbarrier; fills: a copy that completes it fills a buffer that the reader reads */
     bool fills, known;
 };
 
@@ -177,7 +177,7 @@ static bool may_change(const struct op *load)
     return !op_int(load, ATTR_invariant);
 }
 
-/* Must a, which precedes b in the program, stay in front of b even if b uses no result of a? */
+/* Op a stands in front of op b in the program. Must it stay in front of b, even if b uses no result of a? */
 static bool keeps_order(const struct node *a, const struct node *b)
 {
     switch (a->effect) {
@@ -215,7 +215,7 @@ static int number_of(const struct segment *s, const struct op *o)
     return at ? (int)(intptr_t)*at - 1 : -1;
 }
 
-/* Adds the nodes whose results o, or an op inside its regions, uses to the nodes that must precede n. */
+/* Adds to the nodes that must precede n all nodes whose results o uses, itself or in its regions. */
 static void note_uses(const struct segment *s, struct node *n, const struct op *o)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -241,7 +241,8 @@ static void add_node(struct segment *s, struct op *o, enum effect effect)
     s->ndots += effect == STARTS_DOT;
 }
 
-/* The wait for a dot, if the dot has no other user and the wait leaves no dot pending; otherwise NULL. */
+/* Returns the wait for a dot if this wait is the only user of the dot and leaves no dot pending. Otherwise returns
+ * NULL. */
 static struct op *wait_of(const struct op *dot)
 {
     const struct value *v = op_result(dot);
@@ -273,8 +274,8 @@ static int regs_of(const struct segment *s, const struct value *v)
     return tile_regs(v->type, s->func->num_warps, 0);
 }
 
-/* Does the pass count the registers of v while v is live? It does not count tiles of integers and addresses, which
- * are mostly computed where they are used. */
+/* Does the pass count the registers of v while v is live? It does not count tiles of integers and addresses, because
+ * most of these are computed where they are used. */
 static bool takes_registers(const struct value *v)
 {
     const struct op *o = v->def;
@@ -283,8 +284,8 @@ static bool takes_registers(const struct value *v)
            !(o && (o->code == OP_const || o->code == OP_splat || op_has(o, FREE)));
 }
 
-/* Does an op of `rest`, or an op inside one, use v? Uses by `around` itself do not count: they are its bounds and
- * initial values. */
+/* Does an op of `rest`, or an op in the regions of such an op, use v? The bounds and initial values of `around` do not
+ * count as uses. */
 static bool has_user_in(const struct map *rest, const struct value *v, const struct op *around)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -297,8 +298,8 @@ static bool has_user_in(const struct map *rest, const struct value *v, const str
     return false;
 }
 
-/* The registers of values that live through `around`: results of ops in front of it that ops inside or after it
- * use. */
+/* Returns the registers of the values that live through `around`: values that are computed in front of it and used
+ * inside or behind it. */
 static int regs_through(const struct segment *s, const struct op *around)
 {
     int regs = 0;
@@ -313,7 +314,7 @@ static int regs_through(const struct segment *s, const struct op *around)
     return regs;
 }
 
-/* Notes that node `reader` (-1: code after the segment) reads the held value. */
+/* Notes that a node reads the held value. `reader` is -1 if code behind the segment reads it. */
 static void note_reader(struct segment *s, int held, int reader)
 {
     const struct node *n = reader < 0 ? NULL : &s->nodes.at[reader];
@@ -326,9 +327,9 @@ static void note_reader(struct segment *s, int held, int reader)
         VEC_PUSH(s->arena, &s->nodes.at[reader].reads, held);
 }
 
-/* Adds v to the held values and notes the nodes that read it. Node `maker` defines v (-1: an op in front of the segment
- * does). The wait of a dot counts as the reader of the dot's operand a, because the dot reads the registers of that
- * operand until the wait. */
+/* Adds v to the held values, and notes the nodes that read it. `maker` is the node that defines v, or -1 if an op in
+ * front of the segment does. A dot reads the registers of its operand a until the wait for the dot, so this wait
+ * counts as the reader of operand a. */
 static void hold(struct segment *s, struct value *v, int maker, const struct map *behind)
 {
     const struct block *b = s->nodes.at[0].op->block;
@@ -352,8 +353,8 @@ static void hold(struct segment *s, struct value *v, int maker, const struct map
         s->live += s->held.at[held].regs;
 }
 
-/* Finds the values that take registers somewhere in the segment. Values that live through loops around the segment
- * take registers everywhere in it. */
+/* Finds the values that take registers anywhere in the segment. A value that lives through a loop around the segment
+ * takes registers in the whole segment. */
 static void find_held(struct segment *s)
 {
     struct op *last = s->nodes.at[s->nodes.n - 1].op;
@@ -377,8 +378,9 @@ static int64_t bytes_of(const struct op *o, void *ctx)
     return shared_bytes_of(o);
 }
 
-/* The number of registers that a thread may use: the limit of its role, if there is one; otherwise, if shared memory
- * has space for two CTAs, the number with which two CTAs fit on an SM; otherwise all that one CTA can have. */
+/* Returns the number of registers that a thread may use. If the role of the thread has a limit, this is the number.
+ * Otherwise it is the number with which two CTAs fit on an SM, or, if shared memory has no space for two CTAs, the
+ * maximum for one CTA. */
 static int most_regs(const struct func *f)
 {
     const struct op *roles = func_roles(f);
@@ -389,10 +391,10 @@ static int most_regs(const struct func *f)
                  : func_regs(f, shares ? 2 * threads : threads, true) / REGS_UNIT * REGS_UNIT;
 }
 
-/* The largest number of registers that may be live. In a CTA of one warpgroup, this number exceeds the registers of a
- * thread by a few: spills of so few registers cost less than tensor cores that wait for arithmetic. In a CTA of
- * several warpgroups, other warpgroups use the tensor cores meanwhile, so the number leaves registers for ptxas's own
- * values. */
+/* Returns the maximum number of registers that may be live. In a CTA of one warpgroup, this number exceeds the
+ * registers of a thread by a few, because spilling a few registers costs less time than tensor cores lose while they
+ * wait for arithmetic. In a CTA of several warpgroups, another warpgroup uses the tensor cores during this time, so
+ * the number leaves registers for values that ptxas adds. */
 static int regs_allowed(const struct segment *s)
 {
     const struct func *f = s->func;
@@ -438,7 +440,7 @@ static void unplace(struct segment *s, int n, int peak)
     s->peak = peak;
 }
 
-/* Marks the waits for dots that are not placed, and the nodes that depend on them. */
+/* Marks as blocked the waits for dots that are not placed yet, and the nodes that depend on these waits. */
 static void mark_blocked(struct segment *s)
 {
     for (int i = 0; i < s->nodes.n; i++) {
@@ -449,8 +451,8 @@ static void mark_blocked(struct segment *s)
     }
 }
 
-/* Marks node `last` and the nodes that must precede it. If `last` is the number of nodes, marks all dots, and the
- * nodes that must precede the dots not yet placed. */
+/* Marks as wanted node `last` and the nodes that must precede it. If `last` equals the number of nodes, marks all dots
+ * that are not placed yet, and the nodes that must precede these dots. */
 static void mark_wanted(struct segment *s, int last)
 {
     for (int i = s->nodes.n - 1; i >= 0; i--) {
@@ -469,7 +471,7 @@ static bool is_dot_to_come(const struct segment *s, int i)
     return s->nodes.at[i].effect == STARTS_DOT && !s->nodes.at[i].done;
 }
 
-/* The dot to start next; -1: none is left. */
+/* Returns the dot to start next, or -1 if all dots are placed. */
 static int next_dot(struct segment *s)
 {
     int first = -1;
@@ -484,15 +486,16 @@ static int next_dot(struct segment *s)
     return first;
 }
 
-/* The node that computes the accumulator of the dot; -1: none in this segment. */
+/* Returns the node that computes the accumulator of the dot, or -1 if the segment has no such node. */
 static int accumulator_of(const struct segment *s, const struct node *dot)
 {
     const struct op *o = dot->effect == STARTS_DOT ? op_opnd(dot->op, DOT_acc)->def : NULL;
     return o ? number_of(s, o) : -1;
 }
 
-/* Places the ops that the dot needs, and then the dot: first the ops that are not blocked, then the blocked ones, and
- * last the op that computes the accumulator. A wait is placed directly in front of the first op that depends on it. */
+/* Places the ops that the dot needs, and then the dot. The ops that are not blocked come first, then the blocked ones,
+ * and last the op that computes the accumulator. A wait is placed directly in front of the first op that depends on
+ * it. */
 static void start_dot(struct segment *s, int dot)
 {
     const int acc = accumulator_of(s, &s->nodes.at[dot]);
@@ -506,7 +509,7 @@ static void start_dot(struct segment *s, int dot)
     place(s, dot);
 }
 
-/* Places the ops with effects that no remaining dot needs and that are not blocked. */
+/* Places the ops with effects that are not blocked and that no remaining dot needs. */
 static void place_under_dot(struct segment *s)
 {
     mark_blocked(s);
@@ -534,7 +537,8 @@ static bool reads_carried_sum(const struct op *o)
     return false;
 }
 
-/* Places all nodes that precede, in program order, the first dot that is not placed. Returns that dot. */
+/* Finds the first dot in program order that is not placed, and places all nodes that precede it in program order.
+ * Returns the dot. */
 static int place_before_first_dot(struct segment *s)
 {
     int i = 0;
@@ -543,8 +547,8 @@ static int place_before_first_dot(struct segment *s)
     return i;
 }
 
-/* Finds an order that starts dots early. If more than `room` registers would then be live, starts the next dot in
- * program order instead, after all ops that precede it. */
+/* Finds an order that starts dots early. Where more than `room` registers would then be live, the function instead
+ * starts the next dot in program order, behind all ops that precede it. */
 static void find_order_in(struct segment *s, int room)
 {
     for (int dot; (dot = next_dot(s)) >= 0;) {
@@ -562,7 +566,7 @@ static void find_order_in(struct segment *s, int room)
                 place(s, i);
 }
 
-/* Would an op that reads_carried_sum finds stand between the start of a dot and the wait for that dot? */
+/* Does the order put an op for which reads_carried_sum holds between the start of a dot and the wait for that dot? */
 static bool reads_sum_under_dot(const struct segment *s)
 {
     int in_flight = 0;
@@ -577,7 +581,7 @@ static bool reads_sum_under_dot(const struct segment *s)
 
 /* -- the rewrite -- */
 
-/* Sets how many dots each wait leaves in flight. */
+/* Sets the attribute `pending` of each wait: the number of dots that stay in flight. */
 static void set_pending(struct segment *s)
 {
     for (int i = 0; i < s->order.n; i++) {
@@ -593,7 +597,7 @@ static void set_pending(struct segment *s)
     }
 }
 
-/* Does another dot, whose wait stands after `wait`, read the value `a` too? */
+/* Does another dot, whose wait stands behind `wait`, also read the value `a`? */
 static bool is_read_longer(const struct value *a, const struct op *wait)
 {
     for (const struct use *u = a->uses; u; u = u->next)
@@ -603,9 +607,9 @@ static bool is_read_longer(const struct value *a, const struct op *wait)
     return false;
 }
 
-/* Makes operand a of the dot, if it is in registers, an operand and a result of the dot's wait, so that these
- * registers keep their values until then. This is not needed if the wait stands directly after the dot, or if the
- * operand is kept until a later wait anyway. */
+/* If operand a of the dot is in registers, makes it an operand and a result of the wait for the dot, so that these
+ * registers keep their values until the wait. This is not needed if the wait stands directly behind the dot, or if a
+ * later wait keeps the operand anyway. */
 static void keep_operand(struct op *dot)
 {
     struct value *a = op_opnd(dot, DOT_a), *sum = op_result(dot);
@@ -649,8 +653,8 @@ static void rewrite(struct segment *s)
 }
 
 /* Finds an order for which the allowed registers suffice. Dots that start early may leave too few registers for the
- * ops after them; the function then tries again with a lower limit for early dots, so that fewer dots start early.
- * Returns false if it finds no such order. */
+ * ops behind them. In this case the function tries again with a lower limit for early dots, so that fewer dots start
+ * early. Returns false if it finds no order. */
 static bool find_order(struct segment *s)
 {
     enum { PARTS = 8 };

@@ -20,21 +20,22 @@
  *                                                  }
  *                                                }
  *
- * plan_rings.c decides which tiles go through which ring, and the number of stages. %stage is the number of the current
- * stage. Both roles use the ring's stages in program order. All loops around a batch carry the stage number
- * and the phase of its ring, so the ring continues where it stopped when an inner loop starts again, or when the next
- * loop starts. A phase is a parity: a wait for parity 1 passes at a new mbarrier, so the producer's first iteration
- * finds all stages empty. The producer initializes the mbarriers itself and does not wait for the consumers: its
- * first copies start 600 cycles earlier than after a barrier of all threads (a matrix product of size 1024 takes
- * 16,000 cycles).
+ * plan_rings.c decides which tiles go through which ring, and how many stages a ring has. %stage is the number of the
+ * current stage. Both roles use the ring's stages in program order. All loops around a batch carry the number and the
+ * phase of the current stage of the batch's ring. So the ring continues where it stopped when an inner loop starts
+ * again, and when the next loop starts. A phase is a parity. A wait for parity 1 passes at a new mbarrier, so the
+ * producer's first iterations find all stages empty. The producer initializes the mbarriers itself and does not wait
+ * for the consumers. Its first copies therefore start 600 cycles earlier than behind a barrier of all threads; a
+ * matrix product of size 1024 takes 16,000 cycles.
  *
- * If the loop does nothing with the accumulator of its only dot but carry it, the ring has several stages, and no
- * reader loads a tile of the batch into registers, one dot stays in flight while the next one starts: the wait leaves
- * one dot pending (or, if the loop stores an operand of the dot to a buffer, stands in front of that store), the
- * consumers release the stage of the previous iteration, and a wait for all dots follows the loop.
+ * A dot stays in flight while the next one starts if the loop does nothing with the dot's accumulator but carry it, if
+ * the ring has several stages, and if no reader loads a tile of the batch into registers. The wait then leaves one dot
+ * pending. (If the loop stores an operand of the dot to a buffer, the wait for the previous dot stands in front of
+ * this store instead.) The consumers release the stage of the previous iteration, and a wait for all dots follows the
+ * loop.
  *
- * producer_slice.c finds the scalars that the producer must compute itself. The producer can copy only for `for` loops,
- * not for `while` loops; raise_tma_load checks this before it makes a tensor_load. */
+ * producer_slice.c finds the scalars that the producer must compute itself. The producer can follow only `for` loops,
+ * not `while` loops; raise_tma_load.c checks this before it makes a tensor_load. */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
 #include "opt/layout/layouts.h"
@@ -52,10 +53,10 @@ struct specialize {
     struct func *func;
     struct arena *arena;
     struct ring_plan plan;
-    struct map copy; /* from the program's values to the producer's */
-    /* the op behind which both roles are ready; NULL: they are ready from the start */
+    struct map copy; /* from each value of the program to the value that the producer has instead */
+    /* the op behind which both roles are ready, or NULL if they are ready from the start */
     const struct op *begins;
-    bool is_ready; /* while the producer is built: `ready` is already built */
+    bool is_ready; /* while the producer is built: has it already executed `ready`? */
 };
 
 struct op *func_roles(const struct func *f)
@@ -83,7 +84,7 @@ static struct value *build_buffer(struct builder *b, const struct type *t, const
     return v;
 }
 
-/* Makes the TMA box of the take's tensor map match its buffer. */
+/* Makes the box of the take's tensor map match the take's buffer. */
 static void fit_take(struct take *take)
 {
     const struct type *t = take->buf->type;
@@ -158,8 +159,8 @@ static bool is_around(const struct specialize *w, const struct op *loop, int rin
     return false;
 }
 
-/* The last load in the function's outermost block whose value the producer needs; NULL: there is none. Because the
- * program may write the loaded memory later, both roles are ready only after this load. */
+/* Returns the last load in the function's outermost block whose value the producer needs, or NULL. The program may
+ * write the loaded memory later, so both roles are ready only behind this load. */
 static const struct op *last_load(struct specialize *w)
 {
     const struct op *last = NULL;
@@ -184,9 +185,9 @@ static void begin_role(struct specialize *w, struct builder *b, int phase)
     }
 }
 
-/* A loop carries two values for each ring that batches inside it use: the number and the phase of the ring's current
- * stage. append() adds the current values to those that enter or leave a loop; accept() makes the loop's arguments or
- * results the current values. */
+/* A loop carries two values for each ring that is used inside the loop: the number and the phase of the ring's current
+ * stage. append() adds the current numbers and phases to the values that enter or leave a loop. accept() makes the
+ * arguments or results of the loop the current numbers and phases. */
 static int append(struct specialize *w, const bool *inside, struct value **x, int n)
 {
     for (int i = 0; i < w->plan.rings.n; i++)
@@ -214,8 +215,8 @@ static int find_inside(struct specialize *w, const struct op *loop, bool *inside
     return n;
 }
 
-/* Builds an empty loop with the attributes of `old`. It carries nkept values, which start as `init`, and the stage
- * and phase of each ring that `inside` marks. */
+/* Builds an empty loop with the attributes of `old`. The loop carries nkept values, which start as `init`, and the
+ * number and phase of each ring that `inside` marks. */
 static struct op *build_loop(struct specialize *w, struct builder *b, const struct op *old,
                              struct value *const bounds[3], int nkept, struct value *const *init,
                              const bool *inside, int ninside)
@@ -248,7 +249,8 @@ static void yield_rings(struct specialize *w, struct block *body, int nkept, str
 
 /* -- the consumers -- */
 
-/* The last op in the batch's block that reads a buffer of the batch, or that waits for a dot that reads one. */
+/* Returns the last op in the block of the batch that reads a buffer of the batch, or that waits for a dot that reads
+ * such a buffer. */
 static struct op *last_user(struct specialize *w, const struct batch *g)
 {
     struct op *last = NULL;
@@ -302,8 +304,8 @@ struct op *wait_of_carried_dot(const struct block *body)
     return around ? wait : NULL;
 }
 
-/* The wait for the block's only dot, if that dot can stay in flight: the loop only carries its accumulator, the ring
- * has several stages, and no reader loads a tile of the batch into registers. Otherwise NULL. */
+/* Returns the wait for the block's only dot if this dot can stay in flight: the loop only carries its accumulator, the
+ * ring has several stages, and no reader loads a tile of the batch into registers. Otherwise returns NULL. */
 static struct op *wait_in_flight(const struct batch *g, const struct ring *r)
 {
     for (int i = 0; i < g->takes.n; i++)
@@ -312,9 +314,10 @@ static struct op *wait_in_flight(const struct batch *g, const struct ring *r)
     return r->stages < 2 ? NULL : wait_of_carried_dot(g->block);
 }
 
-/* Leaves one dot in flight while the next one starts; the stage of a dot is released after the wait for that dot,
- * one iteration later. An operand that the loop computes has only one buffer: the wait for the previous dot then
- * stands in front of the store to this buffer, and the ops in front of the wait overlap the previous dot. */
+/* Leaves one dot in flight while the next one starts. The stage of a dot is released behind the wait for this dot, one
+ * iteration later. If the loop computes an operand of the dot, this operand has only one buffer. The wait for the
+ * previous dot then stands in front of the store to this buffer, and the ops in front of the wait run during the
+ * previous dot. */
 static void leave_one_in_flight(struct batch *g, struct ring *r)
 {
     struct op *loop = g->block->parent, *end = block_terminator(g->block), *wait = g->wait, *put = NULL;
@@ -339,7 +342,7 @@ static void leave_one_in_flight(struct batch *g, struct ring *r)
     advance(&b, r);
 }
 
-/* Is the ring used again after the loop, by a later batch or in the next iteration of a loop around it? */
+/* Is the ring used again behind the loop, by a later batch, or in the next iteration of a loop around it? */
 static bool goes_on(const struct specialize *w, const struct batch *g, const struct op *loop)
 {
     const struct batch *last = g;
@@ -348,8 +351,8 @@ static bool goes_on(const struct specialize *w, const struct batch *g, const str
     return last != g || loop->block->parent->code == OP_for;
 }
 
-/* Builds, after the loop, the wait for the last dot, and the release of its stage if the loop has run at least
- * once. */
+/* Builds, behind the loop, the wait for the last dot, and the release of the stage of this dot. The release has a
+ * condition: the loop has run at least once. */
 static void end_last_dot(const struct specialize *w, const struct batch *g, struct ring *r, struct op *loop)
 {
     struct op *wait = g->wait;
@@ -369,8 +372,8 @@ static void end_last_dot(const struct specialize *w, const struct batch *g, stru
 
 /* -- readers of a stage -- */
 
-/* Builds a view of take t's stage, in which dimension d is the tile's dimension by[d]. Inserts the view after *at,
- * and sets *at to it. */
+/* Builds a view of the current stage of take t. Dimension d of the view is dimension by[d] of the tile. Inserts the
+ * view behind *at, and sets *at to it. */
 static struct value *view_stage(struct specialize *w, struct batch *g, const struct take *t, struct op **at,
                                 const int *by)
 {
@@ -396,8 +399,8 @@ static struct value *view_stage(struct specialize *w, struct batch *g, const str
     return op_result(o);
 }
 
-/* Makes the readers of v read the stage. Dimension d of v is the tile's dimension by[d]. The view and the load that
- * the readers share are inserted after *at. */
+/* Makes the readers of v read the current stage. Dimension d of v is dimension by[d] of the tile. The view of the
+ * stage, and the load that readers share, are inserted behind *at. */
 static void read_stage(struct specialize *w, struct batch *g, struct take *t, struct op **at, struct value *v,
                        const int *by)
 {
@@ -430,8 +433,8 @@ static void read_stage(struct specialize *w, struct batch *g, struct take *t, st
     }
 }
 
-/* Builds the wait for the stage in front of the stage's first reader, and the release after its last reader, or, if
- * a dot stays in flight, one iteration later (leave_one_in_flight). */
+/* Builds the wait for a full stage in front of the first reader of the stage, and the release of the stage behind the
+ * last reader. If a dot stays in flight, the release comes one iteration later (leave_one_in_flight). */
 static void use_ring(struct specialize *w, struct batch *g)
 {
     struct ring *r = &w->plan.rings.at[g->ring];
@@ -456,7 +459,7 @@ static void use_ring(struct specialize *w, struct batch *g)
         return;
     }
     b = build_after(last_user(w, g));
-    if (into_registers) /* one thread releases the stage for all threads of its warpgroup */
+    if (into_registers) /* one thread of the warpgroup releases the stage, so the other threads must have read it */
         op_set_int(build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0), ATTR_group, WARPGROUP_WARPS);
     release(&b, r, r->stage, NULL);
     struct op *end = block_terminator(g->block);
@@ -526,8 +529,8 @@ static struct value *copy_of(struct specialize *w, struct value *v)
     return at && *at ? *at : v;
 }
 
-/* Builds the copy of a tile into the ring's current stage. In front of the first copy into a stage, builds a wait
- * until the stage is empty, and the announcement of the bytes of all its copies. */
+/* Builds the copy of a tile into the current stage of the ring. In front of the first copy into a stage, builds a wait
+ * until the stage is empty, and announces the bytes of all copies into the stage. */
 static void copy_take(struct specialize *w, struct builder *b, struct batch *g, const struct take *t)
 {
     struct ring *r = &w->plan.rings.at[g->ring];
@@ -636,8 +639,8 @@ static void produce_block(struct specialize *w, struct builder *b, struct block 
 
 /* -- the pass -- */
 
-/* Builds `ready` at the start of each region that ends in an early return and belongs to an op of b in front of
- * `end`. */
+/* An op of b in front of `end` may contain a region that ends in an early return. Builds `ready` at the start of each
+ * such region. */
 static void make_ready_to_return(struct block *b, const struct op *end)
 {
     for (struct op *o = b->first; o != end; o = o->next)
@@ -652,7 +655,8 @@ static void make_ready_to_return(struct block *b, const struct op *end)
 static struct op *build_warps(struct func *f, struct builder *b)
 {
     const int consumers = f->num_warps, ctas = cost_ctas_of_roles(f);
-    const int producers = ctas ? WARPGROUP_WARPS : 1; /* setmaxnreg is for whole warpgroups */
+    /* setmaxnreg changes the registers of a whole warpgroup, so a role that uses it has four warps */
+    const int producers = ctas ? WARPGROUP_WARPS : 1;
     struct op *o = build_op(b, OP_warps, 0, NULL, 0, NULL, 2);
     op_set_list(o, ATTR_warps, 2, (int[]){consumers, producers});
     if (ctas) {
