@@ -670,7 +670,9 @@ static struct value *join_repeated(struct builder *b, const struct op *o)
         const struct type *t = can_broadcast(z->type, y->type) ? y->type : z->type;
         if (!can_broadcast(y->type, t))
             continue;
-        struct value *joined = build_binary(b, o->code, broadcast_to(b, y, t), broadcast_to(b, z, t));
+        y = broadcast_to(b, y, t);
+        z = broadcast_to(b, z, t);
+        struct value *joined = build_binary(b, o->code, y, z);
         return build_binary(b, o->code, op_opnd(inner, 1 - i % 2),
                             broadcast_to(b, joined, op_result(o)->type));
     }
