@@ -349,6 +349,15 @@ class DispatchTest(unittest.TestCase):
         self.assertEqual((f.launches[-1], called), ((1000, (1, 1, 1), None, 0, 2, 3.0), ["metadata"] * 2))
         with self.assertRaises(TypeError):
             run(1, 1, 1, None)
+        with self.assertRaises(TypeError):
+            run(*[None] * 200)
+        run(*(1, 1, 1, None, None, None, None, None, None, Tensor(32), 4, 5))
+        self.assertEqual(f.launches[-1], (1000, (1, 1, 1), None, 32, 4, 5.0))
+        calls = TorchCalls()
+        run = _launch.Launcher(address, kernel, plan, f.fail, f, calls.entries, (TorchTensor, TorchTensor))
+        for x in (TorchTensor(80), Tensor(80), 80):
+            run(1, 1, 1, None, None, None, None, None, None, x, 4, 5)
+            self.assertEqual(f.launches[-1], (1000, (1, 1, 1), None, 80, 4, 5.0))
         with self.assertRaises(IndexError):
             run(1, 1, 1, None, None, None, None, None, None, Tensor(48))
 

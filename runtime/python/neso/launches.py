@@ -9,8 +9,9 @@ back.
 """
 import ctypes
 import struct
+import sys
 
-from . import capsules, contexts, library
+from . import capsules, contexts, library, torch_calls
 
 try:
     from . import _launch as extension
@@ -128,7 +129,7 @@ class Launcher:
         """Returns the extension's launcher for this kernel; None if the extension cannot launch it."""
         if self.plan is None:
             return None
-        return extension.Launcher(*self.addresses, self.plan, fail, self)
+        return extension.Launcher(*self.addresses, self.plan, fail, self, *torch_calls.direct(sys.modules.get("torch")))
 
     def flat(self, args):
         """Returns a value or an array for each parameter of neso's kernel that is not a constant."""

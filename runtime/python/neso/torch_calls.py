@@ -55,8 +55,15 @@ def _agrees(entries, x, offset, code):
 def find(torch):
     """Returns (offset, the addresses of the functions in NAMES, 0 for the last two if they are not there); None if PyTorch's functions cannot be
     used."""
-    if sys.implementation.name != "cpython" or not hasattr(torch.Tensor, "_cdata"):
+    if sys.implementation.name != "cpython" or not hasattr(getattr(torch, "Tensor", None), "_cdata"):
         return None
+    try:
+        return _find(torch)
+    except Exception:  # a mode of PyTorch may refuse these tensors
+        return None
+
+
+def _find(torch):
     x, y = (torch.empty(3, dtype=dtype, device="cpu") for dtype in (torch.float32, torch.float16))
     samples = [(x, [0, 6]), (y[1:], [0, 5]), (torch.nn.Parameter(x), [0, 6])]  # (tensor, [code of the CPU, code of the element type])
     offset = _offset(x)
@@ -64,3 +71,9 @@ def find(torch):
     if any(name not in entries for name in NAMES[:3]) or any(_offset(x) != offset or not _agrees(entries, x, offset, code) for x, code in samples):
         return None
     return (offset, *(ctypes.cast(entries[name], ctypes.c_void_p).value if name in entries else 0 for name in NAMES))
+
+
+def direct(torch):
+    """Returns the arguments of the extension's objects that let them read PyTorch's tensors: what find() returns, and the types of tensors."""
+    found = find(torch) if torch is not None else None
+    return () if found is None else (found, (torch.Tensor, torch.nn.Parameter))

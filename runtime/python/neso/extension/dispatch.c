@@ -17,12 +17,6 @@
 
 enum { TABLE_MOST = 4096 };
 
-/* Python's headers declare the vector call protocol for the stable ABI only from 3.12 on, but its ABI has been the same
- * since 3.9. */
-typedef PyObject *(*vector_call)(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
-enum { HAVE_VECTORCALL = 1 << 11 };
-#define FLAG_OF_VECTORCALL ((size_t)1 << (8 * sizeof(size_t) - 1))
-
 /* The objects that a dispatch owns. */
 enum held {
     NAMES,    /* a tuple of interned strings */

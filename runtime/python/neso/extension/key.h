@@ -30,18 +30,6 @@ struct given {
     PyObject *named[PARAMS_MOST + OPTIONS_MOST];
 };
 
-/* How to read arrays of PyTorch without Python calls: by C functions of PyTorch's stable ABI (aoti_torch_*), each of
- * which returns 0 on success. `offset` is the place of an at::Tensor in its Python object. The first `ntypes` of the
- * known types of arrays are read in this way. `device` or `stream` is NULL if only a Python function can be asked. */
-struct torch_calls {
-    int offset, ntypes;
-    int32_t (*data_ptr)(void *tensor, void **address);
-    int32_t (*dtype)(void *tensor, int32_t *dtype);
-    int32_t (*device_type)(void *tensor, int32_t *type);
-    int32_t (*device)(int32_t *index);
-    int32_t (*stream)(int32_t device, void **stream);
-};
-
 struct key {
     PyObject *const *tensor_types; /* types of arrays; an array on a GPU has the attribute is_cuda */
     int ntypes;
@@ -61,9 +49,6 @@ void key_constant(struct key *k, PyObject *x);
 /* Adds the argument of a parameter with these flags. Returns 0 if only Python can specialize it; an exception may then
  * be set. */
 int key_argument(struct key *k, PyObject *x, uint8_t flags);
-/* Reads (offset, then the functions' addresses, 0 for a missing `device` or `stream`). Returns 0 with an exception set on a
- * failure. */
-int torch_read(struct torch_calls *t, PyObject *entries);
 /* Makes the strings that name attributes. Returns 0 if there is no memory. */
 int key_ready(void);
 

@@ -16,6 +16,12 @@
 
 enum { VALUES_MOST = 128 };
 
+/* Python's headers declare the vector call protocol for the stable ABI only from 3.12 on, but its ABI has been the same
+ * since 3.9. */
+typedef PyObject *(*vector_call)(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
+enum { HAVE_VECTORCALL = 1 << 11 };
+#define FLAG_OF_VECTORCALL ((size_t)1 << (8 * sizeof(size_t) - 1))
+
 /* One value of a launch: the argument (in a Dispatch: the place, see key.h) that it comes from, and the kind of value
  * to which the argument is converted: 'P' an address, 'i' an integer of at most 8 bytes, 'f' a float, 'd' a double, 'h'
  * a float16, 'b' a bfloat16; '1' is the number 1, which comes from no argument. */
@@ -48,6 +54,22 @@ int plan_launch(const struct plan *p, const uint32_t grid[3], void *stream, cons
 int stream_of(PyObject *x, void **stream);
 /* Reads an extent of a grid. If x is not a number from 0 to 2^32 - 1, returns 0 with an exception set. */
 int extent_of(PyObject *x, uint32_t *extent);
+
+/* How to read arrays of PyTorch without Python calls: by C functions of PyTorch's stable ABI (aoti_torch_*), each of
+ * which returns 0 on success. `offset` is the place of an at::Tensor in its Python object. The first `ntypes` of the
+ * known types of arrays are read in this way. `device` or `stream` is NULL if only a Python function can be asked. */
+struct torch_calls {
+    int offset, ntypes;
+    int32_t (*data_ptr)(void *tensor, void **address);
+    int32_t (*dtype)(void *tensor, int32_t *dtype);
+    int32_t (*device_type)(void *tensor, int32_t *type);
+    int32_t (*device)(int32_t *index);
+    int32_t (*stream)(int32_t device, void **stream);
+};
+
+/* Reads (offset, then the functions' addresses, 0 for a missing `device` or `stream`). Returns 0 with an exception set on a
+ * failure. */
+int torch_read(struct torch_calls *t, PyObject *entries);
 
 PyObject *launcher_type(void);
 PyObject *dispatch_type(void);

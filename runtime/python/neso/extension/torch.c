@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* torch.c: takes over the addresses of PyTorch's C functions, which neso/torch_calls.py finds and tries. */
-#include "runtime/python/neso/extension/key.h"
+#include "runtime/python/neso/extension/launch.h"
 
 enum { ENTRIES = 6 };
 

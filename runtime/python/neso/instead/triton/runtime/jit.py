@@ -706,11 +706,9 @@ def make_dispatch(fn):
     if not isinstance(environ, dict) or not hasattr(os.environ, "encodekey"):
         environ = None
     debug = os.environ.encodekey("TRITON_DEBUG") if environ is not None else None
-    calls = torch_calls.find(active.torch)
-    direct = () if calls is None else (calls, (active.torch.Tensor, active.torch.nn.Parameter))
     return launches.extension.Dispatch(names, defaults, flags, lambda grid, args, kwargs: fn._run(args, kwargs or {}, grid, False),
                                        lambda kernel, args, kwargs: remember(fn, kernel, args, kwargs or {}), launches.fail,
-                                       active.torch._C._cuda_getDevice, active.get_current_stream, watched, environ, debug, _run, *direct)
+                                       active.torch._C._cuda_getDevice, active.get_current_stream, watched, environ, debug, _run, *torch_calls.direct(active.torch))
 
 
 def remember(fn, kernel, args, kwargs):
