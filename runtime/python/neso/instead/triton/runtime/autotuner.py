@@ -294,10 +294,13 @@ class Heuristics(KernelInterface):
     def __init__(self, fn, arg_names, values):
         self.fn, self.arg_names, self.values = fn, arg_names, values
 
-    def run(self, *args, **kwargs):
+    def run(self, *args, grid, warmup=False, **kwargs):
+        named = {**dict(zip(self.arg_names, args)), "grid": grid, "warmup": warmup, **kwargs}
         for name, compute in self.values.items():
-            kwargs[name] = compute({**dict(zip(self.arg_names, args)), **kwargs})
-        return self.fn.run(*args, **kwargs)
+            kwargs[name] = named[name] = compute(named)
+        if type(self.fn) is JITFunction and not warmup:
+            return self.fn[grid](*args, **kwargs)
+        return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
 
 
 def heuristics(values):
