@@ -34,8 +34,8 @@ struct host {
     /* If true, the evaluator executes only statements that kernels need, as it does without a host, but imports files
      * from the program's folder. */
     bool definitions_only;
-    /* If true, every `assert` of host code passes. This is needed if kernels do not run, so that the values which the
-     * program checks are not computed. */
+    /* If true, every `assert` of host code passes. Set if kernels do not run: the values that the program checks are
+     * then not computed. */
     bool assertions_hold;
     /* Imports a module by its dotted name ("torch", "triton.testing", "os"); returns NULL if the host does not have the
      * module. import.c searches in this order: the modules of triton (builtins_module), the host's modules, the modules
@@ -184,8 +184,10 @@ struct spec {
 void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct diag *d, const struct host *h);
 /* Parses a file and executes its top level. If the host is NULL, executes only statements that kernels need (imports,
  * defs, classes, and assignments that can be evaluated), and skips all others without an error. Returns the module, or
- * NULL after an error, which it reports to diag. Reports an uncaught exception of a host program as a diagnostic whose
- * notes are the traceback. If `failed` is not NULL, then also sets *failed: the exit status is 1 instead of 2. */
+ * NULL after an error, which it reports to diag. Reports an uncaught exception of a host program as a diagnostic
+ * whose notes are the traceback. If `failed` is not NULL, sets *failed to whether the program itself failed, by an
+ * exception of host code or by an exit status other than 0; a syntax error or an error in a kernel is no such
+ * failure. */
 struct obj *eval_file(struct eval *e, const struct source *src, const char *module_name, bool *failed);
 struct obj *eval_expr(struct eval *e, struct scope *s, const struct ast *x);
 enum flow { FLOW_next, FLOW_break, FLOW_continue, FLOW_return };
@@ -211,7 +213,8 @@ _Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name,
 /* Counts one step: a statement, or another operation that takes about as long. Raises an error if the number of steps
  * exceeds the limit. */
 void eval_step(struct eval *e, struct loc at);
-/* Counts bytes of text or nodes that C functions process. A fixed number of bytes counts as one step. */
+/* Counts text that C functions process, by its bytes, and nodes, of NODE_BYTES bytes each. A fixed number of bytes
+ * counts as one step. */
 void eval_work(struct eval *e, size_t bytes);
 enum { NODE_BYTES = 64 };
 void handler_push(struct eval *e, struct handler *h);
@@ -227,12 +230,13 @@ void eval_write(struct eval *e, const char *s, size_t n);
 enum flow kernel_statement(struct eval *e, struct scope *s, const struct ast *x, struct obj **result);
 
 /* -- trace.c: the kernel's rules -- */
-/* Traces a kernel: adds its IR function, which has the degree `traced` (ir/ir.h), to module m. Returns NULL after
+/* Traces a kernel: adds its IR function, whose degree is DEGREE_traced (ir/ir.h), to module m. Returns NULL after
  * errors, which it reports to diag. */
 struct func *frontend_trace(struct eval *e, struct obj *jit, struct spec *spec, struct module *m);
-/* Returns the location for ops and errors: it includes the chain of inlined calls, and is always in the user's code. */
+/* Returns the location that ops and errors get for code at `at`. It includes the chain of inlined calls. For code of
+ * the prelude, it is the location of the user's call. */
 struct loc trace_loc(const struct eval *e, struct loc at);
-bool trace_is_tensor(const struct obj *x); /* is x a tensor, or a tuple that contains a tensor? */
+bool trace_is_tensor(const struct obj *x); /* returns whether x is a tensor, or a tuple that contains one */
 /* The evaluator calls the following functions if e->trace is set, for statements, names and operators whose rules in
  * kernels differ from those of plain Python. */
 enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond, struct obj **result);
@@ -276,8 +280,8 @@ void host_site_run(struct eval *e, const struct host_site *site, const char *con
 /* Returns a scope with the variables at the site, as objects. If `up` is 0, they are the variables of the site's
  * function; otherwise, they are those of its caller `up` levels above. */
 struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values, int up);
-/* Returns the site if `up` is 0; otherwise, returns its caller `up` levels above. Sets *first to the index of the first
- * value of this function's variables. */
+/* Returns the site if `up` is 0; otherwise, returns its caller `up` levels above. Sets *first to the index, in the
+ * site's values, of the first value of the variables of the returned site's function. */
 const struct host_site *host_site_frame(struct eval *e, const struct host_site *site, int up, int *first);
 
 /* -- expression.c: the debugger's expressions -- */
@@ -314,21 +318,22 @@ struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, str
 struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at);
 
 /* -- block.c -- */
-bool is_box(const struct obj *x); /* is x a block pointer or a tensor descriptor? */
+bool is_box(const struct obj *x); /* returns whether x is a block pointer or a tensor descriptor */
 struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL if there is no such attribute */
-/* Do two boxes of one class have the same type in Triton's language? The integer types of their sizes, strides and
- * offsets may differ. */
+/* Returns whether two boxes of one class have the same type in Triton's language. The integer types of their sizes,
+ * strides and offsets may differ. */
 bool box_agrees(struct eval *e, const struct obj *x, const struct obj *with);
 /* Returns a copy of x. A size, stride or offset whose type differs between x and `with` is converted to 64 bits. */
 struct obj *box_widen(struct eval *e, struct obj *x, const struct obj *with, struct loc at);
 /* Converts the argument x of a launch to a tuple, whose items are passed separately. x may be a tuple, a named tuple,
  * or a tensor descriptor of the host. Returns NULL for any other x. */
 struct obj *argument_parts(struct eval *e, struct obj *x);
-/* Returns the field name of item i of such a tuple; NULL if the item has no name. */
+/* Returns the field name of item i of a tuple that argument_parts returned; NULL if the item has no name. */
 const char *argument_part_name(struct eval *e, const struct obj *parts, int i);
 /* Returns a tuple that represents a descriptor, with the fields base, shape, strides, block_shape, padding. */
 struct obj *descriptor_new(struct eval *e, struct obj *const *fields);
-/* Does the tuple x, which a launch passes as a descriptor, have a descriptor's fields? Reports an error if not. */
+/* Checks that the tuple x, which a launch passes as a descriptor, has a descriptor's fields. Returns false after an
+ * error, which it reports. */
 bool check_descriptor(struct eval *e, const struct obj *x, struct loc at);
 
 /* -- builtins.c: triton, triton.language and their submodules as modules of builtins -- */
@@ -342,9 +347,9 @@ struct scope *builtins_names(struct eval *e, const struct obj *module);
 const char *builtins_long_name(const char *name);
 /* Returns a member of a type, such as tl.float32.itemsize; NULL if the type has no such member. */
 struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
-/* Is x a class of triton.language that isinstance accepts (tl.tensor, tl.pointer_type)? */
+/* Returns whether x is a class of triton.language that isinstance accepts (tl.tensor, tl.pointer_type). */
 bool builtins_is_class(const struct obj *x);
-/* Is x an instance of such a class? */
+/* Returns whether x is an instance of such a class. */
 bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct obj *class);
 
 /* -- prelude.py, libdevice.py, library.py: the parts of triton.language, its libdevice and Python's library that are
@@ -360,7 +365,8 @@ bool section_next(const char *text, struct section *at);
 /* Executes the section with the heading `# -- SECTION` as a module with the name `name`. Returns NULL if there is no
  * such section. */
 struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name);
-/* Returns the location for a message: `at`, or, if `at` is unknown, the location of the latest statement. */
+/* Returns the location that a message at `at` gets: `at`, or, if `at` is unknown, the location of the latest
+ * statement. */
 struct loc eval_place(const struct eval *e, struct loc at);
 /* If the location is in the user's code, returns it unchanged. If it is in a section of these texts, returns the
  * location of the user's call that led to the section. */

@@ -43,8 +43,8 @@ def libdevice_llround(x):
 
 # Returns b^x, computed as 2^n 2^r with an integer n and n + r = x log_2(b). log2_b is log_2(b) rounded to f32, and `low` is the
 # rounding error. To round to an integer, adds and subtracts 1.5 * 2^23: the mantissa of the sum has no bits for a fraction.
-# Limits n to -126..126, so that 2^n is a normal number; for larger |x|, |r| grows instead, and the product overflows or becomes
-# subnormal. The low bits of n + 1.5 * 2^23 + 127 are the biased exponent of 2^n.
+# Limits n to -126..126, so that 2^n is a normal number; for larger |x|, |r| grows instead of |n|, and the product overflows or
+# becomes subnormal. The low mantissa bits of the f32 number n + 1.5 * 2^23 + 127 are n + 127, the biased exponent of 2^n.
 @triton.jit
 def power_f32(x, log2_b, low):
     big: tl.constexpr = 12582912.0 + 127
@@ -54,8 +54,8 @@ def power_f32(x, log2_b, low):
     r = tl.fma(x, tl.full(x.shape, low, x.dtype), r)
     return tl.exp2(r) * (sum.to(tl.int32, bitcast=True) << 23).to(tl.float32, bitcast=True)
 
-# Returns b^x, as b^r 2^n for x = n log_b 2 + r. high + low is log_b 2, and log2_b is its inverse, log_2 b. Multiplies b^r by 2^n
-# in two steps, because 2^n may be out of range; only the second step may round.
+# Returns b^x, computed as b^r 2^n with an integer n and x = n log_b(2) + r. high + low is log_b(2), and log2_b is its
+# reciprocal, log_2(b). Multiplies b^r by 2^n in two steps, because 2^n may be out of range; only the second step may round.
 @triton.jit
 def power_f64(x, log2_b, high, low):
     big: tl.constexpr = 6755399441055744.0
@@ -293,7 +293,8 @@ def libdevice_acos(x):
 
 
 # Returns the cube root of x. Computes an approximation by logarithms, and improves it by one step of Newton's method. This step
-# computes the cube of the approximation in twice the precision. A small x is first multiplied by 2^72.
+# computes the cube of the approximation in twice the precision. If |x| < 1e-28, computes the root of 2^72 x, and divides it by
+# 2^24: rounding errors of products of tiny numbers may be too small to be represented.
 @triton.jit
 def libdevice_cbrt(x):
     a = tl.abs(x)
@@ -311,7 +312,7 @@ def libdevice_rcbrt(x):
     return tl.div_rn(tl.full(x.shape, 1.0, x.dtype), libdevice_cbrt(x))
 
 
-# Returns sin(pi x + more pi/2). Reduces x to q / 2 + z / pi with an integer q and |z| <= pi/4.
+# Returns sin(pi x + more pi/2). Splits x into q / 2 + z / pi with an integer q and |z| <= pi/4.
 @triton.jit
 def of_half_turns(x, more):
     q = libdevice.rint(x * 2.0)
@@ -359,8 +360,8 @@ def libdevice_rnorm3d(x, y, z):
     return libdevice_rnorm4d(x, y, z, x * 0.0)
 
 
-# Returns x - n y for the integer n nearest to x / y; if two integers are equally near, n is the even one. Computes |x| modulo 2
-# |y|, and then subtracts |y| at most twice.
+# Returns x - n y for the integer n nearest to x / y; if two integers are equally near, n is the even one. Computes the
+# remainder of |x| for the divisor 2 |y|, and then subtracts |y| at most twice.
 @triton.jit
 def libdevice_remainder(x, y):
     b = tl.abs(y)
@@ -574,15 +575,17 @@ def polynomial(c: tl.constexpr, t):
     return r
 
 
-# Returns log(x / (z + low)). The result is accurate also for x near z. `low` is the rounding error of z, and log_z is log(z).
+# Returns log(x / (z + low)), accurately also for x near z. z + low is a more accurate value than the rounded z, and log_z is
+# its logarithm.
 @triton.jit
 def log_ratio(x, z: tl.constexpr, low: tl.constexpr, log_z: tl.constexpr):
     near = libdevice.log1p((x - z - low) * (1.0 / z))
     return tl.where((x > 0.5 * z) & (x < 2.0 * z), near, tl.log(x) - log_z)
 
 
-# For x >= 8 and t = x - pi/4, returns the Bessel function J0(x) = sqrt(2 / (pi x)) (p cos(t) - q sin(t)), or, with is_y, Y0(x)
-# = sqrt(2 / (pi x)) (p sin(t) + q cos(t)). p and x q are polynomials in 1 / x^2.
+# For x >= 8, returns the Bessel function J0(x) = sqrt(2 / (pi x)) (P cos(t) - Q sin(t)) with t = x - pi/4; if is_y, returns
+# Y0(x) = sqrt(2 / (pi x)) (P sin(t) + Q cos(t)). P and x * Q are polynomials in s = 128 / x^2 - 1, whose coefficients are p and
+# q.
 @triton.jit
 def far_0(x, is_y: tl.constexpr):
     p: tl.constexpr = (0.9994572757882519, -0.0005363673192130031, 6.137416080162966e-06, -2.0527448162213505e-07,
@@ -602,8 +605,7 @@ def far_0(x, is_y: tl.constexpr):
     return tl.where(x == float("inf"), 0.0, r * tl.sqrt(0.3183098861837907 / x))
 
 
-# For x >= 8 and t = x - 3 pi/4, returns J1(x) = sqrt(2 / (pi x)) (p cos(t) - q sin(t)), or, with is_y, Y1(x) =
-# sqrt(2 / (pi x)) (p sin(t) + q cos(t)).
+# For x >= 8, returns J1(x) or, if is_y, Y1(x), by the formulas of far_0 with t = x - 3 pi/4.
 @triton.jit
 def far_1(x, is_y: tl.constexpr):
     p: tl.constexpr = (1.0009070262780821, 0.0008988049416705562, -7.959694698494747e-06, 2.4536766228894186e-07,
@@ -669,8 +671,9 @@ def j1_of(a):
     return tl.where(a < 8.0, near, far_1(tl.where(a < 8.0, 8.0, a), False))
 
 
-# Returns Y0(x) for x^2 from `low` to `high`. z + rest is the only zero of Y0 in this range, j is J0(x), and log_z is log(z).
-# The result is 2/pi log(x / z) J0(x) + (x^2 - z^2) p, where p is a polynomial with the coefficients c.
+# Returns Y0(x) for x^2 from `low` to `high`. Z = z + rest is the only zero of Y0 in this range, j is J0(x), and log_z is
+# log(Z). The result is 2/pi log(x / Z) J0(x) + (x^2 - Z^2) P, where P is a polynomial in x^2, scaled to -1..1, with the
+# coefficients c.
 @triton.jit
 def y0_near(x, j, c: tl.constexpr, low: tl.constexpr, high: tl.constexpr, z: tl.constexpr, rest: tl.constexpr, log_z: tl.constexpr):
     t = (x * x - low) * (2.0 / (high - low)) - 1.0
@@ -704,7 +707,8 @@ def y0_of(a):
     return tl.where(a < 0.0, float("nan"), tl.where(a < 8.0, near, far_0(tl.where(a < 8.0, 8.0, a), True)))
 
 
-# Returns Y1(x) near a zero by the method of y0_near. j is J1(x). The term with the polynomial is divided by x.
+# Returns Y1(x) for x^2 from `low` to `high` by the method of y0_near, with j = J1(x), except that it divides the term with the
+# polynomial by x.
 @triton.jit
 def y1_near(x, j, c: tl.constexpr, low: tl.constexpr, high: tl.constexpr, z: tl.constexpr, rest: tl.constexpr, log_z: tl.constexpr):
     t = (x * x - low) * (2.0 / (high - low)) - 1.0
@@ -732,9 +736,10 @@ def y1_of(a):
     return tl.where(a < 0.0, float("nan"), tl.where(a < 8.0, near, far_1(tl.where(a < 8.0, 8.0, a), True)))
 
 
-# Returns a modified Bessel function of a >= 0. For a < 8, computes the power series in (a/2)^2 with the coefficients `low`;
-# otherwise, multiplies exp(a) / sqrt(a) by a polynomial in 1 / a with the coefficients `high`. Multiplies twice by exp(a/2)
-# instead of once by exp(a), because exp(a) may overflow although the result does not.
+# Returns a modified Bessel function at a >= 0: I0(a) or I1(a), but for a < 8, I1(a) / a instead of I1(a). For a < 8, computes
+# the power series in (a/2)^2 with the coefficients `low`; otherwise, multiplies exp(a) / sqrt(a) by a polynomial in 1 / a with
+# the coefficients `high`. Multiplies twice by exp(a/2) instead of once by exp(a), because exp(a) may overflow although the
+# result does not.
 @triton.jit
 def modified(a, low: tl.constexpr, high: tl.constexpr):
     half = a * 0.5
@@ -804,9 +809,9 @@ def libdevice_y1(x):
     return y1_of(x.to(tl.float64)).to(x.dtype)
 
 
-# Returns the Bessel function Jn(x) for x >= 0, from j0 = J0(x) and j1 = J1(x). For n <= x, uses the recurrence upward from
-# orders 0 and 1, which is stable there. For n > x, uses the recurrence downward from a high order, and scales the result so
-# that J0 + 2 J2 + 2 J4 + ... = 1.
+# Returns the Bessel function Jn(x) for x >= 0, from j0 = J0(x) and j1 = J1(x). For n <= x, applies the recurrence J(k+1) = 2k/x
+# J(k) - J(k-1) upward from orders 0 and 1, which is stable there. For n > x, applies it downward from a high order, and scales
+# the result so that J0 + 2 J2 + 2 J4 + ... = 1.
 @triton.jit
 def jn_scalar(n, x, j0, j1):
     if n < 2 or x == 0.0:
@@ -836,7 +841,8 @@ def jn_scalar(n, x, j0, j1):
     return r
 
 
-# Returns Yn(x) by the recurrence upward from y0 = Y0(x) and y1 = Y1(x), which is stable. Stops at -inf to avoid NaN.
+# Returns Yn(x) by the recurrence of jn_scalar, upward from y0 = Y0(x) and y1 = Y1(x), which is always stable. Stops at -inf to
+# avoid NaN.
 @triton.jit
 def yn_scalar(n, x, y0, y1):
     before, r = y0, y1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # prelude.py: the functions of triton.language that are written in Triton's language itself. A row of builtins.h names each
-# function. The ops that a function's body builds get the location of the user's call. Each section is a module, which is parsed
-# when a kernel first needs it.
+# function. The ops of a function's body get the location of the user's call. Each section is a module, which is parsed when a
+# kernel first needs it.
 
 # -- combine functions of reductions and scans --
 import triton
@@ -86,8 +86,8 @@ def softmax(x, dim, keep_dims, ieee_rounding):
     return tl.fdiv(num, den, ieee_rounding)
 
 
-# Maps the position (i, j) in a matrix of size_i rows and size_j columns to a new position. Positions in row-major order are
-# mapped to an order that traverses groups of size_g rows one after the other, and each group column by column.
+# Maps the position (i, j) in a matrix of size_i rows and size_j columns to a new position: the k-th position in row-major order
+# to the k-th position in the order that traverses groups of size_g rows one after the other, and each group column by column.
 @triton.jit
 def swizzle2d(i, j, size_i, size_j, size_g):
     ij = i * size_j + j
@@ -235,9 +235,9 @@ import triton
 import triton.language as tl
 
 
-# Converts the bits of floats to integers that compare in the same order as the floats, and also converts such integers back:
-# inverts all bits but the sign bit if the sign bit is set. In this order, -0 < +0; a NaN is less than -inf or greater than
-# +inf, depending on its sign.
+# Converts the bits of floats to integers that compare in the same order as the floats, and such integers back to the bits of
+# floats: if the sign bit is set, inverts all other bits. In this order, -0 < +0; a NaN is less than -inf or greater than +inf,
+# depending on its sign.
 @triton.jit
 def order_of_bits(bits):
     sign: tl.constexpr = bits.dtype.primitive_bitwidth - 1
@@ -262,8 +262,8 @@ def from_keys(keys, dtype: tl.constexpr):
         return keys.to(dtype)
 
 
-# Returns a block of n elements, of which element i is bit j of i. The block is built by a broadcast along a dimension of size
-# 2. So if the layout maps index bit j to a register bit, each register holds a constant.
+# Returns a block of n elements, of which element i is bit j of i. Builds the block by a broadcast of a dimension of size 2: if
+# the layout maps bit j of the index to a bit of the register number, each register then holds a constant.
 @triton.jit
 def index_bit(n, j):
     bit = tl.arange(0, 2)[None, :, None]
@@ -271,9 +271,9 @@ def index_bit(n, j):
 
 
 # Compares the two elements of each pair whose indices differ only in bit j, and swaps them if they are out of order. If i is
-# None, `descending` gives the order of all pairs; otherwise, pairs are in descending order where bit i of the index is set. An
-# element's partner is computed as the exclusive or of the element with the exclusive or of the pair. A swap of equal integers
-# has no effect, so one comparison serves both orders.
+# None, `descending` gives the order of all pairs; otherwise, a pair is in descending order if bit i of its indices is set. The
+# partner of an element is computed as the exclusive or of the element and (x ^ partner), the exclusive or over the pair. A swap
+# of equal integers has no effect, so the comparison x > partner serves both orders.
 @triton.jit
 def exchange(x, j, i, descending):
     shape: tl.constexpr = (x.numel >> (j + 1), 2, 1 << j)
@@ -283,8 +283,8 @@ def exchange(x, j, i, descending):
     return tl.where((x > partner) != turned, partner, x)
 
 
-# Sorts blocks of 2^(i+1) elements, each of which is a bitonic sequence. With `alternate`, sorts adjacent blocks in opposite
-# orders; otherwise, sorts all blocks in the same order.
+# Sorts blocks of 2^(i+1) elements, each of which is a bitonic sequence. If `alternate`, sorts blocks in ascending and
+# descending order by turns; otherwise, sorts all blocks in the order that `descending` gives.
 @triton.jit
 def merge(x, i, alternate, descending):
     for j in tl.static_range(i, -1, -1):
@@ -334,7 +334,8 @@ def polynomial(x, c):
     return y
 
 
-# Returns the tuple w with its first n items shifted: item k of the result is w[k + by] in elements where i has the bit `by`.
+# Returns the tuple w with its first n items shifted: for k < n, item k of the result is w[k + by] in the elements in which i
+# has the bit `by`, and w[k] in the others.
 @triton.jit
 def shift_items(w, i, by, n):
     chosen = ()
@@ -377,8 +378,8 @@ def reduce_large_argument(x):
     return tl.where(x < 0, -q, q), tl.where((x < 0) != (flip < 0), -r, r)
 
 
-# Returns q and r with x = q pi/2 + r and |r| <= pi/4. Executes the slow path, reduce_large_argument, only if the block contains
-# an element with |x| >= 2^30.
+# Returns q and r with x = q pi/2 + r and |r| <= pi/4. Executes the slow function reduce_large_argument only if the block
+# contains an element with |x| >= 2^30.
 @triton.jit
 def reduce_argument(x):
     k = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
@@ -484,8 +485,8 @@ def libdevice_erfcx(x):
     return tl.where(tl.abs(w) < 0.5, e * (1.0 - erf_f64(w)), tl.where(w == w, y, w)).to(x.dtype)
 
 
-# Returns erfc(-x / sqrt(2)) / 2. Where a small error of erfc's argument changes the result much, corrects the result by the
-# rounding error of the argument.
+# Returns erfc(-x / sqrt(2)) / 2. For arguments of erfc between 1 and 30, where a small relative error of the argument changes
+# the result much, corrects the result for the rounding error of the argument.
 @triton.jit
 def libdevice_normcdf(x):
     w = -x.to(tl.float64)
@@ -539,7 +540,8 @@ import triton.language as tl
 
 
 # Unpacks pairs of 4-bit floats from bytes. Copies the two exponent bits of a 4-bit float to the lowest exponent bits of an f32,
-# and its mantissa bit to the highest mantissa bit. The factor 2^126 corrects the bias of the exponent.
+# and its mantissa bit to the highest mantissa bit. The biases of the two exponents are 1 and 127, so the product with 2^126 is
+# the value.
 @triton.jit
 def unpack_e2m1(x):
     y = tl.interleave(x & 15, x >> 4).to(tl.int32)
@@ -566,8 +568,8 @@ def unpack(x, format, packed_last, to):
     return x.to(to)
 
 
-# Multiplies x[M, K] by 2^(scale - 127), for scales of shape [M, K/16] or [M, K/32], and returns the product in type `to`. A
-# scale of 255 means NaN.
+# Multiplies x, of shape [M, K], by 2^(scale - 127), and returns the product in type `to`. The scales have the shape [M, K/16]
+# or [M, K/32], so each applies to 16 or 32 elements of a row. A scale of 255 means NaN.
 @triton.jit
 def scaled(x, scale, to):
     m: tl.constexpr = x.shape[0]

@@ -38,7 +38,7 @@ static int box_rank(const struct obj *box)
     return box->seq.at[BOX_block]->seq.n;
 }
 
-/* Returns the type of the array's elements. */
+/* Returns the type of the elements of the array to which the box belongs. */
 static const struct lang_type *elem_of(const struct obj *box)
 {
     return scalar_of(box->seq.at[BOX_base])->elem;
@@ -51,8 +51,8 @@ static struct obj *cast_index(struct eval *e, struct obj *x, enum dtype d, struc
     return tensor_cast(e, x, lang_number(e, d, false), ROUND_none, false, at);
 }
 
-/* Converts x to a signed integer of 32 or 64 bits; returns a constant x as a constant. After an error, which it
- * reports, returns NULL. `what` is the name of x in messages. */
+/* Converts a scalar x to a signed integer of 32 or 64 bits, but returns a Python int as it is. Returns NULL after an
+ * error, which it reports. `what` is the name of x in messages. */
 static struct obj *as_index(struct eval *e, struct obj *x, const char *what, struct loc at)
 {
     bool is_number = x->kind == OBJ_int || x->kind == OBJ_bool;
@@ -120,7 +120,8 @@ static bool arg_base(struct eval *e, struct obj *x, const struct args *call)
     return fits;
 }
 
-/* Returns the value of elements outside the array: 0 or NaN. Returns NULL after an error, which it reports. */
+/* Converts x, the argument padding_option, to the value that loads give for elements outside the array: 0 or NaN.
+ * Returns NULL after an error, which it reports. */
 static struct obj *arg_padding(struct eval *e, struct obj *x, const struct lang_type *elem, struct loc at)
 {
     static const char *const words[] = {"", "zero", "nan", NULL};
@@ -149,8 +150,8 @@ struct obj *descriptor_new(struct eval *e, struct obj *const *fields)
     return box_new(e, &descriptor_class, fields);
 }
 
-/* Sets the fields that block pointers and descriptors have in common. at[0] to at[2] are the arguments base, shape and
- * strides; `block` is the argument block_shape, which has the number block_at. Returns false after an error, which it
+/* Sets the fields that block pointers and descriptors have in common. at[0] to at[2] are the arguments base, shape
+ * and strides; `block` is the argument block_shape, and block_at is its index. Returns false after an error, which it
  * reports. */
 static bool arg_array(struct eval *e, struct obj *const *at, struct obj *block, const struct args *call,
                       int block_at, struct obj **fields)
@@ -229,7 +230,7 @@ struct obj *builtin_advance(struct eval *e, struct obj **args, const struct args
     return box_new(e, &block_pointer_class, fields);
 }
 
-/* -- types of boxes: have the boxes of two branches or iterations equal types? -- */
+/* -- types of boxes: whether the boxes of two branches or iterations have equal types -- */
 
 static bool is_index_field(const struct obj *box, int field)
 {
@@ -261,7 +262,7 @@ struct obj *box_widen(struct eval *e, struct obj *x, const struct obj *with, str
 
 /* -- addresses and masks -- */
 
-/* Is the product of n and the stride a constant that fits in 32 bits? */
+/* Returns whether the product of n and the stride is a constant that fits in 32 bits. */
 static bool fits_32_bits(const struct obj *stride, int64_t n)
 {
     int64_t by, product;
@@ -279,7 +280,8 @@ static struct obj *distance(struct eval *e, struct obj *x, struct obj *stride, i
     return obj_as_int(stride, &by) && by == 1 ? x : tensor_binary(e, OPER_mul, x, stride, at);
 }
 
-/* Reshapes a 1-D tensor to `rank` dimensions. Dimension d gets its elements; all other dimensions have size 1. */
+/* Reshapes a 1-D tensor to `rank` dimensions: dimension d has the tensor's size, and all other dimensions have size
+ * 1. */
 static struct obj *lay_along(struct eval *e, struct obj *x, int d, int rank, struct loc at)
 {
     for (int i = 0; i < rank; i++)
@@ -296,7 +298,8 @@ static struct obj *is_inside(struct eval *e, struct obj *index, struct obj *size
 
 /* Sets *ptrs to the pointers to the elements of a box at the given offsets. Sets *mask to a mask that is true for
  * elements whose indices are inside the array in all dimensions of the bit set `checked`; if `checked` is empty, sets
- * *mask to NULL. If an offset is a 1-D tensor, it contains all indices of the box along its dimension. */
+ * *mask to NULL. An offset is the first index of its dimension, or a 1-D tensor with all indices of this
+ * dimension. */
 static void find_box(struct eval *e, const struct obj *box, struct obj *const *offsets, unsigned checked,
                      struct loc at, struct obj **ptrs, struct obj **mask)
 {

@@ -11,8 +11,7 @@
 
 /* -- the table -- */
 
-/* The modules and types that define a row's name, as a bit set. NEEDS_kernel: a call outside of a kernel is an
- * error. */
+/* Bits for the modules and types that define a row's name. NEEDS_kernel: a call outside of a kernel is an error. */
 enum {
     IN_tl = 1,
     IN_math = 2,

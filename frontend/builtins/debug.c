@@ -6,7 +6,8 @@
 
 /* -- ranges -- */
 
-/* Sets the bounds of *r from the first three arguments of a range, and returns an object with *r for trace_for. */
+/* Sets the bounds of *r from the first three arguments of a range, and returns an object that holds a copy of *r for
+ * trace_for. */
 static struct obj *range_object(struct eval *e, struct obj **args, const struct args *call,
                                 struct loop_range *r)
 {
@@ -35,8 +36,8 @@ struct obj *builtin_static_range(struct eval *e, struct obj **args, const struct
     return range_object(e, args, call, &r);
 }
 
-/* Sets *out to the number x, argument i of the call. None and numbers outside of 0 to 1024 give 0, which means that the
- * option is not set. Returns false after an error, which it reports. */
+/* Sets *out to the number x, argument i of the call. For None and for numbers outside of 0 to 1024, sets *out to 0:
+ * the option is not set. Returns false after an error, which it reports. */
 static bool arg_count(struct eval *e, struct obj *x, const char *name, const struct args *call, int i,
                       int *out)
 {
@@ -188,7 +189,7 @@ static bool is_ascii(const struct obj *x)
 }
 
 /* Converts x for the op print. IR types have no signedness, so this function converts unsigned values to a wider signed
- * type. It cannot widen unsigned values of 64 bits; instead, the op's attribute `unsigned` has a bit for each such
+ * type. It cannot widen unsigned values of 64 bits; for them, the op's attribute `unsigned` has a bit for each
  * operand. */
 static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
 {
@@ -250,8 +251,9 @@ struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struc
 
 /* -- inline assembly -- */
 
-/* Skips n constraints of inline assembly and the blanks around them. Returns a pointer to the next constraint; NULL if
- * a skipped constraint does not fit a register of `bits` bits. */
+/* Skips n constraints of inline assembly and the blanks around them. Returns a pointer to the next constraint.
+ * Returns NULL if a skipped constraint does not fit a register of `bits` bits, or does not begin with `=` exactly if
+ * is_result is set. */
 static const char *skip_constraints(const char *s, int n, bool is_result, int bits)
 {
     for (; n > 0 && s; n--) {
@@ -309,8 +311,8 @@ static int items_of(struct obj **x, struct obj ***items)
     return n;
 }
 
-/* Converts the items to operands of one shape, and stores them in x. Returns the number of operands; -1 after an error,
- * which it reports. */
+/* Converts the argument `args`, whose items are the assembly's inputs, to operands of one shape, and stores them in
+ * x. Returns the number of operands; -1 after an error, which it reports. */
 static int asm_operands(struct eval *e, struct obj **items, const struct args *call, struct obj **x)
 {
     struct loc at = arg_loc(call, 2, "args");

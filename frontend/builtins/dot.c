@@ -61,7 +61,7 @@ static bool check_types(struct eval *e, const struct dot *d, const struct args *
     return false;
 }
 
-/* May operands of type t accumulate in type `out`? */
+/* Returns whether a dot of operands of type t may accumulate in type `out`. */
 static bool can_give(const struct lang_type *t, const struct lang_type *out)
 {
     if (is_int_type(t))
@@ -71,9 +71,9 @@ static bool can_give(const struct lang_type *t, const struct lang_type *out)
     return is_dtype(out, DT_f32) || (is_dtype(out, DT_f16) && (is_dtype(t, DT_f16) || is_fp8_type(t)));
 }
 
-/* Finds the result's type. For operands of f16 and fp8, there are three cases: if the call passes out_dtype, the result
- * has this type; otherwise, if the operands can accumulate in the accumulator's type, it has that type; otherwise, it
- * has type f32. All other operand types determine the result's type. */
+/* Finds the result's type. For operands of f16 and fp8, the result has the type out_dtype if the call passes it;
+ * otherwise the accumulator's type if the dot may accumulate in it; otherwise f32. For operands of any other type,
+ * the result has the only type in which the dot may accumulate. */
 static bool find_out_type(struct eval *e, struct dot *d, struct obj *asked, const struct obj *acc,
                           const struct args *call)
 {
@@ -107,9 +107,9 @@ static const char *lower_case(struct eval *e, const char *s)
     return copy;
 }
 
-/* Finds the precision in which the inputs are multiplied. It affects only f32 inputs. If the call passes allow_tf32,
- * the precision is tf32 for True, and ieee for False or None. Otherwise, input_precision determines the precision, and
- * None means tf32. */
+/* Finds the precision in which the inputs are multiplied, which matters only for f32 inputs. If the call passes
+ * allow_tf32, the precision is tf32 for True, and ieee for False or None. Otherwise, it is the argument
+ * input_precision, or tf32 if this is None. */
 static bool find_precision(struct eval *e, struct dot *d, struct obj *precision, struct obj *allow_tf32,
                            const struct args *call)
 {

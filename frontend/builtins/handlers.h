@@ -19,7 +19,7 @@ enum { TENSOR_ELEMS_MOST = 1 << 20 };
 
 /* -- builtins.c -- */
 struct obj *builtin_hidden(struct eval *e, const char *name); /* finds a row whose column `where` is hidden */
-bool is_unsupported(const struct obj *x); /* is x a builtin of Triton that neso does not support? */
+bool is_unsupported(const struct obj *x); /* returns whether x is a builtin of Triton that neso does not support */
 
 /* -- arguments.c: converts arguments, and reports invalid arguments -- */
 /* Returns the location of argument i of a call. `name` is the parameter's name, by which a keyword argument is
@@ -40,8 +40,8 @@ const struct lang_type *arg_dtype(struct eval *e, struct obj *x, struct loc at);
 /* Sets *n and *items to the items of a tuple or list. If its only item is also a tuple or list, uses the items of the
  * inner tuple or list, since a parameter *shape accepts both f(2, 4) and f((2, 4)). */
 void arg_items(struct obj *x, int *n, struct obj ***items);
-/* Stores the sizes in x to `shape`, an array of RANK_MAX ints, and returns the rank; -1 after an error, which it
- * reports. */
+/* Stores the sizes that x lists in `shape`, an array of RANK_MAX ints, and returns their number; -1 after an error,
+ * which it reports. */
 int arg_shape(struct eval *e, struct obj *x, struct loc at, int *shape);
 /* Sets *axis to the axis x of a tensor of this rank; a negative x counts from the end. Returns false after an error,
  * which it reports. */
@@ -70,8 +70,8 @@ bool block_pointer_access(struct eval *e, struct obj *box, struct obj *boundary,
                           const struct args *call, int i, struct obj **ptrs, struct obj **mask, struct obj **other);
 
 /* -- memory.c -- */
-/* Implements tl.atomic_NAME; the column `data` of the builtin's row is NAME. With is_boxed, the pointers were computed
- * for a tensor descriptor's block, and more types are allowed. */
+/* Implements tl.atomic_NAME; the column `data` of the builtin's row is NAME. If is_boxed, the pointers were computed
+ * for a tensor descriptor's block, for which more types are allowed. */
 struct obj *atomic_update(struct eval *e, struct obj **args, const struct args *call, bool is_boxed);
 
 /* -- shape.c -- */

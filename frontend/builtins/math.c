@@ -390,7 +390,8 @@ struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struc
     return trace_call_prelude(e, call->callee->data, n, x, call->loc);
 }
 
-/* Calls a function of the prelude whose first operand, the order, is an i32, and whose second is an f32 or f64. */
+/* Calls the prelude's function for jn(n, x) or yn(n, x): n, the order of the Bessel function, is an i32, and x is an
+ * f32 or f64. */
 struct obj *builtin_order_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x[2] = {arg_tensor(e, args[0], call, 0, "n"), arg_float(e, args, call, 1, "x")};
@@ -420,8 +421,8 @@ static enum rounding rounding_of(char letter)
     return letter == 'z' ? ROUND_rz : letter == 'd' ? ROUND_rd : letter == 'u' ? ROUND_ru : ROUND_rn;
 }
 
-/* Returns the rounding mode of a libdevice function on f32, given its letter. The mode flushes subnormals to 0, because
- * Triton links libdevice with this option. */
+/* Returns the rounding mode for the letter of a libdevice function on f32 (see builtin_round_toward). The mode
+ * flushes subnormals to 0, because Triton links libdevice with this option. */
 static enum rounding flushing_of(char letter)
 {
     return letter == 'z'   ? ROUND_rz_ftz
@@ -430,8 +431,8 @@ static enum rounding flushing_of(char letter)
                            : ROUND_rn_ftz;
 }
 
-/* Builds an f64 operation that rounds to nearest. Unlike results of the operators * and +, its products and sums must
- * not be contracted to fma. */
+/* Builds an f64 operation that rounds to nearest. No pass may contract its products and sums to fma, unlike those of
+ * the operators * and +. */
 static struct obj *round_to_nearest_f64(struct eval *e, enum opcode code, int n, struct value **opnds,
                                         struct obj **x, struct loc at)
 {
@@ -467,8 +468,8 @@ struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct
         if (!lang_equal(scalar_of(x[0]), scalar_of(x[i])))
             return wrong_type(e, call, lang_text(e, scalar_of(x[0])), x[i], arg_loc(call, i, names[i]));
     }
-    /* broadcast x[0] with each other operand: the first round gives x[0] the common shape, the second the other
-     * operands */
+    /* broadcasts x[0] with each other operand, twice: x[0] gets the common shape in the first round, and all other
+     * operands get it in the second */
     for (int i = 1; i < 2 * n && n > 1; i++)
         tensor_broadcast(e, &x[0], &x[i % n ? i % n : 1], call->loc);
     if (is_error(x[0]))

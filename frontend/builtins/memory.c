@@ -39,7 +39,7 @@ static struct obj *as_stored(struct eval *e, struct obj *p, const struct lang_ty
     return tensor_cast(e, p, lang_ptr(e, *stored, false), ROUND_none, false, at);
 }
 
-/* Reports `error` if x is a block but the pointer p is a scalar. Returns false after an error. */
+/* Checks that x is a scalar if the pointer p is one. If not, reports `error` and returns false. */
 static bool check_no_block(struct eval *e, const struct obj *p, const struct obj *x, enum error error,
                            struct loc at)
 {
@@ -87,7 +87,7 @@ static bool check_no_block_options(struct eval *e, struct obj *boundary, struct 
 struct access {
     int cache, evict;
     bool is_volatile;
-    bool is_block; /* the access is through a block pointer, so the source has no mask */
+    bool is_block; /* the access is through a block pointer, so the mask is not the user's */
 };
 
 static bool arg_options(struct eval *e, struct obj *cache, struct obj *evict, const struct args *call, int i,
@@ -152,8 +152,8 @@ static struct obj *load_pointers(struct eval *e, struct obj **args, const struct
     return load(e, p, mask, other, &a, call->loc);
 }
 
-/* Reports an error if an access through a block pointer has the argument x, argument i of the call. x is a mask or a
- * similar argument, which the block pointer itself determines. Returns false after an error. */
+/* Reports an error if an access through a block pointer has the argument x, argument i of the call. x is `mask` or
+ * `other`, which the block pointer itself determines. Returns false after an error. */
 static bool check_no_mask(struct eval *e, struct obj *x, const char *name, const struct args *call, int i)
 {
     if (x->kind != OBJ_none)
@@ -280,7 +280,7 @@ static const struct atomic *find_atomic(const char *name)
     return a;
 }
 
-/* Does the atomic operation a support elements of type t? */
+/* Returns whether the atomic operation a supports elements of type t. */
 static bool takes(const struct atomic *a, const struct lang_type *t, bool is_boxed)
 {
     if (is_int_type(t))
@@ -298,8 +298,8 @@ static bool arg_order(struct eval *e, struct obj *sem, struct obj *scope, const 
                     out_scope);
 }
 
-/* Builds an atomic op with n operands, but omits NULL operands at the end. Stores the op in *out, and returns its
- * result. */
+/* Builds an atomic op with n operands, but omits those at the end that are NULL. Stores the op in *out, and returns
+ * its result. */
 static struct obj *atomic_op(struct eval *e, enum opcode code, int n, struct value *const *opnds,
                              const struct obj *p, int sem, int scope, struct op **out, struct loc at)
 {

@@ -159,7 +159,7 @@ struct obj *builtin_reduce(struct eval *e, struct obj **args, const struct args 
 
 /* -- sum, max, min -- */
 
-/* Converts integers of less than 32 bits to int32; with keep_sign, converts unsigned integers to uint32 instead. */
+/* Converts integers of less than 32 bits to int32; if keep_sign, converts unsigned ones to uint32 instead. */
 static struct obj *widen_ints(struct eval *e, struct obj *x, bool keep_sign, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -168,7 +168,7 @@ static struct obj *widen_ints(struct eval *e, struct obj *x, bool keep_sign, str
     return tensor_cast(e, x, lang_number(e, DT_i32, keep_sign && t->is_unsigned), ROUND_none, false, at);
 }
 
-/* Casts bf16 to f32; with f16_too, also casts f16 to f32. */
+/* Casts bf16 to f32; if f16_too, also casts f16 to f32. */
 static struct obj *to_float(struct eval *e, struct obj *x, bool f16_too, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -189,7 +189,8 @@ static struct obj *arg_numbers(struct eval *e, struct obj *x, const struct args 
     return NULL;
 }
 
-/* Widens x to the type of its sum; returns NULL after an error, which it reports. */
+/* Casts x to `dtype`; if that is None, widens small integers as tl.sum does. Returns NULL after an error, which it
+ * reports. */
 static struct obj *summand(struct eval *e, struct obj *x, struct obj *dtype, const struct args *call,
                            int dtype_at)
 {
@@ -227,8 +228,8 @@ static const char *const index_functions[2][2] = {
     {"_argmax_combine_fast", "_argmax_combine_left"},
 };
 
-/* Returns the tuple (values, indices) of the largest or smallest elements along an axis. If several elements are
- * equally large, the result is the one with the least index if `left` is true, and otherwise any of them. */
+/* Returns the tuple (values, indices) of the largest or smallest elements along an axis. If several elements have the
+ * largest (smallest) value, the index is the least of theirs if `left` is true, and otherwise any of theirs. */
 static struct obj *with_indices(struct eval *e, struct obj *x, struct obj *axis, struct obj *left,
                                 struct obj *keep, bool is_max, const struct args *call)
 {

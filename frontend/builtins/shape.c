@@ -428,8 +428,8 @@ struct obj *builtin_split(struct eval *e, struct obj **args, const struct args *
 
 /* -- tl.map_elementwise -- */
 
-/* Reshapes x. With `apart`, splits the last dimension of size n into two dimensions of sizes n/2 and 2. Otherwise,
- * merges the last two dimensions. */
+/* Reshapes x. If `apart`, splits the last dimension, of size n, into two dimensions of sizes n/2 and 2. Otherwise,
+ * merges two such dimensions. */
 static struct obj *with_pairs(struct eval *e, struct obj *x, bool apart, struct loc at)
 {
     int shape[RANK_MAX + 1], rank = rank_of(x) - !apart;
@@ -673,8 +673,8 @@ static struct obj *select_items(struct eval *e, struct obj *x, int n, struct obj
     return reshape_to(e, x, kept, shape, at);
 }
 
-/* Evaluates x[...]. Each item of the index is `:`, which keeps a dimension, or None, which inserts a dimension of size
- * 1. */
+/* Evaluates x[...]. Each item of the index must be `:`, which keeps a dimension, or None, which inserts a dimension
+ * of size 1, except in expressions of the debugger (select_items). */
 struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at)
 {
     struct obj *one[1] = {index}, **items = one, *selected;
@@ -710,7 +710,7 @@ static struct obj *shape_object(struct eval *e, const struct obj *x)
 }
 
 /* Returns an attribute of a tensor. x may also be a constant that is not a constexpr, such as an argument of value 1;
- * its dtype is that of the tensor to which it would be converted. */
+ * its dtype is that of the tensor to which to_tensor would convert it. */
 struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *method = tensor_method(e, x, name);

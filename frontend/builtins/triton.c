@@ -30,8 +30,8 @@ static struct obj *make_jit(struct eval *e, struct obj *options, struct obj *fn,
     return x;
 }
 
-/* Returns a dict that maps the names of the builtin's parameters to the arguments, beginning with parameter number
- * `first`. */
+/* Returns a dict that maps the names of the builtin's parameters, from parameter number `first` on, to the
+ * arguments. */
 static struct obj *keywords(struct eval *e, struct obj **args, const struct args *call, int first)
 {
     struct obj *d = obj_dict(e);
