@@ -100,8 +100,8 @@ static double number_float(const struct obj *x)
     return x->kind == OBJ_float ? x->f : (double)number_int(x);
 }
 
-/* Does a Python float of value x decay to f32? Otherwise, it decays to f64. Values that are 0, not finite, or in the
- * range of normal f32 numbers decay to f32. */
+/* Returns whether a Python float of value x decays to f32, and not to f64. It does if x is 0, not finite, or in the
+ * range of normal f32 numbers. */
 static bool fits_float(double x)
 {
     return x == 0 || !isfinite(x) || (fabs(x) >= (double)FLT_MIN && fabs(x) <= (double)FLT_MAX);
@@ -122,8 +122,8 @@ const struct lang_type *decayed_type(struct eval *e, const struct obj *x)
     return x->i >= 0 && x->i <= UINT64_MAX ? lang_number(e, DT_i64, true) : NULL;
 }
 
-/* Returns a number as a double. Rounds it to f32 if t is not f64, or if `decay` is set and the number is a float that
- * decays to f32. */
+/* Returns the number x as a double. Rounds it to f32 if t is not f64, or if `decay` is set and x is a float that decays
+ * to f32. */
 static double rounded(const struct obj *x, const struct lang_type *t, bool decay)
 {
     double f = number_float(x);
@@ -198,7 +198,6 @@ struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at)
 
 /* -- casts: one function for each pair of kinds of scalar types -- */
 
-/* Builds one cast op. */
 static struct value *cast_op(struct eval *e, enum opcode code, struct value *v, const struct lang_type *to,
                              struct loc at)
 {
@@ -336,8 +335,8 @@ static struct obj *bitcast(struct eval *e, struct obj *x, const struct lang_type
     return tensor_like(e, x, v, to);
 }
 
-/* Can a number be converted directly to a constant of type t, with the same result as a cast from the number's
- * decayed_type to t? */
+/* Returns whether the direct conversion of the number x to a constant of type t is known to give the same result as a
+ * cast from x's decayed_type to t. */
 static bool is_exact(const struct obj *x, const struct lang_type *t)
 {
     if (is_float_type(t))

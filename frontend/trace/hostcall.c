@@ -4,14 +4,15 @@
  *     print_if(f'x = {x}', '=0', [pid])   =>   %0 = host_call %x, %pid site=3 : i64
  *                                              sites[3]: call print_if with (deferred text of x, '=0', [pid])
  *
- * The op's operands are the IR values in the arguments. The op's site stores the argument objects. When the interpreter
- * reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs the function as host
- * code. The result is a host object, whose address the kernel holds. The kernel can pass the object to other functions,
- * and convert it by int(), float() or a condition. If the result is used and the language supports everything in the
- * function, the function is instead traced as if it had @triton.jit.
+ * The op's operands are the IR values in the arguments. The op's site (struct host_site) stores the argument objects.
+ * When the interpreter reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs
+ * the function as host code. The result is a host object, whose address the kernel holds. The kernel can pass the
+ * object to other functions, and convert it by int(), float() or a condition. If the program uses the result, and the
+ * function contains only what kernels support, the function is traced as if it had @triton.jit, instead of being
+ * called.
  *
- * For the debugger, a site before each statement records the variables. These sites are dropped if the kernel has no
- * other host calls and no breakpoint can stop in it. */
+ * For the debugger, a site before each statement records the variables. Tracing erases the ops of these sites at the
+ * end if the kernel has no other host calls and no breakpoint can stop in it. */
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
 #include "frontend/trace/trace.h"
@@ -22,7 +23,7 @@
 struct deferred {
     struct part {
         struct obj *x;    /* NULL: the part is text */
-        const char *text; /* the text, or the format of x */
+        const char *text; /* the text, or the format specification of x */
         size_t n;
         int conversion;
     } * parts;
@@ -64,7 +65,8 @@ static void collect(struct eval *e, const struct obj *x, struct value_list *out)
     }
 }
 
-/* A cursor over the operands' current values, which are in the order in which `collect` appended the operands. */
+/* A cursor over the current values of the op's operands. Their order is that in which `collect` appended the
+ * operands. */
 struct reader {
     struct eval *e;
     const char *const *next;
@@ -100,8 +102,9 @@ static struct obj *rebuild_text(struct reader *r, const struct deferred *d, stru
     return obj_text(r->e, &out);
 }
 
-/* Returns a copy of x with each IR value replaced by its current value. If x is an item of a tuple or list (`inside`),
- * converts a scalar to a Python number: functions like print_if(text, '=0', [pid]) compare such items with numbers. */
+/* Returns a copy of x in which the current value of each IR value replaces it. If x is an item of a tuple or list
+ * (`inside`), converts a scalar to a Python number: functions like print_if(text, '=0', [pid]) compare such items with
+ * numbers. */
 static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
 {
     if (x->kind == OBJ_tensor)
@@ -116,7 +119,7 @@ static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
     if (x->kind != OBJ_tuple)
         return x;
     struct obj *out = x->was_list ? obj_list(r->e, 0, NULL) : obj_tuple(r->e, 0, NULL);
-    /* Methods of block pointers and descriptors only work in kernels. */
+    /* Methods of block pointers and descriptors work only in kernels, so their tuples lose their class. */
     out->class_of = is_box(x) ? NULL : x->class_of;
     for (int i = 0; i < x->seq.n; i++) {
         struct obj *item = rebuild(r, x->seq.at[i], true);
@@ -145,8 +148,9 @@ static void add_names(struct eval *e, const struct scope *s, struct host_site *s
     }
 }
 
-/* Builds a host_call op with a result of type `result`, for a site to which this function adds the function and
- * variables of each frame. Appends the IR values of the variables to `values`, the operands. */
+/* Builds a host_call op for the site, with a result of type `result` if the site is not a statement. Adds the function
+ * and the variables of each frame to the site, and appends the IR values of the variables to `values`, the op's
+ * operands. */
 static struct op *emit(struct eval *e, struct host_site site, struct value_list *values, enum dtype result)
 {
     struct spec *spec = e->trace->spec;
@@ -189,8 +193,8 @@ static struct obj *trace_host_call(struct eval *e, struct obj *callee, const str
     return obj_native(e, &result_class, op_result(emit(e, site, &values, DT_i64)));
 }
 
-/* Traces a call that converts the result of a host function to a scalar of the kernel: its truth value, int()
- * or float(). */
+/* Traces a host call that converts x, the result of a host function, to a scalar of the kernel: to its truth value, or
+ * by int() or float(). */
 static struct obj *convert(struct eval *e, struct obj *x, enum site_kind kind, struct loc at)
 {
     static const enum dtype dtypes[] = {[SITE_truth] = DT_i1, [SITE_int] = DT_i32, [SITE_float] = DT_f32};
@@ -227,8 +231,8 @@ void trace_drop_statements(struct block *b, const struct spec *spec)
 
 /* -- which calls the host executes -- */
 
-/* Does an argument contain a value that is known only when the kernel runs? Such values are results of host functions
- * and, unless `only_host` is set, tensors. */
+/* Returns whether an argument contains a value that is known only when the kernel runs. Such values are results of host
+ * functions, f-strings with run-time values and, unless `only_host` is set, tensors. */
 static bool has_host_value(struct eval *e, const struct args *args, bool only_host)
 {
     bool any = false;
@@ -244,8 +248,8 @@ static struct obj *python_builtin(struct eval *e, const char *name)
     return scope_get(e->builtins->module.scope, intern_str(e->strings, name));
 }
 
-/* Must the host execute this builtin while the kernel runs, because the builtin has an effect or uses run-time
- * values? */
+/* Returns whether the host must execute this builtin while the kernel runs, because the builtin has an effect or uses
+ * run-time values. */
 static bool is_effect(const char *name)
 {
     static const char *const names[] = {"print", "breakpoint", "eval", "repr", "format"};
@@ -268,7 +272,7 @@ static enum site_kind conversion_of(const struct obj *callee, const struct args 
                                         : SITE_call;
 }
 
-/* Must the host execute the call? */
+/* Returns whether the host executes the call, unless trace_call_host can trace it instead. */
 static bool is_for_host(struct eval *e, const struct obj *callee, const struct args *args)
 {
     if (callee->kind == OBJ_function)
@@ -283,7 +287,7 @@ static bool is_for_host(struct eval *e, const struct obj *callee, const struct a
         return false;
     const struct obj *self = callee->method.self;
     bool is_container = self->kind == OBJ_list || self->kind == OBJ_dict || self->kind == OBJ_set;
-    const struct obj *func = callee->method.func; /* library.py's methods of str are marked is_constexpr */
+    const struct obj *func = callee->method.func; /* library.py marks its methods of str as is_constexpr */
     return is_container || (func->kind == OBJ_function && !func->is_constexpr) ||
            (self->kind == OBJ_str && has_host_value(e, args, false));
 }
@@ -338,7 +342,7 @@ struct obj *trace_stand_in(struct eval *e, struct block *b, struct obj *x)
     return out;
 }
 
-/* Traces the call on trial, and drops the diagnostics. Returns false if there were errors. */
+/* Traces the call only to find whether it has errors, and drops its diagnostics. Returns false if there were errors. */
 static bool passes(struct eval *e, struct function *fn, const struct args *args)
 {
     struct diag *d = e->diag;
@@ -366,7 +370,7 @@ static bool passes(struct eval *e, struct function *fn, const struct args *args)
     return good;
 }
 
-/* Can the call of a plain function be traced for these arguments? */
+/* Returns whether tracing fn, a plain function, with these arguments gives no errors. */
 static bool is_traceable(struct eval *e, struct function *fn, const struct args *args)
 {
     struct trace *outer = e->trace, trial = *outer;
@@ -417,8 +421,8 @@ struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct arg
 
 /* -- f-strings -- */
 
-/* Adds a field such as {x!r:spec}: formats it now if x is known, else adds a deferred part. Returns false if x
- * is an obj_error. */
+/* Adds a field such as {x!r:spec}: formats it now if x is known at compile time, else adds a part that is formatted
+ * when the kernel runs. Returns false if x is an obj_error. */
 static bool add_field(struct eval *e, struct scope *s, const struct ast *field, struct part *out)
 {
     bool later = e->trace->spec->interpreter;
@@ -501,7 +505,8 @@ void host_site_run(struct eval *e, const struct host_site *site, const char *con
     memcpy(result, &bits, 4);
 }
 
-/* Returns the number of values in the call's arguments; the values of the variables follow them. */
+/* Returns the number of IR values in the call's arguments. In the list of the site's values, those of the variables
+ * follow. */
 static int count_arguments(struct eval *e, const struct host_site *site)
 {
     struct value_list values = {0};
@@ -516,7 +521,7 @@ static int count_arguments(struct eval *e, const struct host_site *site)
     return values.n;
 }
 
-/* Returns the number of IR values in the variables of one function at the site. */
+/* Returns the number of IR values in the variables of the site's function, not counting those of its callers. */
 static int count_variables(struct eval *e, const struct host_site *site)
 {
     struct value_list values = {0};

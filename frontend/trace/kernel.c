@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel.c: checks which statements kernels may contain, and dispatches each to the function that traces it.
+/* kernel.c: reports statements that kernels may not contain, and calls the function that traces each other statement.
  *
  *     if BLOCK > 64: ...      BLOCK is a constexpr: executes only the branch that is taken
  *     if n > 64: ...          n is a tensor: calls trace_if, which traces both branches
@@ -54,7 +54,7 @@ void kernel_check_expr(struct eval *e, const struct ast *x)
 }
 
 /* Evaluates a comprehension, which must have one `for` over a tuple, list or range, and no `if`. The result is a
- * tuple. The variable stays bound afterwards, as in Triton. */
+ * tuple. As in Triton, the loop variable stays bound after the comprehension. */
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items)
 {
     const struct ast *c = x->comprehension.clauses.at[0];
@@ -77,8 +77,8 @@ struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct a
 
 /* -- targets -- */
 
-/* Binds x to the names in a target of an assignment. If x is NULL, binds an unknown value to each name that is not
- * bound yet. */
+/* Binds x to the names in a target of an assignment. If x is NULL, binds each name that is not bound yet to an unknown
+ * value (obj_unknown). */
 static void bind_target(struct eval *e, struct scope *s, const struct ast *target, struct obj *x)
 {
     if (target->kind == AST_name) {
@@ -99,7 +99,7 @@ static void bind_name(struct eval *e, struct scope *s, const char *name, struct 
         bind_target(e, s, &target, x);
 }
 
-/* Binds the name of an import; `import a.b` binds a. */
+/* Binds x to the name that an import binds; `import a.b` binds a. */
 static void bind_import(struct eval *e, struct scope *s, const struct ast *alias, struct obj *x)
 {
     const char *name = alias->alias.as ? alias->alias.as : alias->alias.name;
@@ -135,7 +135,8 @@ void bind_targets(struct eval *e, struct scope *s, const struct ast *n, struct o
 
 /* -- statements -- */
 
-/* Is the annotation `constexpr`, an attribute such as `tl.constexpr`, or a string that contains "constexpr"? */
+/* Returns whether the annotation is `constexpr`, an attribute such as `tl.constexpr`, or a string that contains
+ * "constexpr". */
 bool is_constexpr_annotation(const struct ast *x)
 {
     if (!x)
@@ -156,7 +157,7 @@ static void trace_annotated(struct eval *e, struct scope *s, const struct ast *x
         trace_assign(e, s, x->annotated.target, NULL, true);
 }
 
-/* Traces x op= y as x = x op y. x must be a name: trace_assign reports other targets. */
+/* Traces x op= y as x = x op y. If x is not a name, trace_assign reports the target. */
 static void trace_augmented(struct eval *e, struct scope *s, const struct ast *x)
 {
     if (x->augmented.target->kind != AST_name) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lang.c: the types of Triton's language: their names, and their spelling in signatures and annotations.
  *
- * These types include an integer's signedness, which IR types do not. Number types are rows of a constant table, so
+ * These types include the signedness of integers; IR types do not. Number types are rows of a constant table, so
  * pointers to equal number types are equal. Pointer and block types are allocated in the arena and compared by
  * content. */
 #include "frontend/trace/lang.h"

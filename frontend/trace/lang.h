@@ -6,7 +6,7 @@
 #include "frontend/python/value.h"
 #include "ir/ir.h"
 
-/* A type of Triton's language. It includes signedness, which the IR expresses by ops. */
+/* A type of Triton's language. Its integers are signed or unsigned; in the IR, the op decides, such as divs or divu. */
 struct lang_type {
     enum { LT_void, LT_number, LT_ptr, LT_block, LT_const } kind;
     enum dtype dtype;               /* of a number */
@@ -21,14 +21,15 @@ const struct lang_type *lang_number(struct eval *e, enum dtype d, bool is_unsign
 const struct lang_type *lang_ptr(struct eval *e, const struct lang_type *elem, bool is_const);
 /* Returns the type of a block; elem itself if rank is 0. */
 const struct lang_type *lang_block(struct eval *e, const struct lang_type *elem, int rank, const int *shape);
-/* Parses "fp32", "f32", "i32", "u8", "*fp16", "*ki8", "int32", "float16", "bfloat16", ...; NULL if the text is
- * not a type. */
+/* Parses a type such as "fp32", "f32", "i32", "u8", "int32", "bfloat16", "*fp16" or "*ki8" (k: const). Returns NULL if
+ * the text is not a type. */
 const struct lang_type *lang_parse(struct eval *e, const char *s, size_t n);
 const struct type *lang_ir(struct module *m, const struct lang_type *t); /* returns t's IR type; NULL if it has none */
 
 /* -- cast.c -- */
-/* Casts x, a tensor or number, to the element type `scalar`. With `bitcast`, keeps the bits. `round` must be ROUND_none
- * unless the cast narrows a float. Returns obj_error after an error, which it reports. */
+/* Casts x, a tensor or number, to the element type `scalar`. With `bitcast`, keeps the bits. `round` must be
+ * ROUND_none, unless the cast is from a float to a narrower float. Returns obj_error after an error, which it
+ * reports. */
 struct obj *tensor_cast(struct eval *e, struct obj *x, const struct lang_type *scalar, enum rounding round, bool bitcast, struct loc at);
 
 #endif

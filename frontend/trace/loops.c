@@ -7,10 +7,10 @@
  *                                           yield %acc.3
  *                                         }
  *
- * The loop carries the names that are bound before the loop and that its body assigns. The tracer binds these names to
- * block arguments, traces the body, and then removes the arguments of names that the body did not change. If the body
- * changes a constant that is not a constexpr, the tracer converts the constant to a tensor and traces the body a second
- * time. */
+ * The loop carries the names that are bound to tensors before the loop and that its body assigns. The tracer binds
+ * these names to block arguments, traces the body, and then removes the arguments that the body did not change. If the
+ * body assigns to a name whose value before the loop is a constant but not a constexpr, the tracer converts the
+ * constant to a tensor and traces the body a second time. */
 #include "frontend/python/python.h"
 #include "frontend/trace/trace.h"
 
@@ -61,7 +61,7 @@ static void collect(struct eval *e, const struct ast *n, struct names *out)
 struct carried {
     int index;        /* index of the name's entry in the scope */
     struct obj *init; /* the object before the loop */
-    int first, n;     /* range of the name's values in the lists of values */
+    int first, n;     /* the name's values in l->init and l->next: n values from index `first` on */
 };
 
 struct loop {
@@ -70,14 +70,14 @@ struct loop {
     const struct ast_list *body;
     const char *target; /* loop variable of a `for`; else NULL */
     struct snapshot before;
-    struct names assigned, forced; /* forced: names whose type a second trace changes */
-    VEC(struct obj *) like;        /* like.at[i] has forced.at[i]'s new type; NULL: a tensor */
+    struct names assigned, forced; /* forced: the names that a second trace begins with another type */
+    VEC(struct obj *) like;        /* like.at[i] has the new type of forced.at[i]; NULL: any tensor */
     VEC(struct carried) carried;
     struct value_list init, next; /* values before the loop, and after an iteration */
     VEC(struct obj *) after;      /* objects after an iteration, in the order of `carried` */
 };
 
-/* Can a loop carry x? It can if x contains a tensor. */
+/* Returns whether a loop carries x if its body changes it: x contains a tensor. */
 static bool can_carry(const struct obj *x)
 {
     if (x->kind == OBJ_tensor)
@@ -89,7 +89,8 @@ static bool can_carry(const struct obj *x)
     return any;
 }
 
-/* Sets l->carried to the names that may be carried, and l->init to their values before the loop. */
+/* Sets l->carried to the names that the body assigns and that can be carried, and l->init to their values before the
+ * loop. */
 static void choose(struct eval *e, struct loop *l)
 {
     l->carried.n = l->init.n = 0;
@@ -161,8 +162,9 @@ static struct obj *settle(struct eval *e, struct loop *l, const char *name, stru
     return obj_error;
 }
 
-/* Handles a name that is not carried but that the body changed. Returns true if the body must be traced a
- * second time, with a tensor for the name. */
+/* Handles a name that the body changed although the loop does not carry it. Returns true if the body must be traced a
+ * second time, with a tensor as the name's value before the loop; otherwise, reports an error if the body assigns to
+ * the name. */
 static bool changed_constant(struct eval *e, struct loop *l, const char *name, struct obj *old,
                              struct obj *now)
 {
@@ -177,7 +179,8 @@ static bool changed_constant(struct eval *e, struct loop *l, const char *name, s
     return false;
 }
 
-/* Checks the names after an iteration. Returns true if the body must be traced a second time. */
+/* Checks all names after an iteration, and sets l->next and l->after. Returns true if the body must be traced a second
+ * time. */
 static bool leave(struct eval *e, struct loop *l, struct block *b, const struct snapshot *inside)
 {
     bool again = false;
@@ -219,9 +222,9 @@ static void run_body(struct eval *e, struct loop *l, struct block *b)
     e->trace = outer;
 }
 
-/* Sets kept[i] if an iteration changes carried value i. Removes the block arguments of all other carried values from
- * the body b, whose carried arguments begin at index `first`, and from the condition's block. Returns the values that
- * the body yields for the kept arguments. */
+/* Sets kept[i] if an iteration changes carried value i. For all other carried values, removes the block arguments from
+ * the body b, whose arguments for carried values begin at index `first`, and from the block of the `while` condition,
+ * if there is one. Returns the values that the body yields for the kept arguments. */
 static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct block *b,
                                         struct block *condition, int first, bool *kept)
 {
@@ -265,8 +268,8 @@ static struct op *make_loop(struct eval *e, struct loop *l, enum opcode code, in
     return build_op(trace_builder(e, l->stmt->loc), code, opnds.n, opnds.at, n, types, nregions);
 }
 
-/* Binds the names after the loop: carried names to the loop's results, all others to their objects before the
- * loop. */
+/* Binds the names after the loop: carried names to the loop's results, all others to the objects that they had before
+ * the loop. */
 static void bind(struct eval *e, struct loop *l, struct op *o, const bool *kept)
 {
     snapshot_restore(l->s, &l->before);
@@ -306,7 +309,7 @@ static void loop_init(struct eval *e, struct loop *l, struct scope *s, const str
         collect(e, body->at[i], &l->assigned);
 }
 
-/* Discards the first trace of a body. */
+/* Discards a trace of a body, with its diagnostics, before the next one. */
 static void start_over(struct eval *e, struct loop *l, struct block *b, int nerrors, int ndiagnostics)
 {
     erase_block(b);
@@ -359,7 +362,7 @@ static bool find_bounds(struct eval *e, const struct loop_range *r, struct bound
     return true;
 }
 
-/* Traces the body of a `for`, again and again until no name needs another type. Returns the body's block. */
+/* Traces the body of a `for`, repeatedly until no name needs another type. Returns the body's block. */
 static struct block *trace_for_body(struct eval *e, struct loop *l, const struct bounds *bounds,
                                     const char *target)
 {

@@ -6,16 +6,17 @@
  *                                   yield %x.2
  *                                 } else { yield %x }
  *
- * In a kernel, a `return` in a branch becomes the op `return` at the end of the region. An inlined function cannot use
- * that op. There, the tracer appends the code after the `if` to the branch that did not return. This branch stays open
- * (a `struct pending`) until the function ends. Then both branches yield the function's result:
+ * In a kernel, a `return` in a branch becomes the op `return` at the end of the region. In an inlined function, that op
+ * would end the kernel, so the tracer instead appends the code after the `if` to the branch that did not return. This
+ * branch stays open (a `struct pending`) until the function ends. Then both branches yield the function's result:
  *
  *     if c: return a              %r = if %c { yield %a } else { ...rest...; yield %b }
  *     ...rest...
  *     return b
  *
- * If such an `if` is inside a branch of another `if`, and some paths of that branch do not return, the outer
- * `if` yields a flag (returned or not) and the returned value, and the flag guards the code that follows. */
+ * If such an `if` is inside a branch of another `if`, and some paths of that branch do not return, the outer `if`
+ * yields a flag (whether the function has returned) and the returned value, and the code after the outer `if` is
+ * executed only if the flag is false. */
 #include "frontend/trace/trace.h"
 
 struct pending {
@@ -123,7 +124,7 @@ struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struc
     return x;
 }
 
-/* Converts the results of both branches to one type if their types agree. */
+/* Converts x[0] and x[1], the values of two branches, to one type if types_agree of them. */
 static void widen_both(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
 {
     struct obj *first = x[0];
@@ -155,8 +156,8 @@ const char *type_text(struct eval *e, const struct obj *x)
 
 /* -- building the op -- */
 
-/* Builds an `if` of two finished branches, and ends each branch by a yield of its values, unless the branch
- * ends in `return`. */
+/* Builds an `if` of two finished branches. Ends each branch by a yield of its values, unless the branch already ends in
+ * a `return`. */
 static struct op *finish_if(struct eval *e, struct value *cond, struct block *const *blocks,
                             const struct value_list *values, struct loc at)
 {
@@ -181,7 +182,8 @@ static struct value *bool_value(struct eval *e, bool x, struct loc at)
     return build_const_int(trace_builder(e, at), type_scalar(e->trace->module, DT_i1), x);
 }
 
-/* Returns a placeholder for x on a path that never uses x. The placeholder has x's type. */
+/* Returns a placeholder of x's type: zeros. A path that needs some value instead of x, but never uses it, yields the
+ * placeholder. */
 static struct obj *placeholder(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind == OBJ_tensor)
@@ -196,7 +198,7 @@ static struct obj *placeholder(struct eval *e, struct obj *x, struct loc at)
 
 /* -- returned values -- */
 
-/* Converts x to a tensor, with ops at the end of block b. */
+/* Converts x to a tensor. Appends the ops to block b. */
 static struct obj *as_result(struct eval *e, struct obj *x, struct block *b, struct loc at)
 {
     struct block *here = e->trace->block;
@@ -207,7 +209,7 @@ static struct obj *as_result(struct eval *e, struct obj *x, struct block *b, str
 }
 
 /* Converts the values that two branches return to one type. The value of a branch that does not return, or returns
- * without a value, is None, and is replaced by a placeholder. Returns false after an error, which it reports. */
+ * without a value, is None; a placeholder replaces it. Returns false after an error, which it reports. */
 static bool unify(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
 {
     if (is_error(x[0]) || is_error(x[1]))
@@ -233,7 +235,8 @@ static bool unify(struct eval *e, struct obj **x, struct block *const *blocks, s
     return false;
 }
 
-/* Builds an `if` whose branches both return; it yields the returned value. */
+/* Builds an `if` whose branches both return from an inlined function. The `if` yields the returned value, x[0] or
+ * x[1]. */
 static struct obj *return_both(struct eval *e, struct value *cond, struct block *const *blocks,
                                struct obj **x, struct loc at)
 {
@@ -379,8 +382,8 @@ static struct obj *merge_name(struct eval *e, const char *name, struct obj *old,
     return x[0];
 }
 
-/* If branch i always returns, it defines no values for the names after the `if`. Then, in an inlined function, sets
- * x[i] to a placeholder with the type of x[!i], the value in the other branch. */
+/* If branch i always returns, it has no value for a name after the `if`. In an inlined function, it must still yield
+ * one: sets x[i] to a placeholder of the type of x[!i], the name's value in the other branch. */
 static void add_placeholder(struct eval *e, const struct branch *br, struct obj **x, struct loc at)
 {
     for (int i = 0; i < 2; i++) {
@@ -485,7 +488,8 @@ static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond
     return o;
 }
 
-/* Ends a branch in which some paths do not return. Closes the open `if`s in this branch: each yields a flag. */
+/* Ends a branch in which some paths do not return: closes each `if` that is open in this branch, so that it yields a
+ * flag. */
 static void close_pending(struct eval *e, struct scope *s, struct branch *out)
 {
     for (struct pending *p; (p = e->trace->pending);) {
@@ -503,7 +507,7 @@ static void close_pending(struct eval *e, struct scope *s, struct branch *out)
     }
 }
 
-/* Traces one branch of the statement `stmt`, an `if`, into a new block. */
+/* Traces `body`, one branch of the `if` statement stmt, into a new block. */
 static struct branch trace_branch(struct eval *e, struct scope *s, const struct ast *stmt,
                                   const struct ast_list *body)
 {

@@ -126,7 +126,7 @@ static void widen(int *width, size_t n)
     *width = (int)n > *width ? (int)n : *width;
 }
 
-/* Increases f's widths to fit element i. */
+/* Increases the widths of f so that element i fits, if it is finite. */
 static void fit_float(struct format *f, int64_t i)
 {
     double x = number(f->tile, i);
@@ -145,8 +145,8 @@ static void fit_float(struct format *f, int64_t i)
     widen(&f->exponent_digits, exponent.len);
 }
 
-/* Increases f's widths if element i is nan or inf and is wider than the format. A nan or inf is right-aligned in the
- * whole width of a number. */
+/* If element i is nan or inf, increases f->left, the width before the point, so that the element fits. A nan or inf is
+ * right-aligned in the whole width of a number. */
 static void fit_special(struct format *f, int64_t i)
 {
     double x = number(f->tile, i);
@@ -215,13 +215,14 @@ static void show_element(const struct format *f, int64_t i, struct text *out)
 
 /* -- rows -- */
 
-/* Returns how many of a dimension's n items are shown on each side of the dots; returns n if all are shown. */
+/* Returns how many of a dimension's n items are shown on each side of the `...`; returns n if all are shown. */
 static int shown(const struct format *f, int n)
 {
     return f->summary && n > 2 * EDGE ? EDGE : n;
 }
 
-/* Calls visit for each shown element of a subarray: the dimensions from `dim` on, beginning at element `first`. */
+/* Calls visit for each shown element of the subarray that begins at element `first` and has the dimensions from `dim`
+ * on. */
 static void each_shown(struct format *f, int dim, int64_t first, void (*visit)(struct format *f, int64_t i))
 {
     const struct tile *t = f->tile;
@@ -244,7 +245,8 @@ static void indent(struct text *out, int n)
         text_char(out, ' ');
 }
 
-/* Prints the elements along the last dimension as one row, which is broken into lines of less than `width` columns. */
+/* Prints a row, the elements of the last dimension from element `first` on, in lines of less than `width` columns. Each
+ * line after the first begins with `hanging` blanks. */
 static void show_row(const struct format *f, int64_t first, int hanging, int width, struct text *out)
 {
     int n = f->tile->rank ? f->tile->shape[f->tile->rank - 1] : 1, edge = shown(f, n), column = hanging;
@@ -308,7 +310,7 @@ static void show_rows(const struct format *f, int dim, int64_t first, int hangin
 
 /* -- the whole array -- */
 
-/* Extends the range of magnitudes by element i. */
+/* Extends the range f->least..f->most to include |element i|, unless this is 0, nan or inf. */
 static void extend(struct format *f, int64_t i)
 {
     double v = fabs(number(f->tile, i));
@@ -318,7 +320,8 @@ static void extend(struct format *f, int64_t i)
     f->most = v > f->most ? v : f->most;
 }
 
-/* Are the shown numbers too large, too small, or too different in size to be printed without an exponent? */
+/* Returns whether numpy prints the shown numbers with an exponent: some are too large, too small, or too different in
+ * size. */
 static bool needs_exponent(struct format *f)
 {
     f->least = INFINITY;

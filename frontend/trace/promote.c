@@ -11,7 +11,7 @@
 
 /* -- the common type -- */
 
-/* Ranks the kinds of numbers: bool < int < float. */
+/* Returns the rank of the kind of t: 0 for bool, 1 for int, 2 for float. */
 static int kind_rank(const struct lang_type *t)
 {
     return is_dtype(t, DT_i1) ? 0 : is_int_type(t) ? 1 : 2;
@@ -38,8 +38,8 @@ static wide most_of(const struct lang_type *t)
 }
 
 /* Returns the common type of a number and a tensor of type t, if kind_rank of the number is at most that of t. Rule 1:
- * the number takes the tensor's type. Exception: a division of 16-bit floats has type f32. If t cannot represent the
- * number, reports an error and returns NULL. */
+ * the number takes the tensor's type. Exception: the result is f32 for a division of 16-bit floats. If t cannot
+ * represent the number, reports an error and returns NULL. */
 static const struct lang_type *common_type_with_number(struct eval *e, const struct obj *number,
                                                        const struct lang_type *t, bool is_division,
                                                        struct loc at)
@@ -65,10 +65,10 @@ static const struct lang_type *common_int_type(const struct lang_type *a, const 
     return bits_of(u) >= bits_of(s) ? u : s;
 }
 
-/* Returns the common type of two types, at least one of which is a float type. Rule 2: the result is the first of f64,
- * f32 and f16 that equals a or b. Otherwise, two bf16 give bf16; a bf16 and another type give f32; two equal fp8 types
- * give this type; two different fp8 types give f16. A division of 16-bit floats has type f32. Returns NULL for an fp8
- * type and an integer type. */
+/* Returns the common type of two types, at least one of which is a float type. Rule 2: if one of them is f64, the
+ * result is f64; otherwise, if one is f32, it is f32; otherwise, if one is f16, it is f16. Otherwise, two bf16 give
+ * bf16; a bf16 and another type give f32; two equal fp8 types give this type; two different fp8 types give f16.
+ * Exception: for a division, f32 replaces f16 and bf16. Returns NULL for an fp8 type and an integer type. */
 static const struct lang_type *common_float_type(struct eval *e, const struct lang_type *a,
                                                  const struct lang_type *b, bool is_division)
 {
@@ -149,7 +149,7 @@ static struct obj *splat(struct eval *e, struct obj *x, int rank, const int *sha
     return tensor_new(e, v, t, rank, shape);
 }
 
-/* Broadcasts x to a shape that is known to fit. */
+/* Broadcasts x to the given shape. The caller has checked that x can be broadcast to it. */
 static struct obj *stretch(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at)
 {
     if (rank == 0)
@@ -172,8 +172,8 @@ struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *
     return stretch(e, x, rank, shape, at);
 }
 
-/* Adds a note at the location where the operand x was computed, unless this location equals `at`. Returns true if it
- * added the note. */
+/* Adds a note with x's shape at the location where the operand x was computed, unless this location equals `at`.
+ * Returns whether it added the note. */
 static bool note_shape(struct eval *e, const struct obj *x, struct loc at)
 {
     const struct op *def = x->tensor.value->def;
@@ -228,8 +228,8 @@ void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc
 
 /* -- common type and shape -- */
 
-/* Converts both operands to type t and one shape. Converts a number directly to a constant of the other operand's
- * shape, without a splat. */
+/* Converts both operands to type t and one shape. A number becomes a constant of the other operand's shape directly,
+ * instead of a scalar that a splat broadcasts. */
 static bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct lang_type *t,
                          bool decay, struct loc at)
 {
@@ -355,9 +355,9 @@ static struct obj *constant_of(struct obj *x)
     return x && x->kind == OBJ_int ? x : NULL;
 }
 
-/* Folds an operator on two constants; NULL if the operands are not constants or the result does not fit type t. So
- * programs can use a local variable to which they assigned a constant, and results computed from it, as constants.
- * Triton 1.0 allowed this. */
+/* Computes an operator on two int constants; returns NULL if an operand is no constant or the result does not fit type
+ * t. As in Triton 1.0, programs can therefore use a variable that holds a constant where a constant is needed, and also
+ * results of operators on such variables. */
 static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj *b, const struct lang_type *t,
                         struct loc at)
 {
@@ -401,7 +401,10 @@ static struct obj *arithmetic_op(struct eval *e, enum oper op, struct obj *a, st
 {
     bool is_division = op == OPER_div || op == OPER_floordiv || op == OPER_mod;
     const struct obj *left =
-        is_number(a) ? b : a; /* the left operand's signedness selects the kind of right shift */
+        is_number(a)
+            ? b
+            : a; /* the signedness of the left operand, or of the only tensor, decides the kind of right
+                               * shift */
     const struct lang_type *t = common_type(e, a, b, is_division, false, at);
     if (!t)
         return obj_error;

@@ -2,9 +2,9 @@
 /* region.c: traces functions into regions on scalars: the combine functions of reductions and scans, and the
  * function of tl.map_elementwise.
  *
- * A region may not have effects. So region_lift_assertions replaces the assertions in a region by an additional value:
- * the number of the assertion that failed, or 0. The op combines this value like its other values, and an assertion
- * after the op checks the result:
+ * A region may not have effects, such as assertions. region_lift_assertions therefore replaces the assertions in a
+ * region by an additional value: the number of the assertion that failed, or 0. The op combines this value by a
+ * maximum, and an assertion after the op checks the result:
  *
  *     reduce %x (%a, %b) {               %r, %failed = reduce %x, %zero (%a, %m, %b, %n) {
  *       assert %a_small "too large"        %code = select %a_small, 0, 1
@@ -13,7 +13,7 @@
  *                                        }
  *                                        assert (%failed != 1) "too large"
  *
- * Thus an assertion that fails only for values on which the op's result does not depend is not reported. */
+ * If an assertion fails only for values on which the op's result does not depend, it is not reported. */
 #include "frontend/trace/trace.h"
 
 #include <string.h>
@@ -36,8 +36,8 @@ static bool asserts(const struct block *b)
 
 static struct value *code_of_block(struct eval *e, struct block *b, assertions *all);
 
-/* Erases the assertion o, and adds it to `all`. Returns a value: where the assertion fails, the assertion's number (1
- * for the first); else 0. */
+/* Erases the assertion o, and adds it to `all`. Returns an IR value that is the assertion's number (1 for the first) if
+ * the assertion fails, else 0. */
 static struct value *code_of_assertion(struct eval *e, struct op *o, assertions *all)
 {
     VEC_PUSH(e->arena, all, o);
@@ -50,8 +50,8 @@ static struct value *code_of_assertion(struct eval *e, struct op *o, assertions 
     return code;
 }
 
-/* Replaces an `if` by an `if` with an additional result: the number of the assertion that failed in the executed
- * branch, or 0. Returns this number as a value. */
+/* Replaces o, an `if`, by an `if` with an additional result: the number of the assertion that failed in the executed
+ * branch, or 0. Returns this result. */
 static struct value *code_of_branches(struct eval *e, struct op *o, assertions *all)
 {
     int n = o->nresults;
@@ -82,8 +82,8 @@ static struct value *code_of_branches(struct eval *e, struct op *o, assertions *
     return &with->results[n];
 }
 
-/* Erases the assertions in block b. Returns a value: the greatest number of an assertion that fails, or 0. Returns NULL
- * if the block has no assertions. */
+/* Erases the assertions in block b. Returns an IR value that is the greatest number of an assertion that fails, or 0.
+ * Returns NULL if the block has no assertions. */
 static struct value *code_of_block(struct eval *e, struct block *b, assertions *all)
 {
     struct value *worst = NULL;
@@ -102,7 +102,8 @@ static struct value *code_of_block(struct eval *e, struct block *b, assertions *
     return worst;
 }
 
-/* Builds a copy of a reduction or scan that has one more operand, result and pair of region arguments. */
+/* Builds a copy of the reduction or scan o that has one more operand, x, one more result, and one more pair of region
+ * arguments. */
 static struct op *with_operand(struct eval *e, struct op *o, struct value *x, struct loc at)
 {
     int n = o->nopnds + 1;
@@ -191,7 +192,7 @@ static struct obj *run(struct eval *e, struct obj *fn, struct block *b, int n,
     return eval_call(e, fn, &args);
 }
 
-/* Returns a copy of the current tracing state, changed so that new ops are appended to the region b. */
+/* Returns a copy of the current tracing state in which new ops are appended to the region b. */
 static struct trace into_region(const struct eval *e, struct block *b)
 {
     struct trace inner = *e->trace;
@@ -200,7 +201,7 @@ static struct trace into_region(const struct eval *e, struct block *b)
     return inner;
 }
 
-/* Ends the region. Returns false if the region has an effect, which it reports. */
+/* Ends the region by a yield of the n values. Reports an error and returns false if the region has an effect. */
 static bool end_region(struct eval *e, struct block *b, int n, struct value *const *values, struct loc at)
 {
     struct builder end = build_at_end(b, trace_loc(e, at));
@@ -211,7 +212,8 @@ static bool end_region(struct eval *e, struct block *b, int n, struct value *con
     return !effect;
 }
 
-/* Converts the result of a combine function to n values of the given types. */
+/* Converts r, the result of a combine function, to n IR values of the given types. Returns false after an error, which
+ * it reports. */
 static bool region_values(struct eval *e, struct obj *r, int n, const struct lang_type *const *types,
                           struct value **out, struct loc at)
 {
@@ -246,7 +248,7 @@ bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n,
 
 /* -- tl.map_elementwise -- */
 
-/* Returns the scalars that the function returned, as a tuple; NULL after an error, which it reports. */
+/* Returns a tuple of the scalars in r, the result of the mapped function; NULL after an error, which it reports. */
 static struct obj *mapped_values(struct eval *e, struct obj *r, struct loc at)
 {
     struct obj *list = r->kind == OBJ_tuple ? obj_tuple(e, r->seq.n, r->seq.at) : obj_tuple(e, 1, &r);
@@ -277,7 +279,7 @@ static struct obj *mapped_scalars(struct eval *e, struct obj *fn, struct obj *co
     return list ? list : obj_error;
 }
 
-/* Builds the op `map` with the operands' shape, after its region is complete. */
+/* Builds the op `map` around its complete region. `list` contains the region's results. */
 static struct op *map_op(struct eval *e, struct obj *const *x, int n, struct block *region,
                          const struct obj *list, struct loc at)
 {

@@ -71,7 +71,7 @@ static bool is_float(const struct lang_type *t)
     return dtype_info[t->dtype].kind == DTYPE_float;
 }
 
-/* Returns the element type of an operand. Returns NULL for a Python number: it takes the other operand's type. */
+/* Returns the element type of an operand; NULL for a Python number, which takes the other operand's type. */
 static const struct lang_type *type_of(const struct obj *x)
 {
     const struct tile *t = obj_tile(x);
@@ -87,7 +87,8 @@ static const struct lang_type *wider(const struct lang_type *a, const struct lan
     return dtype_info[b->dtype].bits > dtype_info[a->dtype].bits ? b : a;
 }
 
-/* Returns the type of a result for operands whose common type is `t`; `sample` is one element of the result. */
+/* Returns the element type of an operator's result. t is the common type of the operands, and `sample` is one element
+ * of the result. */
 static const struct lang_type *result_type(struct eval *e, const struct lang_type *t,
                                            const struct obj *sample)
 {
@@ -134,7 +135,7 @@ static bool find_shape(struct pair *p)
     return true;
 }
 
-/* Returns the element of operand k for element i of the result. */
+/* Returns the element of operand k from which element i of the result is computed. */
 static struct obj *element(struct eval *e, const struct pair *p, int k, int64_t i)
 {
     const struct tile *t = obj_tile(p->x[k]);
@@ -293,8 +294,8 @@ static struct obj *item(struct eval *e, struct obj **args, const struct args *ca
     return tile_item(e, t, 0);
 }
 
-/* Implements min, max, sum, any and all over all elements. data is "<", ">" or "+": for the least, the greatest or the
- * sum of the elements; with "?" appended, the result is its truth value. */
+/* Implements the methods min, max, sum, any and all. The builtin's `data` is "<", ">" or "+": the method returns the
+ * least, the greatest or the sum of all elements; if "?" follows, it returns the truth value of this. */
 static struct obj *fold(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct tile *t = obj_tile(args[0]);
@@ -335,7 +336,7 @@ static struct obj *getattr(struct eval *e, struct obj *self, const char *name, s
     return NULL;
 }
 
-/* Prints a tile. Of pointers, prints only the type, since addresses differ from run to run. */
+/* Prints a tile. If the elements are pointers, prints only the type, since addresses differ from run to run. */
 static void show(struct eval *e, struct obj *self, struct text *out, bool repr)
 {
     const struct tile *t = obj_tile(self);

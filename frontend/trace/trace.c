@@ -52,7 +52,7 @@ void trace_lose(struct eval *e, const char *name, struct loc at, bool in_loop)
     *map_at_ptr(e->trace->lost, name) = l;
 }
 
-/* Gives the variable's name to IR values that have no name from the user's source yet. */
+/* Gives the variable's name to those IR values in x that have no name from the user's source yet. */
 static void give_name(struct obj *x, const char *name)
 {
     if (x->kind == OBJ_tuple)
@@ -64,8 +64,8 @@ static void give_name(struct obj *x, const char *name)
     x->tensor.is_named = true;
 }
 
-/* Does a file import triton.language? If not, the file is written for Triton 1.0. In Triton 1.0, kernels use the names
- * of triton.language without a module prefix, and may use global variables. */
+/* Returns whether a file imports triton.language. If not, it is assumed to be written for Triton 1.0, in which kernels
+ * use the names of triton.language without a module prefix, and may use global variables. */
 static bool imports_language(const struct scope *globals)
 {
     for (int i = 0; i < globals->names.n; i++) {
@@ -76,7 +76,7 @@ static bool imports_language(const struct scope *globals)
     return false;
 }
 
-/* Is the name a builtin of Python that kernels can use? */
+/* Returns whether kernels can use the builtin of Python with this name. */
 static bool is_usable(const struct eval *e, const char *name)
 {
     static const char *const names[] = {"len",   "int",  "float",      "bool",    "str",     "list",
@@ -100,8 +100,8 @@ static struct obj *library_name(struct eval *e, struct scope *s, const char *nam
     return find_language(e, name);
 }
 
-/* Adds a note to the error "name is not defined": the branch or loop at whose end the name ceased to exist, or a
- * similar name that exists. */
+/* Adds a note to the error "name is not defined": the branch or loop at whose end the name ceased to exist, a name of
+ * triton.language, or a similar name that exists. */
 static void explain_missing(struct eval *e, struct scope *s, const char *name)
 {
     void **lost = map_get_ptr(e->trace->lost, name);
@@ -116,7 +116,8 @@ static void explain_missing(struct eval *e, struct scope *s, const char *name)
     }
 }
 
-/* Is the name bound in a local scope of the kernel? The scopes of enclosing functions and of the file are not local. */
+/* Returns whether the name is bound in a local scope of the function being traced. The scopes of enclosing functions
+ * and of the file are not local. */
 static bool is_local(const struct eval *e, const struct scope *s, const char *name)
 {
     for (const struct scope *closure = e->trace->frame->fn->closure; s && s != closure; s = s->parent)
@@ -125,20 +126,21 @@ static bool is_local(const struct eval *e, const struct scope *s, const char *na
     return false;
 }
 
-/* Is x, the value of a global variable, plain data? A compiled kernel would keep this value even if the program later
- * assigns another value to the variable. */
+/* Returns whether x, the value of a global variable, is plain data, which kernels may not use: a compiled kernel would
+ * keep this value even if the program later assigns another value to the variable. */
 static bool is_plain_data(const struct obj *x)
 {
     return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;
 }
 
-/* Is x, the value of a global variable, data of any kind? Tensors of the host count as data. */
+/* Returns whether x, the value of a global variable, is data of any kind. Instances and native objects, such as a
+ * torch.Tensor of the host program, count as data. */
 static bool is_data(const struct obj *x)
 {
     return is_plain_data(x) || x->kind == OBJ_instance || x->kind == OBJ_native;
 }
 
-/* May kernels use global variables that are not constexprs? */
+/* Returns whether the code being traced may use global variables that are not constexprs. */
 static bool may_use_globals(const struct eval *e, const struct scope *s)
 {
     const char *value = e->host && e->host->getenv
@@ -153,7 +155,7 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
     const char *id = name->name.id;
     struct obj *x = scope_find(s, id);
     if (x && is_data(x) && !is_local(e, s, id) && map_get_ptr(e->trace->lost, id))
-        x = NULL; /* a local name hides the global variable even after it ceased to exist */
+        x = NULL; /* a local name hides the global variable even after the local name ceased to exist */
     if (x && is_plain_data(x) && !is_local(e, s, id) && !may_use_globals(e, s)) {
         diag_error(e->diag, trace_loc(e, name->loc), ERR_global, id);
         diag_hint(e->diag, ERR_hint_global, id);
@@ -356,7 +358,8 @@ static bool same_arguments(struct eval *e, const struct scope *a, const struct s
     return true;
 }
 
-/* Is a call of this function, with the same types and constants, already being inlined? */
+/* Returns whether a call of this function with arguments of the same types and equal constants is already being
+ * inlined. */
 static bool is_recursive(struct eval *e, const struct function *fn, const struct scope *args)
 {
     for (const struct trace_frame *f = e->trace->frame; f; f = f->outer)
@@ -366,8 +369,7 @@ static bool is_recursive(struct eval *e, const struct function *fn, const struct
 }
 
 /* If the argument of a constexpr parameter is a tensor with a known constant, replaces the tensor in s by this
- * constant. Returns a copy of s, which still has the arguments after the body assigns other values to the
- * parameters. */
+ * constant. Returns a copy of s, in which the arguments remain when the body assigns other values to the parameters. */
 static struct scope *settle_arguments(struct eval *e, const struct function *fn, struct scope *s)
 {
     const struct ast_list *params = &fn->def->def.params;
@@ -508,8 +510,8 @@ static struct obj *meta_dict(struct eval *e, const struct spec *spec)
     return d;
 }
 
-/* Returns the value of parameter p: a constant, or a new argument of the IR function. An argument of value 1 becomes a
- * constant, but not a constexpr, since the kernel may also use it like an i32. */
+/* Returns the value of parameter p: a constant, or a new argument of the IR function. An int argument of value 1
+ * becomes a constant, but not a constexpr, since the kernel may use it like an i32 (x.to, x.dtype). */
 static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p, const struct spec_arg *a)
 {
     if (a->equals_one)
@@ -527,10 +529,11 @@ static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p
     return x;
 }
 
-/* Returns the value of parameter p. The parameter consumes one or more arguments of the spec, beginning at index *n;
- * advances *n. If the parameter is a tuple, `parts` has the structure of the tuple. The IR arguments of a tuple x are
- * named x_0, or x_ and the name of a field, but the base pointer of a descriptor x is named x. If there are too few
- * arguments, or if they do not form a descriptor, reports an error and returns NULL. */
+/* Returns the value of parameter p. The parameter consumes one or more arguments of the spec, from index *n on;
+ * advances *n past them. If the parameter is a tuple, `parts` has the structure of the tuple. The IR arguments of a
+ * tuple x are named x_0, x_1, ..., or x_FIELD for a tuple with named fields, but the base pointer of a descriptor x is
+ * named x. Reports an error and returns NULL if there are too few arguments, or if those of a descriptor do not form
+ * one. */
 static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
                               const struct obj *parts, const char *name, int *n)
 {
@@ -580,7 +583,7 @@ static bool bind_params(struct eval *e, struct func *f, const struct function *f
     return true;
 }
 
-/* Adds an IR function for the kernel fn to module m, with the options of the spec. */
+/* Adds an IR function for the kernel fn to module m, and copies the options of the spec to it. */
 static struct func *func_for(struct module *m, const struct function *fn, const struct spec *spec)
 {
     struct func *f = func_new(m, fn->name);

@@ -20,7 +20,7 @@ struct trace_frame {
     const struct scope *caller; /* the scope of the statement that calls the function; NULL for the kernel */
 };
 
-/* Describes where a name existed that existed only inside a branch or a loop. `at` is the location of the `if` or loop
+/* The branch or loop to which the existence of a name was limited. `at` is the location of the `if` or loop
  * statement. */
 struct lost {
     struct loc at;
@@ -32,26 +32,28 @@ struct lost {
 struct pending;
 
 /* The state of tracing. To enter a branch, a loop or a call, the tracer copies this struct, changes the copy,
- * and points e->trace to the copy. Unwinding after an error restores e->trace, and with it the whole state. */
+ * and points e->trace to the copy. Unwinding after an error restores the pointer e->trace, and with it the whole
+ * state. */
 struct trace {
     struct func *func;
     struct module *module;
     struct spec *spec;
     const struct scope *scope; /* the scope of the statement being traced */
-    struct loc statement;      /* if a statement is a call, whose result is thus unused: the call's location */
+    struct loc statement;      /* the location of the latest call that is a statement; its result is not used */
     struct block *block;       /* the block to which new ops are appended */
     const struct trace_frame *frame;
-    /* While a call is traced on trial, into a temporary func (hostcall.c): the caller's frame. Otherwise NULL. */
+    /* While a call is traced into a temporary func, only to find whether it has errors (is_traceable in hostcall.c):
+     * the caller's frame. Otherwise NULL. */
     const struct trace_frame *base;
-    bool in_loop;              /* the code is inside a run-time loop of this function */
-    /* The code is in the region of a reduction, scan or map, which may have no effects other than assertions. */
+    bool in_loop;              /* the code being traced is inside a run-time loop of its function */
+    /* The code being traced is in the region of a reduction, scan or map, where only assertions may have effects. */
     bool in_region;
     struct pending *pending;   /* the `if`s into whose branches the current code is traced, innermost first */
-    struct map *masked_loads;  /* loads that the user wrote with a mask and without `other` */
+    struct map *masked_loads;  /* the set of loads that the user wrote with a mask and without `other` */
     struct map *lost;          /* maps names that existed only inside a branch or a loop to struct lost */
     /* While a function of the prelude is inlined: the location of all ops and errors. Line 0 otherwise. */
     struct loc place;
-    bool is_shown;             /* the code is an expression of the debugger, which may index tiles: x[0] (expression.c) */
+    bool is_shown;             /* the code being traced is an expression of the debugger, which may index tiles: x[0] */
     struct builder builder;    /* the builder that trace_builder returns */
 };
 
@@ -97,10 +99,11 @@ struct value_list {
 void flatten(struct eval *e, const struct obj *x, struct value_list *out);
 /* Returns a copy of `like` whose tensors are values[*at], values[*at + 1], ..., and advances *at. */
 struct obj *unflatten(struct eval *e, struct obj *like, struct value *const *values, int *at);
-/* Do a and b have equal types: tensors of one dtype and shape, tuples of equal structure, or equal constants? */
+/* Returns whether a and b have equal types: they are tensors of one dtype and shape, tuples whose items have equal
+ * types, or equal constants. */
 bool same_type(struct eval *e, const struct obj *a, const struct obj *b);
-/* Would a and b have equal types if all sizes, strides and offsets of block pointers and descriptors in them were
- * converted to 64-bit integers? */
+/* Returns whether a and b would have equal types if all sizes, strides and offsets of block pointers and descriptors in
+ * them were converted to 64-bit integers. */
 bool types_agree(struct eval *e, const struct obj *a, const struct obj *b);
 /* If types_agree(x, with), converts those sizes, strides and offsets of x whose type differs in `with` to 64 bits, and
  * returns the converted x. Appends the ops to block b. Otherwise, returns x unchanged. */
@@ -108,7 +111,8 @@ struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struc
 /* Returns the type of x for messages: "fp32", "<[64], fp32>", "tuple(...)". */
 const char *type_text(struct eval *e, const struct obj *x);
 const char *lang_text(struct eval *e, const struct lang_type *t);
-/* Merges the result at the end of a function with the results of all branches that returned earlier. */
+/* Merges `result`, which the end of a function returns, with the results of all branches that returned earlier, and
+ * returns the merged result. */
 struct obj *merge_returns(struct eval *e, struct obj *result);
 /* Traces an `if` with the run-time condition `cond`, and merges the values of names after its branches. Returns
  * FLOW_return, and sets *result, if both branches return. */
@@ -130,14 +134,14 @@ struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at);
 struct obj *trace_map(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at);
 
 /* -- hostcall.c -- */
-/* Is x the result of a host function, or an f-string with run-time values? A kernel's variables may hold such
- * objects. */
+/* Returns whether x is the result of a host function, or an f-string with run-time values. A kernel's variables may
+ * hold such objects. */
 bool trace_is_host_object(const struct obj *x);
 /* Returns a copy of x in which new arguments of block b replace the IR values. */
 struct obj *trace_stand_in(struct eval *e, struct block *b, struct obj *x);
-/* Adds a host_call op and a site that pass x to the host. The host calls host_site_result to rebuild x. */
+/* Adds a host_call op with a site that stores x. host_site_result rebuilds x from this site and the op's operands. */
 void trace_result(struct eval *e, struct obj *x, struct loc at);
-/* Erases the host_call ops that precede statements. A debugger could stop at these ops. */
+/* Erases the host_call ops before statements, at which a debugger could stop. */
 void trace_drop_statements(struct block *b, const struct spec *spec);
 
 /* -- loops.c -- */
@@ -149,7 +153,7 @@ enum flow trace_give_up(struct eval *e, struct scope *s, const struct ast *stmt)
 struct obj *tensor_new(struct eval *e, struct value *v, const struct lang_type *scalar, int rank, const int *shape);
 /* Returns a tensor with x's shape, value v and the given scalar type. */
 struct obj *tensor_like(struct eval *e, const struct obj *x, struct value *v, const struct lang_type *scalar);
-bool is_number(const struct obj *x);     /* is x a constant int, float or bool? */
+bool is_number(const struct obj *x);     /* returns whether x is a constant int, float or bool */
 bool is_error(const struct obj *x);
 const struct lang_type *scalar_of(const struct obj *x); /* the scalar type of a tensor */
 int rank_of(const struct obj *x);
@@ -172,8 +176,8 @@ struct value *zero_value(struct eval *e, const struct lang_type *t, struct loc a
 struct obj *constant_tensor(struct eval *e, struct obj *number, const struct lang_type *t, struct loc at);
 
 /* -- promote.c -- */
-/* Returns the common type of two operands; set is_division if the operator is a division. With `decay`, first gives
- * numbers their decayed_type. After an error, which it reports, returns NULL. */
+/* Returns the common type of two operands. is_division says that the operator is a division. If `decay`, a number
+ * counts as a tensor of its decayed_type. Returns NULL after an error, which it reports. */
 const struct lang_type *common_type(struct eval *e, const struct obj *a, const struct obj *b, bool is_division, bool decay,
                                     struct loc at);
 

@@ -2,26 +2,27 @@
 /* undefined_elements.c: warns of reductions and dots that include elements which a mask left undefined.
  *
  *     x = tl.load(X + i, mask=i < n)        where the mask is False, x is undefined;
- *     s = tl.sum(x, axis=0)                 the sum includes x: a warning
+ *     s = tl.sum(x, axis=0)                 the sum includes undefined elements: a warning
  *
  *     s = tl.sum(tl.where(i < n, x, 0.0))   no warning: a select by a varying condition is assumed to replace x,
  *     tl.store(Y + i, x, mask=i < n)        and stores under a mask are ignored
  *
- * A forward dataflow analysis, iterated over loops to a fixpoint, computes the dimensions of each tile along which some
- * elements are defined and others may be undefined. For a load, these are the dimensions along which the mask varies. A
- * mask that depends only on the row masks out whole rows. A sum along a row then does not mix defined and undefined
- * elements, and the analysis assumes that the program ignores the sums of undefined rows. A warning must never be
- * wrong. So the analysis also assumes that ops which it does not model (gathers, sorts, atomics) have defined results.
- * A load is defined if the known constants prove that its mask is True everywhere. */
+ * A forward dataflow analysis, iterated over loops to a fixpoint, computes for each tile the dimensions in which the
+ * tile mixes defined and undefined elements: of two elements that differ only in their index of such a dimension, one
+ * may be defined and the other undefined. The result of a load mixes them in the dimensions in which the mask varies. A
+ * mask that depends only on the row masks out whole rows. A sum over each row then does not combine defined and
+ * undefined elements, and the analysis assumes that the program ignores the sums of undefined rows. No warning may be
+ * wrong, so the analysis also assumes that ops which it does not model (gathers, sorts, atomics) have defined results.
+ * The result of a load is defined if the known constants prove that the mask is True everywhere. */
 #include "frontend/trace/trace.h"
 
 /* The lattice element of a value: the facts that the analysis has found. Sets of dimensions are bit masks. */
 struct fact {
-    uint32_t varies;       /* dimensions along which elements may differ */
-    uint32_t undefined;    /* dimensions along which some elements may be undefined and others not */
+    uint32_t varies;       /* dimensions in which elements may differ: by the index of this dimension */
+    uint32_t undefined;    /* dimensions in which the tile mixes defined and undefined elements */
     const struct op *load; /* the load that left elements undefined; NULL if all are defined */
-    /* The value depends on a value that varies and is defined everywhere, such as an index. So a comparison with it may
-     * be the condition under which the elements are defined. */
+    /* The value depends on a value that varies and is defined everywhere, such as an index. A comparison with it may be
+     * the condition under which the elements are defined. */
     bool is_index;
     bool is_direct;  /* the value is the result of a load, or of casts and reshapes of such a result */
     bool is_true;    /* the value is a mask that is true everywhere */
@@ -32,7 +33,7 @@ struct fact {
 struct search {
     struct eval *e;
     struct arena *arena;
-    const struct map *loads; /* loads that the user wrote with a mask and without `other` */
+    const struct map *loads; /* the set of loads that the user wrote with a mask and without `other` */
     bool changed, warns;
 };
 
@@ -43,8 +44,8 @@ static struct fact *fact_of(struct search *s, struct value *v)
     return v->scratch;
 }
 
-/* Joins `new` into the facts of v. Copies bounds and similar facts only if `new` describes the only value that flows
- * into v (is_only). */
+/* Joins `new` into the facts of v. Copies the facts that must hold, such as bounds, only if is_only: `new` describes
+ * the only value that v can have. */
 static void join(struct search *s, struct value *v, const struct fact *new, bool is_only)
 {
     struct fact *f = fact_of(s, v), before = *f;
@@ -85,7 +86,7 @@ static uint32_t remove_dim(uint32_t dims, int axis)
     return (dims & below) | (dims >> 1 & ~below);
 }
 
-/* Returns a mask of those bits of a row-major element index that encode the index along dimension d. */
+/* Returns a mask of those bits of a row-major element index that encode the index in dimension d. */
 static uint64_t index_bits(const struct type *t, int d)
 {
     int64_t below = 1;
@@ -175,8 +176,9 @@ static struct fact constant(const struct value *v)
 
 /* -- elementwise ops -- */
 
-/* Can one operand alone determine the result, like 0 in a product or False in a conjunction? Then the result is defined
- * even if the other operand is undefined. Floats are excluded: a product of 0 and a NaN is a NaN. */
+/* Returns whether one operand alone can determine the result, like 0 in a product or False in a conjunction. The result
+ * is then defined even if the other operand is undefined. This is not so for floats: a product of 0 and a NaN is a
+ * NaN. */
 static bool may_leave_out(const struct op *o)
 {
     return !type_is_float(o->results[0].type) && (o->code == OP_and || o->code == OP_or || o->code == OP_mul);
@@ -248,7 +250,8 @@ static struct fact loaded(struct search *s, const struct op *o)
 /* -- ops that combine elements -- */
 
 struct advice {
-    const char *what, *other; /* the reduction's name, and its neutral element; NULL if unknown */
+    const char *what,
+        *other; /* the reduction's name, and its neutral element, a good `other`; NULL if unknown */
 };
 
 static const char *least_or_most(enum opcode code, const struct type *t)
@@ -309,8 +312,8 @@ static void warn(struct search *s, const struct op *o, const struct fact *x)
         diag_hint(d, ERR_hint_some_other);
 }
 
-/* Does the reduction or dot o combine defined and undefined elements of operand i? It does if some elements are
- * undefined along `axis`, along which o combines elements (K of a dot). If it does and a result of o is used, warns. */
+/* Returns whether the reduction or dot o combines defined and undefined elements of operand i: the operand mixes them
+ * in `axis`, the dimension over which o reduces (K of a dot). If so, and if a result of o is used, warns. */
 static bool combines_undefined(struct search *s, const struct op *o, int i, int axis)
 {
     const struct fact *x = fact_of(s, op_opnd(o, i));
