@@ -190,8 +190,8 @@ void ast_print(const struct ast *n, struct text *out)
 
 /* -- children -- */
 
-/* `field` counts those fields of n that contain nodes. The cursor stores the number of the field at which the walk
- * continues, and, if this field is a list, the index of the next item. */
+/* The macros below are the cases of ast_child. `field` counts those fields of n that contain nodes. The cursor stores
+ * the number of the field at which the walk continues, and, if this field is a list, the index of the next item. */
 #define EXPR(x)                                                                                              \
     if (field++ == at->field) {                                                                              \
         at->field++;                                                                                         \

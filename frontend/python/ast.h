@@ -67,7 +67,8 @@ struct ast_bytes {
     int len;
 };
 
-/* The text of a def, as byte offsets into the source: from `def` (or `async`) to the end of the last statement. */
+/* The text of a def, as byte offsets into the source: from `def` (or `async`) to the end of the def's last
+ * statement. */
 struct ast_range {
     uint32_t start, end;
 };
@@ -77,7 +78,7 @@ struct ast_range {
  * a def. */
 struct ast {
     enum ast_kind kind;
-    uint16_t height; /* height of the node's subtree: 1 for a leaf, at most AST_HEIGHT_MOST */
+    uint16_t height; /* the height of the subtree whose root is this node: 1 for a leaf, at most AST_HEIGHT_MOST */
     struct loc loc;
     union {
 #define EXPR(x) struct ast *x;
@@ -116,8 +117,8 @@ struct ast {
 
 /* -- parse.c -- */
 
-/* Parses a whole file, and always returns a module. Reports errors to d. The module does not contain statements that
- * have errors. */
+/* Parses a whole file and returns its module node, which does not contain statements that have errors. Reports errors
+ * to d. */
 struct ast *parse_module(struct arena *a, struct interner *strings, struct diag *d, const struct source *src);
 /* Parses one expression, as Python's eval() does. Returns NULL if the expression has an error. */
 struct ast *parse_expression(struct arena *a, struct interner *strings, struct diag *d, const struct source *src);

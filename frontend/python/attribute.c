@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* attribute.c: evaluates x.name, x[i], x[a:b], kernel[grid] and iteration over x, and assignments to these. */
+/* attribute.c: evaluates x.name, x[i], x[a:b] and kernel[grid], assigns to x.name and x[i], and iterates over x. */
 #include "frontend/python/python.h"
 
 #include <string.h>
 
 /* -- attributes -- */
 
-/* Returns an attribute of a module; NULL if there is none. Searches in this order: the module's scope, the module's
- * function `find`, the attribute __name__, the submodules. Stores the found attribute in the module's scope. */
+/* Returns an attribute of a module; NULL if there is none. Searches the module's scope, then asks the module's function
+ * `find`, then tries __name__, then the submodules. Stores the found attribute in the module's scope. */
 static struct obj *module_attribute(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *found = scope_get(x->module.scope, name);
@@ -49,7 +49,8 @@ static struct obj *function_attribute(struct eval *e, const struct function *f, 
     return f->attributes ? scope_get(f->attributes, name) : NULL;
 }
 
-/* Returns a copy of the kernel x without its outermost decorator (@triton.autotune or @triton.heuristics). */
+/* Returns a copy of the kernel x without its outermost decorator, @triton.autotune or @triton.heuristics, as `x.fn`
+ * does. */
 static struct obj *without_decorator(struct eval *e, const struct obj *x)
 {
     struct obj *inner = obj_new(e, OBJ_jit);
@@ -596,8 +597,8 @@ struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at)
     return out;
 }
 
-/* The data of an iterator object. `next` reads the position from `state`. The index that the iteration protocol passes
- * is ignored. */
+/* The data of an iterator object. `next` finds the position in `state`; iterator_next therefore ignores the index that
+ * it gets as the `iter` of a native_class. */
 struct iterator {
     struct obj *(*next)(struct eval *e, void *state, struct loc at);
     void *state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* call.c: defines functions and classes, binds arguments to parameters, and calls functions.
  *
- * One function binds the arguments of Python functions and of builtins. Therefore, both have a signature, which
- * contains the name, role and default of each parameter. A Python function's signature comes from its syntax tree, a
- * builtin's from its parameter list. */
+ * One function, `bind`, binds the arguments of Python functions and of builtins, so both have a signature: the name,
+ * role and default of each parameter. A Python function's signature comes from its syntax tree, a builtin's from its
+ * parameter list. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -14,14 +14,14 @@ struct parameter {
     const char *name; /* the parameter's name, interned */
     enum ast_role role;
     bool is_optional;
-    struct obj *value; /* the default value; NULL for a parameter `x=` (struct builtin) */
+    struct obj *value; /* the default value; NULL for a parameter `x=`, without a default (struct builtin) */
 };
 
 struct signature {
     const char *name; /* the function's name, for messages */
     int n;
     struct parameter *at;
-    struct note note; /* where the function is defined */
+    struct note note; /* says where the function is defined */
 };
 
 /* -- binding -- */
@@ -74,7 +74,7 @@ static void bind_positional(struct eval *e, const struct signature *sig, const s
         too_many_arguments(e, sig, args, most);
 }
 
-/* Raises an error for an unexpected keyword, and suggests the most similar parameter. */
+/* Raises a TypeError for an unexpected keyword argument, and suggests the most similar parameter. */
 static _Noreturn void unexpected_keyword(struct eval *e, const struct signature *sig, const char *name,
                                          struct loc at)
 {
@@ -118,8 +118,8 @@ static bool is_missing(const struct signature *sig, struct obj *const *out, int 
     return !out[p] && !sig->at[p].is_optional && takes_position == is_positional;
 }
 
-/* Raises an error that lists the missing positional arguments ('a', 'b', and 'c'), or if none is missing, the missing
- * keyword-only arguments. */
+/* Raises a TypeError that lists the missing positional arguments ('a', 'b', and 'c'); if none is missing, it lists the
+ * missing keyword-only arguments. */
 static _Noreturn void missing_arguments(struct eval *e, const struct signature *sig, struct obj *const *out,
                                         struct loc at)
 {
@@ -216,8 +216,8 @@ static size_t default_length(const char *s)
     return strcspn(s, ",");
 }
 
-/* Parses one parameter of a builtin's parameter list, and adds it to sig. A parameter without stars gets the role
- * `*role`. After `*` or `*args`, sets `*role` to ROLE_keyword. Returns a pointer to the next parameter. */
+/* Parses one parameter of a builtin's parameter list, and adds it to sig. *role is the role of a parameter without
+ * stars; after `*` or `*args`, this function sets it to ROLE_keyword. Returns a pointer to the next parameter. */
 static const char *parse_parameter(struct eval *e, const char *s, struct signature *sig, enum ast_role *role)
 {
     struct parameter p = {.role = *role};
@@ -498,8 +498,8 @@ struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def
     return x;
 }
 
-/* Applies a decorator to x, a function or a class. Returns x itself if the result is unknown (import.c): only a host
- * could compute it. */
+/* Applies a decorator to x, a function or a class. Returns x itself if the result is an unknown value (import.c), which
+ * only a host could compute. */
 static struct obj *decorate(struct eval *e, struct scope *s, const struct ast *decorator, struct obj *x)
 {
     struct obj *made = eval_call1(e, eval_expr(e, s, decorator), x, decorator->loc);
@@ -529,8 +529,8 @@ struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_l
 }
 
 /* Returns the first base of the class statement x that is an OBJ_class: a class of the program, an exception class or a
- * name of typing. Returns NULL if there is none. Other bases (object, classes of the host) have no attributes that the
- * new class could inherit. */
+ * name of typing. Returns NULL if there is none. Other bases (object, classes of host modules) have no attributes that
+ * the new class could inherit. */
 static struct obj *base_class(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct args args = {.loc = x->loc};
@@ -558,7 +558,7 @@ static void qualify_methods(struct eval *e, struct obj *class)
 struct obj *make_class(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *class = obj_class(e, x->klass.name, base_class(e, s, x));
-    struct scope *cell = scope_new(e, s); /* contains __class__ for the methods */
+    struct scope *cell = scope_new(e, s); /* contains __class__, which super() in the methods reads */
     struct scope *body = scope_new(e, cell);
     body->is_class = true;
     struct obj *result;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* eval.c: executes statements of host code (modules, functions, `try`, `with`), and unwinds exceptions.
  *
- * A statement returns an enum flow: the next statement follows, or the block ends by `return`, `break` or `continue`.
- * Exceptions unwind by longjmp to the innermost handler: a `try`, a `with`, the top level, or a C function that handles
- * exceptions (such as hasattr). The C functions that longjmp skips own only arena memory, so nothing leaks. In a
- * kernel, eval_block passes each statement to kernel.c. Expressions are in expr.c, calls and definitions in call.c. */
+ * Executing a statement gives an enum flow: the next statement follows, or the block ends by `return`, `break` or
+ * `continue`. Exceptions unwind by longjmp to the innermost handler: a `try`, a `with`, the top level, or a C function
+ * that handles exceptions (such as hasattr). The C functions that longjmp skips own only arena memory, so nothing
+ * leaks. In a kernel, eval_block passes each statement to kernel.c. Expressions are in expr.c, calls and definitions in
+ * call.c. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -72,7 +73,7 @@ static void report(struct eval *e, enum severity severity, struct loc at, enum e
         VEC_PUSH(d->arena, &d->list, (struct diagnostic){severity, error, at, message});
 }
 
-/* Reports a note, if there is one. A note without a location is reported as a hint. */
+/* Reports the note, if it is not empty; as a hint, if it has no location. */
 static void report_note(struct eval *e, struct note note)
 {
     if (note.name && note.at.line)
@@ -107,8 +108,8 @@ struct loc eval_place(const struct eval *e, struct loc at)
     return e->trace ? trace_loc(e, at) : eval_outside(e, at);
 }
 
-/* Is the last reported message an error with this text? If so, the error was first reported at its location in the
- * kernel, and then the launch of the kernel raised an exception with the same text. */
+/* Returns whether the last reported message is an error with this text. If so, the error was first reported at its
+ * location in the kernel, and then the launch of the kernel raised an exception with the same text. */
 static bool is_reported(const struct diag *d, const char *text)
 {
     const struct diagnostic *last = d->list.n ? &d->list.at[d->list.n - 1] : NULL;
@@ -186,8 +187,8 @@ void eval_deeper(struct eval *e, int by, struct loc at)
         eval_raise(e, at, "RecursionError", ERR_recursion_depth);
 }
 
-/* Is the next check of the time limit due? A check is due every 64 steps, and also whenever 1 MB of new data was
- * allocated, because one statement can create much data. */
+/* Returns whether the next check of the time limit is due: every 64 steps, and also when 1 MB of memory was allocated
+ * since the last check, because one statement can create much data. */
 static bool is_check_due(struct eval *e)
 {
     enum { STEPS = 64, BYTES = 1 << 20 };
@@ -225,7 +226,7 @@ void eval_write(struct eval *e, const char *s, size_t n)
 
 /* -- try, raise, with -- */
 
-/* How a guarded block ended. */
+/* How a block ended whose exceptions run_guarded catches. */
 struct outcome {
     bool is_raised;
     enum flow flow;
@@ -500,8 +501,8 @@ static void exec_augmented(struct eval *e, struct scope *s, const struct ast *x)
     }
 }
 
-/* Executes an annotated assignment. In the body of a class, it also records the target's name in
- * __annotations__, from which named tuples and dataclasses get their fields. */
+/* Executes an annotated assignment. In the body of a class, also records the target's name in __annotations__, from
+ * which named tuples and dataclasses get their fields. */
 static void exec_annotated(struct eval *e, struct scope *s, const struct ast *x)
 {
     const struct ast *target = x->annotated.target;
@@ -610,8 +611,8 @@ enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *blo
 
 /* -- modules -- */
 
-/* Can the statement be skipped in a file that is loaded only for its kernels? Expression statements can be skipped,
- * except calls of attributes: a method may add data that kernels need (configs.append). */
+/* Returns whether the statement can be skipped in a file that is loaded only for its kernels. Expression statements can
+ * be skipped, except calls of attributes: a method may add data that kernels need (configs.append). */
 static bool is_for_host_only(const struct ast *x)
 {
     if (x->kind != AST_eval)
@@ -693,8 +694,8 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
 }
 
 /* Reports an uncaught exception. Does not report an exception for syntax errors or kernel errors that are already
- * reported, or a SystemExit whose code is an int or None. Returns true if the program passed an exit status other than
- * 0 to SystemExit, or if the exception is neither a SyntaxError nor a CompilationError. */
+ * reported, or a SystemExit whose code is an int or None. Returns false for exit status 0, a SyntaxError and a
+ * CompilationError; otherwise, returns true: the program itself failed. */
 static bool report_uncaught(struct eval *e, struct handler *h)
 {
     struct exception *x = &h->raised;

@@ -2,7 +2,8 @@
 /* expr.c: evaluates expressions of host code and kernels, with one switch over the kinds of syntax nodes.
  *
  * In a kernel (e->trace is set), trace_name looks up names, list displays become tuples, and trace.c traces
- * run-time conditions. eval_binary and similar functions dispatch operators on tensors. */
+ * run-time conditions. eval_binary, eval_unary and eval_compare (operator.c) pass operators on tensors to
+ * tensor_binary, tensor_unary and tensor_compare (promote.c). */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -11,8 +12,9 @@ enum { YIELDS_MOST = 1000000 };
 
 /* -- names -- */
 
-/* Searches a scope and its parents for a name whose edit distance from `name` is at most *best. Sets *nearest to the
- * most similar name, and *best to its edit distance. */
+/* Searches a scope and its parents for the name with the least edit distance from `name`. If the distance is less than
+ * *best, or if it equals *best and *nearest is still NULL, sets *nearest to the found name and *best to its
+ * distance. */
 static void look_near(const struct scope *s, const char *name, int *best, const char **nearest)
 {
     for (; s; s = s->parent)
@@ -232,8 +234,8 @@ static struct obj *boolean(struct eval *e, struct scope *s, const struct ast *x)
     return value;
 }
 
-/* Evaluates a chain of comparisons, such as a < b < c. Evaluates each operand once, and stops at the first comparison
- * that is false. */
+/* Evaluates a chain of comparisons, such as a < b < c. Stops at the first comparison that is false. Evaluates each
+ * operand at most once. */
 static struct obj *compare(struct eval *e, struct scope *s, const struct ast *x)
 {
     if (e->trace && x->compare.links.n > 1)
@@ -283,8 +285,8 @@ static struct obj *slice(struct eval *e, struct scope *s, const struct ast *x)
     return out;
 }
 
-/* Appends a yielded value to the list of all yielded values. Such a list is needed because a call runs a generator
- * function to its end. */
+/* Appends a yielded value to the list of all yielded values. A list is needed because a call of a generator function
+ * runs it to its end (struct function). */
 static void push_yield(struct eval *e, struct obj *yields, struct obj *value, struct loc at)
 {
     if (yields->seq.n == YIELDS_MOST)

@@ -2,9 +2,9 @@
 /* format.c: implements Python's three ways to format text: f-strings and str.format, with fields such as `{x:>8.3f}`,
  * and the operator %.
  *
- * For all three, the parser stores a format in a struct field. A number is formatted as separate sign, prefix and
- * digits, because zeros and fill characters may have to be inserted between them. The C library formats digits with the
- * locale's decimal point, which fix_point then replaces by '.'. */
+ * For all three, the options of one conversion, such as width and type, are stored in a struct field. A number is
+ * formatted as separate sign, prefix and digits, because zeros and fill characters may have to be inserted between
+ * them. The C library formats digits with the locale's decimal point, which fix_point then replaces by '.'. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -16,13 +16,13 @@ enum { WIDTH_MOST = 1 << 20, PRECISION_MOST = 1100 };
 struct field {
     const char *fill;
     int fill_bytes;
-    char align;               /* '<', '>', '^' or '='; 0: the default of the value's type */
+    char align;               /* '<', '>', '^' or '='; 0: the default alignment of the value's type */
     char sign;                /* '+', '-' or ' ' */
-    bool alternate;           /* the format contains `#` */
+    bool alternate;           /* the specification contains `#` */
     bool zero;                /* the width begins with 0 */
     int64_t width, precision; /* precision is -1 if absent */
     char group;               /* ',' or '_'; 0 if absent */
-    char type;                /* the letter of the type; 0 if absent */
+    char type;                /* the letter of the presentation type, such as 'f' or 'x'; 0 if absent */
 };
 
 /* The parts of a formatted number, in their order. `prefix` is for example "0x". */
@@ -119,8 +119,8 @@ static void drop_zeros(struct text *t)
     t->len -= mantissa - end;
 }
 
-/* Formats x as the format type `g`. With `point`, formats as str() does: 3 becomes 3.0, and a number with `precision`
- * digits before the point already uses scientific notation. */
+/* Formats x as the presentation type `g` does. If `point`, formats as str() does: 3 becomes 3.0, and scientific
+ * notation begins at `precision` digits before the point, not at one more. */
 static void general(struct text *t, double x, int precision, bool alternate, bool point)
 {
     if (precision == 0)
@@ -224,7 +224,8 @@ static bool is_align(char c)
     return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-/* Parses [[fill]align][sign][#][0][width][,_][.precision][type]. Returns false on a syntax error. */
+/* Parses a format specification: [[fill]align][sign][#][0][width][,_][.precision][type]. Returns false on a syntax
+ * error. */
 static bool parse_spec(const char *s, size_t n, struct field *out)
 {
     const char *end = s + n;
@@ -264,8 +265,9 @@ static bool parse_spec(const char *s, size_t n, struct field *out)
     return s == end;
 }
 
-/* If x is a host object with a method `item`, returns x.item(): a tensor with one element is formatted as its number.
- * For a tensor with several elements, item() raises an exception. Returns any other x unchanged. */
+/* If x is a native object with a method `item`, such as a torch.Tensor, returns x.item(), so that a tensor of one
+ * element is formatted as its number; for several elements, item() raises an exception. Returns any other x
+ * unchanged. */
 static struct obj *unwrap_native(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind != OBJ_native || !x->native.class->getattr)
@@ -384,7 +386,7 @@ static void put_percent(struct percent *p, struct field *spec, struct obj *x, st
     format_with(p->e, x, spec, p->at, out);
 }
 
-/* Formats one conversion, which begins after the '%'. */
+/* Formats one conversion, whose text begins at s, after the '%'. Returns a pointer to the text after the conversion. */
 static const char *percent_field(struct percent *p, const char *s, const char *end, struct text *out)
 {
     struct field spec = {.fill = " ", .fill_bytes = 1, .sign = '-', .precision = -1};
@@ -467,7 +469,8 @@ static struct obj *braces_argument(struct braces *b, const char *s, size_t n)
     return x;
 }
 
-/* Evaluates a field's value: a name, followed by any number of `.attribute` and `[key]`. */
+/* Returns the value of a field: the argument that its name or number selects, to which any number of `.attribute` and
+ * `[key]` are applied. */
 static struct obj *braces_value(struct braces *b, const char *s, const char *end)
 {
     size_t n = 0;

@@ -2,10 +2,10 @@
 /* import.c: finds imported modules: triton's, the host's, those of Python's library that neso has, and files in
  * the program's folder.
  *
- * If a file is loaded only for its kernels (e->definitions_only), a module that this search does not find is unknown,
- * unless it is in triton. Each attribute of an unknown module has an unknown value. So `import torch` and host code
- * that uses torch never prevent the compilation of a kernel. If a kernel uses an unknown value, this use is an
- * error. */
+ * If a file is loaded only for its kernels (e->definitions_only), a module that this search does not find becomes an
+ * unknown value, unless it is in triton. Attributes, items and results of unknown values are unknown values, too, so
+ * `import torch` and host code that uses torch never prevent the compilation of a kernel. If a kernel uses an unknown
+ * value, this use is an error. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -144,8 +144,8 @@ static struct obj *from_file(struct eval *e, const char *name)
     return src ? eval_module(e, src, name) : NULL;
 }
 
-/* Is this the name of triton or of a module in triton? If neso does not implement such a module, its import is an error
- * even if there is no host. */
+/* Returns whether this is the name of triton or of a module in triton. If neso does not implement such a module, its
+ * import is an error even if there is no host. */
 static bool is_triton(const char *name)
 {
     return strncmp(name, "triton", 6) == 0 && (name[6] == '.' || name[6] == 0);
@@ -244,8 +244,9 @@ static struct obj *import_name(struct eval *e, struct obj *module, const char *m
     return found;
 }
 
-/* Returns the absolute name of a in `from .a import b`. One dot means the package of the importing module, and every
- * further dot means the next enclosing package. In the main program, a is a file in the program's folder. */
+/* Returns the absolute name of the module a in `from .a import b`. One dot means the package of the importing module,
+ * and every further dot means the next enclosing package. In the main program, `.a` means a file in the program's
+ * folder. */
 static const char *absolute_name(struct eval *e, struct scope *s, int level, const char *name)
 {
     struct obj *own = scope_get(s->globals, intern_str(e->strings, "__name__"));

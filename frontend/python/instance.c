@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* instance.c: implements classes that programs define, their instances, and exceptions, which are instances too.
  *
- * A class has names and a base. If the class of an instance defines an attribute, the attribute is bound to the
- * instance: a function becomes a method, and a property's getter is called. Some classes have fields (named tuples,
- * dataclasses). Then the class stores the names of the fields, and the instance stores their values. */
+ * A class has names and a base. If an instance gets an attribute from its class, the attribute is bound to the
+ * instance: a function becomes a method, and a property's getter is called. Named tuples and dataclasses have fields:
+ * the class stores the names of the fields, and the instance stores their values. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -33,7 +33,8 @@ bool class_is_a(const struct obj *class, const struct obj *base)
     return false;
 }
 
-/* Does x become a method if a class defines it? Functions do, and builtins do if their first parameter is `self`. */
+/* Returns whether x becomes a method if a class contains it: x is a function, or a builtin whose first parameter is
+ * `self`. */
 static bool binds(const struct obj *x)
 {
     return x->kind == OBJ_function || (x->kind == OBJ_builtin && strncmp(x->builtin->params, "self", 4) == 0);
@@ -112,8 +113,8 @@ struct obj *instance_as_tuple(struct eval *e, struct obj *x)
     return names && is_tuple ? field_values(e, x, names) : x;
 }
 
-/* Sets each field of x. A field's value is its positional argument, or else its keyword argument, or else its default
- * in the class. */
+/* Sets each field of x to its positional argument, or else to its keyword argument, or else to its default in the
+ * class. */
 static void set_fields(struct eval *e, struct obj *x, struct obj *names, const struct args *args)
 {
     const char *class_name = x->instance.class->class.name;
@@ -160,7 +161,7 @@ struct obj *class_call(struct eval *e, struct obj *class, const struct args *arg
     } else if (args->n + args->nkw > 0) {
         eval_raise(e, args->loc, "TypeError", ERR_no_arguments, class->class.name);
     }
-    /* A kernel uses a named tuple as a tuple. */
+    /* In a kernel, a named tuple is an OBJ_tuple with a class_of. */
     return e->trace && names && is_tuple ? argument_parts(e, x) : x;
 }
 
@@ -305,7 +306,7 @@ void instance_show(struct eval *e, struct obj *x, struct text *out, bool repr)
 /* -- super -- */
 
 struct super {
-    struct obj *class, *self; /* class: the base class in which a search begins, or NULL */
+    struct obj *class, *self; /* class: the base class that is searched first; NULL if there is none */
 };
 
 static struct obj *ignore_init(struct eval *e, struct obj **args, const struct args *call)

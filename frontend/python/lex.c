@@ -8,7 +8,7 @@
  *
  * The lexer converts indentation to indent and dedent tokens, and ignores line ends inside brackets. For f-strings, the
  * lexer keeps a stack of states. An f-string alternates between text and fields in braces; a field consists of ordinary
- * tokens, and may end with a format. The format is again text with fields:
+ * tokens, and may end with a format specification, which is again text with fields:
  *
  *     f"a{x:{w}d}"   fstring_start text { name : { name } text } fstring_end
  *
@@ -35,22 +35,23 @@ const struct token_info token_info[TOK_count] = {
 #undef AUGMENT
 };
 
-/* The width of an indentation, counted in two ways: a tab extends to the next multiple of 8 (col), or counts as one
- * blank (alt). If one line is indented deeper than another by only one of the counts, the source is rejected: its block
- * structure would depend on the tab width. */
+/* The width of an indentation, counted in two ways: in `col`, a tab extends to the next multiple of 8; in `alt`, it
+ * counts as one blank. If only one of the counts says that a line is indented deeper than another, this is an error:
+ * the block structure would depend on the tab width. */
 struct indent {
     int col, alt;
 };
 
 enum frame_kind { FRAME_text, FRAME_field, FRAME_format };
 
-/* A state of the lexer inside an f-string. These states nest. */
+/* A state of the lexer inside an f-string: in its text, in a field, or in a field's format specification. These states
+ * nest. */
 struct frame {
     enum frame_kind kind;
     char quote;
     bool is_triple, is_raw;
     uint32_t start, line, col; /* where the f-string starts */
-    int nbrackets; /* the number of open brackets at the start of the state; a field's opening brace counts */
+    int nbrackets; /* the number of open brackets at the start of the state, with the opening brace of a field */
 };
 
 struct lexer {
@@ -231,8 +232,8 @@ static struct indent *top_indent(struct lexer *l)
     return &l->indents.at[l->indents.n - 1];
 }
 
-/* Reports an indentation that lies between the widths of two open blocks. Then treats it as the indentation of the
- * inner block, so that further lines with this indentation cause no errors. */
+/* Reports an indentation whose width lies between those of two open blocks. Then sets the inner block's indentation to
+ * it, so that further lines with this indentation cause no errors. */
 static void unmatched_dedent(struct lexer *l, struct indent in)
 {
     emit_error(l, l->line_start, ERR_indent_unmatched, NULL, NULL);
@@ -302,7 +303,7 @@ static void skip_digits(struct lexer *l, bool hex)
     }
 }
 
-/* Does a keyword follow directly after a number, as in `1if x else y`? Python allows this. */
+/* Returns whether the word is a keyword that Python allows directly after a number, as in `1if x else y`. */
 static bool is_joined_keyword(const char *s, uint32_t n)
 {
     switch (find_keyword(s, n)) {
@@ -444,8 +445,8 @@ static void pass_string_char(struct lexer *l)
         l->at++;
 }
 
-/* Does an unterminated string begin with the same quote as the enclosing f-string? Then this quote was probably meant
- * to end the f-string, and the error is a missing closing brace of a field. */
+/* Returns whether an unterminated string in a field begins with the same quote as the f-string. The quote was then
+ * probably meant to end the f-string, and the error is that the field's closing brace is missing. */
 static bool ends_fstring(const struct lexer *l, char quote, bool is_triple)
 {
     if (l->frames.n == 0)
@@ -571,8 +572,8 @@ static void pass_fstring_char(struct lexer *l, const struct frame *f)
     }
 }
 
-/* Does a brace at this position end the text? A doubled brace does not, except in a format, which cannot contain
- * doubled braces. */
+/* Returns whether a brace at this position ends the text. In a format specification, every brace does. In other text, a
+ * single brace does; `{{` and `}}`, which stand for a brace, do not. */
 static bool ends_text(const struct lexer *l, const struct frame *f)
 {
     char c = l->s[l->at];
@@ -621,8 +622,8 @@ static void lex_fstring_text(struct lexer *l)
     }
 }
 
-/* Lexes a colon, which begins the format of a field, or a `!`, which begins the conversion. Returns false if the next
- * character is neither. */
+/* Lexes a colon, which begins the format specification of a field, or a `!`, which begins the conversion. Returns false
+ * if the next character is neither. */
 static bool lex_field_sign(struct lexer *l)
 {
     char c = l->s[l->at];
@@ -702,7 +703,8 @@ static void lex_name(struct lexer *l)
     emit(l, find_keyword(l->s + start, l->at - start), start);
 }
 
-/* Is the word at offset i a keyword that can only begin a statement or a clause of a statement? */
+/* Returns whether the next word from offset i on is a keyword that can only begin a statement or a clause of a
+ * statement. */
 static bool begins_statement(const struct lexer *l, uint32_t i)
 {
     while (l->s[i] == ' ' || l->s[i] == '\t')
@@ -730,7 +732,7 @@ static bool begins_statement(const struct lexer *l, uint32_t i)
     }
 }
 
-/* Does the line have tokens? A line may consist only of a line continuation (a backslash). */
+/* Returns whether the line has tokens; a line may consist only of a line continuation (a backslash). */
 static bool line_has_tokens(const struct lexer *l)
 {
     enum token_kind last = l->out->all.n > 0 ? l->out->all.at[l->out->all.n - 1].kind : TOK_newline;
@@ -791,7 +793,7 @@ static void finish(struct lexer *l)
     VEC_PUSH(l->arena, &l->out->line_starts, l->n);
 }
 
-/* Is the source valid UTF-8 without zero bytes? If not, reports the first invalid byte. */
+/* Returns whether the source is valid UTF-8 without zero bytes. If not, reports the first invalid byte. */
 static bool check_text(struct diag *d, const struct source *src)
 {
     uint32_t line = 1, line_start = 0, nbytes = 1;
@@ -817,8 +819,8 @@ static bool check_text(struct diag *d, const struct source *src)
     return true;
 }
 
-/* This limit prevents overflow of the fields that store byte offsets (up to a few bytes past the end) and token
- * indices. */
+/* With this limit, the fields that store byte offsets (up to a few bytes past the end) and token indices cannot
+ * overflow. */
 enum { SOURCE_BYTES_MOST = 64 * 1024 * 1024 };
 
 bool lex(struct arena *a, struct diag *d, const struct source *src, struct tokens *out)

@@ -25,9 +25,9 @@ enum token_kind {
 enum token_class { TOK_CLASS_mark, TOK_CLASS_keyword, TOK_CLASS_sign, TOK_CLASS_binary, TOK_CLASS_augment };
 
 struct token_info {
-    const char *spelling; /* description of a MARK token */
+    const char *spelling; /* of a MARK token: its description */
     enum token_class class;
-    enum oper oper;       /* operator of a BINARY or AUGMENT token */
+    enum oper oper;       /* the operator of a BINARY or AUGMENT token */
     int len;
 };
 extern const struct token_info token_info[TOK_count];

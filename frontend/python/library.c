@@ -54,7 +54,7 @@ static void fill_sys(struct eval *e, struct obj *m)
     set(e, m, "argv", arguments);
 }
 
-/* Implements perf_counter and similar functions. With data "n", the result is in nanoseconds. */
+/* Implements time, perf_counter and similar functions. If the row's data is "n", the result is in nanoseconds. */
 static struct obj *clock_now(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)args;
@@ -187,7 +187,7 @@ static const struct builtin dataclasses_rows[] = {
 };
 /* clang-format on */
 
-/* Implements copy, and with `deep`, deepcopy. */
+/* Implements copy and, if `deep`, deepcopy. */
 static struct obj *copy_object(struct eval *e, struct obj *x, bool deep, struct loc at)
 {
     eval_deeper(e, 1, at);
@@ -237,7 +237,7 @@ static const struct builtin copy_rows[] = {
 static const struct {
     const char *name;
     struct builtin_table table;
-    void (*fill)(struct eval *e, struct obj *module); /* defines the names that table rows cannot express */
+    void (*fill)(struct eval *e, struct obj *module); /* defines the module's other names */
 } modules[] = {
     {"os",                ROWS(os_rows),          NULL},
     {"sys",               ROWS(sys_rows),         fill_sys},

@@ -8,7 +8,7 @@ makedirs = lambda name, mode=511, exist_ok=False: None
 sep = '/'
 name = 'posix'
 
-# The class of os.environ. A variable that the program has set takes precedence over the host's variable of the same name.
+# The class of os.environ. A variable that the program sets hides the host's variable of the same name.
 class _Environ:
     own = {}
     def get(self, key, default=None):

@@ -59,7 +59,7 @@ static struct obj *math_binary(struct eval *e, struct obj **args, const struct a
                    call->loc);
 }
 
-/* Implements log, which takes an optional base, log2 and log10. */
+/* Implements log (which takes an optional base), log2 and log10. */
 static struct obj *math_log(struct eval *e, struct obj **args, const struct args *call)
 {
     char which = *(const char *)call->callee->data;
@@ -149,7 +149,7 @@ static struct obj *math_factorial(struct eval *e, struct obj **args, const struc
     return total;
 }
 
-/* Implements radians (data "r") and degrees. */
+/* Implements radians, if the row's data is "r", and degrees. */
 static struct obj *math_angle(struct eval *e, struct obj **args, const struct args *call)
 {
     const double half_turn = 3.14159265358979323846;

@@ -44,7 +44,7 @@ static char to_lower(char c)
     return is_upper(c) ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Implements upper, lower, swapcase, capitalize and title; the first letter of data selects the method. */
+/* Implements upper, lower, swapcase, capitalize and title; the first letter of the row's data selects the method. */
 static struct obj *change_case(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -60,7 +60,7 @@ static struct obj *change_case(struct eval *e, struct obj **args, const struct a
     return obj_str_of(e, s, x->str.n);
 }
 
-/* Implements isdigit and similar methods; data is the letter of the character class. */
+/* Implements isdigit and similar methods; the row's data is the letter of the character class. */
 static struct obj *is_all(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -88,7 +88,7 @@ static struct obj *is_all(struct eval *e, struct obj **args, const struct args *
 
 /* -- searching -- */
 
-/* Does `part` begin at s? The caller ensures that enough bytes follow. */
+/* Returns whether the text at s begins with `part`. The caller ensures that enough bytes follow s. */
 static bool begins(struct eval *e, const char *s, const struct obj *part)
 {
     size_t n = part->str.n;
@@ -122,7 +122,7 @@ static bool byte_range(struct eval *e, struct obj *x, struct obj *start, struct 
     return !is_past;
 }
 
-/* Implements find, rfind, index and rindex; data is "f", "rf", "i" or "ri". */
+/* Implements find, rfind, index and rindex; the row's data is "f", "rf", "i" or "ri". */
 static struct obj *find_in(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc), *part = arg_str(e, args[1], call->loc);
@@ -157,7 +157,7 @@ static bool has_affix(const struct obj *x, const struct obj *affix, int64_t from
     return to - from >= n && memcmp(x->str.s + (at_end ? to - n : from), affix->str.s, (size_t)n) == 0;
 }
 
-/* Implements startswith and endswith (data "e"). The argument is one text or a tuple of texts. */
+/* Implements startswith and, if the row's data is "e", endswith. The argument is one text or a tuple of texts. */
 static struct obj *affix(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -175,7 +175,7 @@ static struct obj *affix(struct eval *e, struct obj **args, const struct args *c
 
 /* -- changing -- */
 
-/* Implements strip, lstrip and rstrip; data contains the sides ("lr"). */
+/* Implements strip, lstrip and rstrip; the row's data contains the sides: "l", "r" or both. */
 static struct obj *strip(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -295,7 +295,7 @@ static struct obj *split_at(struct eval *e, const struct obj *x, const struct ob
     return from_right ? seq_reverse(out) : out;
 }
 
-/* Implements split and rsplit (data "r"). */
+/* Implements split and, if the row's data is "r", rsplit. */
 static struct obj *split(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -535,7 +535,7 @@ struct obj *dict_items(struct eval *e, const struct dict *d)
     return out;
 }
 
-/* Implements keys, values and items, selected by data. They return lists of the dict's current contents. */
+/* Implements keys, values and items, which the row's data selects. They return lists of the dict's current contents. */
 static struct obj *dict_list(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *out = dict_items(e, args[0]->dict);
@@ -624,7 +624,7 @@ static struct obj *set_add(struct eval *e, struct obj **args, const struct args 
     return obj_none;
 }
 
-/* Implements discard and remove (data "r"). */
+/* Implements discard and, if the row's data is "r", remove. */
 static struct obj *set_remove(struct eval *e, struct obj **args, const struct args *call)
 {
     check_key(e, args[1], call->loc);
@@ -657,7 +657,7 @@ static const struct builtin set_methods[] = {
 
 /* -- numbers -- */
 
-/* Implements bit_length (data "l") and bit_count. */
+/* Implements bit_length, if the row's data is "l", and bit_count. */
 static struct obj *int_bits(struct eval *e, struct obj **args, const struct args *call)
 {
     uwide u = wide_magnitude(obj_wide(args[0]));
@@ -708,7 +708,7 @@ static struct obj *written_method(struct eval *e, enum obj_kind kind, const char
     struct obj *found = scope_get(module->module.scope, intern_str(e->strings, name));
     if (!found || found->kind != OBJ_function)
         return NULL;
-    found->is_constexpr = true; /* kernels may call the method on constants */
+    found->is_constexpr = true; /* kernels call the method at compile time, on constants */
     return found;
 }
 

@@ -62,7 +62,7 @@ NODE(ellipsis,    ellipsis,    )
 NODE(int,         integer,     BIGINT(value))
 NODE(float,       real,        REAL(value))
 NODE(imaginary,   imaginary,   REAL(value))
-NODE(str,         str,         BYTES(value))                     /* in UTF-8; adjacent literals are joined */
+NODE(str,         str,         BYTES(value))                     /* in UTF-8; adjacent literals are one node */
 NODE(bytes,       bytes,       BYTES(value))
 NODE(fstring,     fstring,     LIST(parts))                      /* parts are str and field nodes */
 NODE(field,       field,       EXPR(value) NUMBER(conversion) EXPR(spec)) /* conversion: 0, 'r', 's', 'a'; spec: fstring */

@@ -3,9 +3,9 @@
  * complex numbers, and that the quotient of two large ints may differ in its last bit.
  *
  * Each operator checks the kinds of its operands in this order. If an operand is an obj_error, the result is obj_error.
- * If an operand is a tensor, promote.c traces the operator, except `is`, which compares identity. Next, the operator
- * checks for numbers, and for a text to the left of `%`; then for host objects and instances of user classes, whose
- * methods it calls; then for other texts, sequences, dicts and sets. */
+ * If an operand is a tensor, promote.c traces the operator, except `is`, which compares identity. Next come numbers,
+ * and a str to the left of `%`; then native objects and instances of user classes, whose methods the operator calls;
+ * then other strs, sequences, dicts and sets. */
 #include "frontend/python/python.h"
 
 #include <float.h>
@@ -113,8 +113,8 @@ static struct obj *int_binary(struct eval *e, enum oper op, wide a, wide b, stru
 
 /* -- floats -- */
 
-/* Computes quotient and remainder as Python does. The remainder has the divisor's sign. The quotient is floor(a / b).
- * It is computed from the remainder, because rounding of a / b could change the floor. */
+/* Computes quotient and remainder as Python does. The remainder has the divisor's sign. The quotient is floor(a / b),
+ * computed from the remainder, because the floor of the rounded a / b may differ. */
 static void float_divmod(double a, double b, double *quotient, double *remainder)
 {
     double r = fmod(a, b), q = (a - r) / b;
@@ -314,9 +314,9 @@ static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, 
     return r == obj_not_implemented ? NULL : r;
 }
 
-/* Evaluates an operator by the native class of the left operand, or, if this class does not handle the operator, by the
- * native class of the right operand. Calls the class's `compare` if `compares` is true, or else its `binary`. Returns
- * NULL if neither class handles the operator. */
+/* Evaluates an operator on native objects: calls the function `compare` (if `compares`) or `binary` of the left
+ * operand's class, and, if this does not handle the operator, that of the right operand's class. Returns NULL if
+ * neither class handles the operator. */
 static struct obj *call_native_operator(struct eval *e, enum oper op, bool compares, struct obj *a,
                                         struct obj *b, struct loc at)
 {
@@ -361,7 +361,7 @@ struct obj *eval_binary(struct eval *e, enum oper op, struct obj *a, struct obj 
     return r;
 }
 
-/* Changes a list, dict or set as `a op= b` does. Returns false if eval_binary must evaluate the operator instead. */
+/* Changes a, a list, dict or set, as `a op= b` does. Returns false if `a op= b` does not change such an object. */
 static bool change_container(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     if (a->kind == OBJ_list && op == OPER_add) {
@@ -433,8 +433,8 @@ static int compare_bytes(const struct obj *a, const struct obj *b)
     return order ? order : a->str.n < b->str.n ? -1 : a->str.n > b->str.n;
 }
 
-/* Is comparison `op` true for operands with this order? -1, 0 and 1 mean that the left operand is less, equal or
- * greater; 2 means that the operands are unordered. */
+/* Returns whether comparison `op` is true for operands in this order: -1, 0 and 1 mean that the left operand is less,
+ * equal or greater; 2 means that the operands are unordered. */
 static bool order_holds(enum oper op, int order)
 {
     if (order == 2)
@@ -513,8 +513,8 @@ bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at)
     return obj_truth(e, eval_compare(e, OPER_lt, a, b, at), at);
 }
 
-/* Compares host objects or instances by their methods. Returns NULL if no method handles the operator. For `!=` without
- * __ne__, the caller then negates obj_equal, which calls __eq__. */
+/* Compares native objects or instances by their methods. Returns NULL if no method handles the operator. If this
+ * happens for `!=`, the caller negates obj_equal, which calls __eq__. */
 static struct obj *compare_by_method(struct eval *e, enum oper op, struct obj *a, struct obj *b,
                                      struct loc at)
 {

@@ -45,7 +45,7 @@ static _Noreturn void give_up(struct parser *p)
 }
 
 /* If an error was already reported for this line, drops the statement without a message, since the first error usually
- * causes the second. Otherwise, records that the line has an error. */
+ * causes the second. Otherwise, records that an error is reported for this line. */
 static void once_a_line(struct parser *p, uint32_t line)
 {
     if (line == p->error_line)
@@ -79,8 +79,8 @@ static _Noreturn void fail_lexical(struct parser *p, const struct token *t)
     give_up(p);
 }
 
-/* If the lexer found an error at the token, or a bracket around the token is never closed, reports this error and
- * drops the statement; otherwise returns. */
+/* If the lexer found an error at the token, or if a bracket around the token is never closed, reports this error, which
+ * explains more than the parser's, and drops the statement; otherwise returns. */
 static void fail_deeper(struct parser *p, const struct token *t)
 {
     if (t->kind == TOK_error)
@@ -234,9 +234,9 @@ struct ast_list parse_list(struct parser *p, const ast_vec *v)
 
 /* -- recovery after errors -- */
 
-/* Skips the rest of the line with the error, up to the first token of the next line. A missing block is reported at the
- * first token of the next line, so in this case the parser has already reached that token. Then skips this next line
- * only if the token has the kind `error`. */
+/* Skips the rest of the line with the error, up to the first token of the next line. The parser reports a missing block
+ * at the first token of the next line. If it has already reached that token, skips the next line only if the token has
+ * the kind `error`. */
 static void skip_line(struct parser *p, const struct token *start)
 {
     enum token_kind before = p->t > start ? p->t[-1].kind : TOK_end;
@@ -258,8 +258,8 @@ static void skip_block(struct parser *p)
     } while (depth > 0 && !next_is(p, TOK_end));
 }
 
-/* Parses a block only to report errors in it, and does not add it to the tree. It is the block of a dropped statement
- * or of its clauses, or it consists of lines that are indented where no block can begin. */
+/* Parses a block only to report errors in it, and does not add it to the tree: the block of a dropped statement or of
+ * its clauses, or lines that are indented where no block can begin. */
 static void orphaned_block(struct parser *p)
 {
     if (p->depth >= NESTING_MOST) {

@@ -2,8 +2,9 @@
 /* parse.h: declares what the parser's files share: the cursor over tokens, creation of nodes, errors.
  *
  * The parser works by recursive descent: a function parses one grammar production, which the comment above it shows,
- * and returns the finished node. On an error, the function does not return. It reports the error, unless an error was
- * already reported for the same line, and unwinds to the innermost statement, which the parser drops (parse.c). */
+ * and returns the finished node. On an error, the function does not return: it reports the error, unless one was
+ * already reported for the same line, and unwinds by longjmp to the innermost statement, which the parser drops
+ * (parse.c). */
 #ifndef NESO_FRONTEND_PARSE_H
 #define NESO_FRONTEND_PARSE_H
 
@@ -12,7 +13,7 @@
 
 #include <setjmp.h>
 
-/* The limit of nested brackets, operators and blocks. */
+/* The limit of the depth to which brackets, operators and blocks nest. */
 enum { NESTING_MOST = 200 };
 
 typedef VEC(struct ast *) ast_vec;
@@ -28,16 +29,15 @@ struct parser {
     jmp_buf *recover;         /* the recovery point of the innermost statement */
     int depth;
     bool in_function, in_loop, in_class;
-    /* The parser is inside a block that it parses only to report errors. It is the block of a dropped statement or of
-     * its clauses, or it consists of lines that are indented where no block can begin. */
+    /* The parser is inside a block that it parses only to report errors (orphaned_block). */
     bool is_lenient;
     uint32_t error_line; /* line of the last error */
 };
 
 /* -- parse.c -- */
 
-/* Reports an error at a token and drops the statement. If t is the next token, and the lexer found an error at t or a
- * bracket around t is never closed, reports this more precise error instead. */
+/* Reports an error at a token and drops the statement. If t is the next token, and the lexer found an error at t, or a
+ * bracket around t is never closed, reports that error instead, which explains more. */
 _Noreturn void parse_fail(struct parser *p, const struct token *t, enum error e, ...);
 /* Reports an error at a node and drops the statement. */
 _Noreturn void parse_fail_at(struct parser *p, const struct ast *n, enum error e, ...);
@@ -63,10 +63,10 @@ const char *parse_intern(struct parser *p, const struct token *t);
 /* Parses NAME. If the next token is not a name, reports an error in which `what` describes the expected name. */
 const char *parse_name(struct parser *p, struct loc *at, const char *what);
 
-/* Makes a node that starts at a token. After setting the node's children, the caller calls parse_done, which ends the
- * node's location at p->last, or at the end of the node's first line if that is earlier. parse_done also sets the
- * node's height, and reports an error if the tree is too high. A node that has no children and consists of one token
- * needs no parse_done. */
+/* Makes a node that starts at a token. The caller sets the node's children, and then calls parse_done, which extends
+ * the node's location to p->last, or to the end of the node's first line if that is earlier. parse_done also sets the
+ * node's height, and reports an error if the tree is too high. A node of one token without children needs no
+ * parse_done. */
 struct ast *parse_new(struct parser *p, enum ast_kind kind, const struct token *start);
 struct ast *parse_done(struct parser *p, struct ast *n);
 struct ast_list parse_list(struct parser *p, const ast_vec *v);
@@ -92,8 +92,8 @@ struct ast *parse_target_list(struct parser *p);       /* parses the target of a
 struct ast_list parse_arguments(struct parser *p);     /* parses arguments after '(', and consumes ')' */
 bool parse_begins_expression(const struct parser *p);
 /* If a program cannot assign to the expression, returns a description of it ("function call", "literal"). Returns NULL
- * for a name, an attribute or an element, and for a tuple, list or starred expression, whose parts the caller must
- * check. */
+ * for a name, an attribute or an element, and also for a tuple, list or starred expression: the caller must check its
+ * parts. */
 const char *parse_describe(const struct ast *n);
 
 /* -- parse_literal.c -- */

@@ -116,8 +116,8 @@ static struct ast *star_named_expression(struct parser *p)
     return next_is(p, TOK_star) ? star_expression(p) : parse_named_expression(p);
 }
 
-/* Does an item of a list begin at the next token, which follows a comma? A token of kind `error` counts as an item, so
- * that the parser reports the error. */
+/* Returns whether an item of a list begins at the next token, which follows a comma. A token of kind `error` counts as
+ * an item, so that the parser reports the error. */
 static bool begins_item(const struct parser *p)
 {
     return parse_begins_expression(p) || next_is(p, TOK_star) || next_is(p, TOK_error);
@@ -644,7 +644,7 @@ static enum oper next_binary(const struct parser *p)
 }
 
 /* bitwise_or: bitwise_or '|' bitwise_xor | bitwise_xor, and so on to term: term '*' factor | factor. Parses only
- * operators of at least the given precedence. All these operators are left-associative. */
+ * operators of at least the given precedence, all of which are left-associative. */
 static struct ast *binary(struct parser *p, int precedence)
 {
     const struct token *start = p->t;

@@ -4,8 +4,8 @@
  *     0xff_ff     (int 65535)
  *     "a" f"b{x}" (fstring [(str 'ab') (field (name x) ...)])
  *
- * The lexer has checked the spelling of numbers and found the ends of strings; this file computes values, and
- * parses escapes and the fields of f-strings. */
+ * The lexer has checked the spelling of numbers and found the ends of strings; this file computes the values, and
+ * parses the escapes and the fields of f-strings. */
 #include "frontend/python/parse.h"
 
 #include <string.h>
@@ -77,7 +77,8 @@ struct ast *parse_number(struct parser *p)
 
 /* -- escapes -- */
 
-/* A part of a string literal between its quotes, as offsets into the source, and the kind of the literal. */
+/* A part of the text between the quotes of a string literal, as offsets into the source, and the kind of the
+ * literal. */
 struct piece {
     const struct token *token;
     uint32_t start, end;
@@ -102,8 +103,7 @@ static _Noreturn void fail_escape(struct parser *p, const struct piece *piece, u
     parse_fail(p, &t, ERR_string_escape, why);
 }
 
-/* Reads n hexadecimal digits of the escape at offset `at`. The digits follow the escape's first two characters (\x, \u
- * or \U). */
+/* Reads the n hexadecimal digits of the escape at offset `at`, after its first two characters (\x, \u or \U). */
 static uint32_t read_hex(struct parser *p, const struct piece *piece, uint32_t at, uint32_t n)
 {
     uint32_t c = 0;
@@ -195,8 +195,8 @@ static void read_piece(struct parser *p, const struct piece *piece, struct text 
 
 /* -- strings -- */
 
-/* The value of the adjacent string literals that are already parsed: finished parts, and the text after the last
- * finished part. */
+/* The value of the adjacent string literals parsed so far: `parts` are its finished str and field nodes, and `text` is
+ * the text after the last of them. */
 struct joined {
     const struct token *start;
     ast_vec parts;
@@ -229,7 +229,8 @@ static void add_piece(struct parser *p, struct joined *j, const struct piece *pi
     read_piece(p, piece, &j->text);
 }
 
-/* Reads the prefix of a literal. Returns the kind of the literal, and the range from its opening quote to its end. */
+/* Reads the prefix of a literal. Returns a piece with the kind of the literal, and with the range from its opening
+ * quote to its end. */
 static struct piece open_literal(const struct parser *p, const struct token *t)
 {
     struct piece piece = {.token = t, .start = t->start, .end = t->end};
@@ -254,7 +255,7 @@ static void plain_string(struct parser *p, struct joined *j)
 
 static void fstring_parts(struct parser *p, struct joined *j, bool is_raw, enum token_kind end);
 
-/* Parses the format of a field. The format becomes an fstring node. */
+/* Parses the format specification of a field, which becomes an fstring node. */
 static struct ast *field_format(struct parser *p, bool is_raw)
 {
     struct joined j = {.start = p->t};

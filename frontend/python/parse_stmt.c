@@ -70,7 +70,8 @@ static struct ast_list else_block(struct parser *p)
 
 /* -- assignments -- */
 
-/* Checks a target. With `is_direct`, a '=' follows directly, so the message suggests '=='. */
+/* Checks that a program can assign to the target n. If is_direct, n is all that stands before a '=', so the message
+ * suggests '=='. */
 static void check_target(struct parser *p, const struct ast *n, bool is_direct)
 {
     const char *what = parse_describe(n);
@@ -410,8 +411,8 @@ static void simple_statements(struct parser *p, ast_vec *out)
 
 /* -- compound statements -- */
 
-/* 'if' named_expression block ('elif' named_expression block)* ('else' block)?  The clauses are parsed
- * in a loop, so that many `elif` cause no recursion. */
+/* 'if' named_expression block ('elif' named_expression block)* ('else' block)? Parses the clauses in a loop, so that
+ * many `elif` cause no recursion. */
 static struct ast *if_statement(struct parser *p)
 {
     ast_vec ifs = {0};
@@ -474,8 +475,8 @@ static struct ast *with_item(struct parser *p, bool in_parentheses)
     return parse_done(p, n);
 }
 
-/* Does the parenthesis `(`, the next token, enclose all items of a `with`? If not, it belongs to the expression of the
- * first item. */
+/* Returns whether the next token is a `(` that encloses all items of a `with`. Otherwise, a `(` belongs to the
+ * expression of the first item. */
 static bool parentheses_hold_items(const struct parser *p)
 {
     return next_is(p, TOK_lparen) && p->t->close && p->tokens.all.at[p->t->close + 1].kind == TOK_colon &&
@@ -655,7 +656,7 @@ struct ast_list parse_parameters(struct parser *p, enum token_kind end, bool ann
 
 /* -- definitions -- */
 
-/* The parser's flags before the body of a function or class. They are restored after the body. */
+/* The parser's flags before the body of a function or class, to restore them after the body. */
 struct context {
     bool in_function, in_loop, in_class;
 };
@@ -744,8 +745,8 @@ static struct ast *decorated(struct parser *p)
     }
 }
 
-/* Reports a clause, such as `else`, without its statement. The usual cause is wrong indentation, which has ended the
- * statement. */
+/* Reports a clause, such as `else`, that follows no statement to which it belongs, usually because wrong indentation
+ * has ended that statement. */
 static _Noreturn void stray_clause(struct parser *p)
 {
     const char *whose = next_is(p, TOK_elif)   ? "'if'"

@@ -58,8 +58,8 @@ static struct obj *print(struct eval *e, struct obj **args, const struct args *c
 
 /* -- conversions -- */
 
-/* Returns the number that x represents: x.item() of a host tensor, or the result of `method` (such as __int__) of an
- * instance. Returns any other x unchanged. */
+/* Returns the number that x represents: x.item() if x is a tensor of the host program, or the result of `method` (such
+ * as __int__) if x is an instance. Returns any other x unchanged. */
 static struct obj *as_number(struct eval *e, struct obj *x, const char *method, struct loc at)
 {
     struct obj *made = x->kind == OBJ_instance ? instance_special(e, x, method, 0, NULL, at) : NULL;
@@ -84,7 +84,7 @@ static bool is_space(char c)
 }
 
 /* Parses a text of n bytes as int(text, base) does. The text may contain surrounding spaces, a sign, a prefix such as
- * 0x, and single underscores between digits. With base 0, the prefix determines the base. Returns false if the text is
+ * 0x, and single underscores between digits. If base is 0, the prefix determines the base. Returns false if the text is
  * not an int. */
 static bool parse_int(const char *s, size_t n, int base, wide *out, bool *overflow)
 {
@@ -347,7 +347,7 @@ static struct obj *divmod(struct eval *e, struct obj **args, const struct args *
     return obj_pair(e, quotient, eval_binary(e, OPER_mod, args[0], args[1], call->loc));
 }
 
-/* Implements pow. pow(a, b, m) reduces every product modulo m, so that no product exceeds m * m. */
+/* Implements pow. pow(a, b, m) reduces every product modulo m, so that no product exceeds m * m and overflows. */
 static struct obj *power(struct eval *e, struct obj **args, const struct args *call)
 {
     if (!args[2] || args[2]->kind == OBJ_none)
@@ -366,7 +366,7 @@ static struct obj *power(struct eval *e, struct obj **args, const struct args *c
     return result;
 }
 
-/* Implements hex, oct and bin. data is the letter of the prefix: "x", "o" or "b". */
+/* Implements hex, oct and bin. The row's data is the letter of the prefix: "x", "o" or "b". */
 static struct obj *in_base(struct eval *e, struct obj **args, const struct args *call)
 {
     if (!obj_is_integer(args[0]))
@@ -412,7 +412,7 @@ static struct obj *by_key(struct eval *e, struct obj *key, struct obj *x, struct
     return key->kind == OBJ_none ? x : call_with(e, key, 1, &x, at);
 }
 
-/* Implements max (data "x") and min. */
+/* Implements max, if the row's data is "x", and min. */
 static struct obj *extreme(struct eval *e, struct obj **args, const struct args *call)
 {
     bool is_max = *(const char *)call->callee->data == 'x';
@@ -442,7 +442,7 @@ static struct obj *sum(struct eval *e, struct obj **args, const struct args *cal
     return total;
 }
 
-/* Implements any and all; data is the truth value that decides the result. */
+/* Implements any and all. The row's data is the truth value of an item that decides the result: "1" for any. */
 static struct obj *any_all(struct eval *e, struct obj **args, const struct args *call)
 {
     bool decides = *(const char *)call->callee->data == '1';
@@ -499,7 +499,7 @@ static struct obj *reversed(struct eval *e, struct obj **args, const struct args
     return obj_iterator(e, seq_reverse(iter_collect(e, x, call->loc)), call->loc);
 }
 
-/* The state of zip, map, filter or enumerate. These functions iterate over n iterables in parallel. */
+/* The state of an iterator of zip, map, filter or enumerate, over n iterables in parallel. */
 struct zipper {
     int n;
     struct iter *at;
@@ -775,8 +775,8 @@ static struct obj *global_names(struct eval *e, struct obj **args, const struct 
     return instance_names(e, &module);
 }
 
-/* Implements staticmethod, classmethod and property; data is the native class of the result, which class_bind
- * recognizes. */
+/* Implements staticmethod, classmethod and property; the row's data is the native class of the result, by which
+ * class_bind recognizes it. */
 static struct obj *descriptor(struct eval *e, struct obj **args, const struct args *call)
 {
     return obj_native(e, call->callee->data, args[0]);
@@ -808,7 +808,7 @@ struct obj *eval_text(struct eval *e, struct scope *s, const char *text, size_t 
         eval_raise(e, at, "SyntaxError", ERR_eval_syntax, obj_to_str(e, obj_str(e, text, n), true)->str.s);
     struct obj *value = eval_expr(e, s, x);
     if (obj_is_number(value) && e->diag->sources.n == index + 1)
-        e->diag->sources.n--; /* no object has a location in this source */
+        e->diag->sources.n--; /* a number has no location in this source, so it can be dropped */
     return value;
 }
 

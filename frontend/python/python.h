@@ -12,7 +12,8 @@
 #include "frontend/frontend.h"
 
 /* -- value.c -- */
-/* The object NotImplemented. If __eq__ or a similar method returns it, the other operand's method is called. */
+/* The object NotImplemented. If an operator's method, such as __eq__, returns it, the other operand's method is
+ * called. */
 extern struct obj *const obj_not_implemented;
 struct obj *obj_new(struct eval *e, enum obj_kind kind);
 struct obj *obj_str_of(struct eval *e, const char *s, size_t n); /* does not copy the bytes */
@@ -21,8 +22,8 @@ struct obj *obj_pair(struct eval *e, struct obj *a, struct obj *b);
 struct obj *obj_set(struct eval *e);
 struct obj *obj_class(struct eval *e, const char *name, struct obj *base);
 struct obj *obj_instance(struct eval *e, struct obj *class);
-bool obj_is_number(const struct obj *x);  /* is x a bool, int or float? */
-bool obj_is_integer(const struct obj *x); /* is x a bool or int? */
+bool obj_is_number(const struct obj *x);  /* returns whether x is a bool, int or float */
+bool obj_is_integer(const struct obj *x); /* returns whether x is a bool or int */
 wide obj_wide(const struct obj *x);       /* the value of an integer */
 double obj_double(const struct obj *x);   /* the value of a number */
 int number_compare(const struct obj *a, const struct obj *b); /* returns -1, 0 or 1; 2 if a number is NaN */
@@ -34,7 +35,7 @@ int64_t range_find(const struct obj *range, const struct obj *x);
 uint64_t obj_hash(struct eval *e, const struct obj *x);
 bool obj_is_hashable(struct eval *e, const struct obj *x);
 void dict_clear(struct dict *d);
-/* Does this scope have a value for the name, or declare the name? Ignores the scope's parents. */
+/* Returns whether this scope itself, not a parent, has a value for the name or declares the name. */
 bool scope_binds(const struct scope *s, const char *name);
 void scope_declare(struct scope *s, const char *name, bool global); /* declares `global name` or `nonlocal name` */
 
@@ -64,9 +65,9 @@ struct obj *int_checked(struct eval *e, bool overflow, wide i, struct loc at);
 /* Returns a < b for any two objects. */
 bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at);
-/* Returns the result of a op= b. As in Python, the operators of lists, dicts and sets change the object a. An in-place
- * method (__iadd__, ...) of an instance or host object may also change a. In all other cases, the result is that of `a
- * op b`. */
+/* Returns the result of a op= b. As in Python, some operators change a itself if it is a list, dict or set, and so may
+ * an in-place method (__iadd__, ...) of an instance or native object. In all other cases, the result is that of `a op
+ * b`. */
 struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 
 /* -- attribute.c -- */
@@ -101,8 +102,8 @@ struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e
 struct obj *class_find(const struct obj *class, const char *name);
 bool class_is_a(const struct obj *class, const struct obj *base);
 /* Returns the value of an attribute, given `found`, the object that a class has under the attribute's name. If the
- * attribute is accessed on an instance `self`, binds a function to it as a method, and calls the getter of a property.
- * If the attribute is accessed on the class itself, self is NULL. */
+ * program accesses the attribute of an instance, self, a function becomes a method of self, and a property's getter is
+ * called. If it accesses the attribute of the class itself, self is NULL. */
 struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, struct obj *class, struct loc at);
 struct obj *class_call(struct eval *e, struct obj *class, const struct args *args); /* creates an instance */
 /* Calls x.name(args) if x's class has that method, else returns NULL. */
@@ -114,7 +115,7 @@ void instance_show(struct eval *e, struct obj *x, struct text *out, bool repr);
 struct obj *instance_find(struct eval *e, struct obj *x, const char *name, struct loc at);
 /* Returns a named tuple as a tuple; returns any other x unchanged. */
 struct obj *instance_as_tuple(struct eval *e, struct obj *x);
-/* Returns super(class, self): an object whose attributes are those of the base of `class`, bound to self. */
+/* Returns super(class, self): an object whose attributes are those of the base class of `class`, bound to self. */
 struct obj *super_new(struct eval *e, struct obj *class, struct obj *self);
 void exceptions_define(struct eval *e); /* adds Python's exception classes to the builtins */
 /* Returns the instance of the exception's class. The first call creates the instance. */
@@ -136,7 +137,7 @@ struct note {
 };
 _Noreturn void eval_raise_noted(struct eval *e, struct loc at, const char *class_name, struct note note,
                                 enum error error, ...);
-void eval_deeper(struct eval *e, int by, struct loc at); /* adds `by` to e->depth; raises an error at the limit */
+void eval_deeper(struct eval *e, int by, struct loc at); /* adds `by` to e->depth; raises RecursionError at the limit */
 /* Parses and executes a source, and returns its module. Raises exceptions. */
 struct obj *eval_module(struct eval *e, const struct source *src, const char *name);
 
@@ -151,14 +152,14 @@ struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struc
  * note; NULL if none is similar. */
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name);
 const char *nearest_attribute(const struct scope *s, const char *name); /* does not search the builtins */
-/* Returns a hint for a name that a module does not define. If `near`, a similar name of the module, is not NULL, the
- * hint suggests it. Otherwise, if the module is a library of which neso implements only a part, the hint says so. */
+/* Returns a hint for a name that a module does not define. If the module has a similar name, `near` (else NULL), the
+ * hint suggests it. Otherwise, if the module is a library of which neso implements only a part, the hint says this. */
 struct note note_missing(struct eval *e, struct obj *module, const char *near);
 
 /* -- kernel.c -- */
 /* Raises an error if kernels cannot contain the node x. */
 void kernel_check_expr(struct eval *e, const struct ast *x);
-/* Evaluates a list comprehension in a kernel, over `items`. */
+/* Evaluates a comprehension in a kernel, whose `for` iterates over `items`. */
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items);
 bool is_constexpr_annotation(const struct ast *x);
 /* Called after a statement failed: binds x to every name that the statement assigns. If x is NULL, binds an unknown
@@ -188,7 +189,7 @@ struct builtin_table {
     int n;
 };
 void builtins_define(struct eval *e);
-bool obj_is_builtin_type(const struct obj *x);                         /* is x int, str, list, ...? */
+bool obj_is_builtin_type(const struct obj *x);                         /* returns whether x is int, str, list, ... */
 /* Sorts the list in place. The sort is stable. */
 struct obj *sort_list(struct eval *e, struct obj *list, struct obj *key, bool reverse, struct loc at);
 struct obj *dict_items(struct eval *e, const struct dict *d);          /* returns a list of (key, value) pairs */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    NESTING_MOST = 2000, /* nesting limit of tuples in tuples */
-    COMPARE_DEPTH = 4,   /* one level of comparing or hashing adds this to e->depth */
+    NESTING_MOST = 2000, /* the limit of the depth to which tuples nest */
+    COMPARE_DEPTH = 4,   /* the comparison or hash of each nested object adds this to e->depth */
 };
 
 static const struct obj none = {.kind = OBJ_none}, ellipsis = {.kind = OBJ_ellipsis},
@@ -307,7 +307,7 @@ bool obj_same(const struct obj *a, const struct obj *b)
     case OBJ_module: return a->module.scope == b->module.scope;
     case OBJ_class: return a->class.scope == b->class.scope;
     case OBJ_instance: return a->instance.scope == b->instance.scope;
-    /* for `is`, a constexpr is the same object as the int from which it was copied */
+    /* in `a is b`, a constexpr is the same object as the int from which obj_constexpr copied it */
     case OBJ_int: return (a->is_constexpr || b->is_constexpr) && a->i == b->i;
     case OBJ_str: return a->str.n == b->str.n && memcmp(a->str.s, b->str.s, a->str.n) == 0;
     default: return false;
@@ -368,7 +368,7 @@ static bool range_equal(const struct obj *a, const struct obj *b)
            (n < 2 || a->range.step == b->range.step);
 }
 
-/* Do two containers of one kind have equal items? */
+/* Returns whether two containers of one kind have equal items. */
 static bool container_equal(struct eval *e, const struct obj *a, const struct obj *b)
 {
     eval_deeper(e, COMPARE_DEPTH, (struct loc){0});
@@ -456,8 +456,8 @@ static uint64_t hash_float(double f)
     return hash_bytes(&f, sizeof f, OBJ_float);
 }
 
-/* Hashes an object that is compared by identity. If obj_same treats the object and its constexpr copies as the same
- * object, hashes a pointer that all of them contain. */
+/* Hashes an object that is compared by identity. If obj_same says that the object and its constexpr copies are the
+ * same, hashes a pointer that all of them contain. */
 static uint64_t hash_identity(const struct obj *x)
 {
     const void *p = x->kind == OBJ_function   ? (const void *)x->function

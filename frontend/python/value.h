@@ -2,9 +2,10 @@
 /* value.h: Python objects at compile time: constexprs, values of host programs and traced tensors share one
  * object model.
  *
- * Objects are allocated in the evaluator's arena and are not freed individually. Lists, dicts, sets, instances,
- * modules, classes, attributes of functions and objects of the host are mutable; all other objects are immutable. A
- * `tensor` is a run-time value of the kernel being traced: an IR value and its type in Triton's language. */
+ * Objects are allocated in the evaluator's arena and are not freed individually. Mutable objects are lists, dicts, sets
+ * (except frozensets), instances, modules, classes, and native objects, such as a torch.Tensor of the host program; a
+ * program can also set attributes of functions. All other objects are immutable. A `tensor` is a run-time value of the
+ * kernel being traced: an IR value and its type in Triton's language. */
 #ifndef NESO_FRONTEND_VALUE_H
 #define NESO_FRONTEND_VALUE_H
 
@@ -40,8 +41,8 @@ struct obj;
     X(module,    "module") \
     X(class,     "type")       /* a user's class or an exception class */ \
     X(instance,  "object")     /* an instance of a user class, or an exception */ \
-    X(native,    "object")     /* an object of the host: torch.Tensor, a launcher, an event */ \
-    X(error,     "error")      /* the value of a failed statement; the result of an operation on it is again obj_error */
+    X(native,    "object")     /* an object that C code implements by a native_class: torch.Tensor, an iterator */ \
+    X(error,     "error")      /* the value that a failed statement assigns; operations on it give obj_error */
 
 enum obj_kind {
 #define X(word, name) OBJ_##word,
@@ -51,7 +52,7 @@ enum obj_kind {
 };
 
 /* struct lang_type is a type of the kernel language, and struct value is a run-time value of the kernel being traced.
- * The files in python/ only pass pointers to these structs, and call the functions on them that are declared below. */
+ * The files in python/ only pass pointers to these structs, and call the functions below on them. */
 struct lang_type;
 struct value;
 
@@ -70,7 +71,7 @@ struct dict {
  * enclosing scope; NULL for a module. */
 struct scope {
     bool is_class;         /* the scope of a class body, whose names are invisible to the functions in it */
-    bool is_comprehension; /* the scope of a comprehension: `:=` binds in the enclosing scope */
+    bool is_comprehension; /* the scope of a comprehension; a `:=` in it binds in the enclosing scope */
     struct scope *parent;
     struct scope *globals; /* the module's scope (of a module: the scope itself) */
     struct map names;      /* maps an interned name (pointer) to struct obj *; NULL: deleted */
@@ -78,7 +79,7 @@ struct scope {
 
 struct function {
     const char *name;
-    const char *qualified;      /* name for messages, with the class: "C.f" */
+    const char *qualified;      /* the name for messages, with that of the class: "C.f" */
     const struct ast *def;      /* the node of the def or lambda */
     struct scope *closure;      /* the scope that contains the definition */
     const struct source *src;
@@ -123,13 +124,13 @@ struct builtin {
     const void *data;    /* data for the handler, for example an opcode */
 };
 
-/* Evaluates a binary operator. If `reflected` is true, self is the right operand. Returns NULL if the class of self
- * does not support the operator for these operands. */
+/* Evaluates a binary operator on self and `other`. If `reflected` is true, self is the right operand. Returns NULL if
+ * the class of self does not support the operator for these operands. */
 typedef struct obj *native_operator(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected,
                                     struct loc at);
 
-/* The operations of a class of host objects. A member may be NULL. If `str` is NULL, the text of an object is the name
- * of its class. If `compare` is NULL, an object equals only itself. If `truth` is NULL, an object is true unless its
+/* The operations of a class of native objects. A member may be NULL. If `str` is NULL, an object prints as the name of
+ * its class. If `compare` is NULL, an object equals only itself. If `truth` is NULL, an object is true unless its
  * length is 0. If `leave` is NULL, leaving a `with` block calls nothing. Any other operation whose member is NULL
  * raises an exception, such as "'torch.Tensor' object is not callable". */
 struct native_class {
@@ -153,11 +154,11 @@ struct native_class {
 
 struct obj {
     enum obj_kind kind;
-    bool is_constexpr; /* a value made by tl.constexpr(x), or bound to a name with `x: tl.constexpr` */
+    bool is_constexpr; /* the value was made by tl.constexpr(x), or bound to a name with `x: tl.constexpr` */
     bool was_list;     /* of a tuple: the kernel's source contains it as a list */
     bool is_size;      /* of a tuple: it is a torch.Size, which differs from a tuple only in its repr */
     bool is_frozen;    /* of a set: it is a frozenset, so augmented assignments create a new set */
-    /* Of a tuple in a kernel: if the tuple's items are the fields of a class, this class; NULL for a plain tuple. */
+    /* Of a tuple in a kernel: the class whose fields are the tuple's items; NULL for a plain tuple. */
     const struct obj *class_of;
     union {
         bool b;
@@ -184,7 +185,7 @@ struct obj {
         const struct lang_type *type;
         struct {
             struct value *value;
-            const struct lang_type *type; /* of a tensor: a number, pointer or block type */
+            const struct lang_type *type; /* a number, pointer or block type */
             struct obj *constant;         /* the tensor's value if it is a known constant; else NULL */
             bool is_named;                /* the IR value has a name from the user's source */
             bool is_index;                /* the variable of a loop; host functions get its value as an int */
@@ -236,8 +237,10 @@ struct obj *obj_constexpr(struct eval *e, struct obj *x); /* returns a copy of x
 
 /* -- value.c: queries, which follow Python's rules for concrete objects -- */
 const char *obj_type_name(const struct obj *x);
-bool obj_is_const(struct eval *e, const struct obj *x); /* is x known at compile time, and does x contain no tensor? */
-bool obj_is_unknown(const struct obj *x); /* is x a value that only a host can compute? */
+bool obj_is_const(struct eval *e, const struct obj *x); /* returns whether x is known at compile time, so that it
+                                                         * contains no tensor */
+bool obj_is_unknown(const struct obj *x); /* returns whether x is an unknown value: only a host can compute it
+                                           * (import.c) */
 bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b);
 bool obj_truth(struct eval *e, struct obj *x, struct loc at);
 void obj_print(struct eval *e, struct obj *x, struct text *out, bool repr); /* prints str(x), or repr(x) */
