@@ -106,7 +106,7 @@ bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *
     return true;
 }
 
-/* Are the `bytes` bytes at address `base` outside of every allocation? The caller holds the lock. */
+/* Returns whether the `bytes` bytes at address `base` are outside of every allocation. The caller holds the lock. */
 static bool is_free(const struct cpu *m, uint64_t base, uint64_t bytes)
 {
     int i = position(m, base);
@@ -163,8 +163,8 @@ bool cpu_extent(struct device *d, uint64_t address, uint64_t *base, uint64_t *by
 
 /* -- undefined memory -- */
 
-/* Creates the record `undefined` of an allocation if the host has not written all its bytes. If there is no memory for
- * the record, all bytes count as written. */
+/* Creates a->buffer.undefined if it is needed: if the host has not written all bytes of the allocation. If there is no
+ * memory for it, all bytes count as written. */
 static void need_record(struct device *d, struct cpu_allocation *a)
 {
     if (a->is_defined || a->buffer.undefined)
@@ -252,7 +252,7 @@ bool cpu_sync(struct device *d, void *stream, struct fault *f)
     return true;
 }
 
-/* -- queries about a kernel, whose results are unknown on a CPU -- */
+/* -- queries about a kernel; a CPU cannot answer them -- */
 
 void cpu_resources(struct device *d, void *loaded, int *registers, int *local_bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu.h: implements device memory by memory of this process, for the interpreter and the emulator. Allocations have
- * known bounds, and unused bytes separate them. Addresses are pointers of this process. Functions are synchronous. The
- * state of such a device (device.state) is a struct cpu. */
+ * known bounds, and unused bytes separate them. Addresses are pointers of this process. Every function has finished its
+ * work when it returns. The state of such a device (device.state) is a struct cpu. */
 #ifndef NESO_RUNTIME_CPU_H
 #define NESO_RUNTIME_CPU_H
 
@@ -9,20 +9,21 @@
 
 #include <pthread.h>
 
-/* Memory that programs may access. `name` is its name in reports: the name of the kernel's argument. */
+/* Memory that programs may access. `name` is the name of the kernel's argument that points to it, for reports. */
 struct cpu_buffer {
     uint64_t base;
     uint64_t bytes;
     const char *name;
     struct race_shadow *shadow; /* the recorded accesses; NULL: accesses are not recorded */
-    /* for each byte: a mask of the bits that, as far as the emulator knows, were never written; NULL: all bits were
+    /* for each byte, a mask of the bits that were never written, as far as the emulator knows; NULL: all bits were
      * written */
     unsigned char *undefined;
 };
 
 struct cpu_allocation {
     struct cpu_buffer buffer;
-    char *block; /* the block of `bytes` bytes to free; NULL: the caller owns the memory (device_class.lend) */
+    char *block; /* the block of `bytes` bytes that contains the buffer, to be freed; NULL: the caller owns the memory
+                  * (device_class.lend) */
     size_t bytes;
     bool is_defined; /* the host has written all bytes, so the buffer's `undefined` is no longer used */
 };
@@ -48,7 +49,7 @@ bool cpu_write(struct device *d, uint64_t to, const void *from, size_t bytes, vo
 bool cpu_read(struct device *d, void *to, uint64_t from, size_t bytes, void *stream, struct fault *f);
 bool cpu_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);
 bool cpu_fill(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
-/* Records that the bytes are written. */
+/* Records that the bytes were written. */
 void cpu_define(struct device *d, uint64_t at, uint64_t bytes);
 bool cpu_workspace(struct device *d, size_t bytes, void *stream, uint64_t *address, struct fault *f);
 void cpu_workspace_end(struct device *d, uint64_t address, void *stream);

@@ -4,9 +4,10 @@
  *
  *     device_open ─► alloc, write ─► load(image) ─► launch(loaded, args, grid) ─► sync, read ─► unload, close
  *
- * A device that takes PTX gets the compiled kernel; the interpreter gets the traced IR, before any pass. A function
- * that fails returns false and fills in a fault. It never calls longjmp, because any thread may launch. A device
- * function never holds a lock or handle while it calls the compiler.
+ * A device that takes PTX gets the compiled kernel; the interpreter gets the traced IR, on which no pass has run. A
+ * function that fails returns false and fills in a fault. It never calls longjmp, because any thread may launch. No
+ * device function calls the compiler while it holds a lock, so that a compilation, which may take long, delays no
+ * launch.
  *
  * To add a device, add a row to device.c's table, and define a `const struct device_class` in a new file. */
 #ifndef NESO_RUNTIME_DEVICE_H
@@ -19,13 +20,13 @@ struct budget;
 struct ptx_info;
 struct float_trace;
 
-/* The reason why a device function failed. The message is that of row `error` in ir/support/errors.h, with `detail` in
- * place of %s. */
+/* The reason why a device function failed. The message is that of row `error` in ir/support/errors.h, in which `detail`
+ * replaces %s. */
 struct fault {
     enum neso_status status;
     int driver_code; /* CUresult, if the status is NESO_DRIVER */
     enum error error;
-    struct loc loc;  /* position in the kernel's sources; line 0: unknown */
+    struct loc loc;  /* the position in the kernel's sources; line 0: unknown */
     char detail[640];
 };
 /* Fills f and returns false, so that callers can write `return fault_set(...)`. */
@@ -58,7 +59,7 @@ struct image {
 /* The part of a launch in which the interpreter checks for races between programs. */
 enum races { RACES_start, RACES_off, RACES_all };
 
-/* The tensor into which an argument points, for reports. */
+/* The tensor to which an argument points, for reports. */
 struct launch_tensor {
     const char *dtype; /* the element type, for example "float32"; NULL: unknown */
     uint64_t elem_bytes;
@@ -73,15 +74,15 @@ struct host_call {
     int pid[3];
     const char *const *values; /* the values of the operands, row-major */
     char *result;              /* memory for the result; NULL: the call has no result */
-    /* If an op has made a NaN: this op, and a text that explains the NaN. `op` and `site` are then those of the last
-     * host_call before it. NULL: the call executes the op host_call itself. */
+    /* If the host is called because an op has made a NaN: this op, and a text that explains the NaN; `op` and `site`
+     * are then those of the program's last host_call before this op. NULL: the host executes the host_call `op`. */
     const struct op *nan_at;
     const char *nan_text;
 };
 
 /* A launch passes at most LAUNCH_PARAMS_MOST parameters of the source (kernel_run checks this), which is the number of
- * 4-byte parameters that codegen allows. After these, it passes the three sizes of the grid, if the kernel is
- * persistent, and then the addresses of tensor maps. */
+ * 4-byte parameters that codegen allows. They are followed by the three sizes of the grid, if the kernel is persistent,
+ * and then by the addresses of tensor maps. */
 enum {
     LAUNCH_PARAMS_MOST = PARAMS_MOST_BYTES / 4,
     LAUNCH_ARGS_MOST = LAUNCH_PARAMS_MOST + 3 + MAPS_MOST
@@ -95,17 +96,17 @@ struct launch {
     int nargs;
     int nmaps; /* the number of tensor maps, whose addresses are the last args */
     bool pairs; /* launch CTAs in clusters of two along axis 0 */
-    bool turned; /* CTAs run the programs in the order of axis 1 */
-    int packs;  /* the number of programs that each CTA runs, one warp each; 0: one program */
+    bool turned; /* consecutive CTAs run programs that are consecutive along axis 1, not axis 0 */
+    int packs;  /* the number of programs that each CTA runs, each by one warp; 0: a CTA runs one program */
     const struct launch_tensor *tensors; /* the tensor of each argument; NULL: unknown */
     enum races races;
     int64_t sample;      /* on a CPU: the number of evenly spaced CTAs (in the interpreter: programs) to run; 0: all */
-    struct float_trace *trace; /* in the interpreter: shadows of floats; NULL: none */
+    struct float_trace *trace; /* in the interpreter: records shadows of floats (trace.h); NULL: no shadows */
     bool one_thread;     /* in the emulator: run CTAs one after the other */
     /* Receives the output of the kernel's prints; NULL: the output is discarded. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
-    /* Executes a host_call on the host. Returns false if the launch must end; the reason is then already recorded. */
+    /* Executes a host_call on the host. Returns false if the launch must end; `host` has then recorded the reason. */
     bool (*host)(void *ctx, const struct host_call *call);
     void *host_ctx;
     const int *only; /* in the interpreter: the id of the only program to run; NULL: all programs run */
@@ -119,8 +120,8 @@ struct launch {
     void *give_user;
 };
 
-/* A batched matrix product out = a b. It has `count` products. out is row-major and contiguous. `batch` is the distance
- * in elements between consecutive matrices of a factor. */
+/* A batched matrix product out = a b. The batch consists of `count` products. out is row-major and contiguous.
+ * factor.batch is the distance in elements between consecutive matrices of a factor. */
 struct product {
     enum dtype dtype; /* element type of a, b and out */
     bool may_round;   /* float32 inputs may be rounded to TF32 */
@@ -128,11 +129,12 @@ struct product {
     struct factor {
         uint64_t address;
         bool is_transposed; /* the factor's columns are contiguous, not its rows */
-        int lead;           /* distance in elements from one row (or column, if transposed) to the next */
+        int lead;           /* the distance in elements from one row to the next (if is_transposed, from one column to
+                             * the next) */
         int64_t batch;
     } a, b;
     uint64_t out;
-    /* additional folders in which to search for the vendor's library, such as /usr/local; ends with NULL */
+    /* additional folders in which to search for the vendor's library, such as /usr/local; the list ends with NULL */
     const char *const *prefixes;
 };
 
@@ -152,7 +154,7 @@ struct device_class {
     bool (*open)(struct device *d, int ordinal, void *cuda_context, struct fault *f);
     void (*close)(struct device *d);
 
-    /* alloc returns addresses that are multiples of 256. release waits for running kernels. */
+    /* alloc returns addresses that are multiples of 256. release first waits for running kernels. */
     bool (*alloc)(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
     bool (*release)(struct device *d, uint64_t address, struct fault *f);
     /* Allows kernels to access memory of the caller until `release`, which does not free such memory. NULL: the driver
@@ -160,8 +162,7 @@ struct device_class {
     bool (*lend)(struct device *d, uint64_t address, size_t bytes, struct fault *f);
     /* Finds the allocation or lent memory that contains an address, or that ends at this address. */
     bool (*extent)(struct device *d, uint64_t address, uint64_t *base, uint64_t *bytes);
-    /* These functions copy or fill memory in stream order. When a copy to or from the host returns, it has
-     * finished. */
+    /* write, read, copy and fill work in stream order. When write or read returns, the copy has finished. */
     bool (*write)(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f);
     bool (*read)(struct device *d, void *to, uint64_t from, size_t bytes, void *stream, struct fault *f);
     bool (*copy)(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);
@@ -184,13 +185,13 @@ struct device_class {
     /* Returns the number of registers and the bytes of local memory of a thread, as the assembler reports them; -1:
      * unknown. */
     void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
-    /* Returns the driver's function of loaded code. NULL: the device has no driver. */
+    /* Returns the driver's handle (CUfunction) of a loaded kernel. NULL: the device has no driver. */
     void *(*function)(void *loaded);
     /* Queries the driver's device attribute `number`; DEVICE_MEMORY means the size of memory in bytes. NULL: the
      * device has no driver. */
     bool (*attribute)(struct device *d, int number, int64_t *value, struct fault *f);
-    /* Enqueues a matrix product, which a library of the vendor computes. If no library can compute it, returns false
-     * with status NESO_OK in f. NULL: the device has no such library. */
+    /* Enqueues a matrix product, which a library of the vendor computes. If no library can compute it, returns false,
+     * and sets the status in f to NESO_OK. NULL: the device has no such library. */
     bool (*multiply)(struct device *d, const struct product *p, struct fault *f);
     /* Start counting and report counters, as neso.h describes. NULL: the device cannot count. */
     bool (*count)(struct device *d, int64_t programs, struct fault *f);

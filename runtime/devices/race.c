@@ -4,15 +4,15 @@
  *
  *     cell of bytes 4..7 of x_ptr:   written by program 0 at its 2nd memory op   ◄── program 1 reads it: a race
  *
- * Each granule of memory that a kernel accesses has a cell, which records the last write and the last reads. A granule
- * has the size of the smallest element that the kernel accesses. One thread runs the checked programs, so reports are
+ * Each granule of memory that a kernel accesses has a cell, which records the last write and the last reads. Granules
+ * have the size of the smallest element that the kernel accesses. One thread runs the checked programs, so reports are
  * the same in every run. The device decides how many programs are checked.
  *
- * Atomics divide a program's execution into epochs. The accesses of an epoch happen before later accesses of another
- * program if the first program executes a release (an atomic that is not relaxed) after the epoch began, and the other
- * program then executes an acquire. The check ignores the addresses of the atomics, so it does not detect some races
- * after unrelated atomics, but every reported race is real. Two atomics do not race with each other. Two writes of the
- * same value do not race either. Volatile loads count as atomics. */
+ * Atomics that are not relaxed divide a program's execution into epochs. The accesses of an epoch count as ordered
+ * before a later access of another program if, since the epoch began, the first program has executed a release and the
+ * other program an acquire. The check ignores the addresses of these atomics and their order, so it does not detect
+ * some races, but every reported race is real. Two atomics do not race with each other. Two writes of the same value do
+ * not race either. Volatile loads count as atomics. */
 #include "runtime/devices/race.h"
 
 #include <pthread.h>
@@ -21,8 +21,8 @@
 enum { CELLS_AT_ONCE = 1 << 14, EPOCHS_MOST = 1 << 30, CHUNKS_MOST = 1 << 16 };
 #define ATOMIC_FLAG 0x80000000u
 
-/* The epochs of the last write, of the last read, and of the last read by a program other than the last reader. writer
- * and reader are the places of the last write and the last read. */
+/* The epochs of a granule's last write, of its last read, and of the last read by a program other than the last reader.
+ * writer and reader are the places (race_access.place) of the last write and the last read. */
 struct cell {
     uint32_t write, read, other_read;
     uint16_t writer, reader;
@@ -40,7 +40,7 @@ struct epoch {
 struct race {
     const struct memory *mem;
     pthread_mutex_t lock; /* only one launch at a time is checked */
-    /* the epochs of this launch are the numbers from base to next; cells with older epochs count as empty */
+    /* the epochs of this launch have the numbers from `base` to next - 1; an older epoch in a cell counts as none */
     uint32_t base, next;
     uint32_t time;
     uint64_t granule; /* the number of bytes that a cell represents */
@@ -99,8 +99,8 @@ void race_shadow_free(struct race_shadow *s, const struct memory *m)
     give_back(m, s, sizeof *s);
 }
 
-/* Grows an array of elements of `size` bytes to at least `count` elements: begins with 64 elements, and doubles the
- * number. Returns false if there is no memory. */
+/* Grows an array of elements of `size` bytes to at least `count` elements: to 64 elements first, and then by doubling.
+ * Returns false if there is no memory. */
 static bool reserve(const struct memory *m, void **p, size_t *cap, size_t count, size_t size)
 {
     if (count <= *cap)
@@ -119,8 +119,8 @@ static bool reserve(const struct memory *m, void **p, size_t *cap, size_t count,
     return true;
 }
 
-/* Returns a pointer to cell i, and limits *n to the number of cells that are contiguous from there. Returns NULL if
- * there is no memory for cells. */
+/* Returns a pointer to cell i, and limits *n to the number of contiguous cells that begin there. Returns NULL if there
+ * is no memory for cells. */
 static struct cell *cells_at(const struct race *r, struct race_shadow *s, uint64_t i, uint64_t *n)
 {
     uint64_t chunk = i / CELLS_AT_ONCE, rest = CELLS_AT_ONCE - i % CELLS_AT_ONCE;
@@ -196,7 +196,7 @@ bool race_release(struct race *r, struct race_party *p)
 
 /* -- accesses -- */
 
-/* Does the epoch belong to another program, and is it not ordered before the current access? */
+/* Returns whether the epoch belongs to another program and is not ordered before the current access of program p. */
 static bool conflicts(const struct race *r, const struct race_party *p, uint32_t epoch)
 {
     epoch &= ~ATOMIC_FLAG;
@@ -225,8 +225,8 @@ static void note_read(const struct race *r, const struct race_party *p, struct c
     c->reader = place;
 }
 
-/* Fast path: records an access to n consecutive cells, but stops at the first cell that another epoch of this launch
- * has accessed. Returns the number of recorded cells, which is usually n. */
+/* Fast path: records an access in n consecutive cells, but stops at the first cell in which another epoch of this
+ * launch is recorded. Returns the number of cells before that one, which is usually n. */
 static uint64_t take_untouched(const struct race *r, const struct race_party *p, uint16_t place,
                                struct cell *c, uint64_t n, bool writes)
 {
@@ -277,7 +277,7 @@ int64_t race_write(const struct race *r, const struct race_party *p, const struc
         for (uint64_t k = c && value ? take_untouched(r, p, a->place, c, n, true) : 0; c && k < n; k++) {
             uint64_t at = (done + k) * r->granule;
             bool both_atomic = !value && c[k].write & ATOMIC_FLAG;
-            /* memory may already have the value to be written */
+            /* a write of the value that memory already has does not race with writes */
             bool is_same =
                 value && memcmp((const char *)there + at, (const char *)value + at, r->granule) == 0;
             if ((!both_atomic && !is_same &&

@@ -11,7 +11,7 @@ struct race_shadow; /* the recorded accesses to a buffer */
 /* A program whose accesses are checked. */
 struct race_party {
     uint32_t program;         /* the program's number in the grid */
-    uint32_t epoch, acquired; /* the program's current epoch, and the time of its last acquire */
+    uint32_t epoch, acquired; /* the program's current epoch (race.c), and the time of its last acquire */
 };
 
 /* An access to `bytes` bytes of a buffer, beginning at offset `at`. */
@@ -40,9 +40,9 @@ void race_end(struct race *r);
 bool race_program(struct race *r, struct race_party *p, uint32_t program);
 void race_acquire(struct race *r, struct race_party *p);
 bool race_release(struct race *r, struct race_party *p);
-/* These functions check and record an access before it happens. They return the offset from a->at of the first byte
- * that races with *other; -1 if there is no race. `value` points to the bytes to be written, and `there` to the bytes
- * that they overwrite. `value` is NULL if the access is an atomic. */
+/* These functions check and record an access before it happens. They return the offset from a->at of the first byte of
+ * a race, and set *other; they return -1 if there is no race. `value` points to the bytes to be written, and `there` to
+ * the bytes that they overwrite. `value` is NULL if the access is an atomic. */
 int64_t race_read(const struct race *r, const struct race_party *p, const struct race_access *a,
                   struct race_other *other);
 int64_t race_write(const struct race *r, const struct race_party *p, const struct race_access *a, const void *value,

@@ -7,9 +7,9 @@
  *     emulator  the struct packed_map, of 128 bytes, is the parameter
  *
  * Dimension 0 is contiguous. The limits are those of cuTensorMapEncodeTiled. The rank is 1 to 5. Extents are at most
- * 2^31; the driver accepts 2^32, but copies then trap on an H200. The base is a multiple of 16. Strides are multiples
- * of 16, and less than 2^40. A box has at most 256 elements along each dimension. The box's size along dimension 0 is a
- * multiple of 16 bytes, and, with a swizzle, at most the swizzle's width. */
+ * 2^31; the driver accepts up to 2^32, but copies by such maps trap on an H200. The base is a multiple of 16. Strides
+ * are multiples of 16, and less than 2^40. A box has at most 256 elements in each dimension. A row of the box
+ * (dimension 0) is a multiple of 16 bytes, and, if the map has a swizzle, at most as wide as the swizzle. */
 #ifndef NESO_RUNTIME_TENSORMAP_H
 #define NESO_RUNTIME_TENSORMAP_H
 
@@ -42,7 +42,7 @@ struct packed_map {
     uint8_t fills_nan;         /* loads fill elements outside of the tensor with NaN instead of zero */
     uint64_t base;             /* address of element 0 */
     uint64_t extent[MAP_RANK_MAX];
-    uint64_t stride[MAP_RANK_MAX - 1]; /* in bytes, for dimensions 1 and up */
+    uint64_t stride[MAP_RANK_MAX - 1]; /* stride[d]: that of dimension d + 1, in bytes */
     uint16_t box[MAP_RANK_MAX];        /* sizes of the box in elements */
     uint8_t step[MAP_RANK_MAX];        /* element stride: always 1 */
     uint8_t promote; /* L2 promotion in bytes: 0, 64, 128, or 255 for 256; it does not affect results */
@@ -56,7 +56,7 @@ static inline int map_elem_bytes(enum map_type t)
     return bytes[t];
 }
 
-/* Packs the values of a launch into m. The dimensions of v are in order from the outermost. */
+/* Packs the values of a launch into m. The first dimension of v is the outermost; that of m is the innermost. */
 void map_pack(const struct tensor_map_values *v, struct packed_map *m);
 
 #endif

@@ -55,8 +55,8 @@ static const struct {
 
 /* -- finding the library -- */
 
-/* Opens a library. Returns false if the library lacks a function or does not work with this driver. The GPU's context
- * must be current. */
+/* Opens the library at `path`. Returns false if it cannot be opened, lacks a function, or does not work with this
+ * driver. The GPU's context must be current. */
 static bool try_library(struct cublas *c, const char *path)
 {
     *c = (struct cublas){.library = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
@@ -75,7 +75,7 @@ static bool try_library(struct cublas *c, const char *path)
     return false;
 }
 
-/* Tries the libraries whose paths are the prefix followed by a match of the pattern. Tries the newest version first. */
+/* Tries the libraries whose paths match the prefix followed by the pattern, the newest version first. */
 static bool try_pattern(struct cublas *c, const char *prefix, const char *pattern)
 {
     char path[500];

@@ -60,8 +60,8 @@ bool driver_check(const struct driver *d, cu_result r, const char *call, struct 
 
 bool driver_open(struct driver *d, struct fault *f)
 {
-    /* RTLD_NODELETE keeps the driver in memory: after a fault of the GPU, threads of the driver may still run when the
-     * library is closed. */
+    /* RTLD_NODELETE keeps the driver's code in memory: after a fault of the GPU, threads of the driver may still run
+     * when neso closes the library. */
     *d = (struct driver){.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)};
     if (!d->library)
         return fault_set(f, NESO_NO_DEVICE, ERR_driver_missing, "%s", dlerror());
@@ -113,7 +113,8 @@ static struct gpu *gpu_of(const struct device *d)
     return d->state;
 }
 
-/* Finds the GPU with this ordinal or, if the caller passes a context, the GPU of the context. */
+/* Sets g->device to the GPU with number *ordinal. If the caller passes a context, sets g->device and *ordinal to the
+ * GPU of the context instead. */
 static bool choose(struct gpu *g, int *ordinal, void *cuda_context, struct fault *f)
 {
     if (!cuda_context)
@@ -394,7 +395,7 @@ static bool grid_fits(const struct launch *l, struct fault *f)
     return true;
 }
 
-/* Launches with attributes: clusters of two CTAs along axis 0 if l->pairs, and the attributes of
+/* Launches with launch attributes: a cluster of two CTAs along axis 0 if l->pairs is set, and those of
  * neso_launch_options. */
 static cu_result launch_with(struct gpu *g, const struct cuda_code *code, const struct launch *l,
                              void **params)
@@ -425,8 +426,8 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
     bool pushed;
     if (!grid_fits(l, f) || !enter(g, &pushed, f))
         return false;
-    /* The driver knows the size of each parameter, and reads the parameter's value from the first bytes, which are the
-     * low bytes. */
+    /* params[i] points to the value of parameter i. The driver knows the size of each parameter, and reads only as many
+     * bytes, from the lowest on. For a tensor map, the argument is itself the address of the value. */
     for (int i = 0; i < l->nargs; i++)
         params[i] = i < l->nargs - l->nmaps ? (void *)(uintptr_t)&l->args[i] : (void *)(uintptr_t)l->args[i];
     cu_result r = l->pairs || l->options

@@ -68,7 +68,8 @@ struct cu_pool_props;
 /* The layouts of CUlaunchConfig and CUlaunchAttribute. */
 struct cu_launch_attribute {
     int id;
-    /* after 4 unused bytes, a union of 64 bytes: the cluster's sizes x, y and z, or the value of another attribute */
+    /* cluster[0] is unused; the other 64 bytes are a union: the cluster's sizes x, y and z, or the value of another
+     * attribute */
     unsigned cluster[17];
 };
 struct cu_launch {
@@ -103,7 +104,7 @@ struct gpu {
     struct driver driver;
     cu_device device;
     cu_context context;
-    bool owns_context; /* the context is the primary context, which `open` has retained */
+    bool owns_context; /* the context is the GPU's primary context, which `open` has retained */
     struct cublas *cublas; /* NULL: not opened yet */
     pthread_mutex_t lock;  /* protects the creation of pool, copy_module and copy_rows */
     cu_mem_pool pool;      /* NULL: not created yet */

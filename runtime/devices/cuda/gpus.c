@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gpus.c: queries the driver and the GPUs of this machine. The query opens the driver library and closes it again. */
+/* gpus.c: queries the driver and the GPUs of this machine. Each query opens the driver library and closes it again. */
 #include "runtime/devices/cuda/cuda.h"
 #include "runtime/runtime.h"
 

@@ -4,9 +4,9 @@
  *     PTX, or a cubin that ptxas made of it ──module_load──► function
  *
  * If there is no cubin, jit.c loads PTX by cuModuleLoadDataEx, and the driver caches the assembled code. jit.c does not
- * use the driver's linker, which could return a cubin, because the linker assembles relocatable code. In such code,
- * `setmaxnreg` has no effect, and warp-uniform values are not in uniform registers: a matmul of n = 4096 executes 1.6
- * times as many instructions, and takes 1.5 % longer. The assembler's messages name a line of the PTX. The `.loc`
+ * use the driver's linker, although the linker would return a cubin, because it assembles relocatable code. In such
+ * code, `setmaxnreg` has no effect, and warp-uniform values are not in uniform registers: a matmul of n = 4096 executes
+ * 1.6 times as many instructions, and takes 1.5 % longer. The assembler's messages name a line of the PTX. The `.loc`
  * before this line names the line of Python from which the PTX was compiled:
  *
  *     ptxas application ptx input, line 41; error : Unknown symbol '%q3'
@@ -54,7 +54,7 @@ static int first_line(const char *s)
     return (int)strcspn(s, "\n");
 }
 
-/* Reports the first error in the log. If the log's format is unknown, reports its first line. */
+/* Reports the first error in the log. If the log does not name a line of the PTX, reports the log's first line. */
 static bool refuse(const struct image *image, const char *log, struct fault *f)
 {
     const char *at = strstr(log, "line "), *what = strstr(log, "error");
@@ -76,8 +76,8 @@ static bool refuse(const struct image *image, const char *log, struct fault *f)
 
 enum { LOG_BYTES = 8192 };
 
-/* Loads the image's cubin. Returns false if there is no cubin, or if the driver rejects it. The driver may reject a
- * cubin because ptxas, not the driver, has assembled it. */
+/* Loads the image's cubin. Returns false if there is none, or if the driver rejects it, for example because the ptxas
+ * that made it is newer than the driver. */
 static bool load_code(struct gpu *g, const struct image *image, struct cuda_code *code)
 {
     return image->code && g->driver.module_load(&code->module, image->code, 0, NULL, NULL) == 0;

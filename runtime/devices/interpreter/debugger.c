@@ -52,7 +52,7 @@ bool debugger_open(struct debugger *d, const char *where)
     return d->has_pid ? read_pid(rest + 1, d->pid) : !*rest;
 }
 
-/* Does the path `name` end in the file name of the breakpoint given by --break? */
+/* Returns whether the path `name` ends in the file name of the breakpoint that --break sets. */
 static bool is_file(const struct debugger *d, const char *name)
 {
     size_t n = strlen(name);
@@ -117,7 +117,8 @@ static const struct host_site *frame_of(const struct stop *stop, int up)
     return site;
 }
 
-/* Returns the location at which a frame is stopped: that of the site, or that of the call of the next inner frame. */
+/* Returns the location at which a frame is stopped: that of the site, or, if `up` > 0, that of the call in this frame
+ * that leads to the site. */
 static struct loc place_of(const struct program *p, const struct stop *stop, int up)
 {
     struct loc at = stop->site->loc;
@@ -229,8 +230,8 @@ static void show_source(struct program *p, struct loc at, const char *which)
 
 /* -- values -- */
 
-/* Returns the number of the argument whose tensor probably contains an address: among the tensors that begin at or
- * before the address, the tensor that begins last. Returns -1 if there is no such tensor. */
+/* Returns the number of the argument whose tensor probably contains address `at`: of the tensors that begin at or
+ * before `at`, the one that begins last. Returns -1 if no tensor does. */
 static int argument_of(const struct launch *l, uint64_t at)
 {
     int found = -1;
@@ -265,7 +266,7 @@ static bool show_pointers(struct eval *e, const struct stop *stop, const struct 
     return true;
 }
 
-/* Shows a scalar as a number. (On the interpreter, Python sees a scalar as an array of one element.) */
+/* Shows a scalar as a number, although obj_print shows it as an array of one element. */
 static void show_scalar(struct eval *e, struct obj *x, struct text *out)
 {
     struct text array;
@@ -354,7 +355,7 @@ static void show_points(struct program *p)
     say(p, &out);
 }
 
-/* Does the kernel have a statement at the breakpoint's line? */
+/* Returns whether the kernel has a statement at the breakpoint's line. */
 static bool has_statement(const struct stop *stop, const struct point *b)
 {
     for (int i = 0; i < stop->spec->sites.n; i++)
@@ -412,8 +413,8 @@ static void clear_points(struct program *p, const char *text)
     show_points(p);
 }
 
-/* Is a breakpoint's condition true? If the condition cannot be evaluated, or is not a single value, the kernel stops,
- * and the debugger reports the reason. */
+/* Returns whether a breakpoint's condition is true. If it cannot be evaluated, or is not a single value, reports the
+ * reason and returns true, so that the kernel stops. */
 static bool is_met(struct program *p, struct eval *e, const struct stop *stop, struct point *b)
 {
     struct text why;
@@ -435,8 +436,8 @@ static bool is_met(struct program *p, struct eval *e, const struct stop *stop, s
     return true;
 }
 
-/* Does the kernel stop at this site? Evaluates the conditions of breakpoints. Deletes temporary breakpoints whose
- * condition is true. */
+/* Returns whether the kernel stops at this site. Evaluates the conditions of breakpoints, and deletes temporary
+ * breakpoints whose condition is true. */
 static bool holds(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct debugger *d = &p->debugger;
@@ -475,7 +476,8 @@ static void move(struct program *p, const struct stop *stop, int *up, int by)
 /* -- the prompt -- */
 
 static const struct command {
-    const char *letter, *word, *arguments, *meaning; /* users cannot type a capital letter */
+    /* users type a command's letter or word; a capital letter only identifies the command, and cannot be typed */
+    const char *letter, *word, *arguments, *meaning;
 } commands[] = {
     {"p", "print", "EXPR", "show the value of an expression; pp EXPR and EXPR alone do the same"},
     {"V", "vars", "", "show all variables"},
@@ -497,7 +499,7 @@ static const struct command {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-/* Is the text a word that the command accepts as its argument? */
+/* Returns whether the text is a word that the command accepts as its argument. */
 static bool is_word_of(const struct command *c, const char *text)
 {
     bool is_switch = strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
@@ -505,8 +507,8 @@ static bool is_word_of(const struct command *c, const char *text)
 }
 
 /* Returns the letter of the command at the start of a line, and sets *rest to the text after the command. Returns 0 if
- * the line is an expression: it does not begin with a command, or the text after the command cannot be an argument of
- * it (`n * 2`). */
+ * the line is an expression: it does not begin with a command, or the text after the command cannot be the command's
+ * argument (`n * 2`). */
 static char command_of(const char *line, const char **rest)
 {
     size_t n = strcspn(line, " ");
@@ -632,8 +634,8 @@ void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop)
         prompt(p, e, stop, 0);
 }
 
-/* Opens the prompt in the frame of the statement that made the NaN. If the last site before the NaN is in a call that
- * has already returned, this is the frame of a caller of the site's function. */
+/* Opens the prompt in the frame of the statement whose op made the NaN. This is the frame of a caller of the site's
+ * function if the last site before the NaN is in a call that has already returned. */
 void debugger_nan(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct debugger *d = &p->debugger;

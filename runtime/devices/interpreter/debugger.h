@@ -25,8 +25,8 @@ struct debugger {
     int line, pid[3];
     bool has_pid; /* `pid` is valid: --break contains it, or it is the id of the first program that reached the breakpoint */
     bool was_reached;
-    /* STEP_into: stop at the next statement. STEP_over: stop at the next statement that is not in a deeper call, or at
-     * the next statement of another program. */
+    /* STEP_into: stop at the next statement. STEP_over: stop at the next statement whose call depth is at most `depth`,
+     * or that another program executes. */
     enum { STEP_none, STEP_into, STEP_over } step;
     int depth, step_pid[3]; /* the call depth and program id of the statement at which the step began */
     const char *last; /* the command that an empty line repeats; NULL: none */
@@ -34,7 +34,7 @@ struct debugger {
     bool finds_nan;   /* stop at an op that makes a NaN of operands without NaNs */
     VEC(const struct op *) nans; /* the ops that have made a NaN; each op stops the kernel only once */
     int npoints; /* the number of breakpoints that exist now */
-    int nset;    /* the number of breakpoints that were ever set; also the number of the newest breakpoint */
+    int nset;    /* the number of breakpoints that were ever set, which is also the `number` of the newest breakpoint */
     struct point points[POINTS_MOST];
 };
 
@@ -42,7 +42,7 @@ struct debugger {
 struct stop {
     const struct host_site *site;
     const struct host_call *call;
-    const struct call_record *outside; /* the calls from host code to the site */
+    const struct call_record *outside; /* the active calls of host code that led to the launch */
     const char *kernel;
     const struct launch *launch; /* for the kernel's arguments and their tensors */
     const struct func *func;     /* for the names of the kernel's arguments */
@@ -51,7 +51,7 @@ struct stop {
 
 /* Parses `where`, the argument of --break, which may be NULL. Returns false if `where` is malformed. */
 bool debugger_open(struct debugger *d, const char *where);
-/* May the kernel stop at the site? Does not evaluate the conditions of breakpoints. */
+/* Returns whether the kernel may stop at the site: the conditions of breakpoints are not evaluated. */
 bool debugger_stops(struct program *p, const struct host_site *site, const int *pid);
 /* Returns at once if no condition of a breakpoint at this site is true. Otherwise, executes commands until a command
  * continues the kernel. Raises SystemExit at `quit` and at the end of the input. */
@@ -62,8 +62,8 @@ void debugger_nan(struct program *p, struct eval *e, const struct stop *stop);
 
 /* -- evaluate.c -- */
 /* Evaluates an expression in the frame `up` calls above the site. If the evaluation fails, returns NULL and appends the
- * reason to `why`. If `traced` is not NULL, it maps sites to the traced expression, so that later evaluations at the
- * same site need not trace it again. */
+ * reason to `why`. If `traced` is not NULL, it maps each site to the expression as traced there, so that a later
+ * evaluation at the same site need not trace it again. */
 struct obj *debugger_evaluate(struct program *p, struct eval *e, const struct stop *stop, int up, const char *text,
                               struct map *traced, struct text *why);
 

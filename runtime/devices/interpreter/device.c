@@ -20,7 +20,7 @@ struct loaded {
     struct arena arena;
     const struct func *func;
     const struct code *code;
-    const char **names; /* the names of the parameters that are pointers; NULL for others */
+    const char **names; /* names[i]: the name of parameter i if it is a pointer; else NULL */
     jmp_buf full;
 };
 

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* One evaluation of an expression, and the outcome of the launch that computes it. */
+/* One evaluation of an expression, and how the launch that computes it ended. */
 struct evaluation {
     struct program *program;
     struct eval *eval;
@@ -27,7 +27,7 @@ struct evaluation {
     struct obj *result;
     enum error refused; /* the first error; ERR_count: none */
     struct exception raised;
-    bool has_raised, has_ended; /* an exception, or a fatal error, has ended the launch */
+    bool has_raised, has_ended; /* the launch was ended by an exception; by a fatal error */
 };
 
 /* -- the launch -- */
@@ -147,8 +147,8 @@ static void report_raised(const struct evaluation *v, const struct exception *x)
     diag_error(d, is_ours ? v->x->tree->loc : x->loc, ERR_exception, what.s);
 }
 
-/* Does the exception end the program? sys.exit() does, and so does the command `q` at a prompt that the expression has
- * opened. */
+/* Returns whether the exception ends the program: sys.exit(), or the command `q` at a prompt that the expression has
+ * opened, has raised it. */
 static bool ends_program(struct eval *e, const struct exception *x)
 {
     return x->class && class_is_a(x->class, builtin_class(e, "SystemExit"));
@@ -191,7 +191,8 @@ static bool attempt(struct evaluation *v, void way(struct evaluation *), struct 
     return good;
 }
 
-/* Returns the expression that `traced` has for the site, or a new expression. */
+/* Returns the expression to which `traced` maps the site. If there is none, returns a new expression, and adds it to
+ * `traced` if that is not NULL. */
 static struct expression *expression_at(struct eval *e, const struct host_site *site, struct map *traced)
 {
     void **kept = traced ? map_at_ptr(traced, site) : NULL;
@@ -203,8 +204,8 @@ static struct expression *expression_at(struct eval *e, const struct host_site *
     return x;
 }
 
-/* May Python evaluate an expression that Triton's language does not allow? It may not if the error is about the truth
- * value of a tile, because for Python every tile is true. */
+/* Returns whether Python may evaluate the expression, which Triton's language does not allow. Python may not if the
+ * error is about the truth value of a tile, because for Python every tile is true. */
 static bool may_be_python(const struct evaluation *v)
 {
     return !v->is_launched && v->x->tree && v->refused != ERR_condition_tensor &&

@@ -11,10 +11,10 @@
 #include <string.h>
 
 enum {
-    STEP_WORK = 16, /* the fixed cost of a step, in addition to its elements */
+    STEP_WORK = 16, /* the work of a step, in elements, in addition to its own elements */
     /* the number of iterations after which a loop that may wait for another program yields to other programs */
     SPINS_AT_ONCE = 200,
-    SPINS_AGAIN = 2, /* the same, after the program has passed its token to another program (run.c) */
+    SPINS_AGAIN = 2, /* the same number after the worker has passed its token to another worker (run.c) */
 };
 
 /* -- decoding -- */
@@ -29,14 +29,15 @@ struct decoder {
     struct arena *arena;
     size_t frame_bytes;
     struct map slots;     /* maps struct value * to its slot + 1 */
-    struct map invariant; /* ops that each worker computes only once */
+    struct map invariant; /* ops that each worker executes only once, for all its programs */
     struct map addresses; /* values from which addresses are computed */
     VEC(const struct op *) accesses;
     VEC(int) written;
     VEC(struct shadowed) shadowed;
     int granule;
     bool waits, in_order;
-    bool calls_host; /* do not compute ops before the first site: a NaN needs a site to stop at */
+    /* the kernel calls the host, so no op is hoisted: if an op makes a NaN, the debugger stops at a site before it */
+    bool calls_host;
     /* in a reduction's region, the number of elements computed at once; otherwise 0 */
     int64_t region_width;
 };
@@ -167,7 +168,7 @@ static struct step decode_op(struct decoder *d, const struct op *o)
         out[i] = slot_of(d, &o->results[i]);
     }
     step_function *run = interpreter_may_wrap(&d->addresses, o) ? step_address : interpreter_steps[o->code];
-    if (!run) /* the op exists only in later degrees of the IR */
+    if (!run) /* the op exists only in IR of a later degree (ir.h), so step_unsupported reports it */
         run = interpreter_steps[OP_convert];
     struct step s = {
         .op = o, .run = run, .n = elems_of(o), .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
@@ -222,7 +223,7 @@ static const struct code *decode_block(struct decoder *d, const struct block *b)
     return c;
 }
 
-/* Assigns shadows to each float. */
+/* Assigns each float its range of shadows. */
 static void place_shadows(struct decoder *d, struct code *c)
 {
     uint32_t *at = NEW_ARRAY(d->arena, (int64_t)(d->frame_bytes / FRAME_ALIGN) + 1, uint32_t);
@@ -285,8 +286,8 @@ static void copy_shadows(struct frame *f, const struct step *from, int first, co
     shadow_copy(f, from->in + first, to, elems, n < MOST ? n : MOST);
 }
 
-/* Copies the operands of `from`, beginning with operand `first`, to the slots `to`. Reads all operands before it writes
- * a slot, because a yield may swap values. */
+/* Copies n operands of `from`, from operand `first` on, to the slots `to`. Reads all operands before it writes a slot,
+ * because a yield may swap values. */
 static void copy_operands(struct frame *f, const struct step *from, int first, const size_t *to, int n)
 {
     size_t total = 0;

@@ -6,8 +6,8 @@
  *     traced func ──decode──► code: steps on slots of a frame ──run──► every program of the grid, on all cores
  *
  * A frame is the memory of one worker. Each value has a slot in the frame: an array of its elements as they are
- * represented in memory (i1: bytes 0 and 1; pointers: 8 bytes). A worker executes top-level ops that do not depend on
- * the program id, such as constants and ranges, only once for all its programs. */
+ * represented in memory (an i1 is a byte, 0 or 1; a pointer has 8 bytes). A worker executes top-level ops that do not
+ * depend on the program id, such as constants and ranges, only once for all its programs. */
 #ifndef NESO_RUNTIME_INTERPRETER_H
 #define NESO_RUNTIME_INTERPRETER_H
 
@@ -40,7 +40,7 @@ struct interp_launch {
     const struct memory *mem;
     struct budget *budget; /* limits time and steps; NULL: no limits */
     struct race *race;    /* the race detector; NULL: races are not checked */
-    bool races_all;       /* check for races during the whole launch, not only at its start */
+    bool races_all;       /* races are checked during the whole launch, not only at its start */
     long long sample;     /* the number of evenly spaced programs to run; 0: all */
     const int *only;      /* the id of the only program to run; NULL: all programs run */
     const bool *finds_nan; /* while *finds_nan is true, call `host` when an op makes a NaN; NULL: never */
@@ -90,7 +90,7 @@ struct code {
     const size_t *arg_bytes;
     int nargs;
     size_t frame_bytes;   /* top level only: the size of a frame */
-    long long work;       /* the approximate number of elements computed by the block, inner blocks excluded */
+    long long work;       /* the approximate number of elements that the block computes, without its inner blocks */
     /* The following fields are valid only for the top level: */
     struct map slots;     /* maps struct value * to its slot + 1 */
     struct {
@@ -102,11 +102,11 @@ struct code {
         int n;
     } written;            /* the origins of the pointers of stores and atomics */
     int granule;          /* the size of the smallest element accessed */
-    bool waits;           /* a loop may wait for memory to change */
+    bool waits;           /* the kernel has a loop that may wait for memory to change (step.waits) */
     bool in_order;        /* programs must run one after the other, because they print or call the host */
-    bool one_by_one;      /* for any block: the block is a region with control flow, so it computes one element at a time */
-    /* top level only: indexed by slot / FRAME_ALIGN; 1 + the index of the first shadow of the float in this slot; 0: no
-     * shadows */
+    /* for any block: the block contains control flow, so as a region it computes one element at a time */
+    bool one_by_one;
+    /* shadow_at[slot / FRAME_ALIGN] is 1 + the index of the first shadow of the float in this slot; 0: no shadows */
     const uint32_t *shadow_at;
     size_t nshadows;
 };
@@ -124,10 +124,11 @@ struct frame {
     /* for each parameter: the buffer into which it points; NULL: the parameter is not a pointer, or does not point into
      * a known buffer */
     const struct cpu_buffer *const *homes;
-    const struct cpu_buffer *last; /* a cache: the buffer of the last access through a pointer whose buffer is not in `homes` */
+    const struct cpu_buffer *last; /* a cache: the buffer of the last access by a step whose origin has no buffer in
+                                    * `homes` */
     struct race *race;   /* the race detector; NULL: races are not checked */
     struct race_party party; /* the program, for the race detector */
-    long long work;      /* work done since the counter was last read */
+    long long work;      /* elements computed since `take` (run.c) last reset this counter */
     bool wrote;          /* the program has changed memory; set only if a loop may wait for memory */
     /* the number of elements that may be computed until the next check of the budget; < 0: the budget is exhausted */
     int64_t unasked;
@@ -192,16 +193,16 @@ void *interpreter_hold(struct frame *f, const struct step *s, size_t bytes);
 void interpreter_drop(struct frame *f);
 /* Computes the program id of program number i of the grid. */
 void interpreter_pid(const struct frame *f, long long i, int *pid);
-/* Has a program with a lower number failed? If so, this program can stop. */
+/* Returns whether a program with a lower number has failed. If so, this program can stop. */
 bool interpreter_is_over(const struct frame *f);
 /* Called after many iterations of a loop that reads memory: yields to programs for which the loop may be waiting.
- * `counts` tells whether the loop has changed its carried values since the last call. Returns true if the worker has
- * kept its token (run.c). */
+ * `counts` says that the loop has changed its carried values since the last call. Returns true if the worker has kept
+ * its token (run.c). */
 bool interpreter_wait(struct frame *f, const struct step *at, bool counts);
 
 /* -- ops.c -- */
 
-/* Tells the host that element i of a step's result is a new NaN. */
+/* Tells the host that a step has made a NaN, element i of its result. */
 void interpreter_tell_nan(struct frame *f, const struct step *s, int64_t i);
 /* Formats one element as the kernel's prints do. */
 void interpreter_value(char *out, size_t room, const struct type *t, const char *p, bool hex, bool is_unsigned);
@@ -219,7 +220,7 @@ struct interp_access {
 
 step_function step_load, step_store, step_atomic;
 int interpreter_origin(struct arena *a, const struct value *pointer);
-/* Formats the indices of element i of a tile for a report. */
+/* Formats the indices of element i of a tile for a report: "element (1, 2) of the tile". */
 void interpreter_element(char *out, size_t room, const struct type *t, int64_t i);
 /* Formats an address that step s accesses, for a report. The text gives the index of the address in buffer b: "index
  * 12, [3, 0], of 'x_ptr', which is float32[3, 4]". */
@@ -237,8 +238,8 @@ void shadow_step(struct frame *f, const struct step *s);
 void shadow_find_nan(struct frame *f, const struct step *s);
 /* Copies shadows between slots, as copy_operands copies values. */
 void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const int64_t *elems, int n);
-/* These functions check and record the shadows of floats, before a step stores or loads the floats, or after an
- * atomic. */
+/* These functions check and record the shadows of floats: before a step stores or loads `run` elements from element i
+ * on, and after an atomic on element i. */
 void shadow_store(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void shadow_load(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i, uint64_t old, uint64_t stored);
@@ -248,8 +249,8 @@ void interpreter_strided(char *out, const char *in, size_t bytes, int rank, cons
 void interpreter_strides(const struct type *t, int64_t *stride);
 void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner);
 
-/* Has a value lost more bits, compared to its shadow, than the trace allows? `scale` is the largest magnitude among the
- * exact numbers of the value's tile. */
+/* Returns whether a value has lost more bits, compared to its shadow, than the trace allows, and sets *lost to their
+ * number. `scale` is the largest magnitude among the exact numbers of the value's tile. */
 bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shadow *x, double scale,
                      double *lost);
 double shadow_scale(const struct shadow *x, int64_t n); /* returns the largest magnitude of n exact numbers */
@@ -264,9 +265,10 @@ void interpreter_explain(struct frame *f, const struct step *s, int64_t i, char 
 /* Marks the values from which addresses in block b are computed. */
 void interpreter_mark_addresses(struct map *marked, const struct block *b);
 bool interpreter_may_wrap(const struct map *marked, const struct op *o);
-/* Has the step that was just executed overflowed? */
+/* Returns whether the step that was just executed, 32-bit arithmetic, has overflowed. */
 bool interpreter_wraps(const struct frame *f, const struct step *s);
-/* Fails if an accessed address differs from the address that arithmetic without overflow would give. */
+/* Stops the launch with a report if an accessed address differs from the address that arithmetic without overflow would
+ * give. */
 void interpreter_check_wraps(struct frame *f, const struct step *s, const uint64_t *p, const char *mask);
 
 #endif

@@ -29,7 +29,7 @@ static int yielded(struct map *seen, const struct block *b, int i)
 }
 
 /* Returns the origin of a block argument. A kernel's parameter is its own origin. The origin of a loop-carried pointer
- * is the common origin of its initial and yielded values. */
+ * is that of its initial and yielded values, or ORIGIN_any if these differ. */
 static int argument_origin(struct map *seen, const struct value *v)
 {
     const struct op *o = v->block->parent;
@@ -83,7 +83,9 @@ int interpreter_origin(struct arena *a, const struct value *pointer)
 
 /* -- bounds -- */
 
-/* Returns the buffer that must contain address `at`. */
+/* Returns the only buffer in which an access at `at` is valid: that to which the pointer's origin points, if it is
+ * known; otherwise the last buffer that begins at or below `at`; NULL if there is none. The caller checks the
+ * bounds. */
 static const struct cpu_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)
 {
     const struct cpu_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
@@ -134,9 +136,8 @@ static int parameter_of(const struct frame *f, const struct step *s, const struc
     return -1;
 }
 
-/* Computes the index of the element at a distance of `flat` elements from the tensor's first element. Divides by the
- * strides, beginning with the largest. The index may be outside of the shape. Returns false if no index has this
- * distance. */
+/* Computes the index of the element that is `flat` elements after the tensor's first element: divides by the strides,
+ * the largest first. The index may be outside of the shape. Returns false if a remainder is left. */
 static bool unravel(const struct launch_tensor *t, int64_t flat, int64_t *index)
 {
     bool done[8] = {false};
@@ -228,7 +229,7 @@ static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const
     interpreter_fail(f, s, ERR_out_of_bounds, "%s is %s%s%s%s", element, place, other, value, count);
 }
 
-/* Returns the number of elements, beginning at element i, that are contiguous and enabled by the mask. */
+/* Returns the number of elements from element i on that are contiguous in memory and enabled by the mask. */
 static int64_t run_length(const struct interp_access *a, int64_t i)
 {
     int64_t k = i + 1;
@@ -251,7 +252,7 @@ static void check(struct frame *f, const struct step *s, struct interp_access *a
     }
 }
 
-/* Checks the bounds of the contiguous elements that begin at element i, and returns their number. */
+/* Checks the elements that are contiguous in memory from element i on, and returns their number. */
 static int64_t checked_run(struct frame *f, const struct step *s, struct interp_access *a, int64_t i)
 {
     int64_t run = run_length(a, i);
@@ -392,8 +393,8 @@ static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
     return flushed(rmw, t, result);
 }
 
-/* Performs an atomic by a compare-and-swap loop, and returns the old value. If cmp is NULL, the atomic is
- * unconditional. */
+/* Performs an atomic by a compare-and-swap loop, and returns the old value. cmp is the value with which an atomic_cas
+ * compares; NULL for an atomic_rmw. */
 static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, const uint64_t *cmp,
                          uint64_t x, bool *changed)
 {
@@ -422,7 +423,8 @@ static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, c
     }
 }
 
-/* Does the atomic's memory order require a synchronization? It does unless the order is `relaxed` or equals `but`. */
+/* Returns whether the race detector must record an acquire (`but` is release) or a release (`but` is acquire) for the
+ * atomic: its memory order is neither `relaxed` nor `but`. */
 static bool orders(const struct frame *f, const struct step *s, enum sem but)
 {
     enum sem sem = (enum sem)op_int(s->op, ATTR_sem);

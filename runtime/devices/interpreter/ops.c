@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ops.c: executes ops on the slots of a frame; control flow is in interpreter.c, arithmetic on elements in
- * ir/scalar.c. There is a step function for each op, in the order of the families in ops.h; the table at the end
- * lists them. */
+ * ir/scalar.c. The step functions are in the order of the op families in ops.h; the table at the end maps each op to
+ * its step function. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -112,8 +112,8 @@ static void step_addptr(struct frame *f, const struct step *s)
 
 /* -- shape -- */
 
-/* Copies a tile. stride[d] is the distance, in elements of the operand, between neighbours along dimension d of the
- * result. */
+/* Copies elements of an operand to a result of the given shape. stride[d] is the distance in the operand, in elements,
+ * between neighbours in dimension d of the result. */
 void interpreter_strided(char *out, const char *in, size_t bytes, int rank, const int *shape,
                          const int64_t *stride)
 {
@@ -265,8 +265,8 @@ static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int
     }
 }
 
-/* Computes the number of elements in the dimensions before the axis, along the axis, and in the dimensions after the
- * axis. */
+/* Sets *along to the size of the axis, and *outer and *inner to the products of the sizes of the dimensions before and
+ * after it. */
 void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner)
 {
     const struct type *t = op_opnd(s->op, 0)->type;
@@ -326,7 +326,7 @@ static void step_reduce(struct frame *f, const struct step *s)
     close_pairs(f, &p);
 }
 
-/* Scans element by element along the axis. The accumulator is the region's first argument. */
+/* Scans element by element in the order of the axis. The accumulators are the region's first arguments. */
 static void step_scan(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -393,8 +393,8 @@ static void widen(double *out, const char *in, enum dtype t, int64_t n)
                 (const void *const[]){in});
 }
 
-/* Spends budget for one row of a product. MULTIPLY_ADDS multiply-adds cost as much as one element. Returns false if the
- * budget is exhausted; the next step then reports it. */
+/* Spends budget for one row of a product: MULTIPLY_ADDS multiply-adds cost as much as one element. Returns false if the
+ * budget is exhausted, which the next step then reports. */
 static bool spend_row(struct frame *f, int64_t n, int64_t k)
 {
     enum { MULTIPLY_ADDS = 8 };
@@ -557,8 +557,8 @@ static void step_print(struct frame *f, const struct step *s)
     }
 }
 
-/* Calls the host at site `s`. If an op has made a NaN, `born` is this op, and `text` explains the NaN; otherwise `born`
- * is NULL. */
+/* Calls the host at site `s`. If the reason is that an op has made a NaN, `born` is this op, and `text` explains the
+ * NaN; otherwise, both are NULL. */
 static void call_host(struct frame *f, const struct step *s, const struct op *born, const char *text)
 {
     const struct interp_launch *l = f->launch;
@@ -616,8 +616,8 @@ static void step_nothing(struct frame *f, const struct step *s)
     (void)s;
 }
 
-/* The step function of ops that exist only in later degrees of the IR. The table has it only for OP_convert; decode_op
- * takes it from this entry for every op without an entry. */
+/* The step function of ops that exist only in IR of a later degree (ir.h). In the table, only OP_convert has it;
+ * decode_op uses this entry for every op that has none. */
 static void step_unsupported(struct frame *f, const struct step *s)
 {
     interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[s->op->code].name);

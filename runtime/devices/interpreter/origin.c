@@ -18,8 +18,8 @@ struct path {
     struct frame *f;
     char *out;
     size_t room, used;
-    const struct value
-        *carried; /* the loop-carried argument that the path has followed to the previous iteration */
+    /* the loop-carried argument from which the path has already gone on to the previous iteration */
+    const struct value *carried;
 };
 
 enum { STEPS_MOST = 24 };
@@ -68,7 +68,8 @@ static double as_number(const struct path *p, const struct value *v, int64_t i)
 
 /* -- which element of which operand -- */
 
-/* Returns the priority of an operand as an explanation of a result that is not finite. */
+/* Returns the priority with which an operand of value x explains a result: a NaN has the highest, then an infinity,
+ * then the largest magnitude. */
 static double weight(double x)
 {
     return isnan(x) ? INFINITY : isinf(x) ? 0x1p1000 : fabs(x);
@@ -90,8 +91,8 @@ static int64_t through_shape(const struct op *o, int64_t i)
     return at;
 }
 
-/* Returns the element along the axis that best explains a reduction. For a scan, considers only the elements that are
- * combined into result i. */
+/* Returns the index of the operand's element that best explains element i of a reduction's result. For a scan,
+ * considers only the elements that are combined into result i. */
 static int64_t through_reduce(const struct path *p, const struct op *o, int64_t i)
 {
     const struct type *t = op_opnd(o, 0)->type;
@@ -152,8 +153,8 @@ static void through_arithmetic(const struct path *p, const struct op *o, int64_t
     }
 }
 
-/* Finds the operand and its element that explain element *i of a result; sets *k and *i to their numbers. Returns false
- * if the path ends at the op. */
+/* Finds the operand, and its element, that best explain element *i of the result v; sets *k to the operand's number,
+ * and *i to the element's index. Returns false if the path ends at v's op. */
 static bool operand_of(const struct path *p, const struct value *v, int *k, int64_t *i)
 {
     const struct op *o = v->def;
@@ -256,7 +257,7 @@ static void put_load(struct path *p, const struct value *v, int64_t i)
     put(p, text);
 }
 
-/* Do the values x and y have the same bits in element i? */
+/* Returns whether element i has the same bits in the values x and y. */
 static bool is_same(const struct path *p, const struct value *x, const struct value *y, int64_t i)
 {
     const char *a = slot(p, x), *b = slot(p, y);
@@ -278,7 +279,7 @@ static const struct value *follow_argument(struct path *p, const struct value *v
         return NULL;
     }
     if (o->code == OP_for && v->index > 0 && is_same(p, v, op_opnd(o, v->index + 2), i))
-        return op_opnd(o, v->index + 2); /* in the first iteration, continue with the initial value */
+        return op_opnd(o, v->index + 2); /* the path goes on with the initial value: the first iteration */
     put_line(p, o->loc);
     snprintf(text, sizeof text, "the loop carries %s", r);
     put(p, text);

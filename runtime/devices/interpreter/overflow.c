@@ -5,9 +5,9 @@
  *     x = tl.load(x_ptr + row + cols, m)   the addresses of enabled elements are recomputed without overflow
  *
  * Decoding marks the additions, subtractions, negations, multiplications and left shifts in i32 from which addresses
- * are computed. Their steps record whether an overflow has happened, which costs almost no time. Accesses are checked
- * only after an overflow. Operands of a remainder, a bitwise operation, an unsigned widening or a comparison are not
- * marked, so hash functions, which overflow on purpose, cause no errors. */
+ * are computed. Their steps record in f->wrapped whether an overflow has happened, which costs almost no time. Only if
+ * it has are accesses checked. Operands of a remainder, a bitwise operation, an unsigned widening or a comparison are
+ * not marked, so hash functions, which overflow on purpose, cause no errors. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -53,7 +53,7 @@ static void mark(struct map *seen, const struct value *v)
     const struct op *o = v->def ? v->def : v->block->parent;
     if (!o)
         return;
-    /* A pointer that a loop carries or a branch yields depends on all its initial and yielded values. */
+    /* A pointer that a loop or an `if` gives counts as computed from all initial and yielded pointers of this op. */
     bool carries = o->nregions > 0 && type_is_ptr(v->type);
     for (int i = 0; (carries || (v->def && is_followed(o))) && i < o->nopnds; i++)
         if (!carries || type_is_ptr(op_opnd(o, i)->type))
@@ -126,7 +126,7 @@ static wide read_elem(const struct frame *f, const struct value *v, int64_t i)
     return type_elem_bits(v->type) == 1 ? x : (int64_t)((uint64_t)x << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 
-/* For broadcast and trans: returns the index of the operand's element that is element i of the result. */
+/* For broadcast and trans: returns the index of that element of the operand which becomes element i of the result. */
 static int64_t strided_source(const struct op *o, int64_t i)
 {
     const struct type *from = op_opnd(o, 0)->type, *to = o->results[0].type;
@@ -195,8 +195,8 @@ static wide exact(const struct frame *f, const struct value *v, int64_t i)
     return exact_arithmetic(f, o, i);
 }
 
-/* Returns the first op in the computation of element i of v that overflowed. Sets *at to the index of the element in
- * the op's result. */
+/* Returns the first op that overflowed in the computation of element i of v; NULL if none did. Sets *at to the index of
+ * the overflowed element in the op's result. */
 static const struct op *find_wrap(const struct frame *f, const struct value *v, int64_t i, int64_t *at)
 {
     const struct op *o = v->def;

@@ -4,13 +4,13 @@
  *     programs 0, 1, 2, ...   one at a time, in order, checked for races, until CHECKED_WORK ┐ a worker: a thread
  *     the others              on all cores, unchecked                                          ┘ with a frame
  *
- * Programs that print, or call the host, run one after the other, in the order of Triton's interpreter: the last axis
- * of the grid varies fastest. For other kernels, and for samples, the first axis varies fastest.
+ * If a kernel prints or calls the host, its programs run one after the other, in the order of Triton's interpreter: the
+ * last axis of the grid varies fastest. For other kernels, and for samples, the first axis varies fastest.
  *
  * A worker runs while it has a token. There is one token while races are checked, or if programs run one after the
- * other; otherwise there is one per core. If a program spins in a loop that reads memory, its worker passes the token
- * to a new worker, which starts the next program, or else to the worker that has waited longest. If all workers spin
- * and memory does not change, run.c reports a deadlock. */
+ * other; otherwise, there is one for each core. If a program spins in a loop that reads memory, its worker passes the
+ * token to a new worker, which starts the next program; if all programs have started, it passes the token to the worker
+ * that has waited longest. If all workers spin and memory does not change, run.c reports a deadlock. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <limits.h>
@@ -25,11 +25,12 @@ enum {
     THREADS_MOST = 1024,
     STACK_BYTES = 1 << 20,
     HOST_STACK_BYTES = 8 << 20, /* enough for the evaluator, which a host_call runs on this stack */
-    /* the check for races ends after this number of elements, which takes about a tenth of a second */
+    /* the check for races ends when programs have computed this number of elements, after about a tenth of a second */
     CHECKED_WORK = 32 << 20,
-    /* A worker counts as deadlocked after PATIENCE waits (calls of interpreter_wait) without a change of memory. If the
-     * carried values have not changed since the previous wait, a wait counts as QUIET_ROUND waits. A deadlock is
-     * reported when all workers have counted as deadlocked CONFIRMATIONS times. */
+    /* A worker counts as deadlocked after PATIENCE waits (calls of interpreter_wait) without a change of memory. A wait
+     * counts as QUIET_ROUND waits if the loop's carried values have not changed since the previous wait. When all
+     * workers count as deadlocked, they all begin to count their waits anew. When this has happened CONFIRMATIONS times
+     * in a row without a change of memory, a deadlock is reported. */
     PATIENCE = 100000,
     QUIET_ROUND = 5000,
     CONFIRMATIONS = 3,
@@ -39,8 +40,8 @@ enum {
 
 struct worker {
     struct frame frame;
-    struct worker *next;         /* next in the list of all workers */
-    struct worker *next_waiting; /* next in the list of workers that wait for a token */
+    struct worker *next;         /* the next in the list of all workers */
+    struct worker *next_waiting; /* the next in the list of workers that wait for a token */
     pthread_cond_t token;
     bool has_token;
     const struct step *spins_at;
@@ -59,7 +60,7 @@ struct interp_shared {
     pthread_mutex_t lock;  /* protects all fields below, the report and the output */
     int tokens;            /* the number of workers that may run at once */
     struct race *race;     /* the race detector; NULL: the check for races has ended */
-    long long work;        /* work done during the check */
+    long long work;        /* the number of elements computed during the check for races */
     struct worker *workers, *first_waiting, *last_waiting;
     int nworkers, nthreads;
     pthread_t threads[THREADS_MOST];
@@ -131,8 +132,8 @@ bool interpreter_ask(struct frame *f)
     return f->spent == ERR_count;
 }
 
-/* Reports the exceeded limit. Sets `failed` to -1, which is less than the number of every program. So all programs
- * stop, and no program can replace the report. */
+/* Reports the exceeded limit. Sets `failed` to -1, which is less than the number of every program, so that all programs
+ * stop, and none can replace the report. */
 void interpreter_stop(struct frame *f, const struct step *s)
 {
     struct interp_report *r = &f->launch->report;
@@ -236,15 +237,16 @@ static void memory_changed(struct interp_shared *s)
     s->nin_vain = s->confirmations = 0;
 }
 
-/* Returns the number of the i-th of n programs to run, which is i, or the i-th number of an evenly spaced sample. */
+/* Returns the number, in the grid, of the i-th of the n programs to run: i if all programs run; otherwise, the n
+ * programs are evenly spaced. */
 static long long spread(const struct interp_launch *l, long long i, long long n)
 {
     long long total = (long long)l->grid[0] * l->grid[1] * l->grid[2];
     return n == total ? i : i * (total / n) + i * (total % n) / n;
 }
 
-/* Assigns the next programs, *first to *end - 1, to a worker. Returns false if no program is left, or only programs
- * with a higher number than a failed program. */
+/* Assigns the next programs, *first to *end - 1, to a worker. Returns false if no program is left, or if all that are
+ * left have a higher number than a failed program. */
 static bool take(struct interp_shared *s, struct frame *f, long long *first, long long *end)
 {
     pthread_mutex_lock(&s->lock);
@@ -392,7 +394,7 @@ static void report_deadlock(struct interp_shared *s)
         snprintf(s->launch->report.what, room, "its loop waits for what no other program will change");
 }
 
-/* Counts a wait of a spinning worker; returns true if all workers are deadlocked. */
+/* Counts a wait of the spinning worker w. Returns true if a deadlock must be reported. */
 static bool is_in_vain(struct interp_shared *s, struct worker *w, bool counts)
 {
     if (w->frame.wrote)

@@ -125,7 +125,8 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
 
 /* -- stores -- */
 
-/* Returns the number of bits that a result with this shadow has lost. `scale` is the largest magnitude in its tile. */
+/* Returns the number of bits that a result with this shadow has lost. `scale` is the largest magnitude among the exact
+ * numbers of its tile. */
 static double lost_bits(enum dtype t, double value, const struct shadow *x, double scale)
 {
     if (isnan(value) || isinf(value))
@@ -165,8 +166,8 @@ double shadow_scale(const struct shadow *x, int64_t n)
     return largest(x, n, 1);
 }
 
-/* Called when a value with a birth is stored. In kind `nan`, a NaN or inf ends the launch. In kind `precision`, counts
- * a loss of precision. */
+/* Called when a value whose shadow has a birth is stored. In a trace of kind `nan`, a NaN or inf ends the launch. In
+ * one of kind `precision`, a loss of precision is counted at the birth. */
 static void store_birth(struct frame *f, const struct step *s, enum dtype t, double value,
                         const struct shadow *x, double scale)
 {

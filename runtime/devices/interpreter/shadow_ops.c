@@ -4,9 +4,10 @@
  *     %z = mul %x, %y      exact = exact(x) exact(y)
  *                          err   = |x| err(y) + |y| err(x) + half a unit in z's last place, if the product is not exact
  *
- * An error is an upper bound of the difference that another order of a sum, a fused multiply-add or another
- * approximation may cause. The error is 0 if every way to compute the result gives the same bits: for example, sums of
- * small integers are exact in any order, and the rounding of conversions is fixed. */
+ * An error is an upper bound of the difference between the value and the result that another order of a sum, a fused
+ * multiply-add or another approximation gives. The error is 0 if all these ways to compute the result give the same
+ * bits: for example, sums of small integers are exact in any order, and conversions of exact numbers round in only one
+ * way. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>
@@ -40,7 +41,7 @@ static void doubt(struct frame *f, const struct step *s)
 
 /* -- errors -- */
 
-/* Returns the product of an error and a number. It is 0 if one factor is 0, even if the other is an inf. */
+/* Returns the product of an error and |x|. The product is 0 if one factor is 0, even if the other is an inf. */
 static double scaled(double err, double x)
 {
     return err == 0 || x == 0 ? 0 : err * fabs(x);
@@ -113,8 +114,8 @@ static double rounding(enum dtype t, double r, double exact)
     return r == exact ? 0 : half_ulp(t, r);
 }
 
-/* Is r the exact sum of x and y? The rounding error of a sum of two f64 numbers is itself an f64 number, which this
- * function computes. */
+/* Returns whether r, the rounded sum of x and y, is their exact sum. The rounding error of a sum of two f64 numbers is
+ * itself an f64 number, which this function computes. */
 static bool is_exact_sum(double x, double y, double r)
 {
     double part = r - x;
@@ -147,7 +148,7 @@ static double binary_error(const struct op *o, enum dtype t, double x, double y,
     }
 }
 
-/* -- ops that work element by element -- */
+/* -- elementwise ops -- */
 
 static const struct shadow none;
 
@@ -215,8 +216,8 @@ static struct shadow arithmetic(const struct frame *f, const struct step *s, int
     return out;
 }
 
-/* Returns the error of r. Returns INFINITY if another order could give a finite number instead of an inf, or an inf
- * instead of a finite number. */
+/* Returns the error of r, whose shadow is x: x->err, or INFINITY if another order could give a finite number instead of
+ * the inf r, or an inf instead of a finite r. */
 static double bounded(enum dtype t, const struct shadow *x, double r)
 {
     if (isnan(x->err))
@@ -280,7 +281,8 @@ static uint32_t birth_of(struct frame *f, const struct step *s, int64_t i)
     return (uint32_t)t->nbirths;
 }
 
-/* Sets *any_inf and *any_nan if there is an inf or a NaN among the elements along the axis of a reduction or scan. */
+/* Sets *any_inf and *any_nan if there is an inf or a NaN among the elements from which a reduction or scan computes
+ * element i, or, for a scan, any element of the same line. */
 static void look_along(const struct frame *f, const struct step *s, int64_t i, bool *any_inf, bool *any_nan)
 {
     int64_t outer, along, inner;
@@ -293,9 +295,9 @@ static void look_along(const struct frame *f, const struct step *s, int64_t i, b
     }
 }
 
-/* Is this step the origin of r, a NaN or inf without a birth? It is the origin of a NaN if no operand is a NaN, and of
- * an inf if no operand is an inf or a NaN. A dot is always the origin, a load only of a NaN. Ops of family create,
- * selects and bitcasts are never an origin. */
+/* Returns whether this step is the origin of r, a NaN or inf that has no birth yet. In general, a step is the origin of
+ * a NaN if no operand is a NaN, and of an inf if no operand is an inf or a NaN. A dot always counts as the origin, a
+ * load only if r is a NaN; ops of family create, selects and bitcasts never count. */
 static bool is_born(const struct frame *f, const struct step *s, int64_t i, double r)
 {
     bool any_inf = false, any_nan = false, folds = s->op->code == OP_reduce || s->op->code == OP_scan;
@@ -403,7 +405,8 @@ static int lowest_bit(double x)
     return (e ? e : 1) - 1075 + __builtin_ctzll(e ? fraction | UINT64_C(1) << 52 : fraction);
 }
 
-/* Returns a bound of the rounding error of a sum of n numbers. It is 0 if all partial sums are exact. */
+/* Returns a bound of the rounding error of a sum of n numbers whose magnitudes sum up to `magnitude`, in an accumulator
+ * of `bits` bits. The bound is 0 if all partial sums are exact, because they are multiples of 2^lowest. */
 static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int lowest)
 {
     enum { DEPTH = 256 };
@@ -417,8 +420,8 @@ static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int
     return (double)(n < DEPTH ? n : DEPTH) * (ldexp(magnitude, -bits) + least);
 }
 
-/* Computes a bound of the error of a sum in any order. x is the shadow of the first summand; consecutive summands are
- * `stride` elements apart. */
+/* Sets out->err to a bound of the error of a sum in any order. x is the shadow of the first of the `along` summands,
+ * which are `stride` elements apart. */
 static void sum_shadow(enum dtype t, const struct shadow *x, const char *values, int64_t along,
                        int64_t stride, struct shadow *out)
 {
@@ -472,8 +475,8 @@ static double magnitude_along(const struct frame *f, const struct step *s, int k
     return sum;
 }
 
-/* Increases the errors of a reduction or scan that is not a sum. In another order, each step of it may round
- * differently, as in a sum. */
+/* Increases the errors of the results of a reduction or scan that is not a sum: in another order, each execution of its
+ * region may round differently. */
 static void widen_errors(const struct frame *f, const struct step *s, int64_t along)
 {
     for (int k = 0; k < s->nout; k++) {
@@ -488,8 +491,8 @@ static void widen_errors(const struct frame *f, const struct step *s, int64_t al
     }
 }
 
-/* Corrects the errors of a reduction or scan. The steps of its region have computed the shadows for one order, but the
- * errors must hold for any order. */
+/* Corrects the errors of the results of a reduction or scan. The steps of its region have computed the shadows for one
+ * order, but the errors must be bounds for any order. */
 static void shadow_reduce(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -524,7 +527,7 @@ struct dot_factor {
     double *x, *exact, *err; /* the values, and the exact numbers and errors of their shadows */
     int *lowest;             /* lowest_bit of each value */
     bool has_errors;
-    bool *cut; /* for each value: would rounding to TF32 change the value? */
+    bool *cut; /* for each value: whether rounding to TF32 would change it */
     uint8_t precision;
     uint32_t birth;
 };
@@ -543,15 +546,15 @@ static int dot_bits(enum dtype in, enum dtype out)
     return in == DT_f8e4 || in == DT_f8e5 ? FP8_BITS : trace_format(out)->bits;
 }
 
-/* Returns the absolute value of a product as tensor cores use it for alignment: a subnormal factor counts as the least
- * normal number. */
+/* Returns the magnitude of the product a b by which tensor cores align summands: a subnormal factor counts as the least
+ * normal number, `least`. */
 static double aligned(double a, double b, double least)
 {
     return a == 0 || b == 0 ? 0 : fmax(fabs(a), least) * fmax(fabs(b), least);
 }
 
-/* Returns a bound of the error of the sum of c and the products of row i of a and column j of b. Records the magnitude
- * and the lowest bit of the terms in `x`. */
+/* Returns a bound of the error of the sum of c and the products of row i of a and column j of b. Sets x->magnitude and
+ * x->lowest. */
 static double dot_error(const struct dot *d, const double *a, const double *b, int64_t i, int64_t j, double c,
                         struct shadow *x)
 {
@@ -589,8 +592,8 @@ static double dot_exact(const struct dot *d, int64_t i, int64_t j)
     return sum;
 }
 
-/* Reads operand k of the dot: `rows` rows of `depth` elements, beginning at element `first`. Rows are row_step elements
- * apart; the elements of a row are `step` elements apart. */
+/* Reads operand k of the dot: `rows` rows of `depth` elements. Element `first` is the first; rows are row_step elements
+ * apart, and the elements of a row are `step` elements apart. */
 static struct dot_factor factor_of(struct frame *f, const struct step *s, int k, int64_t first, int64_t rows,
                                    int64_t depth, int64_t row_step, int64_t step)
 {
@@ -667,9 +670,9 @@ static void shadow_dot(struct frame *f, const struct step *s)
     }
 }
 
-/* Returns the error of element i of a sum with a dot's result, in addition to the error of an add. The compiler may use
- * the other summand as the dot's accumulator. Then a tensor core adds this summand together with the dot's products,
- * and rounds differently. */
+/* If a summand of this add is a dot's result, returns the error of element i that comes in addition to that of an add:
+ * the compiler may use the other summand as the dot's accumulator, and a tensor core then adds it together with the
+ * dot's products, and rounds differently. */
 static double dot_sum_error(const struct frame *f, const struct step *s, int64_t i)
 {
     double err = 0;
@@ -776,7 +779,8 @@ void shadow_step(struct frame *f, const struct step *s)
 
 /* -- the debugger's search for NaNs, which needs no shadows -- */
 
-/* Is there a NaN in the accumulator, the row or the column of element i of a dot's result? */
+/* Returns whether there is a NaN in the accumulator, the row or the column from which a dot computes element i of its
+ * result. */
 static bool takes_nan(const struct frame *f, const struct step *s, int64_t i)
 {
     const struct type *a = op_opnd(s->op, 0)->type, *r = s->op->results[0].type;
@@ -789,7 +793,8 @@ static bool takes_nan(const struct frame *f, const struct step *s, int64_t i)
     return any;
 }
 
-/* Is the NaN in element i of a result new? A NaN that a load takes from `other` is not new. */
+/* Returns whether the step has made the NaN in element i of its result. A load makes the NaNs that it reads from
+ * memory, but not those of `other`. */
 static bool is_new_nan(const struct frame *f, const struct step *s, int64_t i)
 {
     const char *mask = s->op->code == OP_load ? step_in(f, s, 1) : NULL;

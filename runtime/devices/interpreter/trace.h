@@ -18,16 +18,17 @@
 struct shadow {
     double exact, err;
     uint32_t birth;    /* the number of a birth, from 1; 0: none */
-    uint8_t precision; /* the least number of significant bits to which the program has explicitly rounded the value */
-    /* For a dot's result, in kind `error`: the sum of the absolute values of its terms is less than 2^magnitude, and
-     * all terms are multiples of 2^lowest. */
+    uint8_t precision; /* the least number of significant bits to which the program has explicitly rounded the value; 0:
+                        * none */
+    /* For a dot's result, in a trace of kind `error`: the absolute values of its terms sum up to less than 2^magnitude,
+     * and all terms are multiples of 2^lowest. */
     int8_t magnitude;
     int16_t lowest;
 };
 
 enum trace_kind { TRACE_nan = 1, TRACE_precision, TRACE_error };
 
-/* An op at which NaNs, infs or losses of precision began. `count` is the number of them that were stored to memory. */
+/* An op at which NaNs, infs or losses of precision began. `count` is the number of stored values with such a loss. */
 struct trace_birth {
     const struct op *op;
     int pid[3];
@@ -50,7 +51,7 @@ enum { BIRTHS_MOST = 48 };
 
 struct float_trace {
     enum trace_kind kind;
-    int bits; /* for precision: 0 means half of the bits of each type */
+    int bits; /* for kind `precision`: the number of bits; 0 means half of the bits of each type */
     const struct memory *mem;
     struct trace_cell *cells; /* a hash table; only for kind error */
     size_t ncells, room;
