@@ -19,8 +19,8 @@ __extension__ typedef __int128 s128;
                      const struct emu_insn *in)
 #define UNUSED(x) (void)(x)
 
-/* Defines a function that computes d = EXPR for every lane. EXPR is an expression of the operands x, y and z. D, A, B
- * and C are the C types of one lane of d, x, y and z. */
+/* Defines a function that computes d[i] = EXPR for every lane i. EXPR is an expression of the operands x, y and z of
+ * lane i. The macro parameters D, A, B and C are the types of d[i], x, y and z. */
 #define LANEWISE(name, D, A, B, C, EXPR)                                                                     \
     FUNCTION(name)                                                                                           \
     {                                                                                                        \
@@ -65,8 +65,8 @@ UNSIGNED(xor, x ^ y)
 UNSIGNED(not, ~(uint64_t)x)
 UNSIGNED(mov, x)
 
-/* -- operations that differ for signed and unsigned types. The quotient and the remainder of a division by zero
- * are all ones, as on GPUs; the ISA does not specify them -- */
+/* -- operations that differ for signed and unsigned types. If a divisor is zero, all bits of the quotient and of the
+ * remainder are 1, as on GPUs; the ISA does not specify them -- */
 
 UNSIGNED(min, x < y ? x : y)
 SIGNED(min, x < y ? x : y)
@@ -94,7 +94,7 @@ LANEWISE(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)((int32_t
 LANEWISE(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)x *y + z)
 LANEWISE(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int64_t)x * y) + z)
 
-/* -- shifts: shift counts are clamped to the width; shf takes them modulo 32 -- */
+/* -- shifts: a shift count is clamped to the width of the type, but shf takes it modulo 32 -- */
 
 LANEWISE(shl_u16, uint16_t, uint16_t, uint32_t, uint16_t, y > 15 ? 0 : (uint32_t)x << y)
 LANEWISE(shl_u32, uint32_t, uint32_t, uint32_t, uint32_t, y > 31 ? 0 : (uint64_t)x << y)

@@ -7,8 +7,8 @@
  *     cp.async.mbarrier.arrive.noinc [b];      each lane arrives at mbarrier b when its copies are complete
  *
  * The emulator performs asynchronous operations in a pseudorandom order, which depends on the launch's seed. It
- * performs some operations early, and others only when no warp can continue or when a warp waits for them. A copy reads
- * its source when it is performed, not when its instruction is issued. */
+ * performs each operation at a random time between its issue and the moment at which a warp waits for it or no warp can
+ * continue. A copy reads its source when it is performed, not when its instruction is issued. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -81,7 +81,7 @@ static void copy(struct emu_op *op)
     }
 }
 
-/* Computes the number of bytes that each lane reads. The rest of the lane's copy is filled with zeros. */
+/* Sets taken[lane] to the number of bytes that the lane reads. Zeros fill the rest of the lane's copy. */
 static void sizes(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint8_t *taken)
 {
     int bytes = (int)in->opnds[2].offset;

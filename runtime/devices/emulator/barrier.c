@@ -3,8 +3,8 @@
  * Instructions: bar, barrier", "bar.warp.sync", "barrier.cluster").
  *
  * A barrier of a CTA counts the threads that arrive and wait (bar.sync) and those that only arrive (bar.arrive). The
- * arrival of the last thread releases all waiting threads. The accesses that the arrived threads made before are then
- * visible to the released threads. */
+ * arrival of the last thread releases all waiting threads. The accesses that the arrived threads made before their
+ * arrival are then visible to the released threads. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <stdio.h>
@@ -82,7 +82,8 @@ static void meet(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- barrier.cluster -- */
 
-/* Executes barrier.cluster.arrive. A relaxed arrival publishes only the accesses before the warp's last fence. */
+/* Executes barrier.cluster.arrive. A relaxed arrival publishes (order.c) only the accesses before the warp's last
+ * fence. */
 static void come_to_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cluster *c = w->cta->cluster;
@@ -142,10 +143,10 @@ static void tally_wait(struct emu_warp *w, uint32_t ready)
     t->lanes += (uint64_t)__builtin_popcount(ready);
 }
 
-/* Executes mbarrier.try_wait. On hardware the instruction returns false if the phase is not complete after a time
- * limit. In the emulator, if the phase is not complete, the instruction either waits or returns false at once; both
- * happen with probability 1/2. While instructions are counted, it never returns false, so that counts do not depend on
- * the length of a wait. */
+/* Executes mbarrier.try_wait. On hardware, the instruction returns false if the phase is not complete after a time
+ * limit. In the emulator, if the phase is not complete, the instruction waits with probability 1/2, and otherwise
+ * returns false at once. While instructions are counted, it never returns false, so that counts do not depend on the
+ * length of a wait. */
 static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     bool counts = w->cta->cluster->tallies;
@@ -163,11 +164,11 @@ static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32
 
 enum { WARPGROUP = 4 };
 
-/* Releases the warps of a warpgroup that wait for wgmmas. A group of wgmmas is complete when all four warps have
- * committed it. The accesses of each warp before its commit are then ordered before the end of the wait. Kernels rely
- * on this order if a single thread arrives at an mbarrier on behalf of the warpgroup. The wait does not order
- * asynchronous accesses for which only another warp has waited. It also does not order accesses that another warp made
- * after its commit of the group. */
+/* Releases the warps of a warpgroup that wait for a group of wgmmas, when all four warps have committed the group. The
+ * accesses that each of the four warps made before its commit are ordered before the end of a warp's wait. Kernels rely
+ * on this order if a single thread arrives at an mbarrier on behalf of the warpgroup. Not ordered before the end of the
+ * wait are the accesses that another warp made after its commit, and asynchronous copies for which only another warp
+ * has waited. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++) {
@@ -209,7 +210,7 @@ void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- release -- */
 
-/* Releases lanes that wait at bar.warp.sync if all other lanes have exited. */
+/* Releases lanes that wait at bar.warp.sync if all other lanes of the warp have exited. */
 static void let_go_last_lanes(struct emu_warp *w)
 {
     uint32_t waiting = lanes_waiting(w, WAIT_lanes);
@@ -271,8 +272,8 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
     }
 }
 
-/* Reports a deadlock by naming one of the waits. Prefers waits for other warps or copies: a wait for lanes of the same
- * warp, or for warps of the same warpgroup, is usually a consequence of such a wait. */
+/* Reports a deadlock by naming one of the waits. Prefers a wait for other warps or copies: if there is one, a wait for
+ * lanes of the same warp, or for warps of the same warpgroup, is usually its consequence. */
 void emu_deadlock(struct emu_cluster *c)
 {
     static const struct emu_group nobody = {.pc = 1, .waits = WAIT_lanes};

@@ -4,8 +4,8 @@
  *
  *     lanes of the source type ─► 64-bit integers or doubles, which represent every value ─► lanes of the result type
  *
- * round_to rounds a double only once, to nearest or toward zero, to any narrower format. Conversions to f32 and f64
- * with other rounding modes set the CPU's rounding mode. */
+ * round_to rounds a double to any narrower format, to nearest or toward zero, in a single step. Conversions to f32 and
+ * f64 with other rounding modes set the CPU's rounding mode. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>
@@ -16,8 +16,8 @@
 
 struct format {
     int exponent_bits, mantissa_bits;
-    /* the bits, without the sign, of the largest finite value and of NaN; largest + 1 is infinity if the format has
-     * it */
+    /* the bits, without the sign, of the largest finite value and of NaN; if the format has an infinity, its bits are
+     * largest + 1 */
     uint32_t largest, nan;
     bool has_infinity;
 };
@@ -71,7 +71,7 @@ static inline uint32_t round_to(const struct format *f, double x, bool to_zero, 
         return sign | (finite || to_zero || !f->has_infinity ? f->largest : f->largest + 1);
     if (e < lowest)
         e = lowest;
-    double scaled = size * power_of_two(m - e); /* the value in units of the last place; exact */
+    double scaled = size * power_of_two(m - e); /* the value in units in the last place, without rounding */
     uint64_t whole = (uint64_t)scaled;
     double rest = scaled - (double)whole;
     whole += !to_zero && (rest > 0.5 || (rest == 0.5 && whole & 1));
@@ -86,8 +86,8 @@ double emu_half_value(enum ptype t, uint16_t bits)
     return value_of(&formats[t], bits);
 }
 
-/* Converts 16-bit floats to doubles. A bf16 is the upper half of an f32. For an f16, moves its bits into the fields of
- * an f32, and corrects the difference of the exponent biases by a multiplication. */
+/* Converts 16-bit floats to doubles. The bits of a bf16 are the upper half of an f32. The bits of an f16 are moved into
+ * the fields of an f32; a multiplication then corrects the difference of the exponent biases. */
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x)
 {
     for (int i = 0; i < n; i++) {
@@ -202,8 +202,8 @@ static double to_integer(double x, enum mod mode)
     }
 }
 
-/* Converts an integer to a double. Combines the bits below the 53 highest ones into a sticky bit, so that rounding the
- * double to a narrower format gives the same result as rounding the integer. */
+/* Converts an integer to a double. If the integer has more than 53 bits, combines all lower bits into the 53rd (a
+ * sticky bit), so that rounding the double to a narrower format gives the same result as rounding the integer. */
 static double integer_value(int64_t x, bool with_sign)
 {
     bool minus = with_sign && x < 0;
@@ -249,9 +249,9 @@ FUNCTION(float_to_int)
             (uint64_t)extend(clamp(to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), t, from), t));
 }
 
-/* Converts to f32 or f64 with rounding toward zero, down or up, or flushes subnormal results before rounding. Sets the
- * CPU's rounding mode for the conversion. `volatile` prevents the C compiler from moving the conversion across the
- * changes of the mode. */
+/* Converts to f32 or f64 with rounding toward zero, down or up, or with .ftz, which flushes results that are subnormal
+ * before rounding. Sets the CPU's rounding mode for the conversion. `volatile` prevents the C compiler from moving the
+ * conversion across the changes of the mode. */
 FUNCTION(to_float_toward)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;

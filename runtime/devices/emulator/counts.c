@@ -4,24 +4,25 @@
  *     a warp executes `ld.global.b32`, lanes 0 to 31 at 32 contiguous elements:
  *         instructions 1, lane_instructions 32, global_loads 1, global_bytes 128, load_sectors 4, global_sectors_least 4
  *
- * During a launch, each instruction has a tally. After the launch, counts.c adds these tallies to the tallies of the
- * kernel. A query sums a kernel's tallies into counters, for the whole kernel and for each line of its source. The
- * counts do not depend on time or on the number of worker threads: CTAs are independent, or, if a kernel has atomics,
- * run in a fixed order. The order of asynchronous operations depends only on a seed.
+ * During a launch, each instruction has a tally (struct emu_tally). After the launch, counts.c adds these tallies to
+ * those of the kernel. A query sums a kernel's tallies into counters, for the whole kernel and for each line of its
+ * source. The counts do not depend on time or on the number of worker threads: CTAs are independent, or, if a kernel
+ * has atomics, one worker runs them in a fixed order. The order of asynchronous operations depends only on a seed.
  *
  * Sectors are the 32-byte units that a warp accesses; global_sectors_least is the number of sectors that the distinct
  * bytes of its access would fill if they were contiguous. A wavefront is one access to the 32 banks of shared memory,
- * which are 4 bytes wide. An access of 8 or 16 bytes per lane is split into 2 or 4 parts, or, if all lanes together
- * access at most one word of each bank, into 1 or 2 parts: an H200 takes at least two wavefronts for 16 bytes per lane.
- * The number of wavefronts of a part is the largest number of distinct words that it accesses in one bank. */
+ * which are 4 bytes wide. An access of 8 or 16 bytes per lane is split into 2 or 4 parts; if all lanes together access
+ * at most one word of each bank, it is split into only 1 or 2 parts, since an H200 takes at least two wavefronts for 16
+ * bytes per lane. The number of wavefronts of a part is the largest number of distinct words that it accesses in one
+ * bank. */
 #include "runtime/devices/emulator/machine.h"
 #include "ir/target/target.h"
 
 #include <pthread.h>
 #include <string.h>
 
-/* The columns are the counter and its meaning. The counters up to occupancy_percent are only for kernels; all others
- * are for kernels and for lines. */
+/* The columns are the counter and its meaning. The counters up to occupancy_percent exist only for kernels; all others
+ * exist for kernels and for lines. */
 #define COUNTERS(X)                                                                                          \
     X(launches, "launches")                                                                                  \
     X(programs, "program instances that ran")                                                                \
@@ -117,7 +118,7 @@ static struct emu_tally *tally_of(struct emu_warp *w, const struct emu_insn *in)
 
 enum { SECTOR = 32 };
 
-/* Returns the number of distinct values of address >> shift among the lanes' sorted addresses. */
+/* Returns the number of distinct values of sorted[i] >> shift. `sorted` contains n addresses in ascending order. */
 static uint64_t distinct(const uint64_t *sorted, int n, int shift)
 {
     uint64_t r = n > 0;
@@ -160,7 +161,8 @@ void emu_count_row(struct emu_warp *w, const struct emu_insn *in, uint64_t at, u
 
 enum { BANKS = 32, WORD = 4 };
 
-/* Returns the number of wavefronts: the largest number of distinct words that the lanes access in one bank. */
+/* Returns the number of wavefronts of an access by the lanes `on`: the largest number of distinct words that they
+ * access in one bank. */
 static int passes(const uint64_t *at, uint32_t on, int bytes)
 {
     uint32_t words[BANKS][LANES];

@@ -10,7 +10,7 @@ struct loaded {
     struct arena arena;
     const struct emu_code *code;
     int shared_bytes, nparams;
-    const char **names; /* the names of the parameters that are pointers; NULL for others */
+    const char **names; /* names[i]: the name of parameter i if it is a pointer; else NULL */
     const char *name, *id;
     jmp_buf full;
 };

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c: executes warps with divergent control flow, and distributes the CTAs of a grid over all cores.
  *
- * A warp runs one group of lanes at a time: the group whose next instruction comes first in the PTX text. So diverged
- * lanes reconverge at the block where their paths meet, because the compiler places this block after the blocks of both
- * paths:
+ * A warp runs one group of lanes at a time: the group whose next instruction comes first in the PTX text. Diverged
+ * lanes thereby reconverge at the block where their paths meet, because the compiler places this block after the blocks
+ * of both paths:
  *
  *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { next pc, the others }, which run first; all meet at L3
  *
  * The warps of a cluster take turns: each warp runs until it must wait, exits, or has used its time slice. If no warp
  * can continue, the emulator performs an asynchronous operation; if none is pending, it reports a deadlock. A cluster
- * that runs for a long time may wait for another cluster, so clusters take turns too. If several clusters fail, the
- * emulator reports the error of the cluster with the lowest number, so that every run reports the same error. (PTX ISA,
- * "Control Flow Instructions", "Cluster of Cooperative Thread Arrays", "Special Registers".) */
+ * that runs for a long time may wait for another cluster, so a worker lets clusters take turns too. If several clusters
+ * fail, the emulator reports the error of the cluster with the lowest number, so that every run reports the same error.
+ * (PTX ISA, "Control Flow Instructions", "Cluster of Cooperative Thread Arrays", "Special Registers".) */
 #include "runtime/devices/emulator/machine.h"
 
 #include <limits.h>
@@ -24,7 +24,7 @@
 enum { JUMPS_A_TURN = 1024, ROUNDS_A_TURN = 256, RESIDENT_MOST = 512, WORKERS_MOST = 256, ALIGN = 64 };
 enum { RESIDENT_BYTES_MOST = 1 << 29 };
 
-/* State shared by the workers of one launch. */
+/* The state that the workers (threads) of one launch share. */
 struct grid {
     const struct emu_code *code;
     struct emu_launch *launch;
@@ -54,7 +54,7 @@ void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane, enum erro
     va_end(args);
     int packs = c->launch->packs, first = packs ? 0 : w->index * LANES,
         x = packs ? c->pid[0] * packs + w->index : c->pid[0], y = c->pid[1];
-    if (c->launch->turned) { /* opt/grid/turn_grid.c maps CTAs to programs like this */
+    if (c->launch->turned) { /* maps the CTA to its program as opt/grid/turn_grid.c does */
         long long width = (long long)c->launch->grid[0] * (packs ? packs : 1), height = c->launch->grid[1],
                   k = y * width + x;
         x = (int)(k / height);
@@ -160,8 +160,8 @@ static bool is_limit(enum error e)
     return budget_ends(e) || e == ERR_steps;
 }
 
-/* Ends the launch if its budget is exhausted. This function is called about once per INSNS_UNASKED instructions of the
- * cluster. The time between two calls is at most some milliseconds. */
+/* Ends the launch if its budget is exhausted. Called once per INSNS_UNASKED instructions of the cluster, which take at
+ * most some milliseconds. */
 static void ask(struct emu_warp *w, const struct emu_insn *in)
 {
     enum { INSNS_UNASKED = 16 };
@@ -177,12 +177,12 @@ static void ask(struct emu_warp *w, const struct emu_insn *in)
 }
 
 /* Performs the checks and counts that only some launches need. If a warp has released registers by setmaxnreg, it must
- * not have more live registers than 5/4 of its budget, because ptxas would spill registers. The factor 5/4 includes a
- * tolerance, because ptxas may schedule instructions in another order. Warps that have acquired registers are not
- * checked, because they may need more registers than a thread can have. */
+ * not have more live registers than 5/4 of the registers that it has kept (w->budget), because ptxas would spill
+ * registers. The factor is more than 1 because ptxas may schedule instructions in another order. Warps that have
+ * acquired registers are not checked: the PTX may have more live registers than a thread can have. */
 static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
-    enum { SPARED = 4 }; /* tolerance: budget / SPARED */
+    enum { SPARED = 4 }; /* the tolerance is budget / SPARED */
     if (--w->cta->cluster->unasked < 0)
         ask(w, in);
     int live = w->budget ? w->cta->code->live[w->pc] : 0;
@@ -195,7 +195,7 @@ static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         tally(w, on);
 }
 
-/* Runs the warp for a time slice. Returns false if the warp has used the whole time slice. */
+/* Runs the warp for a time slice, JUMPS_A_TURN branches. Returns false if the warp has used the whole time slice. */
 static bool run_warp(struct emu_warp *w)
 {
     const struct emu_code *code = w->cta->code;
@@ -239,7 +239,8 @@ static bool run_warp(struct emu_warp *w)
 
 /* -- clusters -- */
 
-/* Runs each warp that can continue for one time slice. Returns false if no warp could continue. */
+/* Runs each warp that can continue for one time slice. Sets *waiting if a warp has lanes that have not exited, and
+ * *tired if a warp has used its whole time slice. Returns false if no warp could continue. */
 static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
 {
     bool running = false;
@@ -254,8 +255,8 @@ static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
     return running;
 }
 
-/* Runs the warps until the cluster ends. Returns false when the cluster's turn ends. A turn must end because a warp may
- * wait for other clusters, which run between the turns. */
+/* Runs the warps until the cluster ends, and then returns true; returns false if the cluster's turn ends before. Turns
+ * have an end because a warp may wait for other clusters, which run between the turns. */
 static bool run_warps(struct emu_cluster *c)
 {
     enum { ASYNC_IS_RARE = 4 };
@@ -457,7 +458,7 @@ static size_t lay_out(struct emu_cluster *c, char *block)
     return used;
 }
 
-/* Memory for a cluster. A cluster may be running in it. */
+/* Memory for a cluster, in which a worker runs one cluster after the other. */
 struct resident {
     struct emu_cluster cluster;
     long long number; /* the cluster's number in the grid; -1: no cluster runs */
@@ -497,15 +498,16 @@ static void resident_free(const struct grid *g, struct resident *r)
     m->free(m->ctx, r, sizeof *r);
 }
 
-/* Returns the number of the i-th cluster to run, which is i, or the i-th number of an evenly spaced sample. */
+/* Returns the number, in the grid, of the i-th cluster to run: i if all clusters run; otherwise, the clusters that run
+ * are evenly spaced. */
 static long long spread(const struct grid *g, long long i)
 {
     long long step = g->total / g->sample, rest = g->total % g->sample;
     return i * step + i * rest / g->sample;
 }
 
-/* Begins the grid's next cluster if r has none. Returns false if no cluster is left to run. Clusters with a higher
- * number than a failed cluster need not run. */
+/* Begins the grid's next cluster in r if r has none. Returns false if no cluster is left, or if the cluster need not
+ * run because one with a lower number has failed. */
 static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {
@@ -520,7 +522,7 @@ static bool has_cluster(struct grid *g, struct resident *r)
     return false;
 }
 
-/* Runs the cluster; returns false if it needs more time. */
+/* Runs the cluster for a turn; returns false if the turn ended before the cluster did. */
 static bool run_cluster(struct grid *g, struct resident *r)
 {
     const struct emu_report *report = &r->cluster.report;
@@ -532,8 +534,9 @@ static bool run_cluster(struct grid *g, struct resident *r)
     return true;
 }
 
-/* Returns the number of clusters that a worker should run concurrently, given that its n current clusters need more
- * time. */
+/* Returns the number of clusters among which a worker should alternate, after a turn of one of its n clusters ended
+ * before the cluster did: that cluster may wait for one that has not started. The number doubles, but a number above 2
+ * must not need more than RESIDENT_BYTES_MOST of memory. For n = 0, returns 1. */
 static int wanted_residents(struct resident *const *residents, int n)
 {
     int most = n ? (int)(RESIDENT_BYTES_MOST / residents[0]->bytes) : 1;
@@ -545,7 +548,8 @@ static size_t tallies_bytes(const struct grid *g)
     return (size_t)g->code->insns.n * sizeof(struct emu_tally);
 }
 
-/* Allocates the tallies of a worker. Returns NULL if the launch is not counted, or if there is no memory. */
+/* Allocates a tally for each instruction, for one worker. Returns NULL if the launch is not counted, or if there is no
+ * memory. */
 static struct emu_tally *tallies_new(const struct grid *g)
 {
     const struct memory *m = g->launch->mem;
@@ -567,8 +571,8 @@ static void tallies_add(struct grid *g, struct emu_tally *t)
     m->free(m->ctx, t, tallies_bytes(g));
 }
 
-/* The main function of a worker. It runs one cluster after the other. If a cluster needs more than one turn, for
- * example because it waits for another cluster, the worker also runs further clusters between the turns. */
+/* The main function of a worker. It runs one cluster after the other. If a cluster's turn ends before the cluster, the
+ * worker also runs further clusters between the turns, for one of which the cluster may wait. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;

@@ -3,9 +3,9 @@
  * Instructions").
  *
  * f32 and f64 results are rounded as IEEE 754 specifies, in the instruction's rounding mode. Operations on 16-bit
- * floats (32 lanes, or 64 halves for f16x2) are computed in double, where the result is exact or rounded to odd, and
- * then rounded to 16 bits. Approximate functions give the same bits as an H200 (special.c); where these bits are not
- * known, they give the float nearest to the exact value. NaN results have the same bits as on GPUs. */
+ * floats (one per lane, or two for f16x2) are computed in double, where the result is exact or rounded to odd, and then
+ * rounded to 16 bits. Approximate functions give the same bits as an H200 (special.c); where these bits are not known,
+ * they give the float nearest to the exact value. NaN results have the same bits as on GPUs. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>
@@ -36,8 +36,8 @@ static double canonical_f64(double x)
     return x == x ? x : nan;
 }
 
-/* Defines a function that computes d = EXPR, rounded to nearest, for every lane. EXPR is an expression of the operands
- * x, y and z. */
+/* Defines a function that computes d[i] = EXPR, rounded to nearest, for every lane i. EXPR is an expression of the
+ * operands x, y and z of lane i. */
 #define LANEWISE(name, T, suffix, EXPR)                                                                      \
     FUNCTION(name##_##suffix)                                                                                \
     {                                                                                                        \
@@ -75,8 +75,8 @@ static void set_rounding(const struct emu_insn *in)
         fesetround(FE_TONEAREST);                                                                            \
     }
 /* Like LANEWISE_TOWARD, but for an instruction with .ftz, which flushes results that are subnormal before rounding. A
- * result of +-2^-126 may have been rounded from a subnormal value, so the operation is repeated with rounding toward
- * zero. */
+ * result of +-2^-126 may be rounded from a subnormal value; to find this, the operation is repeated with rounding
+ * toward zero. */
 #define LANEWISE_FTZ(name, EXPR)                                                                             \
     FUNCTION(name##_exact_ftz_f32)                                                                           \
     {                                                                                                        \
@@ -134,8 +134,8 @@ BOTH(max, PICK(x, y, LESS(y, x)), PICK(x, y, LESS(y, x)))
 LANEWISE(min_nan, float, f32, PICK_NAN(x, y, LESS(x, y)))
 LANEWISE(max_nan, float, f32, PICK_NAN(x, y, LESS(y, x)))
 
-/* -- neg and abs change the sign bit; for a NaN of f32 or 16 bits they return the GPU's canonical NaN (the ISA does
- * not specify it) -- */
+/* -- neg and abs change only the sign bit, but for a NaN of f32 or of a 16-bit type they return the GPU's canonical NaN
+ * (the ISA does not specify the NaN) -- */
 
 #define SIGN_BIT(name, T, n, infinity, nan, EXPR)                                                            \
     FUNCTION(name)                                                                                           \
@@ -161,8 +161,8 @@ SIGN_BIT(abs_f64, uint64_t, 1, UINT64_MAX, UINT64_MAX >> 1, x & 0x7fffffffffffff
 HALF_SIGN_BIT(f16, 0x7c00)
 HALF_SIGN_BIT(bf16, 0x7f80)
 
-/* -- approximate functions; .ftz flushes subnormal operands and results to zero. special.c computes the bits of an H200
- * -- */
+/* -- approximate functions; .ftz flushes subnormal operands and results to zero. The functions of special.c give the
+ * bits of an H200 -- */
 
 LANEWISE(ex2, float, f32, special_ex2(x))
 LANEWISE(lg2, float, f32, special_lg2(x))
@@ -186,10 +186,10 @@ LANEWISE(lg2_ftz, float, f32, special_lg2_ftz(x))
 LANEWISE(rsqrt_ftz, float, f32, special_rsqrt_ftz(x))
 LANEWISE(sqrt_ftz, float, f32, special_sqrt_ftz(x))
 
-/* -- 16-bit floats: lanes of f16 and bf16, or twice as many halves of f16x2 and bf16x2 -- */
+/* -- 16-bit floats: one per lane for f16 and bf16, two per lane for f16x2 and bf16x2 -- */
 
-/* Returns p + c, rounded to odd if the sum is inexact, so that a second rounding gives the correctly rounded
- * result. */
+/* Returns p + c as a double, rounded to odd if the sum is inexact, so that rounding it to 16 bits gives the correctly
+ * rounded sum. */
 static double add_to_odd(double p, double c)
 {
     double s = p + c;

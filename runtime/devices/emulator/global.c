@@ -5,9 +5,9 @@
  *     st.global [x+4]         undefined: ff ff ff ff 00 00 00 00 ff ...
  *
  * If the host has not written a whole buffer, the buffer's `undefined` has a mask for each byte: the bits that were
- * never written. race.c finds the races. For race.c, each CTA is one program. If programs are packed, that is, a CTA
- * runs one program per warp, each warp is one program. So a fence or atomic of one warp orders the accesses of all
- * warps of the CTA. Races between programs that the same CTA executes are not found. */
+ * never written. race.c finds the races between programs. Each CTA counts as one program; if programs are packed (a CTA
+ * runs one program per warp), each warp counts as one. A fence or atomic of a warp therefore orders the accesses of its
+ * whole program, and races between warps of one program are not found. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static const struct cpu_buffer *buffer_of(struct emu_warp *w, uint64_t at, uint6
 
 /* -- programs -- */
 
-/* Returns the number of the program that the warp runs. Sets *along to the number of programs along axis 0. */
+/* Returns the number of the program that the warp runs. Sets *along to the grid's number of programs along axis 0. */
 static uint32_t program_number(const struct emu_warp *w, uint32_t *along)
 {
     const struct emu_cta *c = w->cta;
@@ -48,8 +48,8 @@ void emu_acquire(struct emu_warp *w)
         race_acquire(w->cta->launch->race, w->party);
 }
 
-/* Releases the program's accesses (race.h). If there is no memory for a new epoch, later accesses also count as
- * released. */
+/* Records a release by the program (race.c), which ends its epoch. If there is no memory for a new epoch, later
+ * accesses also belong to the old one, so they count as released too. */
 void emu_release_accesses(struct emu_warp *w)
 {
     if (w->cta->launch->race)

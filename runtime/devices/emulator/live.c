@@ -3,13 +3,13 @@
  *
  *     mul.f32 %f3, %f1, %f2;      live before: %f1 %f2; after: %f3, and all registers that are read later
  *
- * A backward dataflow analysis computes the live registers. A register is live if a path leads to a read of the
- * register without a write before. A guarded write may keep the old value, so it does not end a live range. A 64-bit
- * register counts as two registers, and a predicate counts as none.
+ * A backward dataflow analysis computes the live registers. A register is live if a path leads from here to a read of
+ * the register without a write before the read. A guarded write may keep the old value, so it does not count as a
+ * write. A 64-bit register counts as two registers, and a predicate counts as none.
  *
  * Values that are computed only from parameters, constants and the indices of the CTA are equal in all lanes. An
- * assembler keeps such values in uniform registers, or rematerializes them. Therefore, the lower bound on the number of
- * registers (`surely`) does not count them. */
+ * assembler keeps such values in uniform registers, or rematerializes them. A lower bound of the number of registers,
+ * which the argument `surely` requests, therefore does not count them. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ struct live {
     int nwords;     /* the number of words in a set */
     uint64_t *sets; /* live registers before each instruction */
     uint64_t *now;  /* live registers before the current instruction */
-    bool *varies;   /* varies[r]: may r's value differ between lanes? NULL: count all registers */
+    bool *varies;   /* varies[r]: whether r's value may differ between lanes; NULL: all registers count */
 };
 
 static uint64_t *set_of(const struct live *l, int i)
@@ -38,7 +38,7 @@ static bool goes_on(const struct emu_insn *in)
     return in->guard >= 0 || (in->code != INSN_bra && in->code != INSN_ret);
 }
 
-/* Adds a register to the set, or removes it. Special registers and addresses of variables do not count. */
+/* Adds a register to the set l->now, or removes it. Special registers and addresses of variables do not count. */
 static void set(const struct live *l, int reg, bool is_live)
 {
     if (reg < SPECIAL_count)
@@ -78,7 +78,7 @@ static int weight(const struct live *l, const uint64_t *set)
     return n;
 }
 
-/* May the result of `in` differ between lanes? */
+/* Returns whether the results of `in` may differ between lanes. */
 static bool reads_varying(const struct emu_insn *in, const bool *varies)
 {
     bool any = in->guard >= 0 && varies[in->guard];

@@ -18,7 +18,7 @@
 
 enum {
     NAME_MOST = 100,
-    LOCAL_MARK = 1 << 30 /* a bit that marks the address of a local variable or format string */,
+    LOCAL_MARK = 1 << 30 /* marks, in a symbol's value, a local variable or a format string */,
     VARIABLES_MOST = 1 << 24 /* bytes */
 };
 
@@ -45,7 +45,7 @@ struct loader {
     int line;
     struct loc loc;
     VEC(struct declaration) declarations;
-    VEC(int) scopes; /* for each open brace, the number of declarations before it */
+    VEC(int) scopes; /* for each open brace, the number of declarations before it, to which `}` returns */
     VEC(struct fixup) fixups;
     VEC(const char *) params; /* pointers to the parameters' names in the PTX text */
     struct map labels;        /* maps a label to the index of its instruction + 1 */
@@ -125,9 +125,9 @@ static bool same(const char *s, size_t len, const char *other)
     return strlen(other) == len && memcmp(s, other, len) == 0;
 }
 
-/* Reads a constant (PTX ISA, "Constants"), and sets *bits to its kind. *bits is 0 for a decimal or 0x integer; 32 or 64
- * for 0f or 0d with the bits of a float; EMU_DECIMAL for a decimal number with a point, which is read as a double until
- * the instruction's type is known. */
+/* Reads a constant (PTX ISA, "Constants"), and sets *bits to its kind: 0 for a decimal or hexadecimal integer; 32 or 64
+ * for the bits of a float after 0f or 0d; EMU_DECIMAL for a decimal number with a point, which this function returns as
+ * a double, since the instruction's type is not known yet. */
 static uint64_t number(struct loader *l, int *bits)
 {
     *bits = 0;
@@ -202,8 +202,8 @@ static void declare_registers(struct loader *l)
     expect(l, ';');
 }
 
-/* Reads a declaration such as `.shared .align 16 .b8 name[64];`. If the size is missing ([]), the launch determines it.
- * Addresses begin at `base`; *used is the number of bytes allocated so far. */
+/* Reads a declaration such as `.shared .align 16 .b8 name[64];`. If the brackets are empty, the launch determines the
+ * size. The address of the first variable is `base`; *used is the number of bytes allocated so far. */
 static void declare_variable(struct loader *l, int base, int *used)
 {
     size_t len;
@@ -404,7 +404,7 @@ static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_c
 }
 
 /* Returns an operand for the address of a variable in shared memory, for code that may run in clusters. The address
- * contains the rank of the CTA, so the operand is a register, whose value differs between CTAs. */
+ * contains the rank of the CTA, so the operand is an additional register, whose value each CTA sets. */
 static struct emu_opnd symbol_opnd(struct loader *l, int address)
 {
     struct emu_code *c = l->code;
@@ -419,7 +419,7 @@ static struct emu_opnd symbol_opnd(struct loader *l, int address)
     return (struct emu_opnd){.reg = reg, .cls = CLASS_b32, .at = c->regs.at[reg].at};
 }
 
-/* May the code run in a cluster? It may if it declares the size of a cluster or reads the rank of the CTA in its
+/* Returns whether the code may run in a cluster: it declares the size of a cluster, or reads the rank of the CTA in its
  * cluster. */
 static bool is_cluster(const struct loader *l)
 {
@@ -472,8 +472,8 @@ static struct emu_written read_address(struct loader *l)
     return w;
 }
 
-/* Reads the mark of an unused result, if there is one: `_`, or `_|` before another operand. Returns true if it has read
- * `_`, which takes the place of an operand. */
+/* Reads the mark of an unused result, if there is one: `_` in place of an operand, or `_|` before an operand. Returns
+ * true if it has read `_` in place of an operand. */
 static bool accept_nothing(struct loader *l, struct emu_insn *in)
 {
     skip_space(l);
@@ -522,8 +522,8 @@ static void read_operands(struct loader *l, struct emu_insn *in, struct emu_writ
 
 /* -- instructions -- */
 
-/* Returns the length of the mnemonic at s if it matches `mnemonic`, the mnemonic of a row; otherwise returns 0. Sets
- * *number to the number that matches `#`. */
+/* Returns the length of the mnemonic at s if it matches `mnemonic`, the mnemonic of a row; otherwise returns 0. A `#`
+ * in the row's mnemonic (insns.h) matches a number of one to three digits, to which *number is set. */
 static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, int *number)
 {
     size_t i = 0;
@@ -543,7 +543,8 @@ static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, in
     return i == len || s[i] == '.' ? i : 0;
 }
 
-/* Do the operands fit row `code`? Several rows of insns.h may have the same mnemonic. */
+/* Returns whether the row `code` of insns.h is that of the instruction, as far as the operands tell: several rows may
+ * have the same mnemonic. */
 static bool fits(const struct emu_insn *in, enum insn_code code, bool unpacks, bool has_and)
 {
     switch (code) {
@@ -621,7 +622,8 @@ static int find_param(struct loader *l, const struct emu_written *w)
     fail(l, "unknown parameter '%.*s'", (int)w->len, w->s);
 }
 
-/* Converts a constant, or the address of a variable or parameter, to the operand's type. */
+/* Returns an operand for a constant, or for the address of a variable or parameter, converted to the type that the
+ * instruction requires. */
 static struct emu_opnd settle_constant(struct loader *l, const struct emu_written *w)
 {
     uint64_t bits = (uint64_t)w->o.offset;
@@ -664,15 +666,15 @@ static void count_results(struct emu_insn *in)
         in->ndefs = (uint8_t)insn_word_opnds(&x, in->nvec);
 }
 
-/* Is the load plain, that is, without .acquire, .relaxed and .volatile? A loop with only plain loads cannot wait for
- * stores of other CTAs. */
+/* Returns whether the load is plain, that is, without .acquire, .relaxed and .volatile. A loop with only plain loads
+ * cannot wait for stores of other CTAs. */
 static bool is_plain(const struct emu_insn *in)
 {
     return !emu_has_mod(in, MOD_acquire) && !emu_has_mod(in, MOD_relaxed) && !emu_has_mod(in, MOD_volatile);
 }
 
-/* Is the instruction a wgmma, or does it order wgmmas? The emulator tracks the registers of kernels with such
- * instructions. */
+/* Returns whether the instruction is a wgmma or orders wgmmas. In kernels with such instructions, the emulator tracks
+ * accesses to registers (wgmma.c). */
 static bool uses_wgmma(const struct emu_insn *in)
 {
     return emu_is_wgmma(in) || in->code == INSN_wgmma_fence || in->code == INSN_wgmma_commit ||

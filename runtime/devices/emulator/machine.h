@@ -3,14 +3,14 @@
  *
  *     PTX text ──load──► emu_code: instructions on numbered registers ──run──► the CTAs of the grid, on all cores
  *
- * A register is an array of 32 lanes, so an instruction is executed by one loop. The emulator and codegen share only
- * the table of instructions (codegen/insns.h). The emulator implements the semantics of the instructions after the PTX
- * ISA, whose sections the files cite.
+ * A register is an array of 32 lanes, so one loop executes an instruction for the whole warp. The emulator and codegen
+ * share only the table of instructions (codegen/insns.h). The emulator implements what the instructions do as the PTX
+ * ISA says, whose sections the files cite.
  *
  *     load.c       text to emu_code                       memory.c     ld, st, atom: bounds, alignment
  *     decode.c     which function executes an instruction shared.c     shared memory, and who accessed it when
  *     exec.c       warps, divergence, the grid            undefined.c  use of registers that were never written
- *     barrier.c    barriers and deadlocks                  order.c      which accesses are ordered
+ *     barrier.c    barriers and deadlocks                 order.c      which accesses are ordered
  *     arith.c      integers, bits, comparisons            warp.c       moves between registers and lanes
  *     float.c      floats                                 convert.c    cvt
  *     tensor.c     mma, ldmatrix, stmatrix                async.c      asynchronous copies: cp.async
@@ -18,8 +18,8 @@
  *     wgmma.c      wgmma, and accesses to its registers   device.c     the device `emulator`
  *     sums.c       sums of tensor cores
  *     counts.c     what launches cost                     live.c       how many registers are live
- *     overflow.c   addresses that overflowed 32 bits      operands.c   do operands fit the instruction's row?
- *     words.c      do the words after a mnemonic make one of its forms?
+ *     overflow.c   addresses that overflowed 32 bits      operands.c   checks that operands fit the instruction's row
+ *     words.c      checks that the words after a mnemonic make one of its forms
  *     global.c     bytes of global memory that nobody wrote, and races between CTAs */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
 #define NESO_RUNTIME_EMULATOR_MACHINE_H
@@ -36,12 +36,13 @@ enum { LANES = 32, WARPS_MOST = 32, EMU_OPNDS_MOST = 144, EMU_MODS_MOST = 8 };
 #define ALL_LANES UINT32_MAX
 /* The first address of a kernel's variables in shared memory. As on sm_90, the system reserves the lower addresses. */
 enum { SHARED_BASE = 1024 };
-/* In a cluster, the bits of a shared address from RANK_SHIFT up are the rank of the CTA. */
+/* In a cluster, a shared address is the offset in the CTA's shared memory plus the CTA's rank << RANK_SHIFT. */
 enum { RANK_SHIFT = 24, CLUSTER_MOST = 16 };
 /* The address of parameter i is PARAM_BASE + i * PARAM_STEP, both in the parameter space and in the generic space. */
 #define PARAM_BASE (UINT64_C(0x7fe) << 52)
 #define PARAM_STEP (UINT64_C(1) << 20)
-/* Bits of a generic address from WINDOW_SHIFT up select the windows of shared and local memory. */
+/* A generic address is in the window of shared or of local memory if its bits from bit WINDOW_SHIFT on are those of
+ * this window. */
 enum { WINDOW_SHIFT = 52 };
 #define SHARED_WINDOW (UINT64_C(0x7fd) << WINDOW_SHIFT)
 #define LOCAL_WINDOW (UINT64_C(0x7fc) << WINDOW_SHIFT)
@@ -49,7 +50,7 @@ enum { WINDOW_SHIFT = 52 };
 /* The error that stopped a launch or the loading of PTX. For an error in loading, pid and thread are 0. */
 struct emu_report {
     enum error error; /* ERR_count: no error */
-    struct loc loc;   /* position in the kernel's sources, from .loc; line 0: unknown */
+    struct loc loc;   /* the position in the kernel's sources, from .loc; line 0: unknown */
     int ptx_line;
     int pid[3], thread;
     char what[320];
@@ -57,7 +58,7 @@ struct emu_report {
 
 /* -- code -- */
 
-/* An operand of an instruction. It tells where the operand's 32 values are stored, one for each lane. */
+/* An operand of an instruction: where its 32 values, one for each lane, are stored. */
 struct emu_opnd {
     int reg;        /* the number of the register; -1: the operand is a constant */
     uint8_t cls;    /* enum reg_class */
@@ -76,13 +77,13 @@ struct emu_insn {
     uint8_t code, type, from; /* like the fields of struct form in mir.h */
     uint8_t mods[EMU_MODS_MOST];
     uint8_t nopnds, ndefs, nvec; /* nvec: the number of operands in the first braces */
-    bool guard_not, joins; /* joins: the instruction is the target of a branch */
+    bool guard_not, joins; /* joins: lanes may reconverge here: after a branch, or at its target */
     bool has_address;      /* opnds[address] is an address */
     bool follows;          /* a global address may depend on the instruction's result (overflow.c) */
     uint8_t dropped;       /* enum emu_dropped */
     uint8_t address;
-    int guard;             /* number of a predicate register, or -1 */
-    uint16_t number;       /* the number that replaces `#` in the mnemonic */
+    int guard;             /* the number of the guard's predicate register; -1: no guard */
+    uint16_t number;       /* the number in place of `#` in the row's mnemonic (insns.h) */
     struct emu_opnd *opnds;
     int target;            /* for bra: the index of an instruction; for ld.param: the index of a parameter */
     emu_run *run;          /* NULL: exec.c executes the instruction (control flow, and instructions that may wait) */
@@ -125,7 +126,7 @@ struct emu_code {
      * on CTAs that ran before */
     bool has_atomics;
     int static_shared_bytes;
-    int local_bytes;               /* size of a thread's local memory */
+    int local_bytes;               /* the size of a thread's local memory */
     int max_registers;             /* .maxnreg; 0: none */
     int min_ctas;                  /* .minnctapersm; 0: none */
     const char *target;            /* .target */
@@ -150,7 +151,7 @@ const struct emu_code *emulator_load(struct arena *a, const char *ptx, size_t by
 enum emu_form { WRITTEN_register, WRITTEN_special, WRITTEN_constant, WRITTEN_variable, WRITTEN_name };
 enum { EMU_DECIMAL = -1 };
 struct emu_written {
-    struct emu_opnd o; /* the bits of a constant are in o.offset until the constant's width is known */
+    struct emu_opnd o; /* o.offset has the bits of a constant until the type that the instruction requires is known */
     uint8_t form;
     bool in_braces, in_brackets;
     uint8_t type;      /* the declared type of a register, enum ptype */
@@ -166,7 +167,8 @@ struct emu_written {
 bool emu_check_operands(const struct emu_insn *in, struct emu_written *w, char *text, size_t room);
 
 /* -- words.c -- */
-/* Are the words after the mnemonic valid? The words are the text from s to `end`, with a dot before each word. */
+/* Returns whether the words after the mnemonic are valid. They are the text from s to `end`, with a dot before each
+ * word. */
 bool emu_words_fit(int code, const char *s, const char *end);
 
 /* -- decode.c -- */
@@ -190,7 +192,7 @@ emu_compute *emu_convert(const struct emu_insn *in);
 /* These functions convert between 8-bit or 16-bit floats and double (convert.c). */
 double emu_half_value(enum ptype t, uint16_t bits) __attribute__((pure));
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x);
-double emu_small_value(enum ptype pair, uint8_t bits); /* the value of one half of an fp8 pair */
+double emu_small_value(enum ptype pair, uint8_t bits); /* the value of one of the two floats of an fp8 pair */
 uint16_t emu_half_round(enum ptype t, double x) __attribute__((pure));
 
 /* Replaces a subnormal number by 0 of the same sign, as .ftz requires. */
@@ -216,16 +218,16 @@ struct emu_launch {
     const struct cpu_buffer *buffers;
     int nbuffers;
     int shared_bytes; /* the size of dynamic shared memory */
-    /* the number of programs that each CTA runs, one warp each; 0: one program, with the code's number of warps */
+    /* the number of programs that each CTA runs, each by one warp; 0: a CTA runs one program, by all its warps */
     int packs;
-    bool turned;      /* the CTAs run the programs in the order of axis 1 (opt/grid/turn_grid.c) */
+    bool turned;      /* consecutive CTAs run programs that are consecutive along axis 1, not axis 0 */
     bool pairs;       /* clusters have two CTAs along x, unless the code declares more along x */
     int cluster[3];   /* the sizes of a cluster; emulator_run sets them */
     int num_workers;  /* the largest number of threads; 0: one for each core */
     uint64_t seed;    /* determines the order of asynchronous operations */
     struct emu_tally *tallies; /* receives the costs of each instruction; NULL: counting is off */
     long long sample; /* the number of evenly spaced CTAs to run, rounded up to whole clusters; 0: all */
-    struct race *race;  /* detects races between CTAs, on one thread; NULL: races are not checked */
+    struct race *race;  /* detects races between programs, on one thread; NULL: races are not checked */
     bool has_undefined; /* a buffer has bytes that were never written */
     const struct memory *mem;
     struct budget *budget; /* limits the time and the number of steps; a step is one instruction of a warp; NULL: no limits */
@@ -251,9 +253,9 @@ struct emu_group {
 };
 
 /* The recorded accesses to a byte of shared memory. The times of a cluster are greater than those of the previous
- * cluster in the same memory, so the records need not be cleared when a cluster begins. begin_cluster clears them only
- * before the times could overflow. If there are more than three reads without an order between them, only three of them
- * are recorded, including the oldest and the newest. */
+ * cluster in the same memory, so a new cluster ignores the records of the previous one; begin_cluster clears them only
+ * before the times could overflow. If there are more than READERS reads of which none is ordered before the newest,
+ * only READERS of them are recorded, including the oldest and the newest. */
 enum { READERS = 3, COPY_generic = 1, COPY_async = 2 };
 struct emu_shadow {
     uint32_t written, read[READERS]; /* times of the accesses; 0: none */
@@ -265,13 +267,15 @@ struct emu_shadow {
     uint8_t laid;
 };
 
-/* The largest n for which the emulator supports wait_group n, a wait for all groups except the last n. */
+/* The emulator supports wait_group n, a wait for all groups of asynchronous operations except the last n, for n <
+ * GROUPS_KNOWN. */
 enum { GROUPS_KNOWN = 32 };
 
 /* A barrier of a CTA (bar.sync, bar.arrive). */
 struct emu_barrier {
     int arrived, expected; /* numbers of threads; expected is 0 until the first arrival */
-    uint32_t *seen;        /* for each actor: the arrived threads have published the actor's accesses up to this time */
+    uint32_t *seen;        /* for each actor (order.c): the time up to which the arrived threads have published the
+                            * actor's accesses */
 };
 
 struct emu_event {
@@ -280,22 +284,22 @@ struct emu_event {
     const struct emu_insn *in;
 };
 
-/* The last completed wait of a warp at an mbarrier: its phase, time and instruction. */
+/* The last completed wait of a warp at an mbarrier. */
 struct emu_ask {
     uint32_t phase, time;
     const struct emu_insn *in; /* the wait instruction; NULL: there was no wait */
 };
 
-/* An mbarrier. A phase completes when no arrivals and no bytes are pending. */
+/* An mbarrier. Its phase completes when no arrivals and no bytes are pending. */
 enum { MBARRIERS_MOST = 64 };
 struct emu_mbarrier {
     int at; /* the mbarrier's offset in shared memory */
-    bool live, fenced; /* live: the mbarrier is initialized; fenced: its initialization is visible to copies and other CTAs */
+    bool live, fenced; /* live: it is initialized; fenced: the initialization is visible to copies and other CTAs */
     int count, pending;
     /* the number of expected bytes that have not arrived; negative if bytes arrived before expect_tx */
     int64_t bytes;
     uint32_t phase;
-    uint32_t landed;        /* the latest issue time of the copies whose bytes have arrived */
+    uint32_t landed;        /* the latest of the issue times of the copies whose bytes have arrived */
     struct emu_event copy;  /* the last copy whose bytes arrived, in any phase */
     /* for each actor: the time up to which arriving warps have published the actor's accesses, in this phase (coming)
      * and in the previous phase (done) */
@@ -322,7 +326,8 @@ struct emu_cta {
     struct emu_barrier barriers[BARRIERS];
     struct emu_mbarrier *mbarriers;
     int nmbarriers;
-    int spare_registers; /* the registers per thread that setmaxnreg has released minus those it has acquired, summed over all warps */
+    int spare_registers; /* over all warps: the registers per thread that setmaxnreg has released, minus those that it
+                          * has acquired */
     struct race_party party;
     struct emu_event *arrivals; /* for each actor of another CTA: the actor's last arrival at an mbarrier of this CTA */
 };
@@ -334,7 +339,7 @@ struct emu_cluster {
     int nctas, nactors;
     struct emu_cta *ctas;
     uint32_t time, began;  /* the current time, and the time at which the cluster began */
-    bool may_release;      /* an event has happened that may release waiting warps */
+    bool may_release;      /* something has happened that may release waiting warps */
     uint64_t random;
     uint32_t phase;        /* the phase of the cluster's barrier */
     /* for each actor: the time up to which warps that arrived at the cluster's barrier have published the actor's
@@ -362,35 +367,36 @@ struct emu_warp {
     struct emu_group waiting[LANES];
     int nwaiting;
     char *values;
-    uint32_t *defined;             /* by register: the lanes in which every bit is defined */
-    uint64_t (*undefined)[LANES];  /* by register: the undefined bits of the other lanes */
+    uint32_t *defined;             /* defined[r]: the lanes of register r in which every bit is defined */
+    uint64_t (*undefined)[LANES];  /* undefined[r]: the undefined bits of the other lanes of r */
     unsigned char *local, *local_undefined; /* local memory, lane by lane, and its undefined bits */
-    /* by register: the lanes whose 32-bit arithmetic overflowed; NULL: no address of the kernel depends on such
-     * arithmetic */
+    /* wrapped[r]: the lanes of register r whose 32-bit arithmetic overflowed; NULL: no address of the kernel depends on
+     * such arithmetic */
     uint32_t *wrapped;
-    int64_t (*exact)[LANES];       /* by register: the exact results in the lanes of `wrapped` */
+    int64_t (*exact)[LANES];       /* exact[r]: the exact results in the lanes wrapped[r] */
     const struct emu_insn *wrapping; /* the last instruction whose result overflowed */
     uint64_t scratch[4 * LANES];   /* the output of compute functions */
-    /* by actor: the actor's accesses up to this time are ordered before this warp's next access */
+    /* the warp's vector clock: the accesses of actor a up to time seen[a] are ordered before the warp's next access */
     uint32_t *seen;
-    uint32_t *released;            /* the vector clock that the warp published at its last fence, proxy fences excluded */
+    uint32_t *released;            /* the vector clock that the warp published at its last fence that is not a proxy
+                                    * fence */
     uint32_t unfenced;             /* the lanes that have written shared memory since their last proxy fence */
-    int budget;                    /* the number of registers set by setmaxnreg; 0: none */
+    int budget;                    /* the number of registers that setmaxnreg has set; 0: it has not been executed */
     /* the lanes that have arrived at the cluster's barrier in this phase */
     uint32_t cluster_arrived;
     /* the lanes that have arrived in a completed phase and have not waited for it yet */
     uint32_t cluster_passed;
     int store_groups;              /* the number of committed groups of bulk stores */
     struct emu_group_time { uint32_t time; int lane; } store_times[GROUPS_KNOWN];
-    uint32_t stored;               /* the time of the last bulk store; last_store is its instruction */
+    uint32_t stored;               /* the issue time of the last bulk store, whose instruction is last_store */
     const struct emu_insn *last_store;
     int mma_groups;                /* the number of committed groups of wgmma */
     uint32_t mma_times[GROUPS_KNOWN]; /* the commit times of the last groups of wgmma */
     int mma_awaited;               /* the warp waits for groups before this number; 0: the warp does not wait */
-    /* by register: 2 (group + 1) if a wgmma in flight, of this group, uses the register, plus 1 if the register belongs
-     * to the wgmma's D; 0: no wgmma in flight uses the register */
+    /* flying[r]: if a wgmma in flight uses register r, 2 * (its group + 1), plus 1 if r belongs to its D; otherwise
+     * 0 */
     uint32_t *flying;
-    bool *fresh;                   /* by register: was the register written after the last wgmma.fence? */
+    bool *fresh;                   /* fresh[r]: register r was written after the last wgmma.fence */
     int copy_groups;               /* the number of committed groups of cp.async */
     uint32_t copy_times[GROUPS_KNOWN]; /* the commit times of the last groups of cp.async */
 };
@@ -428,34 +434,35 @@ static inline int emu_first_lane(uint32_t lanes)
 void emu_park(struct emu_warp *w, int pc, uint32_t mask, int waits);
 
 /* -- barrier.c -- */
-/* Executes an instruction at which the lanes `on` may have to wait. Sets the pc at which each lane continues. */
+/* Executes an instruction at which the lanes `on` may have to wait, and parks each lane (emu_park) at the pc at which
+ * it continues. */
 void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Releases the warps that can continue. Returns false if no warp can continue. */
 bool emu_release(struct emu_cluster *c);
 _Noreturn void emu_deadlock(struct emu_cluster *c);
 
 /* -- order.c -- */
-/* The kinds of actors that access shared memory. A warp's asynchronous copies are separate actors: their accesses
- * are ordered before the warp's next access only after the warp has waited for them. */
+/* The kinds of actors that access shared memory. A warp's asynchronous copies are actors of their own: their accesses
+ * are not ordered before the warp's next access until the warp has waited for them. */
 enum emu_actor {
     ACTOR_warp,
-    ACTOR_fenced,  /* not an actor: this entry of a vector clock has the time of the warp's last proxy fence */
+    ACTOR_fenced,  /* no actor: its entry in a vector clock is the time of the warp's last proxy fence */
     ACTOR_copies,  /* the warp's cp.async */
     ACTOR_stores,  /* the warp's bulk stores, which read shared memory */
-    /* reads of shared memory by wgmma; the time of a read is the cluster's start time plus the number of the wgmma
-     * group */
+    /* the reads of shared memory by a warpgroup's wgmmas; the time of a read is the cluster's start time plus the
+     * number of the wgmma's group */
     ACTOR_warpgroup,
     ACTOR_mbarrier /* bulk loads that an mbarrier counts */
 };
 int emu_actors(const struct emu_code *code); /* the number of actors of one CTA */
 int emu_actor(const struct emu_cta *c, enum emu_actor kind, int index) __attribute__((pure));
-/* Are the accesses of `who` at `time` ordered before w's next access? */
+/* Returns whether the accesses of actor `who` at `time` are ordered before w's next access. */
 static inline bool emu_is_over(const struct emu_warp *w, int who, uint32_t time)
 {
     return who == w->actor || time <= w->seen[who];
 }
-/* Merges all accesses that w has made or seen so far into the vector clock `seen`. A warp that later merges `seen` into
- * its own vector clock sees these accesses. */
+/* Publishes all accesses that w has made or seen so far: merges w's vector clock and the current time into the vector
+ * clock `seen`. After emu_see(other, seen), these accesses are ordered before the next access of warp `other`. */
 void emu_publish(struct emu_warp *w, uint32_t *seen);
 void emu_see(struct emu_warp *w, const uint32_t *seen);
 void emu_see_until(struct emu_warp *w, int actor, uint32_t time);
@@ -467,7 +474,7 @@ bool emu_decode_cp_async(struct emu_insn *in);
 /* Adds an asynchronous operation to the pending operations. The operation's member `finish` performs it later. */
 struct emu_op *emu_begin_op(struct emu_warp *w, const struct emu_insn *in, int lane);
 void emu_finish_op(struct emu_cluster *c, int number);
-/* The copy of one active lane of a cp.async. */
+/* The copy that one active lane of a cp.async makes. */
 struct emu_copy {
     unsigned char *to;
     const unsigned char *from;
@@ -479,7 +486,7 @@ struct emu_op {
     struct emu_warp *w;
     const struct emu_insn *in;
     int lane, group;
-    uint32_t time, number; /* the time of issue, and the number of operations issued before */
+    uint32_t time, number; /* the time of issue, and the number of operations that the cluster issued before */
     int ncopies;
     union {
         struct emu_copy copies[LANES];
@@ -501,18 +508,18 @@ emu_run emu_run_mbarrier_init, emu_run_mbarrier_arrive, emu_run_mbarrier_test, e
 uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Returns the mbarrier at an address, and sets *cta to its CTA. Fails with a report if there is no mbarrier, if its
  * initialization is not visible to the warp, or if the mbarrier is in a CTA that has ended. If the mbarrier is in
- * another CTA, or if a copy uses it (`remote`), the initialization must also have been followed by a
- * fence.mbarrier_init or fence.proxy.async. */
+ * another CTA, or if a copy uses it (`remote`), a fence.mbarrier_init or fence.proxy.async must also have followed the
+ * initialization. */
 struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address,
                                      bool remote, struct emu_cta **cta);
 void emu_mbarrier_land(const struct emu_op *copy);
-/* Performs n arrivals that publish the accesses of `actor` up to `time`, but not the warp's own accesses. */
+/* Performs n arrivals that publish the accesses of `actor` up to `time`, and no others. */
 void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n,
                              int actor, uint32_t time);
 /* Returns the mbarrier at the instruction's address operand. */
 struct emu_mbarrier *emu_mbarrier_of(struct emu_warp *w, const struct emu_insn *in, int lane);
-/* Writes a description of the mbarrier for which a group waits to `text`. Fails with a report if all arrivals are
- * complete but the number of expected bytes is wrong. */
+/* Writes a description of the wait of group g for an mbarrier to `text`. If all arrivals are complete but the number of
+ * expected bytes is wrong, fails with a report of the expect_tx instead. */
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes);
 
 /* -- tma.c -- */
@@ -538,7 +545,8 @@ void emu_sum(struct emu_dot *m);
 
 /* -- wgmma.c -- */
 bool emu_is_wgmma(const struct emu_insn *in) __attribute__((pure));
-/* Is the instruction a wgmma that may add to D? At run time, a predicate may still disable the addition. */
+/* Returns whether the instruction is a wgmma that may add to D: the predicate scale-d may disable the addition at run
+ * time. */
 bool emu_wgmma_adds(const struct emu_insn *in) __attribute__((pure));
 bool emu_decode_wgmma(struct emu_insn *in);
 int emu_wgmma_operations(const struct emu_insn *in) __attribute__((pure));
@@ -550,7 +558,7 @@ bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t o
 void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Checks that an instruction does not access registers that a wgmma in flight uses. */
 void emu_wgmma_watch(struct emu_warp *w, const struct emu_insn *in);
-/* Returns the size of memory for a cluster's pending asynchronous operations. */
+/* Returns the number of bytes of memory for a cluster's pending asynchronous operations. */
 size_t emu_async_bytes(const struct emu_code *code);
 /* Performs one pending asynchronous operation; returns false if there is none. */
 bool emu_async_step(struct emu_cluster *c);
@@ -580,7 +588,7 @@ void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struc
 emu_run emu_run_ld, emu_run_st, emu_run_atom;
 /* Computes the addresses of operand o in all lanes. */
 void emu_addresses(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on, uint64_t *at);
-/* Fails with a report if a lane's access of `bytes` bytes is not inside one buffer or not aligned to its size. */
+/* Fails with a report if the access of `bytes` bytes by a lane is not inside one buffer, or not aligned to its size. */
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
 
 /* -- global.c -- */
@@ -588,7 +596,7 @@ void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on
 void emu_begin_party(struct emu_warp *w);
 void emu_acquire(struct emu_warp *w);
 void emu_release_accesses(struct emu_warp *w);
-int emu_granule(const struct emu_code *code); /* for race_begin */
+int emu_granule(const struct emu_code *code); /* returns the granule for race_begin */
 /* These functions check and record an access to global memory before it happens. The access must be inside one buffer.
  * `value` is the value to be written; it is NULL if the access is an atomic. */
 void emu_global_read(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, uint64_t bytes);
@@ -612,15 +620,15 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
                      uint64_t *undefined);
 void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes,
                       uint64_t value, uint64_t undefined);
-/* Checks a range of shared memory in the CTA that the address selects. Returns the range's offset and sets *c to the
- * CTA. */
+/* Checks the bounds and the alignment of a range of shared memory. Sets *cta to the CTA that the address selects, and
+ * returns the offset of the range in its shared memory. */
 int emu_shared_range(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes, int align,
                      struct emu_cta **cta);
-/* Checks that a write of bytes of a CTA by `actor`, which acts for w, is not a race, and records the write. */
+/* Checks that a write to shared memory of CTA c by `actor`, which acts for w, is not a race, and records the write. */
 void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
                       int actor);
-/* Checks that a read of bytes of a CTA by `actor`, which acts for w, at `time` is not a race, and records the read.
- * Returns true if some of the bytes are undefined. */
+/* Checks that a read of shared memory of CTA c by `actor`, which acts for w, at `time` is not a race, and records the
+ * read. Returns true if some of the bytes are undefined. */
 bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
                      int actor, uint32_t time);
 /* Checks that the initialization of an mbarrier is visible to the warp that uses the mbarrier. */
@@ -633,12 +641,13 @@ unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, 
 void emu_find_addresses(struct arena *a, struct emu_code *code);
 /* Tracks overflow through an instruction with `follows`. Called before the instruction is executed. */
 void emu_follow(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
-/* Fails with a report if an address was computed from a number that overflowed. */
+/* Fails with a report if operand o, an address, was computed from 32-bit arithmetic that overflowed in one of the lanes
+ * `on`. */
 void emu_need_fit(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on);
 
 /* -- live.c -- */
-/* Returns the number of live 32-bit registers of a thread before each instruction. With `surely`, does not count
- * registers that are equal in all lanes. */
+/* Returns the number of live 32-bit registers of a thread before each instruction. If `surely`, does not count
+ * registers whose values are equal in all lanes. */
 uint16_t *emu_live_registers(struct arena *a, const struct emu_code *code, bool surely);
 
 /* -- counts.c -- */

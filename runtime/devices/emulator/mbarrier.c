@@ -9,9 +9,9 @@
  *     a copy of 64 bytes completes             0                   0      phase 0 is complete
  *     phase 1 begins                           2                   0
  *
- * A wait for parity q ends when the phase of this parity completes. All accesses that the arriving warps had made or
- * seen, and the copies whose bytes the mbarrier counted, are then visible to the waiting warp. Whenever a phase
- * completes, the emulator checks all blocked waits again. */
+ * A wait for parity q ends when the phase whose number has this parity completes. All accesses that the arriving warps
+ * had made or seen, and the copies whose bytes the mbarrier counted, are then visible to the waiting warp. Whenever a
+ * phase completes, the emulator checks all blocked waits again. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -96,9 +96,9 @@ void emu_run_mbarrier_init(struct emu_warp *w, const struct emu_insn *in, uint32
 
 /* -- phases -- */
 
-/* Called when a phase completes. Checks that the arriving warps have synchronized with the ends of all waits for the
- * previous phase. Otherwise, a wait that is executed late could miss its phase: when the next phase also completes, the
- * parity has its previous value again, so the wait would not end. */
+/* Called when a phase completes. Checks that each warp's wait for the previous phase has ended before: the end of the
+ * wait must be ordered before one of this phase's arrivals. Without such an order, the wait could be executed too late:
+ * when this phase has also completed, the parity has its previous value again, so the wait would not end. */
 static void check_asked(struct emu_cta *c, const struct emu_mbarrier *m)
 {
     for (int i = 0; i < c->nwarps; i++) {
@@ -235,7 +235,6 @@ void emu_run_mbarrier_test(struct emu_warp *w, const struct emu_insn *in, uint32
         emu_set_lane(w, &in->opnds[0], emu_first_lane(on), ready >> emu_first_lane(on) & 1, 0);
 }
 
-/* If all arrivals of the phase are complete but the number of bytes is wrong, reports the expect_tx as an error. */
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes)
 {
     const struct emu_insn *in = &w->cta->code->insns.at[g->pc];
@@ -253,10 +252,10 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 
 /* -- fences -- */
 
-/* Executes fences. A proxy fence takes effect when all lanes of the warp that wrote shared memory have executed it. If
- * any lane executes a proxy fence or fence.mbarrier_init, the mbarriers that the warp initialized become visible to
- * copies and other CTAs. A proxy fence has no release semantics: on an H200, remote arrivals before a proxy fence
- * became visible later than a relaxed arrival at the cluster's barrier. */
+/* Executes fences. A proxy fence takes effect when all those lanes of the warp have executed it that wrote shared
+ * memory. When any lane executes a proxy fence or fence.mbarrier_init, the mbarriers that the warp has initialized
+ * become visible to copies and other CTAs. A proxy fence has no release semantics: on an H200, remote arrivals before a
+ * proxy fence became visible later than a relaxed arrival at the cluster's barrier after it. */
 void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cta *c = w->cta;

@@ -55,7 +55,7 @@ static const char *buffer_name(const struct cpu_buffer *b)
     return b->name ? b->name : "a tensor";
 }
 
-enum { NEAR_BYTES = 1 << 20 }; /* an address this near is reported as an offset in the buffer */
+enum { NEAR_BYTES = 1 << 20 }; /* an address at most this far from a buffer is reported as an offset in it */
 
 static _Noreturn void out_of_bounds(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at,
                                     int bytes)
@@ -117,8 +117,8 @@ void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on
 
 /* -- ld, st -- */
 
-/* Determines each lane's state space, and checks global addresses. Shared and local addresses are checked when they are
- * accessed. */
+/* Determines each lane's state space, and checks global addresses. Shared and local addresses are checked only when the
+ * memory is accessed. */
 static struct spaces check_access(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint64_t *at,
                                   int bytes)
 {
@@ -174,7 +174,7 @@ static uint64_t extended(const struct emu_insn *in, uint64_t x)
         }                                                                                                    \
     } while (0)
 
-/* Loads element k of every lane's vector from global memory. The register must be as wide as the element. */
+/* Loads element k of each active lane's vector from global memory. The register must be as wide as the element. */
 static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                          int k)
 {
@@ -212,8 +212,8 @@ static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, u
     }
 }
 
-/* Checks the lanes' reads for races. A volatile, acquire or relaxed load does not race: instead, it orders accesses
- * like an atomic. */
+/* Checks the lanes' reads for races. A volatile, acquire or relaxed load does not race, but counts as an acquire
+ * (race.c), like that of an atomic. */
 static void check_reads(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                         int bytes)
 {
@@ -254,7 +254,7 @@ void emu_run_ld(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         }                                                                                                    \
     } while (0)
 
-/* Records stores of element k. If races are not checked, only records that the bytes are written. */
+/* Records stores of element k. If races are not checked, records only that the bytes are defined. */
 static void note_stores(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int k,
                         const struct emu_opnd *x)
 {
@@ -339,7 +339,7 @@ static enum mod combining(const struct emu_insn *in)
     return m;
 }
 
-/* Adds floats by the functions of float.c, which compute 32 lanes. Only lane 0 is used. */
+/* Adds two floats by a function of float.c, which computes 32 lanes, of which only lane 0 is used. */
 static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
 {
     uint64_t a[LANES] = {x}, b[LANES] = {y}, d[LANES];
@@ -362,7 +362,7 @@ static bool is_less(enum ptype t, uint64_t x, uint64_t y)
     return t == PT_s32 ? (int32_t)x < (int32_t)y : t == PT_s64 ? (int64_t)x < (int64_t)y : x < y;
 }
 
-/* Returns the new value in memory. */
+/* Returns the value that the atomic stores if the memory has the value `old`. */
 static uint64_t combine(const struct emu_insn *in, uint64_t old, uint64_t x, uint64_t y)
 {
     enum ptype t = (enum ptype)in->type;
@@ -381,7 +381,7 @@ static uint64_t combine(const struct emu_insn *in, uint64_t old, uint64_t x, uin
     }
 }
 
-/* Performs the operation by a compare-and-swap loop on the host; returns the old value. */
+/* Performs the atomic by a compare-and-swap loop on the host; returns the old value. */
 static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x, uint64_t y)
 {
     switch (access_bytes(in)) {
@@ -411,7 +411,7 @@ static void check_atomic(struct emu_warp *w, const struct emu_insn *in, int lane
     emu_global_write(w, in, lane, at, (uint64_t)bytes, NULL);
 }
 
-/* Does the atomic have the memory order `order`, or acq_rel, which includes it? */
+/* Returns whether the atomic has the memory order `order`, or acq_rel, which includes it. */
 static bool has_order(const struct emu_insn *in, enum mod order)
 {
     return emu_has_mod(in, order) || emu_has_mod(in, MOD_acq_rel);

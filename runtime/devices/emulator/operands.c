@@ -50,7 +50,7 @@ static enum ptype wide_type(enum ptype t)
                          : PT_none;
 }
 
-/* Returns the type of the operands that a word of the row describes; PT_none if they have no type. */
+/* Returns the type of the operands that the word x of the row describes; PT_none if no type is required. */
 static enum ptype type_of(const struct emu_insn *in, const struct insn_word *x)
 {
     enum insn_result result = insn_info[in->code].result;
@@ -74,8 +74,8 @@ static int register_bits(enum ptype t)
     return class_info[ptype_info[t].cls].bits;
 }
 
-/* May a register be wider than the instruction's type? This is allowed for loads and stores without a vector, and for
- * conversions, except conversions from or to bf16 and to f16x2. */
+/* Returns whether a register may be wider than the instruction's type. It may for loads and stores without a vector,
+ * and for conversions, except conversions from or to bf16 and to f16x2. */
 static bool may_be_wider(const struct emu_insn *in)
 {
     bool moves = in->code == INSN_ld || in->code == INSN_st || in->code == INSN_ld_param;
@@ -127,8 +127,8 @@ static bool check_register(const struct emu_insn *in, enum ptype want, const str
                     ptype_info[want].word);
 }
 
-/* Checks a constant. An integer constant must not have a point. A float constant must have the size of the
- * instruction's type. There are no constants of 16-bit float types. */
+/* Checks a constant. An integer constant must not have a decimal point. A float constant must have the size of the
+ * instruction's type. PTX has no constants of 16-bit float types. */
 static bool check_constant(enum ptype want, const struct emu_written *w, const struct complaint *c)
 {
     enum sort sort = sort_of(want);
@@ -173,8 +173,8 @@ static bool check_address(const struct emu_insn *in, const struct insn_word *x, 
     return fits || complain(c, "an address in a register of %s", ptype_info[w->type].word);
 }
 
-/* Is the operand the name of a variable or parameter, used as an address? For `cvta`, the variable must be in the
- * instruction's state space; for `mapa`, it must be in shared memory. */
+/* Returns whether the operand is the name of a variable or parameter whose address the instruction may take. For
+ * `cvta`, the variable must be in the instruction's state space; for `mapa`, it must be in shared memory. */
 static bool names_place(const struct emu_insn *in, const struct emu_written *w)
 {
     enum mod space = w->form == WRITTEN_name ? MOD_param : (enum mod)w->space;
@@ -203,7 +203,7 @@ static bool check_value(const struct emu_insn *in, const struct insn_word *x, co
                     x->kind == WORD_constant ? "constant" : "register", ptype_info[want].word);
 }
 
-/* Checks one of the operands that the word describes: the operand with index `at` among them. */
+/* Checks operand w, which is number `at` of the operands that the word x describes. */
 static bool check_one(const struct emu_insn *in, const struct insn_word *x, int at, struct emu_written *w,
                       const struct complaint *c)
 {
@@ -272,8 +272,9 @@ static bool is_policy(const struct insn_word *x)
     return strncmp(x->name, "policy", 6) == 0;
 }
 
-/* Is the operand present? An optional cache policy is present if the instruction has the modifier for it. `left` is the
- * number of remaining operands. Any other optional operand is present if operands remain even without the policy. */
+/* Returns whether the instruction has the operand that the word x describes. A cache policy is present if the
+ * instruction has the modifier for it. Any other optional operand is present if `left`, the number of remaining
+ * operands, exceeds the number of policies that still follow. */
 static bool is_there(const struct emu_insn *in, const struct insn_word *x, int left)
 {
     bool hint = emu_has_mod(in, MOD_l2_hint);

@@ -5,14 +5,14 @@
  *     warp 0: st.shared; arrive ──► barrier ──► warp 1: wait; ld.shared        ordered: sees warp 0's store
  *     warp 2:                                           ld.shared              not ordered: warp 2 did not wait
  *
- * A cluster has one logical clock. Each warp has a vector clock, `seen`. For every actor, it contains the time up to
+ * A cluster has one logical clock. Each warp has a vector clock, `seen`, that contains, for every actor, the time up to
  * which the actor's accesses are ordered before the warp's next access. A warp that arrives at a barrier publishes its
- * vector clock and the time. A warp that waits at the barrier merges the published clocks into its own vector clock.
- * Two conflicting accesses race if neither is ordered before the other, regardless of the order in which the emulator
- * executed them.
+ * vector clock and the current time: it merges them into the barrier's vector clock. A warp that waits at the barrier
+ * merges the barrier's vector clock into its own. Two conflicting accesses race if neither is ordered before the other,
+ * regardless of the order in which the emulator executed them.
  *
- * The actors are the warps, and separately their asynchronous copies and wgmmas: a warp's copies are ordered before the
- * warp's next access only after the warp has waited for them. */
+ * The actors are the warps, and, as actors of their own, asynchronous copies and wgmmas: a warp's copies are not
+ * ordered before the warp's next access until the warp has waited for them. */
 #include "runtime/devices/emulator/machine.h"
 
 enum { WARPGROUPS_MOST = WARPS_MOST / 4 };

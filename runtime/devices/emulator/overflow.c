@@ -6,7 +6,7 @@
  *     @%p1 ld.global.b32 ...           an error if an enabled lane has such an address
  *
  * The loader marks the instructions from whose results a global address is computed. It searches backwards through
- * sums, products, shifts and signed widening, and stops at other instructions. So hash functions, which overflow on
+ * sums, products, shifts and signed widening, and stops at other instructions, so hash functions, which overflow on
  * purpose, cause no errors. At run time, the emulator also stores the exact result of each lane whose arithmetic
  * overflowed. */
 #include "runtime/devices/emulator/machine.h"
@@ -15,7 +15,7 @@
 
 /* How an instruction computes a number on which an address depends. */
 enum kind {
-    MAKES_other,  /* by an instruction at which the search stops */
+    MAKES_other,  /* by another instruction, at which the search stops */
     MAKES_narrow, /* by 32-bit arithmetic: the emulator keeps the exact result if it overflows */
     MAKES_wide /* by signed widening or 64-bit arithmetic: the result is wrong if a source has overflowed */
 };
@@ -128,7 +128,7 @@ static int64_t exact(const struct emu_insn *in, int64_t x, int64_t y, int64_t z)
     }                                                                                                        \
     return bad == 0
 
-/* Do the results of all lanes fit into 32 bits? This fast path assumes that no source has overflowed. */
+/* Returns whether the results of all lanes fit into 32 bits. This fast path assumes that no source has overflowed. */
 static bool fits(const struct emu_insn *in, const int32_t *x, const int32_t *y, const int32_t *z)
 {
     int64_t bad = 0;

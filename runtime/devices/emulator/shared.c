@@ -3,10 +3,10 @@
  *
  *     warp 0: st.shared [64]        warp 1: ld.shared [64]       a race, unless a barrier separates them
  *
- * Two actors race if they access the same byte, at least one of them writes it, and the earlier access is not ordered
- * before the later access (order.c; PTX ISA, "Memory Consistency Model": morally strong accesses do not race). There is
- * one exception: a warp may write the value that the memory already has, unless an asynchronous copy wrote this value.
- * Accesses of one warp are ordered as in the program. */
+ * Two actors race if they access the same byte, at least one of them writes it, and the access that the emulator
+ * executes first is not ordered before the other (order.c; PTX ISA, "Memory Consistency Model": morally strong accesses
+ * do not race). There is one exception: a warp may write the value that the memory already has, unless an asynchronous
+ * copy wrote this value. Accesses of one warp are ordered as in the program. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -38,7 +38,8 @@ static bool was_written(const struct emu_cta *c, const struct emu_shadow *s)
     return s->written >= c->cluster->began;
 }
 
-/* Reports a race. The report names both actors and accesses: "warp 3 reads at line 17". */
+/* Reports a race of the access of w that `done` names with an access by `actor`, for example "byte 64 is read, which
+ * warp 3 writes at line 17". */
 static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int lane, int byte,
                            const char *done, int actor, const char *verb, int line)
 {
@@ -53,9 +54,10 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
              copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
-/* Records a read as the first entry. If an entry has the same actor or is ordered before the read, replaces this entry.
- * Otherwise, replaces an entry that is neither the oldest nor the newest: a later write that races with a recorded read
- * usually races with the oldest or the newest. */
+/* Records a read as the first of the byte's READERS recorded reads. The former first read takes the place of another,
+ * which is dropped: one by the same actor as the new read, or one that is ordered before it. If there is none, drops a
+ * read that is neither the oldest nor the newest: a later write that races with a recorded read usually races with the
+ * oldest or the newest. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 1;
@@ -87,7 +89,7 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
                      number + i);
         if (!emu_is_over(w, s->writer, s->written))
             race(w, in, lane, number + i, "read", s->writer, "write", s->write_line);
-        /* if the first entry has the same actor and time, it already records this read */
+        /* if the first recorded read has the same actor and time, it already stands for this read */
         if (s->reader[0] != w->actor || s->read[0] != time)
             add_reader(w, s, w->actor, time, in->line);
         *undefined |= (uint64_t)s->undefined << 8 * i;
@@ -104,7 +106,7 @@ static void check_write(struct emu_warp *w, const struct emu_insn *in, int lane,
             race(w, in, lane, byte, "written", s->reader[i], "read", s->read_line[i]);
 }
 
-/* Checks a write for races, and performs it. */
+/* Checks a write for races, performs it, and records it. */
 void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes,
                       uint64_t value, uint64_t undefined)
 {

@@ -5,19 +5,20 @@
  * The upper bits of the argument's fraction select a segment with three coefficients. The lower bits are the distance t
  * from the start of the segment, scaled so that 0 <= t < 1:
  *
- *     y = floor(c0 + c1 t + c2 square(t))        in units of the last place of a float from 1/2 to 1 (ex2: from 1 to 2)
+ *     y = floor(c0 + c1 t + c2 square(t))
  *
- * lg2 keeps 36 fraction bits of the sum, adds the exponent, and then truncates to a float. square(t) is t squared
- * without the partial products below 2^-15. The coefficients, the rounding constants and this rule were derived from
- * the results for all fractions on an H200 (README.md, "Approximate functions"). The functions give the same results as
- * an H200 for all 2^32 arguments. */
+ * y is in ulps (units in the last place) of a float from 1/2 to 1 (for ex2: from 1 to 2). lg2 keeps 36 fraction bits of
+ * the sum instead of rounding it down to an integer, adds the exponent, and then truncates to a float. square(t) is the
+ * square of t without its partial products below 2^-15. The coefficients, the rounding constants and this rule were
+ * derived from the results of an H200 for all fractions (README.md, "Approximate functions"). The functions give the
+ * same results as an H200 for all 2^32 arguments. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The coefficients of a segment. c0 is in quarters of a unit in the last place. struct unit_function has the signs and
- * the scale factors of c1 and c2. */
+/* The coefficients of a segment. c0 is in quarters of an ulp. c1 and c2 must be multiplied by the factors in struct
+ * unit_function, which also have their signs. */
 struct special_segment {
     uint32_t c0;
     uint16_t c1, c2;
@@ -167,7 +168,7 @@ static const struct special_segment lg2_segments[] = {
 };
 /* clang-format on */
 
-/* Returns the sum of those partial products of the square of t that are at least 2^-15, in units of 2^-15. t has `bits`
+/* Returns the sum, in multiples of 2^-15, of those partial products of t * t that are at least 2^-15. t has `bits`
  * bits. Iteration i adds the products of the bit of weight 2^-i: its square, and twice its products with the lower
  * bits. */
 static int64_t square(uint32_t t, int bits)
@@ -181,8 +182,8 @@ static int64_t square(uint32_t t, int bits)
     return sum;
 }
 
-/* The parameters of a function of the unit: the number of bits of t, the scale factors of c1 (in units) and of c2 (in
- * half units), and a rounding constant in units of 2^-bits, which is added to the polynomial. */
+/* The parameters of one function of the special function unit. `bits` is the number of bits of t. c1_factor * c1 is in
+ * ulps, and c2_factor * c2 in half ulps. `rounding`, in multiples of 2^-bits ulps, is added to the polynomial. */
 struct unit_function {
     const struct special_segment *segments;
     int bits, c1_factor, c2_factor, rounding;
@@ -192,11 +193,11 @@ static const struct unit_function unit_ex2 = {ex2_segments, 17, 4, 2, 24458},
                                   unit_rcp = {rcp_segments, 16, -2, 2, 4047},
                                   unit_rsqrt = {rsqrt_segments, 17, -2, 2, -1},
                                   unit_lg2 = {lg2_segments, 17, 8, -8, 6696};
-/* for arguments from 1 to 2, and from 2 to 4 */
+/* for arguments from 1 to 2, and for arguments from 2 to 4 */
 static const struct unit_function unit_sqrt[2] = {{sqrt_segments, 17, 1, -1, -1},
                                                   {sqrt_segments, 17, 2, -1, -1}};
 
-/* Returns the value of the polynomial, without truncation, in units of 2^-bits. */
+/* Returns the value of the polynomial, without truncation, in multiples of 2^-bits ulps. */
 static int64_t sum(const struct unit_function *f, uint32_t fraction)
 {
     enum { QUARTER_BITS = 2, HALF_SQUARE_BITS = 16 };
@@ -221,8 +222,8 @@ static uint32_t bits_of(float x)
 
 enum { MANTISSA = 23, BIAS = 127 };
 
-/* Returns 2^x. Truncates the magnitude of x to 23 fraction bits. For a negative x, then complements this fixed-point
- * number (~) instead of negating it (-), unless its 23 fraction bits are all 0. */
+/* Returns 2^x. Truncates the magnitude of x to 23 fraction bits. If x is negative, complements this fixed-point number
+ * (~), as the GPU does, instead of negating it (-), unless its 23 fraction bits are all 0. */
 static float ex2(float x)
 {
     const float far = 512;
@@ -242,7 +243,8 @@ float special_ex2_ftz(float x)
     return emu_flush(ex2(emu_flush(x)));
 }
 
-/* Returns 2^x. For x below -126, the unit gives 0, so the code of ptxas computes the square of 2^(x/2). */
+/* Returns 2^x. For x below -126, the special function unit gives 0, so ptxas compiles ex2.approx to code that computes
+ * the square of 2^(x/2). */
 float special_ex2(float x)
 {
     if (!(x < -126))
@@ -262,8 +264,8 @@ float special_rcp_ftz(float x)
     return emu_flush(copysignf((float)ldexp((double)y, -exponent - MANTISSA - 1), x));
 }
 
-/* Returns the exponent of a positive number. Sets *fraction to the number's fraction, extended at the top by the lowest
- * bit of the exponent. */
+/* Returns the exponent of a positive number. Sets *fraction to the number's fraction, with the lowest bit of the
+ * exponent above its highest bit. */
 static int split(float x, uint32_t *fraction)
 {
     int exponent = (int)(bits_of(x) >> MANTISSA) - BIAS;
@@ -278,7 +280,7 @@ float special_rsqrt_ftz(float x)
     if (x != x || x <= 0 || isinf(x))
         return x == 0 ? copysignf(INFINITY, x) : 1 / sqrtf(x);
     int exponent = split(x, &fraction);
-    /* the argument is a power of 4 if fraction is 0; then the result is exact, but the polynomial is one unit too
+    /* if `fraction` is 0, the argument is a power of 4: the result is exact, but the polynomial would be one ulp too
      * small */
     int64_t y = fraction ? interpolate(&unit_rsqrt, fraction) : 1 << (MANTISSA + 1);
     return (float)ldexp((double)y, -(exponent - (exponent & 1)) / 2 - MANTISSA - 1);
@@ -296,8 +298,8 @@ float special_sqrt_ftz(float x)
 }
 
 /* Returns log2(x): the sum of the exponent and the polynomial, with SUM_BITS fraction bits. To get the magnitude of a
- * negative sum y, complements it (~y) instead of negating it (-y). Truncates the bits that do not fit into a float.
- * log2(1) needs a special case, because the polynomial is 1.8 units instead of 0 at powers of 2. */
+ * negative sum y, complements it (~y), as the GPU does, instead of negating it (-y). Truncates the bits that do not fit
+ * into a float. log2(1) needs a special case, because the polynomial at powers of 2 is 1.8 ulps instead of 0. */
 float special_lg2_ftz(float x)
 {
     enum { SUM_BITS = 36, FLOAT_BITS = MANTISSA + 1 };
@@ -316,7 +318,8 @@ float special_lg2_ftz(float x)
     return copysignf((float)ldexp((double)(size >> excess), excess - SUM_BITS), y < 0 ? -1.0f : 1.0f);
 }
 
-/* Returns log2(x). The code of ptxas multiplies subnormal arguments by 2^24, and subtracts 24 from the result. */
+/* Returns log2(x). ptxas compiles lg2.approx to code that multiplies subnormal arguments by 2^24, and subtracts 24 from
+ * the result. */
 float special_lg2(float x)
 {
     bool is_subnormal = fabsf(x) < 0x1p-126f;

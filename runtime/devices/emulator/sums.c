@@ -13,7 +13,7 @@
  *        truncated to 14 significant bits. A zero result is +0.
  *
  * If operands are infinite or NaN, the result is that of IEEE 754. Sums of integers are computed exactly; the caller
- * reduces them to 32 bits. */
+ * truncates them to 32 bits. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <math.h>
@@ -24,8 +24,8 @@ enum {
     DOUBLE_BIAS = 1023,
     DOUBLE_FRACTION = 52,
     FRACTION = 25,     /* truncation keeps this number of bits below the largest exponent */
-    FRACTION_FP8 = 13, /* for fp8 in wgmma; also the fraction bits of f32 sums of fp8 */
-    BLOCK = 8          /* columns computed together; divides every number of columns */
+    FRACTION_FP8 = 13, /* the same for fp8 in wgmma; also the number of fraction bits of f32 sums of fp8 */
+    BLOCK = 8          /* the number of columns that sum_block computes; it divides every number of columns */
 };
 
 static uint64_t bits_of_double(double x)
@@ -99,7 +99,8 @@ static void find_exponents(const struct emu_dot *m, struct exponents *e)
     }
 }
 
-/* Computes columns [at, at + BLOCK) of a row. BLOCK is a constant, so that the C compiler uses vector instructions. */
+/* Computes columns [at, at + BLOCK) of a row of c. BLOCK is a constant, so that the C compiler uses vector
+ * instructions. */
 static void sum_block(struct emu_dot *m, const struct exponents *e, int row, int at)
 {
     int fraction = is_fp8(m->a_type) ? FRACTION_FP8 : FRACTION;

@@ -53,8 +53,8 @@ static int words_of_b(const struct shape *s)
     return COLUMNS * s->depth * s->bits / 32 / LANES;
 }
 
-/* Is the instruction an mma? An mma has 4 registers of D, the registers of A and B, and 4 registers of C as
- * operands. */
+/* Returns whether the instruction is an mma. Its operands are 4 registers of D, the registers of A and B, and 4
+ * registers of C. */
 bool emu_is_mma(const struct emu_insn *in)
 {
     const struct shape *s = shape_of(in);
@@ -164,8 +164,8 @@ static uint32_t result(const struct shape *s, double sum)
 }
 
 /* Computes mma.sync of fp8. Hopper has no such instruction, so this function does the same as the code that ptxas
- * generates for it. It converts the elements to f16. One mma sums the products of the two low elements of each word,
- * and a second mma adds the products of the two high elements to this sum. Finally, it adds c in f32. */
+ * generates for it. It converts the elements to f16. A first mma sums the products of the two low elements of each
+ * word, and a second mma adds the products of the two high elements to this sum. An f32 addition then adds c. */
 static void multiply_fp8(const struct emu_dot *m, struct emu_dot *halves)
 {
     enum { PER_WORD = 4, LOW = 2 };
@@ -230,8 +230,8 @@ void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
  * 4 and columns 2 (l % 4) and 2 (l % 4) + 1. With .trans, rows and columns are exchanged. */
 enum { SIDE = 8, HALF_BYTES = 2, ROW_BYTES = SIDE * HALF_BYTES };
 
-/* Reads the addresses of all rows before the first result is stored, because a result may overwrite the register with
- * the address. */
+/* Sets rows[l] to a pointer to the row whose address lane l provides. The caller needs all rows before it stores the
+ * first result, because a result may overwrite the register with the address. */
 static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on, unsigned char *rows[LANES])
 {
     const struct emu_opnd *address = &in->opnds[in->address];
@@ -250,7 +250,7 @@ static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on
         emu_count_shared(w, in, ALL_LANES >> (LANES - n), at, ROW_BYTES);
 }
 
-/* Returns the address of a lane's 16-bit element k. */
+/* Returns a pointer to element k, 0 or 1, of a lane in a matrix. */
 static unsigned char *half_at(unsigned char *const *row, bool transposed, int lane, int k)
 {
     int at = lane / MEMBERS, beside = 2 * (lane % MEMBERS) + k;

@@ -5,10 +5,11 @@
  *     load    global ─► shared memory of one or several CTAs; an mbarrier in each CTA counts the bytes
  *     store   shared ─► global; the issuing thread waits for its groups of stores
  *
- * A row of a box extends along dimension 0. The rows are consecutive in shared memory. A swizzle of W bytes permutes
- * the 16-byte chunks of each row of W bytes: it XORs bits 7 and up of the absolute address into bits 4 and up. Loads
- * fill elements outside of the tensor with zeros or NaNs. The mbarrier also counts the bytes of these elements. Stores
- * skip such elements. */
+ * A row of a box extends along dimension 0. The rows are consecutive in shared memory. A swizzle of W = 32, 64 or 128
+ * bytes permutes the 16-byte chunks of each row of W bytes: it XORs the 1, 2 or 3 bits from bit 7 on into those from
+ * bit 4 on, in the address in shared memory, not in the offset from the start of the box. Loads fill elements outside
+ * of the tensor with zeros or NaNs. The mbarrier also counts the bytes of these elements. Stores skip elements outside
+ * of the tensor. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -33,7 +34,7 @@ static uint64_t address(struct emu_warp *w, const struct emu_insn *in, int i, in
     return o->cls == CLASS_b32 ? (uint32_t)at : at;
 }
 
-/* Returns the tensor map at the address in operand i. The address points to a parameter of the kernel, or to global
+/* Returns the tensor map at the address in operand i, which is that of a parameter of the kernel, or in global
  * memory. */
 static const struct packed_map *find_map(struct emu_warp *w, const struct emu_insn *in, int i, int lane)
 {
@@ -70,8 +71,8 @@ static bool holds_float(const struct packed_map *m)
     return m->type == MAP_f16 || m->type == MAP_bf16 || m->type == MAP_f32 || m->type == MAP_f64;
 }
 
-/* Is the map valid? On an H200, cuTensorMapEncodeTiled would reject an invalid map, or a copy that uses it would
- * trap. */
+/* Returns whether the map is valid. cuTensorMapEncodeTiled would reject an invalid map, or a copy that uses it would
+ * trap on an H200. */
 static bool is_valid(const struct packed_map *m)
 {
     bool good = m->rank >= 1 && m->rank <= MAP_RANK_MAX && m->type < MAP_type_count &&
@@ -95,14 +96,14 @@ static int swizzled(const struct packed_map *m, int at)
     return (address ^ (address >> 7 & mask) << 4) - SHARED_BASE;
 }
 
-/* One row of a box that is copied. The row's elements [first, end) are inside the tensor. */
+/* One row of a box that is copied. Its elements from `first` to end - 1 are inside the tensor. */
 struct row {
     const struct emu_op *op;
     unsigned char *global; /* the address of the row's element 0 */
     int at, first, end;    /* at: the offset in shared memory */
 };
 
-/* Fills a line with NaNs. The repeated 16-bit pattern is a NaN in every format of 16, 32 or 64 bits. */
+/* Fills a row with NaNs: the 16-bit pattern, repeated, is a NaN in every float type of 16, 32 or 64 bits. */
 static void fill_nan(unsigned char *line, int bytes)
 {
     static const uint16_t nan = 0x7ff7;
@@ -145,7 +146,7 @@ static void store_row(const struct row *r)
     memcpy(r->global + r->first * elem, line + r->first * elem, n);
 }
 
-/* Checks the access to the row's elements in global memory. */
+/* Checks the access to those elements of the row in global memory that are inside the tensor. */
 static void check_row(const struct row *r)
 {
     const struct emu_launch *l = r->op->w->cta->launch;
@@ -162,7 +163,7 @@ static void check_row(const struct row *r)
         emu_global_read(r->op->w, r->op->in, r->op->lane, from, bytes);
 }
 
-/* Is the whole box outside of the tensor? */
+/* Returns whether the whole box is outside of the tensor. */
 static bool is_outside(const struct emu_op *op)
 {
     const struct packed_map *m = op->bulk.map;
@@ -341,7 +342,7 @@ void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t o
 
 /* -- stores -- */
 
-/* Fails if a byte of the row that is stored is undefined. Bytes outside of the tensor are not stored, so they may be
+/* Fails if the row has an undefined byte inside the tensor. Bytes outside of it are not stored, so they may be
  * undefined. */
 static void need_row(const struct row *r)
 {
@@ -435,10 +436,10 @@ static bool is_seen(const struct emu_cta *c, int actor, uint32_t time)
     return false;
 }
 
-/* Checks that nothing accesses a CTA's shared memory after the CTA has exited: bulk stores must have read the memory
- * (PTX ISA, "cp.async.bulk"), and a warp must have waited for each copy into it and for each arrival of another CTA at
- * the CTA's mbarriers. Without such a wait, an arrival may still be in flight (PTX ISA, "mbarrier.arrive" on
- * shared::cluster). A relaxed arrival at barrier.cluster does not order it. */
+/* Checks that nothing accesses a CTA's shared memory after the CTA has exited. Bulk stores must have read the memory
+ * (PTX ISA, "cp.async.bulk"), and a warp of the CTA must have waited for each copy into the memory and for each arrival
+ * of another CTA at the CTA's mbarriers: without a wait, such an arrival may still be in flight (PTX ISA,
+ * "mbarrier.arrive" on shared::cluster), even after the other CTA has made a relaxed arrival at barrier.cluster. */
 static void check_end(struct emu_cta *c)
 {
     for (int i = 0; i < c->nwarps; i++) {

@@ -5,11 +5,12 @@
  *     add.f32 %f1, %r1, 1.0;               %f1 is undefined too: no error yet
  *     @%p1 st.global.f32 [%rd2], %f1;      only lanes with %p1 store: no error
  *
- * Compiled code may compute with undefined values if no observable result depends on them. So the emulator propagates
- * undefined bits, as memory checkers do. It reports them only in values stored to global memory, and in operands that
- * control the execution: addresses, sizes, conditions, lanes to read, and operands of synchronization. Moves, logic
- * instructions, shifts and prmt propagate undefined bits bit by bit, and instructions on packed floats propagate them
- * by halves. If an operand of any other instruction has undefined bits, the whole result is undefined. */
+ * Compiled code may compute with undefined values if no observable result depends on them. The emulator therefore
+ * propagates undefined bits, as memory checkers do, and reports them only in values stored to global memory, and in
+ * operands that control the execution: addresses, sizes, conditions, numbers of lanes, and operands of synchronization.
+ * Moves, logic instructions, shifts and prmt propagate undefined bits bit by bit, and instructions on two packed floats
+ * propagate them for each float separately. If an operand of any other instruction has undefined bits, the whole result
+ * is undefined. */
 #include "runtime/devices/emulator/machine.h"
 
 uint64_t emu_undefined_opnd(const struct emu_warp *w, const struct emu_opnd *o, int lane)
@@ -53,7 +54,8 @@ static bool is_packed(enum ptype t)
     return t == PT_f16x2 || t == PT_bf16x2;
 }
 
-/* Returns a mask of the bits of a source register that an instruction of type t reads: for .u8, the low 8 bits. */
+/* Returns a mask of the bits of a source register that an instruction of type t reads, for example the low 8 bits for
+ * .u8. */
 static uint64_t bits_read(enum ptype t)
 {
     int bits = ptype_info[t].bits;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* warp.c: accesses registers of a warp, and executes computations, packing, parameter loads and shuffles.
+/* warp.c: reads and writes registers of a warp, and executes instructions that access only registers and parameters:
+ * computations (by the functions of arith.c, float.c and convert.c), moves between a vector of registers and one
+ * register, loads of parameters, shuffles, reductions and votes across lanes, and conversions of addresses.
  *
- * An instruction computes all 32 lanes into scratch memory. Then only the active lanes are stored to the result
- * register. */
+ * A computation writes the results of all 32 lanes to scratch memory, of which only the active lanes are then stored to
+ * the result register. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -112,7 +114,8 @@ void emu_run_compute(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     emu_commit(w, &in->opnds[0], on, w->scratch);
 }
 
-/* -- packing (PTX ISA, "mov": vectors of registers; the first register is in the lowest bits) -- */
+/* -- moves between a vector of registers and one register, whose lowest bits are the first of the vector (PTX ISA,
+ * "mov") -- */
 
 void emu_run_timer(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
@@ -174,8 +177,8 @@ void emu_run_policy(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- instructions across lanes -- */
 
-/* Fails unless exactly the lanes in the member mask execute the instruction (PTX ISA, "shfl.sync": otherwise the
- * behaviour is undefined). */
+/* Fails unless exactly the lanes in the member mask execute the instruction; otherwise, its behaviour is undefined (PTX
+ * ISA, "shfl.sync"). */
 static void need_members(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *members,
                          uint32_t on)
 {
@@ -283,8 +286,8 @@ void emu_run_elect(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     set_all(w, &in->opnds[0], on & -on, 1);
 }
 
-/* -- addresses (PTX ISA, "cvta", "mapa"): only addresses of shared and local memory differ from their generic
- * addresses -- */
+/* -- addresses (PTX ISA, "cvta", "mapa"): only in shared and local memory does an address differ from the generic
+ * address -- */
 
 static void to_generic(void *restrict d, const void *a, const void *b, const void *c,
                        const struct emu_insn *in)

@@ -11,9 +11,10 @@
  *     A   register i: row lane / 4 + 8 (i % 2), the word with index lane % 4 + 4 (i / 2) of the row
  *
  * chunk_at computes the address of element (mn, k) of an operand in shared memory. sums.c computes the sums when the
- * instruction is issued, but no instruction may read them before the wait. Until the wait, the registers are marked in
- * `flying`, and a separate actor counts as reading the shared memory. Registers that other instructions have written
- * are marked in `fresh` until the next wgmma.fence. */
+ * instruction is issued, but no instruction may read them before the wait. Until the wait, emu_warp.flying marks the
+ * registers of the wgmma, and its reads of shared memory, which an actor of their own makes, are not ordered before
+ * later accesses. emu_warp.fresh marks the registers that other instructions have written since the last
+ * wgmma.fence. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -22,7 +23,8 @@
 enum { ROWS = EMU_ROWS, WARPGROUP = 4, MEMBERS = 4, CHUNK = 16, A_WORDS = 4 };
 
 struct shape {
-    /* code of the instruction; types of A, B and D, enum ptype: PT_f32 for tf32, the type of a pair for fp8 */
+    /* the code of the instruction, and the types of A, B and D, enum ptype: PT_f32 for tf32, the type of a pair for
+     * fp8 */
     uint8_t code, a, b, d;
     int depth;
 };
@@ -68,8 +70,8 @@ int emu_wgmma_operations(const struct emu_insn *in)
 /* -- operands -- */
 
 /* The instruction's operands, in their order: the registers of D; A, which is a descriptor or 4 registers; the
- * descriptor of B; scale-d; for floats, imm-scale-a and imm-scale-b; for 16-bit types, imm-trans-a (if A is in shared
- * memory) and imm-trans-b. */
+ * descriptor of B; scale-d; then, in `rest`, imm-scale-a and imm-scale-b for floats, and, for 16-bit types, imm-trans-a
+ * (if A is in shared memory) and imm-trans-b. */
 struct operands {
     int nd;
     bool a_in_registers;
@@ -153,8 +155,8 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
                           .type = type};
 }
 
-/* Returns the address of the 16-byte chunk that begins with element (mn, k) and extends along the major dimension, k or
- * mn.
+/* Returns the address of the 16-byte chunk that begins with element (mn, k), and whose elements are consecutive in the
+ * major dimension, k or mn.
  *
  *     major  swizzle   offset, with kb and mb: k and mn in bytes
  *     k      none      (mn % 8) 16 + kb % 16 + (kb / 16) LBO + (mn / 8) SBO
@@ -162,8 +164,8 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
  *     mn     none      mb % 16 + (k % 8) 16 + (k / 8) LBO + (mb / 16) SBO
  *     mn     W         mb % W + (k % 8) W + (k / 8) SBO + (mb / W) LBO
  *
- * Then the absolute address is swizzled: its bits 4, 5, ... are XORed with its bits 7, 8, ...; one bit for a width
- * of 32 bytes, two bits for 64, three bits for 128. */
+ * The offset is added to the start address, and the sum is swizzled: its bits from bit 4 on are XORed with those from
+ * bit 7 on; one bit for a width of 32 bytes, two bits for 64, three bits for 128. */
 static uint64_t chunk_at(const struct place *p, int mn, int k)
 {
     int elem = bits_of(p->type) / 8, major = (p->is_mn_major ? mn : k) * elem,
@@ -203,8 +205,8 @@ static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
         }
 }
 
-/* Fails if a copy with a tensor map loaded the data with another swizzle than that of the descriptor. Data that threads
- * wrote are not checked, because their layout is unknown. */
+/* Fails if a copy with a tensor map loaded the byte at offset `at` with another swizzle than that of the descriptor.
+ * Bytes that threads wrote are not checked, because their layout is unknown. */
 static void check_laid(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int at)
 {
     static const char *const names[] = {"without a swizzle", "with a swizzle of 32 bytes",
@@ -224,7 +226,7 @@ static bool is_undefined(const struct emu_cta *c, int at, int bytes)
 }
 
 /* Reads the elements (mn, k) with mn in [first, first + n) and k in [0, depth) to to[k * pitch + mn - first]. Sets
- * bad[mn - first] if one of the elements (mn, k) is undefined. */
+ * bad[mn - first] if an element (mn, k) is undefined. */
 static void gather(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int first, int n,
                    int depth, double *to, int pitch, bool *bad)
 {
@@ -294,7 +296,7 @@ static uint32_t result(const struct shape *s, double sum)
 static void visit_row(struct emu_warp *w, const struct operands *x, const struct shape *s, int row,
                       bool stores, double *sums)
 {
-    int halves = s->d == PT_f16 ? 2 : 1, group = 4 / halves; /* registers per lane for 8 columns */
+    int halves = s->d == PT_f16 ? 2 : 1, group = 4 / halves; /* group: a lane's registers for 8 columns */
     for (int i = 0; i < x->nd; i++) {
         if ((halves == 2 ? i % 2 : i / 2 % 2) != row / 8)
             continue;
@@ -377,7 +379,7 @@ static void need_warpgroup(struct emu_warp *w, const struct emu_insn *in, uint32
 }
 
 /* Computes the undefined bits of D. An element of D is undefined if its row of A or its column of B is undefined, or if
- * the wgmma adds to an undefined element. A register has two elements of f16. */
+ * the wgmma adds to an undefined element. If D is of type f16, a register has two elements. */
 static void define(struct emu_warp *w, const struct operands *x, const struct shape *s, bool adds,
                    const bool *rows, const bool *columns)
 {
@@ -471,7 +473,7 @@ bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t o
         emu_fail(w, in, 0, ERR_emulator_ptx,
                  "a budget of %d registers: a multiple of 8 from 24 to 256 is needed", n);
     if (n > had && n - had > w->cta->spare_registers &&
-        !w->cta->cluster->tallies) /* while instructions are counted, the warp does not wait */
+        !w->cta->cluster->tallies) /* counts must not depend on the length of a wait */
         return false;
     w->cta->spare_registers += had - n;
     w->cta->cluster->may_release = true;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* words.c: checks that the words after a mnemonic, in their order, are a valid form of the instruction (PTX ISA,
- * section "Syntax" of each instruction).
+/* words.c: checks that the words after a mnemonic are those of a valid form of the instruction, in a valid order (PTX
+ * ISA, section "Syntax" of each instruction).
  *
  *     ld.acquire.gpu.global.b32        acquire, gpu, global, b32 match a row of `ld`
  *     ld.global.acquire.gpu.b32        matches no row: an assembler rejects it, and so does the emulator
  *
- * A row is an ordered list of slots, separated by blanks. A slot lists alternative words, separated by |. If a slot
- * ends in ?, its word is optional. An instruction may have several rows. An instruction without rows has no words after
- * its mnemonic. The rows list the forms that the emulator supports, which are a subset of PTX. */
+ * A row is an ordered list of slots, separated by blanks. A slot lists alternative words, separated by |; an
+ * instruction must have one of them. If the slot ends in ?, it may have none. An instruction may have several rows. An
+ * instruction without rows has no words after its mnemonic. The rows list the forms that the emulator supports, which
+ * are a subset of PTX. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -170,7 +171,7 @@ static const struct words {
     {INSN_bulk_prefetch, "L2::cache_hint?"},
 };
 
-/* Is the word one of the slot's alternatives? */
+/* Returns whether the word is one of the slot's alternatives. */
 static bool is_in(const char *slot, size_t slot_bytes, const char *word, size_t bytes)
 {
     for (const char *s = slot, *end = slot + slot_bytes; s < end; s++) {
@@ -184,8 +185,8 @@ static bool is_in(const char *slot, size_t slot_bytes, const char *word, size_t 
     return false;
 }
 
-/* Do the words from s to `end`, with a dot before each word, match the row? Matching is greedy: if a word matches an
- * optional slot, it fills this slot. No row needs backtracking. */
+/* Returns whether the words from s to `end`, with a dot before each word, match the row. A word that matches an
+ * optional slot always fills this slot; no row needs backtracking. */
 static bool fits(const char *slots, const char *s, const char *end)
 {
     while (*slots) {
