@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* api.c: implements the functions of neso.h on contexts, modules and kernels. It also implements guard(), which calls
- * setjmp; fatal errors of a compilation unwind to this setjmp.
+/* api.c: implements the functions of neso.h on contexts, modules and kernels. It also implements guard(), which
+ * calls setjmp: a fatal error of a compilation jumps back to this setjmp.
  *
  *     neso_kernel_compile ─► guard ─► setjmp ─► kernel_build ─► frontend, opt, codegen
  *                              ▲                                      │ longjmp: a fatal diagnostic, a bug, no memory
  *                              └──────────────────────────────────────┘
  *
- * The code that guard calls owns only arena memory, so unwinding leaks nothing. The messages of a call stay in the
- * diag of its module, so the context keeps the module until the next call. */
+ * The code that guard calls allocates only from arenas, so a longjmp out of it leaks nothing. The messages of a
+ * call are in the diag of its module; the context therefore keeps the module alive until the next call. */
 #include "runtime/runtime.h"
 
 #include <stdarg.h>
@@ -57,9 +57,9 @@ static void *object_new(const struct memory *mem, size_t bytes)
     return p ? memset(p, 0, bytes) : NULL;
 }
 
-/* The bytes of freed chunks that a context keeps for its next compilation. A typical compilation needs less, so the
- * next one allocates nothing. Under AddressSanitizer the pool keeps nothing, so that accesses to a released module
- * are detected. */
+/* The size limit of the freed chunks that a context keeps for its next compilation. A typical compilation needs
+ * less memory than this, so it takes all its memory from the chunks that earlier ones freed. Under AddressSanitizer
+ * the pool keeps nothing, so that accesses to a released module are detected. */
 #ifdef __SANITIZE_ADDRESS__
 enum { CHUNKS_KEPT_BYTES = 0 };
 #else
@@ -81,7 +81,8 @@ static neso_status diag_status(const struct diag *d)
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
 {
     struct diag *d = &m->diag;
-    /* Unwinding removes stack frames into which some fields of the evaluator point; the copy restores these fields. */
+    /* Some fields of the evaluator may point into stack frames that a longjmp removes; after it, they are restored
+     * from this copy. */
     const struct eval before = m->eval;
     size_t limit = m->arena.limit_bytes;
     jmp_buf here, *outer = d->fatal;
@@ -102,8 +103,8 @@ neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
     return diag_status(d);
 }
 
-/* Allocates memory of a module from its context. Records failures, so that memory_failed can tell them from an exceeded
- * limit of the module. */
+/* Allocates memory of a module from its context. If the allocator returns NULL although the context's limit is not
+ * exceeded, sets m->refused; memory_failed then reports exhausted memory instead of an exceeded limit. */
 static void *module_alloc(void *ctx, size_t bytes)
 {
     struct neso_module *m = ctx;
@@ -118,8 +119,8 @@ static void module_free(void *ctx, void *p, size_t bytes)
     chunk_pool_free(&m->context->chunks, p, bytes);
 }
 
-/* Reports that memory is exhausted. The memory limit does not apply to the message. If allocating the message fails
- * too, the arena calls this function again, which then unwinds without a message. */
+/* Reports that memory is exhausted. It lifts the memory limit so that the message can be allocated. If allocating
+ * the message fails too, the arena calls this function again; this second call unwinds without a message. */
 static void memory_failed(void *ctx, size_t asked_bytes)
 {
     struct neso_module *m = ctx;
@@ -138,7 +139,7 @@ void module_arena(struct neso_module *m, struct arena *a)
     arena_init(a, &m->mem, m->context->memory_limit, memory_failed, m);
 }
 
-/* -- options: structures that start with their size (a caller may use an older, shorter version) -- */
+/* -- options -- */
 
 bool options_read(void *to, size_t bytes, const void *from)
 {
@@ -289,7 +290,7 @@ static void check_deadline(void *ctx, struct loc at)
     diag_fatal(&m->diag, at, passed, limit);
 }
 
-/* Begins work on a module. A nested call (from a program's callback) keeps the messages of the outer call. */
+/* Begins work on a module. If a callback of a program calls the API again, the messages of the outer call are kept. */
 void report_enter(struct neso_module *m)
 {
     struct neso_context *c = m->context;
@@ -364,7 +365,8 @@ static void render(void *arg)
     r->result = out.s;
 }
 
-/* Renders the messages in the module's arena, without its memory limit. */
+/* Prints the messages of the last call, as `how` prints them, into the module's arena; lifts the arena's memory
+ * limit for this. */
 static const char *show(struct neso_context *c, void (*how)(const struct diag *d, struct text *out))
 {
     struct rendering r = {c->reported, how, NULL};
@@ -454,7 +456,7 @@ static void start(void *arg)
 {
     struct neso_module *m = arg;
     jmp_buf *fatal = m->diag.fatal;
-    /* This call allocates the arena's first chunk, so that a later message about exhausted memory has space. */
+    /* This call allocates the arena's first chunk. It has space for a later message about exhausted memory. */
     arena_alloc(&m->arena, 1);
     diag_init(&m->diag, &m->arena);
     m->diag.fatal = fatal;
@@ -555,7 +557,7 @@ bool module_add_source(struct neso_module *m, const char *name, const char *text
     return true;
 }
 
-/* Passes on the output of tl.static_print, while a kernel is compiled. */
+/* Passes the output of tl.static_print to the context's `write` while a kernel is compiled. */
 static void write_static_print(void *ctx, const char *s, size_t n, bool to_stderr)
 {
     const struct neso_context *c = ctx;
@@ -581,7 +583,7 @@ static void read_module(void *arg)
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, r->find ? &beside : NULL);
     m->eval.step_limit = m->context->step_limit;
     m->object = eval_file(&m->eval, m->source, stem(&m->arena, r->name), NULL);
-    /* imports are finished, and the functions of the caller's host are invalid after this point */
+    /* the imports are done, and the caller's `find` may not be called after this function returns */
     m->printer = (struct host){.ctx = m->context, .definitions_only = true, .write = write_static_print};
     m->eval.host = &m->printer;
 }
@@ -633,7 +635,7 @@ const char *neso_module_kernel(const neso_module *module, size_t index)
 
 /* -- kernels and their helpers -- */
 
-/* Does the tree contain a `return` with a value, outside of nested functions? */
+/* Returns whether the tree contains a `return` with a value outside of nested functions. */
 static bool returns_value(const struct ast *n)
 {
     struct ast_cursor at = {0};
@@ -661,7 +663,7 @@ static bool is_letter(char c)
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Does the source have `name[`, which launches a kernel? */
+/* Returns whether the source contains `name[`, which is how a program launches the kernel `name`. */
 static bool is_launched(const struct source *source, const char *name)
 {
     size_t n = strlen(name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* budget.h: the limits of memory, time and steps of one library call. All threads that work for the call check
- * them. No function of budget.c unwinds. */
+ * these limits. No function of budget.c calls longjmp: each returns its failure. */
 #ifndef NESO_RUNTIME_BUDGET_H
 #define NESO_RUNTIME_BUDGET_H
 
@@ -16,17 +16,18 @@ struct budget {
     size_t limit_bytes;  /* 0: no limit; only the call's own thread changes it */
     atomic_bool is_full; /* the limit has made an allocation fail */
     double deadline;     /* the time at which the call must end; 0: no deadline */
-    /* the call has one thread: measure that thread's processor time, which other processes do not affect */
+    /* the call has only one thread, so time_ms limits that thread's processor time, which other processes do not
+     * affect */
     bool one_thread;
     int64_t time_ms;     /* the time limit that set the deadline */
     atomic_llong steps;  /* steps counted so far */
     int64_t step_limit;  /* 0: no limit */
-    int (*cancelled)(void *user); /* does the user want the call to end? NULL: never */
+    int (*cancelled)(void *user); /* returns whether the user wants the call to end; NULL: never */
     void *user;
 };
 
-/* An operation on a tile or tensor counts one step for each STEP_ELEMS elements that it computes. It may compute
- * ELEMS_UNASKED elements, which takes less than a millisecond, before it checks the budget. */
+/* An operation on a tile or tensor counts one step for each STEP_ELEMS elements that it computes. It checks the
+ * budget at least once in ELEMS_UNASKED elements, which take less than a millisecond. */
 enum { STEP_ELEMS = 1024, ELEMS_UNASKED = 1 << 16 };
 
 double seconds_now(void); /* time of a monotonic clock */
@@ -39,10 +40,10 @@ static inline bool budget_is_limited(const struct budget *b)
 {
     return b && (b->deadline != 0 || b->step_limit != 0 || b->cancelled);
 }
-/* Counts steps. Returns ERR_time_limit or ERR_steps if that limit is exceeded, ERR_cancelled if the user cancelled the
- * call, else ERR_count. */
+/* Counts steps. Returns ERR_time_limit or ERR_steps if the limit of time or steps is exceeded, ERR_cancelled if the
+ * user cancelled the call, and ERR_count if the call may continue. */
 enum error budget_spend(struct budget *b, int64_t steps);
-/* Does the result of budget_spend end the call, so that no program can catch it? */
+/* Returns whether a result of budget_spend ends the call. A program cannot catch such an error. */
 static inline bool budget_ends(enum error passed)
 {
     return passed == ERR_time_limit || passed == ERR_cancelled;

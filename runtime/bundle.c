@@ -19,7 +19,8 @@
  *
  * A record has the same keys without contents: `neso bundle` compiles a record into a bundle, and neso_bundle_check
  * compares a bundle with a record. The field `source` is a digest of the traced IR, so an edited kernel does not match.
- * A context that uses a bundle either takes a kernel from it or reports which field differs. */
+ * A context that uses a bundle compiles nothing: it takes a kernel from the bundle, or reports which fields of the
+ * kernel's key differ from those of the most similar entry. */
 #include "runtime/bundle.h"
 #include "runtime/runtime.h"
 
@@ -37,7 +38,7 @@ static void put_number(struct text *key, const char *name, int n)
     text_printf(key, "%s %d\n", name, n);
 }
 
-/* Appends the fields that neso_compile_options select. */
+/* Appends the fields that neso_compile_options determine: all fields of a key except `source`. */
 static void put_options(struct neso_kernel *k, const char *signature, const struct func *f, struct text *key)
 {
     const struct spec *s = &k->spec;
@@ -57,7 +58,8 @@ static void put_options(struct neso_kernel *k, const char *signature, const stru
     key_field(key, "target", s->target ? s->target->name : "none");
 }
 
-/* Returns the signature that neso_kernel_compile reads, or, if no signature can describe k, "?" and the arguments. */
+/* Returns k's signature in the syntax of neso_compile_options.signature. If no such signature can describe k,
+ * returns "?" and a list of the arguments. */
 static const char *signature_of(struct neso_kernel *k)
 {
     struct text t;
@@ -119,7 +121,7 @@ static void put_code(struct text *out, const char *name, const struct ptx_info *
                      size_t bytes)
 {
     struct ptx_info shown = *info;
-    shown.peak = (struct loc){0}; /* a source location, which is useless without the sources */
+    shown.peak = (struct loc){0}; /* omit this source location, which is useless without the sources */
     text_printf(out, "code %s %zu ", name, bytes);
     ptx_info_write(&shown, out);
     text_char(out, '\n');
@@ -260,7 +262,7 @@ void bundle_close(struct bundle *b, const struct memory *mem)
     *b = (struct bundle){0};
 }
 
-/* Copies bytes, and ends them with a zero; NULL: there is no memory. */
+/* Returns a copy of n bytes, with a zero byte after them; NULL if there is no memory. */
 static char *copy(const struct memory *mem, const char *s, size_t n)
 {
     char *p = mem->alloc(mem->ctx, n + 1);
@@ -308,8 +310,8 @@ struct joining {
     const char *wrong;
 };
 
-/* Appends an entry for the record of a choice (n bytes at s): the record's last field becomes the entry's contents.
- * Returns false if the record is malformed. */
+/* Appends an entry made from the record (n bytes at s) of a choice of autotuning: the record's last field becomes
+ * the entry's contents, and the other fields its key. Returns false if the record is malformed. */
 static bool join_choice(struct joining *j, const char *s, size_t n)
 {
     static const char word[] = "\nchosen ";
@@ -399,7 +401,7 @@ static const struct bundle_entry *entry_of(const struct bundle *b, const char *k
     return NULL;
 }
 
-/* Names each kernel that the bundle has: "add, scale". */
+/* Returns a list of the names of the bundle's kernels: "add, scale". */
 static const char *names_here(const struct neso_module *m, struct arena *a)
 {
     struct text t;
@@ -424,7 +426,8 @@ struct lines {
     const char *s, *end;
 };
 
-/* If the next line begins with `word`, gives the rest of the line, and moves past it. Else returns false. */
+/* If the next line begins with `word`, sets *line and *line_end to the rest of the line, and moves `at` to the line
+ * after it. Otherwise returns false. */
 static bool next_line(struct lines *at, const char *word, const char **line, const char **line_end)
 {
     const char *newline = at->s < at->end ? memchr(at->s, '\n', (size_t)(at->end - at->s)) : NULL;
@@ -450,8 +453,8 @@ static bool read_param(struct neso_kernel *k, const char *s, const char *end, st
            (p->divisible == 1 || p->divisible == 16);
 }
 
-/* Reads the parameters, which precede the code. Sets `slots` to those that a launch passes: all except parameters whose
- * value is always 1. */
+/* Reads an entry's lines of parameters, which precede its code. Sets `slots` to the parameters that a launch passes
+ * to the GPU: all except those that the signature promises to be 1. */
 static bool read_params(struct neso_kernel *k, struct lines *at, struct ptx_param **slots, int *nslots)
 {
     static const struct type pointer = {.kind = TY_ptr}, number = {.kind = TY_scalar};
@@ -500,8 +503,8 @@ static bool read_code(struct arena *a, struct lines at, const char *name, const 
     return false;
 }
 
-/* Returns the name of the code that k's options select in an entry: "kernel", or, with options.skip, the variant for
- * which exactly these passes were left out. NULL: there is no such variant. */
+/* Returns the name of the code that k's options select in an entry. Without options.skip, this is "kernel"; with
+ * it, the name of the variant that is compiled without exactly these passes, or NULL if there is no such variant. */
 static const char *code_of(const struct neso_kernel *k)
 {
     if (!k->options.skip)
@@ -573,8 +576,7 @@ void bundle_take(struct neso_kernel *k, const struct func *f)
 
 /* -- kernels without a source -- */
 
-/* Copies a signature without the blanks outside of strings, so that signatures that differ only in blanks become
- * equal. */
+/* Copies a signature without the blanks outside of string literals, for comparisons in which blanks do not matter. */
 static const char *without_blanks(struct arena *a, const char *s, size_t n)
 {
     struct text t;
@@ -605,7 +607,8 @@ static bool is_called(const struct bundle_entry *e, const char *name)
     return (size_t)x.value_bytes == strlen(name) && memcmp(x.value, name, strlen(name)) == 0;
 }
 
-/* Are the fields of `key`, which ends before the field `source`, equal to the first fields of `with`? */
+/* Returns whether `with` begins with the fields of `key`. `key` has all fields that precede `source` in an entry's
+ * key. */
 static bool agrees(const char *key, const char *with)
 {
     struct cache_field x, y;
@@ -616,7 +619,8 @@ static bool agrees(const char *key, const char *with)
     return true;
 }
 
-/* Returns the key that k's options select, with the signature of an entry in place of options.signature. */
+/* Returns the fields of a key that k's options determine, but with an entry's signature in place of
+ * options.signature. */
 static const char *key_with_own(struct neso_kernel *k, struct cache_field signature)
 {
     struct text key;
@@ -786,7 +790,8 @@ static void check_key(struct check *c, const char *key, const char *name)
     refuse(c->module, name, key, near);
 }
 
-/* Does the field describe how a record was made, or what was chosen? Such fields are not part of a key. */
+/* Returns whether a field of a record tells how the record was made, or what was chosen. Such fields are not part
+ * of a key. */
 static bool is_remark(const struct cache_field *x)
 {
     static const char *const words[] = {"neso", "program", "file", "chosen"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.h: declares the functions on bundles, files with compiled kernels. A context that uses a bundle compiles
- * nothing. bundle.c describes the format. */
+/* bundle.h: declares the functions on bundles. A bundle is a file with compiled kernels; a context that uses one
+ * compiles nothing. bundle.c describes the format. */
 #ifndef NESO_RUNTIME_BUNDLE_H
 #define NESO_RUNTIME_BUNDLE_H
 
@@ -30,7 +30,7 @@ void bundle_close(struct bundle *b, const struct memory *mem);
 
 /* The following functions must be called inside guard. */
 
-/* Appends the record of k: the fields that identify it, and the file in which it is. f is the traced IR, before
+/* Appends the record of k: the fields that identify k, and the name of k's source file. f is the traced IR, before
  * any pass. */
 void bundle_record(struct neso_kernel *k, const struct func *f, struct text *out);
 /* Appends a bundle that has one kernel, k, which has PTX. */
@@ -38,20 +38,20 @@ void bundle_write(struct neso_kernel *k, const struct func *f, struct text *out)
 /* Sets k's PTX and launch plan from the context's bundle; f is the traced IR. If the bundle has no entry for k, reports
  * an error that shows which fields of k's key differ from the nearest entry's. */
 void bundle_take(struct neso_kernel *k, const struct func *f);
-/* Does the same for a kernel of neso_module_from_bundle, which has no source; k->name and k->options select the
+/* Like bundle_take, for a kernel of neso_module_from_bundle, which has no source: k->name and k->options select the
  * entry. */
 void bundle_find(struct neso_kernel *k);
 /* Lists the signatures that the bundle has for k's name and options. */
 void bundle_signatures(struct neso_kernel *k, struct text *out);
-/* Returns the name of the bundle's kernel number `index`, each name once; NULL past the end. */
+/* Returns name number `index` in the list of the different names of the bundle's kernels; NULL past the end. */
 const char *bundle_kernel(const struct neso_module *m, size_t index);
-/* Returns the choice of autotuning (*length bytes) that the context's bundle has for a key (see host/tune.c); NULL,
- * after reporting it, if there is none. */
+/* Returns the choice of autotuning (*length bytes) that the context's bundle has for a key (see host/tune.c). If
+ * there is none, reports an error and returns NULL. */
 const char *bundle_choice(struct neso_module *m, const char *key, size_t *length);
 /* Appends the record of a choice for the key. */
 void bundle_choice_record(const char *key, const char *choice, struct text *out);
 
-/* Reads a variant of k, which came from a bundle; false: the bundle has no such variant. */
+/* Reads a variant of k, where k itself was read from a bundle. Returns false if the bundle has no such variant. */
 bool bundle_variant(const struct neso_kernel *k, enum variant which, struct arena *a, struct text *ptx, struct ptx_info *info);
 
 #endif

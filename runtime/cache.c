@@ -23,7 +23,7 @@
 static const char magic[] = "neso cache 1\n", ending[] = ".neso", unfinished[] = ".neso-";
 enum { MAGIC_BYTES = sizeof magic - 1, NAME_DIGITS = 40, UNFINISHED_SECONDS = 600 };
 
-/* Gives the path of the key's entry. Returns false if the path is longer than PATH_MAX. */
+/* Sets `path` to the path of the key's entry. Returns false if the path is longer than PATH_MAX. */
 static bool entry_path(const struct disk_cache *c, const char *key, char path[PATH_MAX])
 {
     char name[NAME_DIGITS + 1];
@@ -42,7 +42,8 @@ size_t cache_size(const struct disk_cache *c, const char *key)
     return (size_t)s.st_size;
 }
 
-/* Reads the whole file, whose size is given, and marks it as the most recently used. */
+/* Reads the whole file, which must have `bytes` bytes, and sets its time stamp to now, which marks it as the most
+ * recently used. */
 static bool read_all(const char *path, char *to, size_t bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -103,7 +104,8 @@ struct census {
     char oldest[NAME_DIGITS + sizeof ending];
 };
 
-/* Counts the entries; removes temporary files of writers that no longer run. */
+/* Sets `out` to the number, the total size and the oldest time stamp of the entries. Also removes the temporary
+ * files of writers that no longer run. */
 static void take_census(const struct disk_cache *c, struct census *out)
 {
     DIR *folder = opendir(c->folder);
@@ -210,8 +212,8 @@ void cache_write(const struct disk_cache *c, const char *key, const void *payloa
         unlink(mine);
         return;
     }
-    /* Counting the entries of a large folder takes long, so a writer counts them only if its entry is large
-     * relative to the limit, or if the last digit of its name is 0 (one in 16 entries). */
+    /* Counting the entries of a large folder takes long. So a writer counts them only if its entry is large
+     * relative to the limit, or if the last digit of the entry's file name is 0, as for one entry in 16. */
     if (bytes > c->limit_bytes / 64 || ends_with(path, "0.neso"))
         make_room(c);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cache.h: the disk cache of compiled kernels, whose keys contain everything that the kernels depend on, and
- * the digest that verifies entries.
+/* cache.h: declares the disk cache of compiled kernels, and the digest that detects damaged entries. The key of an
+ * entry contains everything on which the compiled kernel depends.
  *
  * A key is text with one field on each line, "name value\n"; the keys of one kind of entry have the same names
- * in the same order. Any number of threads and processes may use one folder. No function of cache.c unwinds or
- * keeps state between calls. */
+ * in the same order. Any number of threads and processes may use one folder at the same time. No function of
+ * cache.c calls longjmp or keeps state between calls. */
 #ifndef NESO_RUNTIME_CACHE_H
 #define NESO_RUNTIME_CACHE_H
 
@@ -18,7 +18,7 @@ struct disk_cache {
     bool strict; /* a missing entry is an error */
 };
 
-enum { CACHE_KEY_MOST = 4096 }; /* the message about a miss compares at most this many bytes of a key */
+enum { CACHE_KEY_MOST = 4096 }; /* a message about a missing entry compares at most this many bytes of two keys */
 
 /* A digest of the compiler's source, which identifies this version. */
 extern const char compiler_build[];
@@ -28,11 +28,11 @@ size_t cache_size(const struct disk_cache *c, const char *key);
 /* Reads the entry into memory of that size, and returns a pointer to the payload in it; NULL if the entry has
  * been removed or is damaged. */
 const char *cache_read(const struct disk_cache *c, const char *key, void *memory, size_t bytes, size_t *payload_bytes);
-/* Stores a payload. A failed write is not an error: the entry is then missing. */
+/* Stores a payload as the entry of the key. Reports no error if a write fails: the cache then lacks the entry. */
 void cache_write(const struct disk_cache *c, const char *key, const void *payload, size_t bytes);
 
-/* Gives the key of the entry that has the most fields in common with `key`, the first field included. Returns
- * false if there is none. */
+/* Sets `nearest` to the key of the entry that has the most fields in common with `key`. Only entries with the same
+ * first field count; returns false if there is none. */
 bool cache_nearest(const struct disk_cache *c, const char *key, char nearest[CACHE_KEY_MOST]);
 /* A field of a key: its name ends at the first blank, its value at the newline. cache_field_next moves *at to
  * the next field, and returns false at the end. */

@@ -5,8 +5,8 @@
  *     spec ──trace──► IR ──opt──► scheduled IR ──codegen──► PTX, info ──► plan
  *      or an IR file's kernel ─┘
  *
- * The first build compiles up to the requested text and stores it. Passes change the IR in place, so for any
- * other text the kernel is compiled again from the start. */
+ * The first compilation of a kernel ends at the stage of the requested text, and stores this text. Passes change
+ * the IR in place, so for each other text the kernel is compiled again from the start. */
 #include "runtime/runtime.h"
 
 #include "opt/passes.h"
@@ -62,7 +62,7 @@ void neso_kernel_release(neso_kernel *kernel)
 
 /* -- stages -- */
 
-/* Checks IR that a user wrote, which may violate rules that the tracer guarantees. */
+/* Verifies the IR of an IR file, and reports an error if it is invalid. IR that the tracer makes is always valid. */
 static bool is_valid(struct diag *d, const struct func *f)
 {
     const struct op *at = NULL;
@@ -288,11 +288,11 @@ static void plan_variants(const struct neso_kernel *k, struct text *out)
     }
 }
 
-/* Prints the launch plan as JSON, for programs that launch the PTX themselves. The launcher must check the
- * promises of the signature at every launch. It may launch CTAs in pairs if axis 0 of the grid is a multiple of
- * `pairs`. If "grid" is "persistent" (`ctas_per_sm` CTAs on each SM), the number of programs, instead of axis 0, must
- * be a multiple of `pairs`. If a guard fails or a tensor map cannot be encoded, the launcher uses the last variant,
- * which has no guards and no maps. */
+/* Prints the launch plan as JSON, for programs that launch the PTX themselves. Such a program must check the
+ * promises of the signature at every launch. It may launch CTAs in pairs if the grid's size along axis 0 is a
+ * multiple of "pairs". If "grid" is "persistent", it launches "ctas_per_sm" CTAs for each SM; the CTAs may then
+ * form pairs if the total number of program instances is a multiple of "pairs". If a guard fails or a tensor map
+ * cannot be encoded, it must launch the last variant, which has no guards and no maps. */
 static void make_plan(struct neso_kernel *k, const char *name, const struct target *target, struct text *out)
 {
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", name, target->name);
@@ -326,8 +326,8 @@ static void make_ptx(struct neso_kernel *k, struct func *f, struct text *out, bo
         keep(k, NESO_TEXT_PTX, out);
 }
 
-/* Makes PTX, with the cache. A compilation with messages is not stored, since a read from the cache would not
- * report them. */
+/* Makes PTX: reads it from the cache, or else compiles it and stores it in the cache. If the compilation has
+ * messages, nothing is stored, since a later read from the cache would not report them. */
 static void make_kept(struct neso_kernel *k, struct func *f)
 {
     struct diag *d = &k->module->diag;
@@ -359,7 +359,7 @@ static void collect(void *user, const char *pass, const char *text, size_t lengt
     text_bytes(user, text, length);
 }
 
-/* Makes the text with the reasons for the decisions of every pass. */
+/* Makes NESO_TEXT_EXPLAIN, the reasons for the decisions of every pass. */
 static void make_explanation(struct neso_kernel *k)
 {
     const struct neso_compile_options asked = k->options;
@@ -400,7 +400,8 @@ static void make_portable(struct neso_kernel *k, neso_text which, struct text *o
     keep(k, which, out);
 }
 
-/* May the text be made? A context that uses a bundle compiles nothing, so it makes only texts that need no passes. */
+/* Returns whether the text can be made without running passes. A context that uses a bundle compiles nothing, so it
+ * makes only such texts. */
 static bool is_without_compiling(const struct neso_kernel *k, neso_text which)
 {
     if (k->module->is_bundle)
@@ -504,7 +505,7 @@ static void make_asked(void *arg)
 {
     struct asking *a = arg;
     a->kernel->options.note = NULL;
-    /* dumps and times were requested only for the first compilation */
+    /* the caller asked for dumps and times only of the first compilation */
     a->kernel->options.write = NULL;
     kernel_make(a->kernel, a->which);
 }
@@ -553,8 +554,8 @@ static const struct target *find_target(struct neso_kernel *k)
     return NULL;
 }
 
-/* Checks num_warps and other options, and sets them and the target. Returns false after an error, which it
- * reports. */
+/* Checks num_warps and the other options of k->options, and sets them and the target in k->spec. Returns false
+ * after an error, which it reports. */
 static bool spec_options(struct neso_kernel *k)
 {
     const struct neso_compile_options *o = &k->options;
@@ -598,8 +599,8 @@ static const char *kernel_names(const struct neso_module *m, struct arena *a)
     return t.s;
 }
 
-/* A search for the reason why a kernel is not found: it may be inside a class or function, or its decorator or
- * the kernel itself may come from a module that was not found. */
+/* A search for the reason why a kernel is not found. The kernel may be defined inside a class or function, or its
+ * decorator or the kernel itself may be imported from a module that was not found. */
 struct search {
     struct neso_module *module;
     const char *name; /* NULL for any kernel */

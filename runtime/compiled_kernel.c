@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* The number of registers that is reported for a kernel that was not assembled. It is not 0, because programs
- * divide by it. */
+/* The number of registers that is reported for a kernel that no driver has assembled and for which neso has no
+ * count. It is not 0, because programs divide by it. */
 enum { REGISTERS_USUAL = 32 };
 
 static struct neso_kernel *kernel_of(const struct obj *self)
@@ -77,7 +77,7 @@ static const struct native_class asm_class = {
 
 /* -- facts that neso knows -- */
 
-/* Returns a number that is an attribute of both `metadata` and the kernel. */
+/* Returns the value of a numeric attribute that both the kernel and its `metadata` have. */
 static struct obj *number_named(struct eval *e, const struct neso_kernel *k, const char *name)
 {
     const struct {
@@ -104,8 +104,8 @@ static struct obj *metadata_get(struct eval *e, struct obj *self, const char *na
 
 static const struct native_class metadata_class = {.name = "KernelMetadata", .getattr = metadata_get};
 
-/* Loads the kernel, and returns a thread's registers or spilled words as the driver reports them. Without a driver,
- * returns neso's own count of registers (if there is none, REGISTERS_USUAL) or 0 spills. */
+/* Loads the kernel, and returns the number of registers or of spilled words of a thread, as the driver reports it.
+ * Without a driver, returns neso's own count of registers (if there is none, REGISTERS_USUAL) or 0 spills. */
 static struct obj *resource(struct eval *e, struct neso_kernel *k, bool spills, struct loc at)
 {
     struct fault f;
@@ -147,8 +147,8 @@ struct launcher {
     struct obj *grid;
 };
 
-/* Returns the arguments for all parameters in order. A constant that the call omits has the value for which the
- * kernel was compiled. */
+/* Returns the arguments of a call for all parameters, in order. For a constant that the call omits, adds the value
+ * for which the kernel was compiled. */
 static struct args filled(struct eval *e, const struct spec *spec, const struct args *args)
 {
     int nconst = 0, given = 0;

@@ -173,7 +173,7 @@ static void help(void *arg)
     diag_error(&h->module->diag, (struct loc){0}, ERR_unknown_topic, h->topic, out.s);
 }
 
-/* The text belongs to a module that the context keeps until its next call. */
+/* The text is in the arena of a module that the context keeps until its next call. */
 neso_status neso_help(neso_context *context, const char *topic, const char **text)
 {
     *text = "";

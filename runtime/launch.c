@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.c: loads and launches compiled kernels: the first launch loads the code; every launch checks the
- * promises of the signature and packs the arguments. This file also implements the functions of neso.h on devices.
+/* launch.c: loads and launches compiled kernels. A kernel's first launch loads its code. Every launch checks that
+ * the arguments keep the promises of the signature, and packs them. This file also implements the functions of
+ * neso.h on devices.
  *
  *     args[0] ─► 0x7f..00 (*fp32:16, checked)  ┐
  *     args[1] ─► 98432    (i32:16, checked)    ├─► values[], 8 bytes each ─► device
- *     args[2] ─► 1        (i32:1, checked)     ┘   without arguments that are promised to be 1
+ *     args[2] ─► 1 (i32:1, checked) ┘ without arguments that the signature promises to be 1
  *
- * Any thread may launch. After the compilation of a kernel, launches change only its atomic members (such as the loaded
- * code), and members that its lock guards. */
+ * Any thread may launch. Launches change only the kernel's atomic members (such as the loaded code), and members
+ * that its lock guards. */
 #include "runtime/runtime.h"
 
 #include <stdatomic.h>
@@ -16,7 +17,7 @@
 
 /* -- machine code made ahead of time -- */
 
-/* An element of the list of machine codes; the code follows in the same allocation. */
+/* An element of the list of machine codes (neso_kernel_load_code). */
 struct machine_code {
     struct machine_code *next;
     size_t bytes; /* size of the allocation */
@@ -167,8 +168,8 @@ bool kernel_run(struct neso_kernel *k, const struct launch *l, struct fault *f)
 static uint64_t read_value(const void *from, int bytes)
 {
     uint64_t value = 0;
-    /* Copies the low bytes, since every machine with a GPU driver is little-endian. A copy of constant size is
-     * one instruction. */
+    /* Copies into the low bytes of `value`, since every machine with a GPU driver is little-endian. Each case has a
+     * constant size, because the C compiler makes one instruction of such a copy. */
     switch (bytes) {
     case 4: memcpy(&value, from, 4); break;
     case 8: memcpy(&value, from, 8); break;
@@ -230,7 +231,8 @@ static void error_set(struct neso_error *error, const struct neso_kernel *k, con
     snprintf(error->message + n, room - n, "%.*s [%s]", (int)(room - n - length - 4), text, tag);
 }
 
-/* Launches with the limits of the context; `how` has the other parameters of the launch. */
+/* Launches under the limits of the context; `how` has the parameters of the launch that the other arguments do not
+ * give. */
 static neso_status start(neso_kernel *kernel, const uint32_t grid[3], const struct launch *how,
                          const void *const *args, const neso_launch_options *options, neso_error *error)
 {

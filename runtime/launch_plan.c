@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* launch_plan.c: executes the launch plan: encodes tensor maps and checks guards. If a map cannot be encoded or a
- * guard fails, launches a fallback: the kernel, compiled without maps and guards.
+/* launch_plan.c: executes the launch plan of a kernel: checks its guards and encodes its tensor maps. If a guard
+ * fails or a map cannot be encoded, launches a fallback: the kernel, compiled without guards and maps.
  *
  *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► maps of 128 bytes, cached for equal launches
  *                              │ an extent of 0, a stride that is not a multiple of 16 bytes, a guard below 0
  *                              ├─► maps of padded copies of the arrays (padded_maps.c)
  *                              └─► a fallback: the same kernel, compiled without maps for stores, or, if that does
- *                                  not suffice, without any maps; it is compiled when first needed
+ *                              not suffice, without any maps; the first launch that needs it compiles it
  *
  * If a grid has no more programs than the GPU has SMs, the launcher uses another fallback, in which each CTA runs
  * one program.
  *
- * Launches do not wait for each other: the maps of recent launches are in slots that threads read without a
- * lock. Each slot has a sequence count, which is odd while a thread writes to the slot:
+ * The maps of recent launches are kept in slots, which threads read without a lock, so launches do not wait for
+ * each other. Each slot has a sequence count, which is odd while a thread writes to the slot:
  *
  *     reader: count even ── compare, copy ── count unchanged: the copy is valid
  *     writer: count even ─► odd (if another thread writes: give up) ── write ── even
@@ -26,8 +26,8 @@
 
 enum { VALUES_MOST = 48, SLOTS = 64 };
 
-/* The slots of one kernel. Each of the SLOTS contains, in order, the sequence count, the inputs of the maps (arguments,
- * then the grid), whether the maps could be encoded, and the maps. */
+/* The slots of one kernel. Each of the SLOTS slots contains, in this order: the sequence count, the values from
+ * which the maps are computed (the arguments, then the grid), whether the maps could be encoded, and the maps. */
 struct map_cache {
     size_t bytes;
     int nvalues, slot_words;
@@ -39,7 +39,7 @@ struct fallback {
     enum variant which;
     enum rows rows; /* the alignment of rows for which it is compiled */
     struct rebuild made;
-    void *loaded; /* NULL if it cannot be loaded, for the reason in `why` */
+    void *loaded; /* the loaded code; NULL if it cannot be loaded, for the reason in `why` */
     struct fault why;
     bool is_missing; /* the kernel's bundle does not have it */
     struct map_cache *_Atomic maps;
@@ -133,7 +133,7 @@ static bool load_fallback(struct neso_kernel *k, struct fallback *g, struct faul
     return k->device->class->load(k->device, &image, &g->loaded, f);
 }
 
-/* Can k's variants be made? */
+/* Returns whether variants of k can be compiled or read from a bundle. */
 static bool has_variants(const struct neso_kernel *k)
 {
     return k->fallback_source.ir || k->entry;
@@ -195,7 +195,7 @@ static struct fallback *make_fallback(struct neso_kernel *k, enum variant which,
     if (good)
         return g;
     g->why = *f;
-    if (f->status != NESO_OUT_OF_MEMORY) /* if memory was exhausted, the next launch tries again */
+    if (f->status != NESO_OUT_OF_MEMORY) /* only after exhausted memory does the next launch try again */
         return g;
     fallback_free(k, g);
     return NULL;
@@ -227,7 +227,8 @@ static struct fallback *fallback_of(struct neso_kernel *k, enum variant which, c
     return fallback_for_rows(k, which, ROWS_any, l, f);
 }
 
-/* Launches the kernel without maps and guards, compiled for the alignment of the launch's rows if that helps. */
+/* Launches the fallback without maps and guards. If the rows of the launch's arrays are aligned to 8 or 4 bytes and
+ * the signature does not promise this, launches the fallback that is compiled for this alignment. */
 static bool launch_general(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
     const struct launch_traits t = plan_traits(&k->info);
@@ -292,8 +293,8 @@ static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate 
     return c;
 }
 
-/* Reads have acquire order and writes have release order, so that a reader that sees a word of a writer also sees the
- * writer's sequence count. */
+/* Reads have acquire order and writes have release order. So a reader that sees a word of a writer also sees that
+ * the writer made the sequence count odd. */
 static bool read_slot(const struct map_cache *c, const _Atomic uint64_t *slot, const uint64_t *values,
                       uint64_t *fulfilled, uint64_t *maps)
 {
@@ -335,8 +336,8 @@ static uint64_t hash(const uint64_t *values, int n)
     return h;
 }
 
-/* Like make_maps, but first searches the slots for the result of an earlier equal launch. The inputs select two
- * slots; a new result replaces the one that was written less often. */
+/* Like make_maps, but first searches for the result of an earlier launch with the same arguments and grid. A hash
+ * of these selects two slots, which are searched; a new result is written to the slot that was written less often. */
 static bool find_maps(struct neso_kernel *k, const struct candidate *v, const struct launch *l,
                       map_words *maps)
 {
@@ -360,9 +361,9 @@ static bool find_maps(struct neso_kernel *k, const struct candidate *v, const st
     return fulfilled;
 }
 
-/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs (as clusters of two). A grid with at
- * most one program for each SM (of a persistent kernel: for each CTA that it may launch) is launched without pairs,
- * since the CTAs of a pair start and end together. */
+/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs (as clusters of two). Without
+ * pairs are launched grids with at most one program for each SM, or, for a persistent kernel, for each CTA that may
+ * be resident: the two CTAs of a pair start and end together, which costs time and saves none there. */
 static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
@@ -379,8 +380,9 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
     l->grid[1] = l->grid[2] = 1;
 }
 
-/* Chooses the variant for a launch. If there are at least as many SMs as programs, chooses the variant in which each
- * CTA runs one program and CTAs form no pairs, because such CTAs start faster. */
+/* Chooses the variant for a launch. If the grid has at most as many programs as the GPU has SMs, and there is a
+ * variant in which each CTA runs one program and CTAs form no pairs, chooses this variant, because its CTAs start
+ * faster. */
 static struct candidate choose_variant(struct neso_kernel *k, const struct launch *l)
 {
     struct fault ignored;
@@ -393,8 +395,8 @@ static struct candidate choose_variant(struct neso_kernel *k, const struct launc
              : (struct candidate){&k->info, &k->maps, NULL};
 }
 
-/* Makes the tensor maps of a launch; some may describe padded copies of arrays. Returns false if a guard fails or a map
- * cannot be made. */
+/* Makes the tensor maps of a launch of variant v; some maps may describe padded copies of arrays. Returns false if
+ * a guard of v fails or a map cannot be made. */
 static bool fulfils(struct neso_kernel *k, const struct candidate *v, const struct launch *l, map_words *maps,
                     uint64_t *workspace)
 {
@@ -402,8 +404,8 @@ static bool fulfils(struct neso_kernel *k, const struct candidate *v, const stru
            (find_maps(k, v, l, maps) || padded_maps(k, v->info, l, maps, workspace));
 }
 
-/* Switches *v to a variant with weaker conditions: without maps for stores, or, if *v has no maps, with loops that may
- * run more than once. Returns false if there is no such variant. */
+/* Replaces *v by a variant that more launches can use: if *v has maps, the variant without maps for stores;
+ * otherwise the variant in which loops may run more than once. Returns false if there is no such variant. */
 static bool take_weaker(struct neso_kernel *k, struct candidate *v, const struct launch *l)
 {
     struct fault ignored;

@@ -7,23 +7,23 @@
  *     neso_launch(kernel, grid, stream, args, &error);
  *
  * Results. A function that can fail returns a status. The context keeps the messages of a failed call until the
- * next call on the context: neso_error_text returns them as text, neso_diagnostic_get as data. neso_launch,
- * which any thread may call, fills the caller's neso_error instead.
+ * next call on the context: neso_error_text returns them as text, neso_diagnostic_get as data. neso_launch, which any
+ * thread may call, writes its message into the caller's neso_error instead.
  *
- * Ownership. The caller owns each object that a `_create`, `_from_source` or `_compile` function returns, and
- * releases it with the `_release` function of its type. A kernel keeps its module alive, and a module keeps its context
- * alive, so objects may be released in any order. A returned string belongs to the object on which the function was
- * called, and lives as long as that object, unless the function's comment states otherwise.
+ * Ownership. The caller owns each object that a function whose name ends in `_create`, `_from_...`, `_compile` or
+ * `_read` returns, and releases it by the `_release` function of its type. A kernel keeps its module alive, and a
+ * module keeps its context alive, so objects may be released in any order. A returned string belongs to the object on
+ * which the function was called, and lives as long as that object, unless the function's comment states otherwise.
  *
- * Threads. Different contexts are independent. Only one thread at a time may use a context with its modules
- * and kernels; but any number of threads may call neso_launch on one kernel at once. There is no global
+ * Threads. Different contexts are independent. Only one thread at a time may use a context and its modules and
+ * kernels. But any number of threads may call neso_launch on one kernel at the same time. The library has no global
  * state.
  *
- * The library never prints, exits or reads the environment. It opens files only in the cache's folder, if there
- * is one. At run time it loads the CUDA driver, when a context uses a GPU or the caller lists GPUs. It also loads
- * cuBLAS, if cuBLAS is installed, for the large or timed matrix products that a program computes on a GPU. Structures
- * of options start with their size, so that later versions can extend them: set `size` to sizeof the structure. A
- * member with the value 0 selects the default. */
+ * The library never prints, exits or reads the environment. It opens files only in the folder of the disk cache
+ * (neso_context_options.cache). It loads the CUDA driver (dlopen) when a context uses a GPU or the caller lists GPUs.
+ * If cuBLAS is installed, it also loads cuBLAS, for the large or timed matrix products that a program computes on a
+ * GPU. Structures start with their size, so that later versions can extend them: set `size` to sizeof the structure.
+ * An option with the value 0 selects the default. */
 #ifndef NESO_H
 #define NESO_H
 
@@ -40,7 +40,7 @@ extern "C" {
 #define NESO_API
 #endif
 
-/* a device (or none), limits, an allocator, the messages of the last call */
+/* a device (or none), limits, an allocator, and the messages of the last call */
 typedef struct neso_context neso_context;
 typedef struct neso_module neso_module;   /* a parsed source */
 typedef struct neso_kernel neso_kernel;   /* a kernel compiled for one signature */
@@ -58,7 +58,7 @@ typedef enum neso_status {
 } neso_status;
 
 /* The version of this header. NESO_VERSION_NUMBER is the version as one number, major * 10000 + minor * 100 + patch,
- * for conditions such as `#if NESO_VERSION_NUMBER >= 100`. */
+ * for conditions of the preprocessor such as `#if NESO_VERSION_NUMBER >= 100`. */
 #define NESO_VERSION_MAJOR 0
 #define NESO_VERSION_MINOR 1
 #define NESO_VERSION_PATCH 0
@@ -80,20 +80,20 @@ typedef struct neso_allocator {
     void *user;
 } neso_allocator;
 
-/* The events for which a context calls neso_context_options.event. */
+/* The events that neso_context_options.event receives. */
 typedef enum neso_event {
     NESO_EVENT_COMPILED = 1, /* neso compiled a kernel to PTX: "scale-81ab... for sm_90a in 1.9 ms" */
     NESO_EVENT_CACHED,       /* the PTX came from the cache */
     NESO_EVENT_BUNDLED,      /* the PTX came from the bundle */
-    NESO_EVENT_LOADED,       /* a device loaded the code (a GPU's driver also assembled it) */
-    NESO_EVENT_COPIES        /* the kernel's first launch that copies matrices (see neso_launch) */
+    NESO_EVENT_LOADED,       /* a device loaded the code; on a GPU, the driver also assembled it */
+    NESO_EVENT_COPIES        /* a launch copied matrices (see neso_launch); reported once for each kernel */
 } neso_event;
 
-/* Each limit has its own error tag: memory-limit (torch-memory for a tensor, launch-memory for a launch),
- * source-too-large, steps, ir-limit, time-limit. The error shows the source location at which the limit was exceeded.
- * If a limit of memory, IR or time is exceeded, the status is NESO_OUT_OF_MEMORY; a program cannot catch memory-limit
- * and time-limit. The limits do not count a GPU's own memory. A time limit does not interrupt kernels that run on a
- * GPU. */
+/* The error of an exceeded limit has a tag. For memory_limit it is memory-limit, torch-memory (for a tensor) or
+ * launch-memory (for a launch); for the other limits it is source-too-large, steps, ir-limit or time-limit. The error
+ * shows the source location at which the limit was exceeded. If a limit of memory, IR or time is exceeded, the status
+ * is NESO_OUT_OF_MEMORY. A program cannot catch an exceeded memory-limit or time-limit as an exception. The limits do
+ * not count a GPU's own memory. A time limit does not interrupt kernels that run on a GPU. */
 typedef struct neso_context_options {
     size_t size;
     neso_allocator allocator; /* if its functions are NULL: malloc and free */
@@ -102,10 +102,10 @@ typedef struct neso_context_options {
      * programs. */
     size_t memory_limit;
     size_t source_limit;      /* limit in bytes of one source; 0: 16 MiB */
-    /* Limit of the statements that are executed to read a module or to trace a kernel. 0: 100 million. A limit other
-     * than 0 also applies to the statements of a program's host code. It applies, with a separate count, to the work of
-     * the program's kernels and tensor operations: 1024 computed elements, or one instruction of a warp, count as one
-     * step. */
+    /* Limit of the number of statements that are executed to read a module or to trace a kernel. 0: 100 million. A
+     * limit other than 0 also applies to the number of statements of a program's host code, and, counted separately,
+     * to the number of steps of the program's kernels and tensor operations: one step is 1024 computed elements, or
+     * one instruction of a warp. */
     int64_t step_limit;
     int64_t ir_limit;         /* limit of IR operations created while compiling a kernel; 0: 1 million */
     /* Approximate time limit of one call that reads, compiles, launches or runs. 0: no limit. */
@@ -113,23 +113,27 @@ typedef struct neso_context_options {
     /* The folder of the disk cache of compiled kernels. The library copies the string, and creates the folder
      * when it first needs it. NULL: no cache. */
     const char *cache;
-    /* Approximate limit of the bytes in that folder: the least recently used entries are removed. 0: 256 MiB. */
+    /* Approximate limit of the bytes in that folder. If the folder exceeds it, the least recently used entries are
+     * removed. 0: 256 MiB. */
     size_t cache_limit;
-    /* 1: if the cache lacks the PTX of a kernel, compiling the kernel fails, and the message shows how the most similar
-     * entry of the cache differs. */
+    /* 1: compiling a kernel fails if the cache lacks its PTX. The message shows in which fields the key of the most
+     * similar entry differs. */
     int cache_strict;
     void *user; /* the argument of the following callbacks, each of which may be NULL */
-    /* neso calls this function with a record of each compiled kernel and of each choice of autotuning. A record is text
-     * for neso_bundle_check and for the command `neso bundle`. A kernel that cannot run on a GPU has no record. */
+    /* neso calls this function with a record of each compiled kernel and of each choice of autotuning. A record is a
+     * text that identifies the kernel or choice; the command `neso bundle` and neso_bundle_check read it. A kernel
+     * that cannot run on a GPU has no record. */
     void (*record)(void *user, const char *text, size_t length);
-    /* neso calls this function after each compilation and each load. A launch calls it from the launching thread. */
+    /* neso calls this function for each event (neso_event). For an event of a launch, the launching thread calls it. */
     void (*event)(void *user, neso_event event, const char *text);
-    /* Long calls call this function often, from any of their threads. If it returns a value other than 0, the call ends
-     * with NESO_CANCELLED, which a program cannot catch. A kernel that runs on a GPU continues. */
+    /* neso calls this function often during a long call, from any thread that works for the call. If it returns a
+     * value other than 0, the call ends with NESO_CANCELLED, which a program cannot catch as an exception. A kernel
+     * that runs on a GPU is not interrupted. */
     int (*cancelled)(void *user);
     /* neso calls this function before each launch, to ask whether to make a capsule of the launch (see neso_capsule).
-     * It returns 0: no; 1: if the launch fails or its check finds a difference; 2: always. For 1 and 2, neso copies the
-     * launch's memory before the launch, and waits for the GPU after it. NULL: no capsules. */
+     * It returns 0 for no capsule; 1 for a capsule only if the launch fails or its check finds a difference; 2 for a
+     * capsule in any case. After 1 or 2, neso copies the memory to which the arguments point before the launch, and
+     * waits for the GPU after it. NULL: no capsules. */
     int (*wants_capsule)(void *user, const char *kernel);
     /* neso calls this function with each capsule, as the contents of a file of `length` bytes. If the capsule could not
      * be made, `data` is NULL, and seen->text gives the reason. The launching thread calls this function and
@@ -137,18 +141,19 @@ typedef struct neso_context_options {
     void (*capsule)(void *user, const neso_capsule *seen, const void *data, size_t length);
 } neso_context_options;
 
-/* Creates a context without a device, which suffices to compile. `options` may be NULL. Fails with
- * NESO_OUT_OF_MEMORY, or with NESO_INVALID if no version of the structure has the size options->size. */
+/* Creates a context without a device, which suffices to compile. `options` may be NULL. Fails with NESO_OUT_OF_MEMORY
+ * if there is no memory, and with NESO_INVALID if no version of the structure has the size options->size. */
 NESO_API neso_status neso_context_create(const neso_context_options *options, neso_context **context);
 NESO_API void neso_context_release(neso_context *context);
 
-/* Chooses where kernels run: "cuda" or "cuda:1" (a GPU, by number), "interpreter" or "emulator" (the CPU), or
- * "best": cuda if there is a driver and a GPU, else the interpreter. Fails (NESO_INVALID) while the context has
- * modules. `cuda_context` is the CUcontext in which kernels run (they run on its device), or NULL for the
- * device's primary context. */
+/* Chooses where kernels run: on a GPU ("cuda", or with a number, "cuda:1"), or on the CPU in the interpreter
+ * ("interpreter", which executes the traced IR) or in the emulator ("emulator", which executes the PTX). "best"
+ * chooses "cuda" if there is a driver and a GPU, else the interpreter. Fails with NESO_INVALID while the context has
+ * modules. `cuda_context` is the CUcontext in which kernels run, on the device to which it belongs; NULL: the primary
+ * context of the GPU. */
 NESO_API neso_status neso_context_use_device(neso_context *context, const char *device, void *cuda_context);
-/* neso_context_device returns the kind of the device ("cuda", "interpreter", "emulator", "none"); the second
- * function returns a description: "NVIDIA H200 (cuda:0, sm_90a)". */
+/* neso_context_device returns the kind of the device ("cuda", "interpreter", "emulator", "none");
+ * neso_context_device_text returns a description: "NVIDIA H200 (cuda:0, sm_90a)". */
 NESO_API const char *neso_context_device(const neso_context *context);
 NESO_API const char *neso_context_device_text(const neso_context *context);
 
@@ -156,32 +161,34 @@ NESO_API const char *neso_context_device_text(const neso_context *context);
 
 /* Makes the context take kernels, their variants and choices of autotuning from a bundle (length bytes, copied) instead
  * of compiling. A call that needs a kernel or choice that the bundle lacks fails; its message shows which field differs
- * from the most similar entry. Messages call the bundle `name`. Fails (NESO_INVALID) while the context has modules, and
- * if the bundle is damaged or another version of neso made it. */
+ * from the most similar entry. `name` names the bundle in messages. Fails with NESO_INVALID while the context has
+ * modules, and if the bundle is damaged or another version of neso made it. */
 NESO_API neso_status neso_context_use_bundle(neso_context *context, const char *name, const char *text, size_t length);
-/* Returns the kernels of the context's bundle as a module without a source. neso_kernel_compile takes signatures
- * as they are in the bundle; neso_module_variants lists them. */
+/* Returns the kernels of the context's bundle as a module without a source. For such a module, neso_kernel_compile
+ * accepts only the signatures in the bundle, which neso_module_variants lists. */
 NESO_API neso_status neso_module_from_bundle(neso_context *context, neso_module **module);
-/* Joins `count` texts into one bundle. Each text is a bundle (the NESO_TEXT_BUNDLE of a kernel is one too), or the
+/* Joins `count` texts into one bundle. Each text is a bundle (such as the NESO_TEXT_BUNDLE of a kernel), or the
  * record of a choice of autotuning. The result lives until the next call on the context. */
 NESO_API neso_status neso_bundle_join(neso_context *context, const char *const *texts, const size_t *lengths,
                                       size_t count, const char **text, size_t *length);
-/* Compares the context's bundle with a record. Returns NESO_INVALID if the bundle lacks a kernel or choice of the
- * record, with a message for each, and also if the context has no bundle or the record is malformed. */
+/* Checks that the context's bundle has all kernels and choices of a record. If it lacks some, returns NESO_INVALID,
+ * with a message for each. Also returns NESO_INVALID if the context has no bundle or the record is malformed. */
 NESO_API neso_status neso_bundle_check(neso_context *context, const char *record, size_t length);
 
 /* -- errors -- */
 
 typedef enum neso_severity { NESO_ERROR, NESO_WARNING, NESO_NOTE, NESO_HINT } neso_severity;
 
-/* One message. A note or hint belongs to the last error or warning before it. Strings live until the next call. */
+/* One message. A note or hint belongs to the last error or warning before it. The strings live until the next call on
+ * the context. */
 typedef struct neso_diagnostic {
     size_t size;
     neso_severity severity;
-    char tag[48];        /* the stable name of the message: "shape-broadcast" */
+    char tag[48];        /* the name of the message, which stays the same in later versions: "shape-broadcast" */
     const char *message;
     const char *file;    /* the name of the source; NULL if the message has no location */
-    uint32_t line, column, length; /* counted from 1, in bytes; length 0: unknown */
+    uint32_t line, column, length; /* `line` and `column` count from 1; `column` and `length` count bytes; length 0:
+                                    * unknown */
 } neso_diagnostic;
 
 /* Returns all messages of the last call on the context as text for a terminal; "" if there are none. A
@@ -190,7 +197,7 @@ NESO_API const char *neso_error_text(neso_context *context);
 /* Returns the driver's error number (CUresult) if the last status was NESO_DRIVER, else 0. */
 NESO_API int neso_driver_code(const neso_context *context);
 NESO_API size_t neso_diagnostic_count(const neso_context *context);
-/* Gives message number `index` of the last call. Returns 0 if there is no such message. The caller sets
+/* Sets *out to message number `index` of the last call. Returns 0 if there is no such message. The caller sets
  * `out->size`. */
 NESO_API int neso_diagnostic_get(const neso_context *context, size_t index, neso_diagnostic *out);
 /* Returns all messages as a JSON array, which lives until the next call. */
@@ -198,13 +205,13 @@ NESO_API const char *neso_diagnostics_json(neso_context *context);
 
 /* -- source to kernel -- */
 
-/* Reads a Triton source (length bytes, copied). Executes the top level of the source as far as kernels need it:
- * imports, definitions, assignments that can be evaluated. Messages show `name`. If `name` ends in ".ir", the
- * text is neso's IR. */
+/* Reads a Triton source (length bytes, copied). Executes of the top level only what kernels may need: imports,
+ * definitions, and assignments whose values can be evaluated. `name` names the source in messages. If `name` ends in
+ * ".ir", the text is neso's IR. */
 NESO_API neso_status neso_module_from_source(neso_context *context, const char *name, const char *text, size_t length,
                                              neso_module **module);
-/* Returns the text of an imported user module ("helpers", "pkg.helpers"), or NULL if there is none. A package
- * is requested as "pkg", then as "pkg.__init__". */
+/* Returns the text of the module that a source imports ("helpers", "pkg.helpers"), or NULL if there is none. For the
+ * package `pkg`, neso asks for "pkg", then for "pkg.__init__". */
 typedef const char *neso_find(void *user, const char *module, size_t *length);
 /* Like neso_module_from_source, for a source that imports other files. The texts that `find` returns must stay valid
  * until neso_module_from_files returns. */
@@ -213,27 +220,27 @@ NESO_API neso_status neso_module_from_files(neso_context *context, const char *n
 NESO_API void neso_module_release(neso_module *module);
 /* Returns the name of kernel number `index` of the module, in source order; NULL past the end. */
 NESO_API const char *neso_module_kernel(const neso_module *module, size_t index);
-/* Like neso_module_kernel, but skips helpers: functions that return a value, and functions that other kernels use
- * and the source does not launch. */
+/* Like neso_module_kernel, but skips helpers. A helper is a function that returns a value, or one that other kernels
+ * call and that the source does not launch. */
 NESO_API const char *neso_module_entry(const neso_module *module, size_t index);
 
 /* The texts of a kernel, one for each stage of its compilation. */
 typedef enum neso_text {
     NESO_TEXT_AST = 1, /* the kernel's syntax tree */
     NESO_TEXT_IR,      /* the traced IR, without layouts */
-    NESO_TEXT_OPT,     /* the IR after the passes, with layouts, conversions and barriers */
+    NESO_TEXT_OPT,     /* the IR after all passes, with layouts, layout conversions and barriers */
     NESO_TEXT_MIR,     /* PTX instructions on virtual registers */
     NESO_TEXT_PTX,
     NESO_TEXT_JSON,    /* the launch plan as JSON */
     NESO_TEXT_EXPLAIN, /* why the passes decided as they did */
-    NESO_TEXT_RECORD,  /* the record that identifies the kernel: see neso_context_options.record */
+    NESO_TEXT_RECORD,  /* the record of the kernel: see neso_context_options.record */
     NESO_TEXT_BUNDLE   /* a bundle that has this kernel, with all its variants */
 } neso_text;
 
 /* Returns the name of a text: "ast", "ir", ...; NULL for a number that is not a text. */
 NESO_API const char *neso_text_name(neso_text text);
 
-/* One explanation (see neso_compile_options.note): the reason for a decision of a pass, or a result of code
+/* One explanation, as neso_compile_options.note receives it: the reason for a decision of a pass, or a result of code
  * generation. */
 typedef struct neso_note {
     size_t size;
@@ -241,11 +248,11 @@ typedef struct neso_note {
     /* the name of the decision (see `neso help decisions`); "line_registers" if `pass` is "registers" */
     const char *decision;
     int file, line, column; /* source location; line 0: none; file 0: the module's source */
-    /* How good the decision is: of two decisions of one pass at one location, the one with the larger grade is better.
-     * 0: the pass has no choice; -1: the decision only simplifies the IR. */
+    /* How good the decision is: of two decisions of one pass at one location, the one with the larger grade makes
+     * faster code. 0: the pass had no choice; -1: the decision only simplifies the IR. */
     int grade;
-    /* The first number in the text. For "line_registers": the maximum of live 32-bit registers in the source
-     * line. */
+    /* The first number in `text`. For "line_registers", this is the maximum number of live 32-bit registers in the
+     * source line. */
     long long number;
     const char *text;     /* all strings of this struct live until the callback returns */
 } neso_note;
@@ -254,54 +261,56 @@ typedef struct neso_note {
 typedef enum neso_verdict {
     NESO_CHECK_AGREES,
     NESO_CHECK_DIFFERS,
-    NESO_CHECK_UNKNOWN /* no input could be compared, for the reason in `text` */
+    NESO_CHECK_UNKNOWN /* the results were compared for no input, for the reason in `text` */
 } neso_verdict;
 
 typedef struct neso_checked {
     size_t size;
     const char *kernel, *id;
     neso_verdict verdict;
-    /* For NESO_CHECK_DIFFERS: `pass` is the pass or stage of code generation that causes the difference: "select" if
-     * the difference remains whichever passes are left out, "insert_barriers" if warps race. `without` lists the passes
-     * that later launches leave out, separated by commas; "" if there are none. */
+    /* For NESO_CHECK_DIFFERS: `pass` is the pass or stage of code generation that causes the difference. It is
+     * "select" (instruction selection) if the difference remains whichever passes are left out, and "insert_barriers"
+     * if warps race. `without` lists, separated by commas, the passes without which later launches use the kernel; ""
+     * if there are none. */
     const char *pass, *without;
-    const char *text; /* the difference and its place, or why nothing was compared; lives until the callback returns */
+    const char *text; /* the first difference, or why nothing was compared; lives until the callback returns */
     const char *file; /* the kernel's source and line; NULL: unknown */
     uint32_t line;
     int inputs;       /* sets of inputs that were compared */
-    double milliseconds; /* processor time of the comparison, without the search for the pass */
+    double milliseconds; /* processor time of the comparison, without the search for `pass` */
 } neso_checked;
 
 typedef struct neso_compile_options {
     size_t size;
-    /* One entry for each parameter, separated by commas. An entry may be a type: "i32", "u8", "fp32", "*fp16" (a
-     * pointer), or "*kfp16" (a pointer through which the kernel only reads). After a type, ":16" promises a multiple of
-     * 16 (for a pointer: of 16 bytes), and ":1" promises the value 1. Or the entry is a Python expression, which makes
-     * the parameter a constant. Or it is NAME=entry, for the parameter NAME or for a keyword of **META. A tuple is
-     * written as its entries in parentheses, "(*fp32, (i32, None))"; a named tuple has the name of its class before the
-     * parentheses, "Matrix(*fp16:16, (i32, i32), stride=1)". "tensordesc<fp16[128, 64]>" is a tensor descriptor of the
-     * host; "tensordesc<fp16[128, 64], nan>" pads with NaN. "tensordesc<fp16[128, 64], - 16 16>" has a word for each
-     * size and for each stride except the last: "16" promises a multiple of 16, and "-" promises nothing. A parameter
-     * without an entry is a constant with its default value. An IR file contains its own signature, so `signature` is
-     * NULL for it. */
+    /* One entry for each parameter, separated by commas. An entry is one of the following. A type: "i32", "u8",
+     * "fp32", "*fp16" (a pointer), or "*kfp16" (a pointer through which the kernel only reads); ":16" after a type
+     * promises that the argument is a multiple of 16 (for a pointer: of 16 bytes), and ":1" that it is 1. A Python
+     * expression: the parameter is a constant with its value. A tuple: its entries in parentheses, "(*fp32, (i32,
+     * None))"; for a named tuple, the name of its class precedes the parentheses, "Matrix(*fp16:16, (i32, i32),
+     * stride=1)". A tensor descriptor that the host makes: "tensordesc<fp16[128, 64]>", or, if it pads with NaN,
+     * "tensordesc<fp16[128, 64], nan>". In "tensordesc<fp16[128, 64], - 16 16>", there is a word for each size and
+     * for each stride except the last: "16" promises that it is a multiple of 16, and "-" promises nothing.
+     * NAME=entry is the entry of the parameter NAME, or of a keyword of **META. A parameter without an entry is a
+     * constant with its default value. An IR file contains its own signature, so `signature` is NULL for it. */
     const char *signature;
-    const char *target;  /* "sm_90a"; NULL: the device's target; without a device sm_90a */
+    const char *target;  /* for example "sm_90a"; NULL: the device's target, or sm_90a if there is no device */
     int num_warps;       /* 0 means 4 */
     int num_stages;      /* 0 means 3 */
     int max_registers;   /* 0: no limit */
-    int no_fp_fusion;    /* 1: a * b + c rounds twice */
-    /* 1: every sum adds its elements in an order that depends only on the kernel's source, on constants and on the
-     * length of the axis. So equal rows give equal results for every grid, number of warps and value of the other
-     * arguments. Atomics whose effect depends on the order of programs are errors. */
+    int no_fp_fusion;    /* 1: a * b + c rounds the product and the sum; 0: it may be a fused multiply-add */
+    /* 1: every sum over an axis adds its elements in an order that depends only on the kernel's source, on constants
+     * and on the length of the axis. So a row of a tensor gives the same result for every grid, number of warps and
+     * value of the other arguments. An atomic whose effect depends on the order in which programs run is an error. */
     int deterministic;
     /* 1: the compiler may reassociate additions and multiplications of floats, which changes their rounding; NaN and
-     * inf remain NaN and inf. An online softmax, for example, then updates the maximum of its rows only when the
-     * exponentials would become too large. Not allowed together with `deterministic`. */
+     * inf remain NaN and inf. For example, an online softmax then updates the maxima of its rows only when the
+     * exponentials would become too large. Must be 0 if `deterministic` is 1. */
     int fp_reassoc;
-    /* 1: check the kernel's assertions (those of @triton.jit(debug=True) are always checked), and check that sums,
-     * differences and products of integers do not overflow. 2: check the kernel's assertions only. */
+    /* 1: check the kernel's assertions, and check that sums, differences and products of integers do not overflow. 2:
+     * check only the assertions. 0: check nothing, except the assertions of @triton.jit(debug=True). */
     int debug;
-    /* Compile up to this text. 0: as far as the device needs, and without a device up to NESO_TEXT_PTX. */
+    /* Compile up to the stage that makes this text. 0: as far as the device needs, or up to NESO_TEXT_PTX if there is
+     * no device. */
     neso_text until;
     /* Options to inspect a compilation. Each is a list of passes separated by commas, or "all"; see `neso help
      * passes`. */
@@ -314,65 +323,66 @@ typedef struct neso_compile_options {
     int verify_each;         /* check the IR after every pass */
     int verbose_ptx;         /* print a comment for each IR operation in the PTX */
     int time;                /* write the time of each pass */
-    /* The compiler calls this function with dumps, explanations and times; `pass` names the pass that wrote them. NULL:
-     * they are discarded. */
+    /* The compiler calls this function with dumps, explanations and times; `pass` names the pass to which `text`
+     * belongs. NULL: the texts are discarded. */
     void (*write)(void *user, const char *pass, const char *text, size_t length);
     void *user;
     /* "NAME=VALUE,NAME=VALUE": values of optimization thresholds that replace the defaults, for experiments.
      * See `neso help params`. */
     const char *params;
-    /* The compiler calls this function with each explanation as a record, and with `user`. NULL: the compiler calls
-     * `write` with the text of the explanations instead. */
+    /* The compiler calls this function with `user` and each explanation. NULL: the compiler passes the text of the
+     * explanations to `write` instead. */
     void (*note)(void *user, const neso_note *note);
-    /* 1: before the first launch, compare the PTX in the emulator with the traced kernel in the interpreter, on the
-     * launch's inputs and on random ones, for some programs of the grid. If their results differ, launches use code
-     * that is compiled without the pass that causes the difference. The launching thread passes the result to
-     * `checked`. 2: compare on the launch's inputs only, but for all programs of the grid, however long that takes. */
+    /* 1: before the first launch, compare the results of the PTX in the emulator with those of the traced kernel in
+     * the interpreter, on the launch's inputs and on random ones, for some programs of the grid. If the results
+     * differ, all launches use code that is compiled without the pass that causes the difference. The launching
+     * thread calls `checked` with the result. 2: compare on the launch's inputs only, but for all programs of the
+     * grid, however long this takes. */
     int check;
     void (*checked)(void *user, const neso_checked *result);
 } neso_compile_options;
 
-/* Compiles one kernel. `name` may be NULL if the module has only one kernel. For an IR file, and for texts up
- * to NESO_TEXT_OPT, NULL means all kernels. */
+/* Compiles one kernel. `name` may be NULL if the module has only one kernel. For an IR file whose kernels are
+ * compiled up to NESO_TEXT_OPT at most, NULL means all kernels. */
 NESO_API neso_status neso_kernel_compile(neso_module *module, const char *name, const neso_compile_options *options,
                                          neso_kernel **kernel);
-/* Lists the specializations that launches can make of options->signature, as signatures, one on each line. An
- * entry without a promise is listed with the promise :1, with the promise :16, and without a promise, in this order. So
- * the first signature whose promises hold for all arguments is the best. The module owns the string. */
+/* Sets *text to a list of signatures, one on each line: all that result from options->signature if promises are added
+ * to entries without a promise. Each such entry has the promise :1, then :16, then no promise. So the first signature
+ * in the list whose promises hold for all arguments gives the fastest kernel. The module owns the string. */
 NESO_API neso_status neso_module_variants(neso_module *module, const char *name, const neso_compile_options *options,
                                           const char **text);
 NESO_API void neso_kernel_release(neso_kernel *kernel);
 
-/* Gives the options with which neso_kernel_compile makes the same kernel: signature, target, num_warps, num_stages,
- * max_registers, no_fp_fusion, deterministic, fp_reassoc and debug. The other members are 0. The caller sets
- * `out->size`. `out->signature` is NULL if a signature cannot describe an argument: a named tuple, a function, or a
- * descriptor with a size of 1. */
+/* Sets *out to options with which neso_kernel_compile makes the same kernel: signature, target, num_warps,
+ * num_stages, max_registers, no_fp_fusion, deterministic, fp_reassoc and debug. The other members are 0. The caller
+ * sets `out->size`. `out->signature` is NULL if a signature cannot describe an argument: a named tuple, a function,
+ * or a descriptor with a size of 1. */
 NESO_API neso_status neso_kernel_options(neso_kernel *kernel, neso_compile_options *out);
 
 NESO_API const char *neso_kernel_name(const neso_kernel *kernel);
-/* Returns a name of this specialization that is suitable for files: the kernel's name, and 16 hexadecimal
- * digits of a digest of the source, signature and options. */
+/* Returns a name of this specialization that is suitable as a file name: the kernel's name, and 16 hexadecimal digits
+ * of a digest of the source, signature and options. */
 NESO_API const char *neso_kernel_id(const neso_kernel *kernel);
-/* Gives a text of the kernel, which is made when first requested. `length` may be NULL. */
+/* Sets *text to a text of the kernel; makes the text if this is the first request for it. `length` may be NULL. */
 NESO_API neso_status neso_kernel_text(neso_kernel *kernel, neso_text which, const char **text, size_t *length);
 
 typedef struct neso_resources {
     size_t size;
     int num_warps, num_threads; /* warps and threads of a program instance */
     int shared_bytes;           /* dynamic shared memory of a program instance */
-    int ptx_version;            /* the lowest version that the PTX needs: 80 is 8.0 */
-    int live_registers;         /* maximum of live 32-bit registers, counted by neso */
+    int ptx_version;            /* the lowest PTX ISA version that the PTX needs: 80 is 8.0 */
+    int live_registers;         /* maximum number of live 32-bit registers, as neso counts them */
     int registers;              /* registers of a thread after assembly; -1: not loaded on a GPU */
     int local_bytes;            /* local memory (spills) of a thread after assembly; -1: not loaded on a GPU */
     double trace_seconds, opt_seconds, codegen_seconds; /* times of the stages of the compilation */
 } neso_resources;
 
-/* Gives the resources of the kernel. The caller sets `out->size`. `registers` and `local_bytes` are known after
- * neso_kernel_load or a launch. */
+/* Sets *out to the resources of the kernel. The caller sets `out->size`. `registers` and `local_bytes` are known
+ * after neso_kernel_load or a launch. */
 NESO_API neso_status neso_kernel_resources(neso_kernel *kernel, neso_resources *out);
 
-/* A parameter for which a launch passes a value: one for each type in the signature, in order. The name of a
- * tuple's parameter is the tuple's name with an index or field ("x_0", "x_stride"). A descriptor has several
+/* A parameter for which a launch passes a value. There is one for each type in the signature, in order. The name of a
+ * tuple's item is the tuple's name with the item's index or field ("x_0", "x_stride"). A descriptor has several
  * parameters: its address, its sizes, and its strides except the last. */
 typedef struct neso_param {
     size_t size;
@@ -385,14 +395,14 @@ typedef struct neso_param {
 } neso_param;
 
 NESO_API size_t neso_kernel_param_count(const neso_kernel *kernel);
-/* Gives parameter number `index`. Returns 0 if there is no such parameter. The caller sets `out->size`. */
+/* Sets *out to parameter number `index`. Returns 0 if there is no such parameter. The caller sets `out->size`. */
 NESO_API int neso_kernel_param(const neso_kernel *kernel, size_t index, neso_param *out);
 
 /* -- launching -- */
 
 /* The message of a failed launch, without a newline at its end: "scale.py:6:29: error: access out of bounds in program
- * (3, 0, 0): ... [out-of-bounds]". A message that concerns no source line, such as one about a wrong argument, has no
- * location. */
+ * (3, 0, 0): ... [out-of-bounds]". A message that concerns no source line, such as one about a wrong argument, does
+ * not begin with a location. */
 typedef struct neso_error {
     size_t size;
     neso_status status;
@@ -400,7 +410,7 @@ typedef struct neso_error {
     char message[496];
 } neso_error;
 
-/* Assembles the kernel for the context's device now instead of at its first launch. */
+/* Loads the kernel on the context's device now instead of at its first launch; the driver of a GPU also assembles it. */
 NESO_API neso_status neso_kernel_load(neso_kernel *kernel);
 
 /* The machine code of one PTX text of a kernel: a cubin, as ptxas writes it. */
@@ -412,58 +422,59 @@ typedef struct neso_code {
 } neso_code;
 
 /* Like neso_kernel_load, with three differences. Any thread may call it. It reports a failure in `error`, which
- * may be NULL. If `codes` has the digest of a PTX text of the kernel, or of a variant that a later launch needs, the
- * driver loads that code instead of assembling the text. If the driver refuses the code, it assembles the text. Only
- * the first call with codes affects later loads. The function copies the codes. */
+ * may be NULL. For each PTX text, of the kernel and of the variants that later launches need, the driver loads the
+ * machine code in `codes` with the text's digest; it assembles the text only if there is no such code or the driver
+ * refuses it. The function copies the codes. Only the first call with codes has this effect on later loads. */
 NESO_API neso_status neso_kernel_load_code(neso_kernel *kernel, const neso_code *codes, size_t count,
                                            neso_error *error);
 
-/* Starts grid[0] x grid[1] x grid[2] program instances on `stream` (a CUstream; NULL: the default one) and
- * returns. args[i] points to the value of parameter i, with the size that neso_kernel_param gives, as for
- * cuLaunchKernel. The value of a pointer parameter is a device address. If an argument violates a promise of
- * the signature, returns NESO_INVALID. A launch whose grid contains a 0 does nothing. On the interpreter and
- * the emulator the programs have finished when the function returns. `error` may be NULL. Any thread may call
- * it. If the kernel needs tensor maps of matrices whose row pitch is not a multiple of 16 bytes, the call first copies
- * these matrices, in stream order, to memory from a pool that the device keeps. */
+/* Starts grid[0] x grid[1] x grid[2] program instances on `stream` (a CUstream; NULL: the default stream), and
+ * returns without waiting for them. On the interpreter and the emulator, they have finished when the function
+ * returns. args[i] points to the value of parameter i, as for cuLaunchKernel; neso_kernel_param gives its size. The
+ * value of a pointer parameter is a device address. If an argument violates a promise of the signature, returns
+ * NESO_INVALID. A launch whose grid contains a 0 does nothing. `error` may be NULL. Any thread may call this
+ * function. If the kernel needs tensor maps of matrices whose row pitch is not a multiple of 16 bytes, the call first
+ * copies these matrices, in stream order, to memory from a pool that the device keeps. */
 NESO_API neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                                  neso_error *error);
 
 /* Options of one launch on a GPU. On a CPU, the options are checked and have no effect. */
 typedef struct neso_launch_options {
     size_t size;
-    /* 1: all program instances must be on the GPU at once, so that they may wait for each other; the driver refuses a
-     * grid that is too large. */
+    /* 1: all program instances must be on the GPU at the same time, so that they may wait for each other; the launch
+     * fails if the grid is too large for this. */
     int cooperative;
     int priority; /* the priority of the launch's blocks, as for cuStreamCreateWithPriority; lower numbers run first */
 } neso_launch_options;
 
-/* Does the same as neso_launch, with options; `options` may be NULL. */
+/* Like neso_launch, with options; `options` may be NULL. */
 NESO_API neso_status neso_launch_with(neso_kernel *kernel, const uint32_t grid[3], void *stream,
                                       const void *const *args, const neso_launch_options *options, neso_error *error);
 
-/* Gives the driver's function (CUfunction) of the kernel, for CUDA graphs and for launches that the caller makes
- * through the driver. Each block must have neso_resources.num_threads threads and shared_bytes of dynamic shared
- * memory. The arguments are those of neso_launch, except those that are promised to be 1. Returns NESO_INVALID if
- * launches need a plan (tensor maps, guards, a persistent grid): then capture neso_launch into the graph, which works
- * for every kernel. Returns NESO_NO_DEVICE if the device is not a GPU. */
+/* Sets *function to the driver's function (CUfunction) of the kernel, for CUDA graphs and for launches that the
+ * caller makes through the driver. Each block must have neso_resources.num_threads threads and shared_bytes of
+ * dynamic shared memory. The arguments are those of neso_launch, without those that the signature promises to be 1.
+ * Returns NESO_INVALID if a launch of the kernel needs tensor maps, guards or a persistent grid. For such a kernel,
+ * capture a call of neso_launch into the graph, which works for every kernel. Returns NESO_NO_DEVICE if the device is
+ * not a GPU. */
 NESO_API neso_status neso_kernel_function(neso_kernel *kernel, void **function);
 
 /* Sets the function that receives the output of kernels that neso_launch runs on a CPU. It also receives the output of
  * tl.static_print while a kernel is compiled (but not if the kernel comes from the cache). The launching or compiling
- * thread calls this function. NULL (the default) discards the output. On a GPU the driver writes the output to standard
- * output. */
+ * thread calls it. NULL (the default) discards the output. If a kernel runs on a GPU, the driver writes the kernel's
+ * output to standard output instead. */
 NESO_API void neso_context_on_print(neso_context *context, void (*write)(void *user, const char *text, size_t length),
                                     void *user);
 
-/* These functions allocate, copy and release memory of the context's device, for callers that have no other
- * access to it. The interpreter's device memory is memory of this process. A copy begins after earlier launches on the
- * default stream have ended, and has finished when its function returns. */
+/* These functions allocate, release, write and read memory of the context's device, for callers that have no other
+ * access to it. The device memory of the interpreter and the emulator is memory of this process. A write or read
+ * begins after earlier launches on the default stream have ended, and has finished when its function returns. */
 NESO_API neso_status neso_memory_allocate(neso_context *context, size_t bytes, uint64_t *address);
 NESO_API neso_status neso_memory_release(neso_context *context, uint64_t address);
-/* Lets kernels access memory of the caller until neso_memory_release(address), which does not free it. On a
- * CPU, kernels may access only memory from neso_memory_allocate and memory that this function lends. Returns
- * NESO_INVALID if the memory overlaps memory that the device already has. On a GPU the function has no effect:
- * there the driver decides which memory kernels may access. */
+/* Lets kernels access memory of the caller until neso_memory_release(address), which does not free such memory. On a
+ * CPU, kernels may access only memory from neso_memory_allocate and memory for which this function was called.
+ * Returns NESO_INVALID if the memory overlaps memory that the device already has. On a GPU the function has no
+ * effect: there the driver decides which memory kernels may access. */
 NESO_API neso_status neso_memory_lend(neso_context *context, uint64_t address, size_t bytes);
 NESO_API neso_status neso_memory_write(neso_context *context, uint64_t address, const void *from, size_t bytes);
 NESO_API neso_status neso_memory_read(neso_context *context, void *to, uint64_t address, size_t bytes);
@@ -474,31 +485,32 @@ NESO_API neso_status neso_synchronize(neso_context *context, void *stream);
 
 /* The outcome of a launch. */
 typedef enum neso_seen {
-    NESO_SEEN_RESULT,     /* the launch succeeded; neso_capsule_buffer.after is the memory that it wrote */
+    NESO_SEEN_RESULT,     /* the launch succeeded; neso_capsule_buffer.after has the contents of memory after it */
     NESO_SEEN_FAULT,      /* the launch failed, with the error neso_capsule.tag */
     NESO_SEEN_DIFFERENCE, /* the PTX in the emulator and the traced IR in the interpreter gave different results */
-    NESO_SEEN_REFUSED     /* the kernel does not compile, or refuses these arguments */
+    NESO_SEEN_REFUSED     /* the kernel does not compile, or an argument breaks a promise of the signature */
 } neso_seen;
 
 typedef struct neso_capsule_file {
-    /* the first file: its own name, "softmax.py" or "softmax.ir"; other files: the imported module, "pkg.helpers" */
+    /* for the first file, its name ("softmax.py" or "softmax.ir"); for another file, the name of the imported module
+     * ("pkg.helpers") */
     const char *name;
     const char *text;
     size_t length;
 } neso_capsule_file;
 
-/* Memory that arguments point into. */
+/* Memory into which arguments point. */
 typedef struct neso_capsule_buffer {
-    const char *name; /* the first argument that points into it */
+    const char *name; /* the name of the first argument that points into it */
     size_t bytes;
     size_t skew;      /* its address modulo 256 */
-    const unsigned char *before, *after; /* contents; after: NULL if unknown */
+    const unsigned char *before, *after; /* contents before and after the launch; `after` is NULL if unknown */
 } neso_capsule_buffer;
 
 typedef struct neso_capsule_argument {
-    const char *name, *type; /* as in neso_param; arguments that are promised to be 1 are left out */
+    const char *name, *type; /* as in neso_param; arguments that the signature promises to be 1 are left out */
     int buffer;       /* the number of the buffer that a pointer points into; -1: none */
-    /* the argument, in the low bytes; for a pointer into a buffer, the offset from the buffer's start */
+    /* the value of the argument, in the low bytes; for a pointer into a buffer, the offset from the buffer's start */
     uint64_t value;
 } neso_capsule_argument;
 
@@ -506,13 +518,14 @@ typedef struct neso_capsule_argument {
  * structure, change the copy and run it (neso_capsule_run). Strings are never NULL. */
 struct neso_capsule {
     size_t size;
-    const char *kernel, *signature, *target, *params, *skip; /* as in neso_compile_options; "": NULL there */
+    const char *kernel, *signature, *target, *params, *skip; /* as in neso_compile_options, with "" in place of NULL */
     int num_warps, num_stages, max_registers, no_fp_fusion, deterministic, fp_reassoc, debug;
     uint32_t grid[3];
     int64_t programs;   /* the number of programs that ran, spread over the grid; 0: all */
     const char *device; /* the device of the launch, as neso_context_device_text returns it */
     neso_seen seen;
-    /* for a fault: the error's tag and message; for a difference: `text` describes the first one */
+    /* for a fault, the error's tag and message; for a difference between PTX and traced IR, `text` describes the
+     * first one */
     const char *tag, *text;
     const char *pass, *without; /* for a difference: as in neso_checked */
     uint32_t line;              /* of the fault or the kernel, in the first file; 0: unknown */
@@ -524,17 +537,17 @@ struct neso_capsule {
     size_t buffer_count;
 };
 
-/* Launches the kernel as neso_launch does, waits, and returns the status of the launch. If the launch succeeds or ends
- * with a fault, calls `write` once, with the launch as a capsule in a file of `length` bytes. `data` is NULL if there
- * is no memory for the capsule, or if the contents of the tensors cannot be read from the device; seen->text gives the
- * reason. `write` is not called
+/* Launches the kernel as neso_launch does, waits, and returns the status of the launch. If the launch succeeds or
+ * ends with a fault, calls `write` once, with the capsule of the launch and, in `data`, its contents as a file of
+ * `length` bytes. `data` is NULL if there is no memory for the capsule, or if the contents of the tensors cannot be
+ * read from the device; seen->text gives the reason. `write` is not called
  * - if the grid is empty,
  * - if an argument breaks a promise of the signature (NESO_INVALID), or the kernel has more parameters than a launch
  *   can pass,
  * - if the launch runs out of memory (NESO_OUT_OF_MEMORY), is cancelled, or exceeds a limit of time or steps,
- * - if there is not even memory to list the arguments; the kernel is launched nevertheless.
- * A kernel that cannot be loaded may fail with or without a capsule. Fails with NESO_INVALID, without a launch, if the
- * context had no `wants_capsule` when the kernel was compiled. */
+ * - if there is no memory even to list the arguments; the kernel is launched nevertheless. A kernel that cannot be
+ *   loaded may fail with or without a capsule. Fails with NESO_INVALID, without a launch, if the context had no
+ *   `wants_capsule` when the kernel was compiled. */
 NESO_API neso_status neso_capsule_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream,
                                          const void *const *args,
                                          void (*write)(void *user, const neso_capsule *seen, const void *data,
@@ -543,17 +556,17 @@ NESO_API neso_status neso_capsule_launch(neso_kernel *kernel, const uint32_t gri
 /* Calls `write` with the capsule as the contents of a file. Fails only with NESO_OUT_OF_MEMORY. */
 NESO_API neso_status neso_capsule_write(neso_context *context, const neso_capsule *capsule,
                                         void (*write)(void *user, const void *data, size_t length), void *user);
-/* Reads a capsule from a file's contents; `name` is for messages. Returns NESO_INVALID if the file is not a capsule, is
- * incomplete, or was changed. The caller releases the capsule. */
+/* Reads a capsule from a file's contents; `name` names the file in messages. Returns NESO_INVALID if the file is not
+ * a capsule, is incomplete, or was changed. The caller releases the capsule. */
 NESO_API neso_status neso_capsule_read(neso_context *context, const char *name, const void *data, size_t length,
                                        neso_capsule **capsule);
 NESO_API void neso_capsule_release(neso_capsule *capsule);
 
 typedef struct neso_replay {
     size_t size;
-    int same;             /* 1: the launch had the outcome that the capsule records */
+    int same;             /* 1: the launch had the same outcome as the launch that the capsule records */
     neso_seen seen;
-    /* as in neso_capsule; if a result differs, `text` says where */
+    /* as in neso_capsule; if a result differs from the recorded one, `text` says where */
     const char *tag, *text, *pass, *without;
     uint32_t line;
     neso_verdict verdict; /* the result of the check; NESO_CHECK_UNKNOWN if there was no check */
@@ -562,29 +575,30 @@ typedef struct neso_replay {
 
 /* Compiles the capsule's kernel and launches it on the context's device. If `check` is 1, or if the capsule records a
  * difference, first compares emulator and interpreter as neso_compile_options.check = 2 does, and finds the pass that
- * causes a difference. Strings live until the next call. Returns NESO_OK whatever the launch does, unless there is no
- * device or no memory. */
+ * causes a difference. The strings in *out live until the next call on the context. Returns NESO_OK whatever the
+ * outcome of the launch, unless there is no device or no memory. */
 NESO_API neso_status neso_capsule_run(neso_context *context, const neso_capsule *capsule, int check, neso_replay *out);
 
 /* -- costs of launches -- */
 
-/* Starts to count the costs of launches. The device must be the emulator (else returns NESO_NO_DEVICE). If `programs`
- * is not 0, each launch runs only that many program instances, spread over its grid, and writes only their results. */
+/* Starts to count the costs of launches. Returns NESO_NO_DEVICE if the device is not the emulator. If `programs` is
+ * not 0, each launch runs only that many program instances, spread over its grid, and writes only their results. */
 NESO_API neso_status neso_counts_start(neso_context *context, int64_t programs);
 
 /* One count, summed over all launches of a kernel since neso_counts_start. It is the same on every machine. */
 typedef struct neso_count {
     size_t size;
-    const char *kernel, *id; /* as neso_kernel_name and neso_kernel_id return them; "ID-without-PASSES" of a variant */
+    const char *kernel, *id; /* as neso_kernel_name and neso_kernel_id return them; the id of a variant is
+                              * "ID-without-PASSES" */
     const char *file;        /* file of the source line */
     uint32_t line;           /* 0: the count is for the whole kernel, and `file` is NULL */
     const char *name;        /* "global_sectors": see `neso help counts` */
     uint64_t value;
 } neso_count;
 
-/* Calls `each` for all counts: kernels in the order of their first launch; for each kernel, first the counts of
- * the whole kernel, then the nonzero counts of its lines in order. If counting is off, makes no calls. Strings
- * live as long as the device. */
+/* Calls `each` for every count. Kernels come in the order of their first launch; of each kernel, first the counts of
+ * the whole kernel, then the nonzero counts of its lines, in the order of the lines. If counting was not started,
+ * makes no calls. The strings live as long as the device. */
 typedef void neso_counts_fn(void *user, const neso_count *count);
 NESO_API void neso_counts_each(neso_context *context, neso_counts_fn *each, void *user);
 
@@ -593,14 +607,15 @@ NESO_API void neso_counts_each(neso_context *context, neso_counts_fn *each, void
 /* How often neso runs the calls that a program times (triton.testing.do_bench). */
 typedef enum neso_timing {
     NESO_TIMING_PROGRAM, /* as often as the program specifies */
-    /* One run of each call, which compiles its kernels but does not launch them: for a CPU, on which times are
-     * meaningless. */
+    /* One run of each call, which compiles its kernels but does not launch them. This is for a CPU, on which times
+     * are meaningless. */
     NESO_TIMING_COMPILE,
     NESO_TIMING_ONCE,    /* one run of each call */
-    /* To compare builds: warm up until the times are stable, then run often enough for a significant comparison. */
+    /* Warm up until the times are stable, then run often enough that the times of two builds of neso can be compared. */
     NESO_TIMING_STABLE,
-    /* Like NESO_TIMING_STABLE, and also times launches that the program does not time: the first one for each
-     * source location and grid. After the timing, the tensors have the contents that one launch gives them. */
+    /* Like NESO_TIMING_STABLE, but also times launches that the program does not time: of the launches with the same
+     * source location and grid, the first one. After the timing, the tensors have the contents that one launch gives
+     * them. */
     NESO_TIMING_LAUNCHES
 } neso_timing;
 
@@ -619,24 +634,25 @@ typedef struct neso_measurement {
 /* The value that neso_run_options.save returns for a path to which programs may not write. */
 #define NESO_SAVE_OUTSIDE 2
 
-/* What neso has proven about one load, store or atomic of a kernel, for one launch. The struct and its texts live until
- * the callback returns. */
+/* What neso has proven about the accesses of one load, store or atomic of a kernel in one launch. The struct and its
+ * texts live until the callback returns. */
 typedef struct neso_access {
     size_t size;
     const char *kernel;
     const char *kind;   /* "load", "store" or "atomic" */
-    const char *tensor; /* the parameter that the address starts from; NULL: unknown */
+    const char *tensor; /* the parameter from which the address is computed; NULL: unknown */
     const char *file;   /* NULL: unknown */
     uint32_t line, column;
-    /* 1: every access is within the tensor, in every launch that fulfils the conditions in `bounds`. `bounds` also says
-     * which elements are accessed. 0: this is not proven; `bounds` says why. */
+    /* 1: every access is within the tensor in this launch, and in every launch that fulfils the conditions in
+     * `bounds`; `bounds` also says which elements are accessed. 0: this is not proven, for the reason in `bounds`. */
     int in_bounds;
     const char *bounds;
-    /* 1: no two programs of the launch race. Two programs race if both access one element, at least one of them writes,
-     * and not both accesses are atomic. 0: this is not proven. `programs` gives the reason in both cases. */
+    /* 1: no two programs of the launch race through this op. Two programs race if they access the same element, at
+     * least one of them writes it, and at least one access is not atomic. 0: this is not proven. `programs` gives the
+     * reason in both cases. */
     int apart;
     const char *programs;
-    int ran; /* 1: the interpreter, which checks every access, has run the launch without an error */
+    int ran; /* 1: the interpreter, which checks every access, has executed the launch without an error */
 } neso_access;
 
 typedef struct neso_run_options {
@@ -645,9 +661,9 @@ typedef struct neso_run_options {
     const char *const *argv;
     /* The program's output is passed to this function. NULL: the output is discarded. */
     void (*write)(void *user, const char *text, size_t length, int to_stderr);
-    /* Returns the value of an environment variable that the program reads. If getenv is NULL, no variable is
-     * set. neso itself reads TRITON_DEBUG at the start, which enables the kernels' assertions. The program sees
-     * TRITON_INTERPRET=1 if the device is the interpreter, and otherwise TRITON_INTERPRET is not set. */
+    /* Returns the value of an environment variable that the program reads. If getenv is NULL, no variable is set.
+     * neso itself asks for TRITON_DEBUG at the start; if it is set, the kernels' assertions are checked. For the
+     * program, TRITON_INTERPRET is 1 if the device is the interpreter, and otherwise not set. */
     const char *(*getenv)(void *user, const char *name);
     /* Finds imported files. Their texts must stay valid until the run ends. NULL: the program cannot import files. */
     neso_find *find;
@@ -655,12 +671,13 @@ typedef struct neso_run_options {
      * kernel, and must not release it. */
     void (*compiled)(void *user, neso_kernel *kernel);
     void *user;
-    /* Writes a file of the program (table, plot), or a file in which neso stores data for later runs. Returns 0
-     * on success, and NESO_SAVE_OUTSIDE if the program may not write to this path. neso does not check the
-     * program's `path`, which may contain "..": the callback must. If save is NULL, writing fails. */
+    /* Writes a file of the program (a table or plot), or a file in which neso stores data for later runs. Returns 0
+     * on success, and NESO_SAVE_OUTSIDE if the program may not write to this path. The callback must check `path`,
+     * which comes from the program and may contain "..": neso does not check it. If save is NULL, the program can
+     * write no files. */
     int (*save)(void *user, const char *path, const char *text, size_t length);
-    /* Returns the text of a file that `save` wrote, or NULL if there is none. The text must stay valid until
-     * the next call. */
+    /* Returns the text of a file that `save` wrote, or NULL if there is none. The text must stay valid until the next
+     * call of this function. */
     const char *(*load)(void *user, const char *path, size_t *length);
     /* The folder for choices of autotuning, which neso writes with `save` and reads with `load`. NULL: they are
      * not stored. */
@@ -668,88 +685,88 @@ typedef struct neso_run_options {
     /* 0: a program that sets os.environ['TRITON_INTERPRET'] = '1' changes the context's device to the
      * interpreter. 1: it does not. */
     int keep_device;
-    /* A breakpoint for the interpreter: it stops the first program instance that reaches "FILE:LINE", or the
-     * given one: "FILE:LINE@3", "FILE:LINE@1,2,0". NULL: stop only at breakpoint() in the kernel. */
+    /* A breakpoint for the interpreter. "FILE:LINE" stops the first program instance that reaches this line;
+     * "FILE:LINE@3" or "FILE:LINE@1,2,0" stops the program instance with this index in the grid. NULL: stop only at
+     * breakpoint() in the kernel. */
     const char *break_at;
-    /* When neso looks for races between program instances. 0: in the interpreter, at the start of a launch, for about
-     * 0.1 s of work of one core; 1: never; 2: in the interpreter and the emulator, during the whole launch. */
+    /* In which part of a launch neso looks for races between program instances. 0: in the interpreter, during the
+     * first 0.1 s (approximately) of processor time; 1: never; 2: in the interpreter and the emulator, during the
+     * whole launch. */
     int races;
-    /* Shows the prompt and returns a command for the debugger, valid until the next call. NULL: the input has
-     * ended. */
+    /* Shows the prompt, and returns a command for the debugger, which must stay valid until the next call of this
+     * function. Returns NULL if the input has ended. */
     const char *(*ask)(void *user, const char *prompt);
     neso_timing timing;
     /* neso calls this function for each timed call that launched a kernel. May be NULL. */
     void (*measured)(void *user, const neso_measurement *m);
     const char *skip; /* passes to leave out when compiling kernels; see `neso help passes` */
     const char *params; /* as in neso_compile_options, for all kernels */
-    /* 1: launches compile their kernels (`compiled` gets them) and execute nothing; assertions of the host code never
-     * fail, and the program continues after a kernel that does not compile. */
+    /* 1: launches only compile their kernels, for which neso calls `compiled`, and execute nothing. Assertions of the
+     * host code never fail, and the program continues after a kernel that does not compile. */
     int compile_only;
-    /* As in neso_compile_options, for all kernels. If `checked` is NULL, a difference becomes a warning. */
+    /* As in neso_compile_options, for all kernels. If `checked` is NULL, neso reports a difference as a warning. */
     int check;
     void (*checked)(void *user, const neso_checked *result);
     /* On the interpreter, follow floats from op to op. 1: if an op makes a NaN or inf from finite numbers, and this
-     * value reaches memory, the launch ends with an error that shows the op and its operands. 2: if stored results lost
-     * more than `trace_bits` bits (0: half of the bits of their type) in comparison with f64, neso warns of each op at
-     * which a loss began. */
+     * NaN or inf is stored to memory, the launch ends with an error that shows the op and its operands. 2: if stored
+     * results lost more than `trace_bits` bits (0: half of the bits of their type) in comparison with a computation
+     * in f64, neso warns of each op at which a loss began. */
     int trace, trace_bits;
     /* neso calls this function after each launch, outside of benchmarks, with a line of text: the kernel's name, the
      * grid, and NAME=DIGEST for each tensor. A digest is the first 16 hexadecimal digits of the SHA-256 of the bytes
-     * from the tensor's first element to its last one. Equal lines mean equal bits. To compute the digests, neso waits
-     * for each launch and copies its tensors to the host. May be NULL. */
+     * from the tensor's first element to its last one. So if two launches have equal lines, their tensors have equal
+     * bits. To compute the digests, neso waits for each launch and copies its tensors to the host. May be NULL. */
     void (*launched)(void *user, const char *line);
     /* On the interpreter, neso calls this function after each launch, for each load, store and atomic of the kernel.
      * The proofs assume that index arithmetic does not overflow and that divisors are positive. May be NULL. */
     void (*accessed)(void *user, const neso_access *access);
-    /* 1: on the interpreter, the debugger also stops where a value first becomes a NaN: once for each operation of a
-     * kernel. */
+    /* 1: on the interpreter, the debugger also stops where an operation of a kernel first makes a NaN. */
     int break_nan;
 } neso_run_options;
 
-/* Runs a program, host code and kernels, on the context's device. Returns NESO_FAILED if the program raised an
- * exception, or exited with a status other than 0. Returns NESO_OUT_OF_MEMORY if the program exceeded a limit or the
- * allocator returned NULL, unless the program caught the exception. Returns NESO_INVALID if the source is not a valid
- * program. */
+/* Runs a program: executes its host code, and launches its kernels on the context's device. Returns NESO_FAILED if
+ * the program raised an exception, or exited with a status other than 0. Returns NESO_OUT_OF_MEMORY if the program
+ * exceeded a limit or the allocator returned NULL, and did not catch this as an exception. Returns NESO_INVALID if
+ * the source is not a valid program. */
 NESO_API neso_status neso_program_run(neso_context *context, const char *name, const char *text, size_t length,
                                       const neso_run_options *options);
 
 /* -- tables, limits of targets, GPUs -- */
 
-/* Gives a table of the language or compiler as text. Topics are "ops", "passes", "params", "insns", "errors",
- * "targets", "language", "counts", "decisions". The tables of ops, params and insns have no column of meanings; only
- * the command `neso help` prints it. */
+/* Sets *text to a table of the language or compiler. Topics are "ops", "passes", "params", "insns", "errors",
+ * "targets", "language", "counts", "decisions". The column of meanings in the tables of ops, params and insns is
+ * printed only by the command `neso help`. */
 NESO_API neso_status neso_help(neso_context *context, const char *topic, const char **text);
-/* Returns topic number `index`; NULL past the end. */
+/* Returns the name of topic number `index`; NULL past the end. */
 NESO_API const char *neso_help_topic(size_t index);
 
 /* Resource limits of a target. */
 typedef struct neso_limits {
     size_t size;
-    int shared_bytes;                     /* maximum of a program instance */
-    int registers;                        /* maximum of registers of a thread */
+    int shared_bytes;                     /* maximum number of bytes of a program instance */
+    int registers;                        /* maximum number of registers of a thread */
     int sm_shared_bytes, sm_registers;    /* resources of a multiprocessor */
     int sm_threads, sm_programs;
 } neso_limits;
 
-/* Gives the resource limits of a target. Returns 0 if there is no such target. The caller sets `out->size`. */
+/* Sets *out to the resource limits of a target. Returns 0 if there is no such target. The caller sets `out->size`. */
 NESO_API int neso_target_limits(const char *target, neso_limits *out);
 
 typedef struct neso_gpu {
     size_t size;
     char name[128];
     int major, minor;     /* the GPU's compute capability */
-    const char *target;   /* the target for the GPU; NULL if no target fits */
+    const char *target;   /* the target for which neso compiles on this GPU; NULL if neso has none */
     uint64_t memory_bytes;
     int multiprocessors;
     int clock_khz; /* the maximum clock rate of a multiprocessor */
 } neso_gpu;
 
 /* Looks for the driver and its GPUs. On NESO_OK, *driver_version is the driver's version (13000 for 13.0), and
- * *gpus the number of GPUs. If the status is NESO_NO_DEVICE or NESO_DRIVER, neso_error_text describes what is
- * missing. */
+ * *gpus the number of GPUs. If the status is NESO_NO_DEVICE or NESO_DRIVER, neso_error_text says what is missing. */
 NESO_API neso_status neso_find_gpus(neso_context *context, int *driver_version, int *gpus);
-/* Gives GPU number `index`. The caller sets `out->size`. Fails with NESO_NO_DEVICE if there is no driver or no such
- * GPU. */
+/* Sets *out to a description of GPU number `index`. The caller sets `out->size`. Fails with NESO_NO_DEVICE if there
+ * is no driver or no such GPU. */
 NESO_API neso_status neso_gpu_get(neso_context *context, int index, neso_gpu *out);
 
 #ifdef __cplusplus

@@ -4,15 +4,17 @@
  *
  *     A: 4101 x 4101 f16, rows 8202 bytes apart ──copy_rows──► workspace: rows 8320 bytes apart ◄── tensor map
  *
- * So the launch runs the kernel for aligned rows, which has a pipeline, a producer warp and wgmma. The fallback kernel
- * would load only 2 bytes at once. The copy reads and writes each byte once, while the kernel loads each byte once for
- * each tile of the other operand. A kernel never uses a map to read data that it has written itself (raise_tma_load.c
- * ensures this), so it may read the copy instead of the array. An array that the kernel stores through a map is not
- * copied.
+ * With the copy, the launch can use the code for aligned rows, which has a pipeline, a producer warp and wgmma.
+ * Without it, the launch would use the fallback, which loads only 2 bytes at once. The copy reads and writes each
+ * byte once, while the kernel loads each byte once for each tile of the other operand. A kernel never uses a map to
+ * read data that it has written itself (raise_tma_load.c ensures this), so it may read the copy, which lacks these
+ * writes, instead of the array. An array to which the kernel stores through a map is not copied, since the stores
+ * would go to the copy.
  *
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
- * allocation, because the copy also reads elements that this grid does not read. The grid must load the array at least
- * once, or, where threads could copy 8 or 4 bytes at once (row_alignment.c), launch_pad_sweeps times. */
+ * allocation, because the copy also reads elements that this grid does not read. The programs of the grid must
+ * together load each element at least once. If the fallback could copy 8 or 4 bytes at once (row_alignment.c), they
+ * must load it at least launch_pad_sweeps times, so that the copy saves more time than it takes. */
 #include "runtime/runtime.h"
 
 #include <stdatomic.h>
@@ -40,15 +42,16 @@ static bool is_in_one_allocation(struct device *d, const struct row_copy *c)
            c->from - base + (c->rows - 1) * c->from_pitch + c->bytes <= bytes;
 }
 
-/* Do the programs of the grid load the array so often that copying it saves time? Assumes that each program loads tiles
- * along the whole longer side of the array: then n programs, where n is the number of tiles along the shorter side,
- * load each element once. */
+/* Returns whether the programs of the grid load the array so often that copying it saves time. Assumes that each
+ * program loads tiles along the whole longer side of the array. Under this assumption, n programs load each element
+ * once, where n is the number of tiles along the shorter side. */
 static bool is_swept(const struct neso_kernel *k, const struct tensor_map_values *v, const struct launch *l,
                      enum rows rows)
 {
     enum {
         BOXES_OF_A_TILE = 4
-    }; /* the most boxes of a tile along a dimension: 256 elements of 2 bytes, with a swizzle of 128 bytes */
+    }; /* the maximum number of boxes of a tile along a dimension, for 256 elements of 2 bytes and boxes of 128
+        * bytes (the swizzle) */
     uint64_t programs = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], least = UINT64_MAX;
     for (int d = 0; d < v->rank; d++) {
         uint64_t boxes = (v->extents[d] - 1) / (uint64_t)v->box[d] + 1;
@@ -70,8 +73,8 @@ static bool can_copy(struct neso_kernel *k, const struct tensor_map_values *v, c
            is_in_one_allocation(k->device, &c);
 }
 
-/* Returns the size of the workspace in bytes; 0: no array needs a copy, or one cannot be copied, or a guard fails. Sets
- * v to the values of all maps. */
+/* Returns the size in bytes of the workspace for all copies; 0 if no array needs a copy, if one that needs it
+ * cannot be copied, or if a guard fails. Sets v to the values of all maps. */
 static uint64_t plan_copies(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l,
                             struct tensor_map_values *v)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ptx_cache.c: caches a kernel's PTX; the key consists of its traced IR and the options. The driver has its own
- * cache of the assembled code (jit.c).
+/* ptx_cache.c: stores a kernel's PTX in the disk cache, and reads it from there. The key consists of a digest of
+ * the traced IR, and of the options. Assembled code is in the driver's own cache (jit.c).
  *
  *     kernel softmax
  *     signature Y=*fp32:16, n=i32:1, BLOCK=1024
@@ -11,8 +11,8 @@
  *     compiler 7d03…
  *
  * The field `source` is a digest of the traced IR, with source locations and file names. Passes and codegen depend only
- * on this IR and the other fields. So even a cached kernel is traced, which takes a hundredth of the time of assembling
- * it. */
+ * on this IR and the other fields. So a kernel must be traced before its entry can be found; tracing takes a
+ * hundredth of the time that the driver takes to assemble the kernel. */
 #include "runtime/runtime.h"
 
 #include <limits.h>
@@ -56,9 +56,9 @@ static const char *after_string(const char *s)
 }
 
 /* Prints the IR's text with simplified source locations: `@2:7:13+4/1`, where file 2 is dir/prelude.py, becomes
- * `@2:7:13+4 prelude.py`. The text omits the number of the call chain, which differs between programs and does
- * not affect the PTX. If `is_portable`, it also omits the numbers of files, and the name of the program, which depend
- * on the other files that were read. PTX contains them only for debuggers. */
+ * `@2:7:13+4 prelude.py`. It omits the number of the call chain (here 1), which differs between programs and does
+ * not affect the PTX. If `is_portable`, it also omits the numbers of files and the name of the program's file,
+ * which depend on the program that contains the kernel. PTX contains these only for debuggers. */
 static void simplify_places(const struct diag *d, const char *s, bool is_portable, struct text *out)
 {
     if (!is_portable)
@@ -122,8 +122,8 @@ const char *ptx_cache_key(struct neso_kernel *k, const struct func *f)
 
 /* -- the entry: a line with struct ptx_info, then the PTX -- */
 
-/* If a structure gets a new field, this assertion fails, to remind the author that ptx_cache_write must store the
- * field. */
+/* This assertion fails if one of these structures gets a new field. The author must then also store the field in
+ * ptx_info_write and read it in ptx_info_read. */
 _Static_assert(sizeof(struct ptx_info) == 88 && sizeof(struct tensor_map) == 216 &&
                    sizeof(struct expr) == 16 && sizeof(struct expr_step) == 16,
                "all that codegen learnt is kept");
@@ -166,7 +166,7 @@ void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *ke
 {
     struct text out;
     if (k->info.params.n != f->body->args.n)
-        return; /* the entry is not stored, since a reader could not restore the names of parameters */
+        return; /* do not store the entry: a reader could not restore the names of these parameters */
     text_init(&out, &k->scratch);
     ptx_info_write(&k->info, &out);
     text_char(&out, '\n');
@@ -198,7 +198,7 @@ static int next_int(struct reader *r, int least, int most)
     return (int)next_number(r, least, most);
 }
 
-/* Reads a postfix expression. nparams is the number of the kernel's parameters. */
+/* Reads an expression in postfix notation. nparams is the number of the kernel's parameters. */
 static void read_expr(struct arena *a, struct reader *r, int nparams, struct expr *e)
 {
     enum { STEPS_MOST = 256, AXES = 3 };
@@ -296,7 +296,8 @@ bool ptx_cache_read(struct neso_kernel *k, const struct func *f, const char *key
     }
     k->texts[NESO_TEXT_PTX].s = newline + 1;
     k->texts[NESO_TEXT_PTX].len = (size_t)(s + n - newline - 1);
-    /* The digest after the PTX has been checked, so the terminating zero may overwrite its first byte. */
+    /* The PTX needs a terminating zero. It overwrites the first byte of the digest that follows, which was checked
+     * before. */
     memory[s + n - memory] = '\0';
     return true;
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* row_alignment.c: determines how the rows of a launch's arrays are aligned. A launch whose tensor maps cannot be
- * encoded uses a fallback kernel. The promises of the signature determine how many bytes the fallback accesses at once:
- * 2 for f16, if nothing is promised about the strides. But the launcher knows the strides. If the rows of all arrays
- * are aligned to 8 or to 4 bytes, it compiles the fallback for this alignment, and `cp.async` copies the rows in a
- * pipeline.
+ * encoded uses a fallback kernel. The promises of the signature determine how many bytes the fallback accesses at
+ * once: for f16 only 2, if the signature promises nothing about the strides. But the launcher knows the values of
+ * the strides. If the rows of all arrays are aligned to 8 or to 4 bytes, it compiles the fallback for this
+ * alignment; the fallback then copies rows by `cp.async` in a pipeline.
  *
  *     map base=[%A] extents=[%M, %K] strides=[%sam 2 *, 2]   rows of 8 bytes: 8 divides %A, 4 divides %K and %sam
  *
- * The bases, the strides and the last extents of the maps determine which arguments must have which divisors. */
+ * The base, the strides and the last extent of each map determine by which numbers the arguments must be divisible. */
 #include "runtime/runtime.h"
 
 static const int bytes_of[ROWS_count] = {1, 4, 8};
 
-/* Promises that e, which counts units of `unit` bytes, is a multiple of `bytes` bytes, if e is an argument or a
- * multiple of one. */
+/* If e is an argument, or an argument times a constant, sets the argument's divisor in `divisible` so that e * unit
+ * becomes a multiple of `bytes`. */
 static void promise(const struct expr *e, int64_t unit, int bytes, int *divisible)
 {
     const bool is_product = e->n == 3 && e->at[1].code == EXPR_const && e->at[2].code == EXPR_mul;
@@ -39,8 +39,9 @@ void rows_promise(const struct ptx_info *info, enum rows rows, int *divisible)
     }
 }
 
-/* Do the launch's arguments fulfil all promises, and is at least one of the promises new? A promise is not new if the
- * argument is a multiple of 16, because the signature then promises that. */
+/* Returns whether the launch's arguments are multiples of their divisors, and whether this tells more than the
+ * signature does. It tells nothing new of an argument that is a multiple of 16, since the signature then promises
+ * that. */
 static bool is_kept(const struct ptx_info *info, const struct launch *l, const int *divisible)
 {
     bool is_news = false;

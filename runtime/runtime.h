@@ -5,8 +5,9 @@
  *                    ▲
  *                 program: a module whose host code runs, with the kernels that it launched
  *
- * A module's memory is one arena; each kernel has two more. Code on a module that may unwind runs inside a
- * call of guard(), to which fatal errors unwind; check/rebuild.c, which any thread may call, has its own setjmp.
+ * A module's memory is one arena; each kernel has two more. Code that works on a module and may fail fatally runs
+ * inside a call of guard(), to which it unwinds (longjmp); check/rebuild.c, which any thread may call, has its own
+ * setjmp instead.
  *
  * The files of runtime/ in reading order: neso.h (the API), api.c (contexts and modules), signature.c
  * (signatures to specializations), compile.c (kernels), ptx_cache.c with cache.h (the cache), bundle.c (kernels
@@ -30,13 +31,13 @@
 #include <pthread.h>
 
 enum { TEXT_count = NESO_TEXT_BUNDLE + 1 };
-/* The alignments of rows for each of which a kernel may have a separate fallback (row_alignment.c). */
+/* The alignments of an array's rows: for each, a kernel may have its own fallback (row_alignment.c). */
 enum rows { ROWS_any, ROWS_of_4_bytes, ROWS_of_8_bytes, ROWS_count };
 enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 
 struct neso_context {
     int refs; /* references: the user's, and one for each module */
-    bool released; /* the user has released the context, so it stores no messages */
+    bool released; /* the user has released the context; from then on it keeps no messages */
     struct memory given; /* the user's allocator */
     struct budget budget; /* limits of the current call */
     struct memory mem;   /* memory that the budget counts */
@@ -74,7 +75,8 @@ struct neso_module {
     struct diag diag;
     struct interner strings;
     struct eval eval;
-    struct host printer; /* the eval's host once the module is read: it only passes on tl.static_print */
+    struct host printer; /* the host of `eval` after the module has been read; its only task is to pass on the
+                          * output of tl.static_print */
     const struct source *source;
     /* The signature of the kernel being compiled. The signature is always source 1, so that the numbers of
      * other sources do not depend on its presence. */
@@ -95,11 +97,12 @@ struct neso_kernel {
     const char *name, *id;
     struct obj *jit; /* NULL for a kernel of an IR file */
     struct obj *object; /* the kernel's object in the host program; NULL until it is created */
-    /* the object represents all kernels of an IR file: the caller named no kernel and requested no PTX */
+    /* this object represents all kernels of an IR file, since the caller named no kernel and requested no PTX */
     bool whole_file;
     struct spec spec;
     struct neso_compile_options options; /* the options, with copied strings */
-    bool keeps_plan; /* plan_keep sets fallback_source, from which variants are compiled, even without a device */
+    bool keeps_plan; /* plan_keep sets fallback_source, from which variants are compiled, even if the context has no
+                      * device */
     struct params thresholds; /* the values of options.params */
     struct module *ir;  /* IR module of the latest build */
     struct func *traced; /* the traced IR, for a device that executes it; else NULL */
@@ -121,7 +124,7 @@ struct neso_kernel {
     /* code without the pass that caused a difference; NULL: launches use the kernel's code */
     struct rebuild *replacement;
     struct fallback_source {
-        const char *ir; /* the text of the traced IR; NULL if nothing in the plan can fail */
+        const char *ir; /* the text of the traced IR; NULL if no launch can need a variant of k or a check */
         size_t bytes;
         struct source **files; /* the files to which its source locations refer */
         int nfiles;
@@ -139,15 +142,16 @@ struct neso_kernel {
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg);
 struct neso_module *module_new(struct neso_context *c); /* NULL if there is no memory */
 void module_drop(struct neso_module *m);
-/* Initializes another arena under the module's memory limit. */
+/* Initializes an arena with the module's memory limit. */
 void module_arena(struct neso_module *m, struct arena *a);
 bool module_add_source(struct neso_module *m, const char *name, const char *text, size_t length);
 /* Returns the module's kernel number `index`; NULL past the end. */
 struct obj *module_jit(const struct neso_module *m, size_t index);
-/* Copies a structure of options, of at most `bytes` bytes; if `from` is NULL, all options are 0. Returns false if no
- * version of the structure has the size from->size. */
+/* Copies a structure of options, of at most `bytes` bytes, from `from` to `to`; if `from` is NULL, sets all options
+ * to 0. Returns false if no version of the structure has the size that `from` states in its first member. */
 bool options_read(void *to, size_t bytes, const void *from);
-/* Reports that options have a size that no version has. To be called between report_enter and report_leave. */
+/* Reports that a structure of options has a size that no version of it has. Must be called between report_enter and
+ * report_leave. */
 neso_status options_refuse(struct neso_module *m, size_t size);
 
 /* Every call on a context begins with report_begin, which drops the results of the last call. report_enter and
@@ -167,7 +171,7 @@ void context_record(struct neso_kernel *k);
 
 /* -- compile.c: from spec to texts -- */
 
-/* Creates a kernel and sets only its module and device. Returns NULL if there is no memory. Does not unwind. */
+/* Creates a kernel and sets only its module and device. Returns NULL if there is no memory. */
 struct neso_kernel *kernel_new(struct neso_module *m);
 void kernel_drop(struct neso_kernel *k);
 /* Traces and compiles the kernel as far as the device needs or as options.until specifies. Must be called
@@ -183,11 +187,11 @@ bool signature_read(struct neso_kernel *k, const char *signature);
 /* Lists, one on each line, every signature that a launch can derive from the given one by promising that
  * arguments are 1 or a multiple of 16. */
 bool signature_variants(struct neso_kernel *k, const char *signature, struct text *out);
-/* Prints the signature of k's specialization; false: there is none. */
+/* Prints the signature of k's specialization. Returns false if no signature can describe it. */
 bool signature_print(struct neso_kernel *k, struct text *out);
 /* Sets k->params and k->id from the spec; for a kernel of an IR file, from f. */
 void kernel_describe(struct neso_kernel *k, const struct func *f);
-/* Prints what distinguishes k from other specializations of its kernel, without the options: "x=*fp32:16,
+/* Prints what distinguishes k from other specializations of its jit function with the same options: "x=*fp32:16,
  * BLOCK=512:1". */
 void spec_print(struct neso_kernel *k, struct text *out);
 /* How a jit function declares one of its parameters. */
@@ -201,7 +205,7 @@ struct param_rule {
     struct obj *dflt;             /* the default value, or NULL */
     bool no_one, no_divisible;    /* set by do_not_specialize and do_not_specialize_on_alignment */
 };
-/* Gives one rule for each parameter, and returns their number. */
+/* Sets *rules to an array with one rule for each parameter, and returns its length. */
 int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules);
 
 /* -- written.c -- */
@@ -212,11 +216,11 @@ void kernel_note_written(struct neso_kernel *k, const struct func *f);
 /* -- ptx_cache.c: kernels in the cache (to be called inside guard) -- */
 
 enum { PTX_SOURCE_DIGITS = 40 };
-/* Do the options keep the default list of passes, and request no dumps, explanations or times? Only PTX that is made
- * with such options is stored. */
+/* Returns whether the options keep the default list of passes, and request no dumps, explanations or times. Only
+ * PTX that is made with such options is stored in the cache. */
 bool ptx_is_plain(const struct neso_compile_options *o);
-/* Gives the digest of the traced IR, with source locations and file names; if `is_portable`, the digest does not depend
- * on the program that contains the kernel. */
+/* Sets `out` to the digest of the traced IR with its source locations and file names. If `is_portable`, the digest
+ * does not depend on the program that contains the kernel. */
 void ptx_source_digest(struct neso_kernel *k, const struct func *f, bool is_portable, char out[PTX_SOURCE_DIGITS + 1]);
 /* ptx_info_write appends a kernel's ptx_info as one line, without a newline. ptx_info_read reads such a line, which
  * ends at `end`; `params` has the names and types of the parameters. It returns false if the line is malformed. */
@@ -225,10 +229,11 @@ bool ptx_info_read(struct arena *a, struct ptx_info *i, const struct ptx_param *
                    const char *s, const char *end);
 /* Appends a field to a key, as one line even if the value contains newlines. */
 void key_field(struct text *out, const char *name, const char *value);
-/* Notes the fields of a key, each with the nearest key's value (NULL: there is none) if it differs. Notes a
- * difference of the source only if the signatures are equal, since another signature gives other IR. */
+/* Adds notes to the last error: one for each field of `key`, which also shows the field's value in `nearest` if it
+ * differs. `nearest` may be NULL. A difference of the field `source` is noted only if the signatures are equal,
+ * since another signature always gives other IR. */
 void key_explain(struct diag *d, const char *key, const char *nearest);
-/* May the cache store k? */
+/* Returns whether the cache may store k's PTX. */
 bool ptx_cache_applies(const struct neso_kernel *k);
 /* Returns the key of k's PTX. f is the traced IR, before any pass. */
 const char *ptx_cache_key(struct neso_kernel *k, const struct func *f);
@@ -240,18 +245,18 @@ void ptx_cache_miss(struct neso_kernel *k, const struct func *f, const char *key
 
 /* -- launch_plan.c -- */
 
-/* Does k's plan contain a tensor map or a guard, which may fail at a launch? Returns false if the device executes the
- * traced IR. */
+/* Returns whether k's plan contains a tensor map or a guard; both may fail at a launch. Returns false if the device
+ * executes the traced IR, which needs no plan. */
 bool has_plan(const struct neso_kernel *k);
-/* Stores the text of f from which fallbacks are compiled, if k may need one. Must be called before passes
+/* If k may need a fallback, stores the text of f, from which fallbacks are compiled. Must be called before passes
  * change f. */
 void plan_keep(struct neso_kernel *k, const struct func *f);
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
-/* Sets args to the launch's arguments, sign-extended, from which expressions are evaluated. Returns whether all guards
- * hold. */
+/* Sets `args` to the launch's arguments, sign-extended: the values of the parameters in the plan's expressions.
+ * Returns whether all guards hold. */
 bool plan_guards(const struct ptx_info *info, const struct launch *l, int64_t *args);
-/* Compiles each variant of k, for which plan_keep must have been called, and passes its PTX to `each`. It leaves
- * out variants that do not compile. */
+/* Compiles each variant of k, and passes its PTX to `each`; skips variants that do not compile. plan_keep must have
+ * been called for k. */
 void plan_each_variant(struct neso_kernel *k, void (*each)(void *user, enum variant which, const struct ptx_info *info,
                                                            const char *ptx, size_t bytes), void *user);
 /* Returns the traits that determine which variants a kernel has (opt/variants.h). */
@@ -275,29 +280,29 @@ struct rebuild {
     const char *skip; /* the passes left out */
     jmp_buf unwind;
 };
-/* Compiles without the given passes and without those that the kernel's options skip. The code is for launches whose
- * argument i is a multiple of divisible[i] (NULL: of the divisor that the signature promises). Returns false after
- * errors, which are in r->diag. The caller must call rebuild_free in either case. */
+/* Compiles k without the passes in `without` and those in k's options.skip. The code is valid for launches in which
+ * each argument i is a multiple of divisible[i]. If `divisible` is NULL, the signature's promises apply instead.
+ * Returns false after errors, which are in r->diag. The caller must call rebuild_free in either case. */
 bool rebuild_make(struct neso_kernel *k, struct rebuild *r, const char *without, const int *divisible,
                   struct budget *budget);
 /* Reads a variant from the kernel's bundle instead of compiling it. Returns false if the bundle lacks the variant, or
  * if memory ran out (r->is_full). */
 bool rebuild_read(struct neso_kernel *k, struct rebuild *r, enum variant which, struct budget *budget);
-/* Only parses the traced IR; NULL after errors. */
+/* Parses k's traced IR into r without compiling it, and returns it; NULL after errors. */
 const struct func *rebuild_trace(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
 void rebuild_free(struct rebuild *r);
-/* Initializes r, with separate arenas. Before calling rebuild_parse, the caller must set r->unwind, to which r unwinds
- * when memory runs out. */
+/* Initializes r, whose arenas are separate from k's. Before calling rebuild_parse, the caller must set r->unwind:
+ * the jmp_buf to which code that works on r jumps when memory runs out. */
 void rebuild_open(struct neso_kernel *k, struct rebuild *r, struct budget *budget);
 /* Parses a traced IR into r; NULL after errors. */
 struct func *rebuild_parse(struct neso_kernel *k, struct rebuild *r, const struct fallback_source *from);
 
 /* -- row_alignment.c -- */
 
-/* Chooses a divisor divisible[i] for each argument i. If all arguments are multiples of their divisors, the rows of all
- * arrays that the maps describe begin and end at multiples of `rows`. */
+/* Chooses a divisor divisible[i] for each argument i. If all arguments are multiples of their divisors, each row of
+ * each array that a map describes begins and ends at an address with the alignment `rows`. */
 void rows_promise(const struct ptx_info *info, enum rows rows, int *divisible);
-/* Returns the largest alignment of rows that the arguments of a launch fulfil and that k's signature does not already
+/* Returns the largest alignment that the rows of the launch's arrays have and that k's signature does not already
  * promise; ROWS_any if there is none. */
 enum rows rows_of_launch(const struct neso_kernel *k, const struct launch *l);
 
@@ -306,33 +311,35 @@ enum rows rows_of_launch(const struct neso_kernel *k, const struct launch *l);
 typedef uint64_t map_words[MAP_BYTES / 8];
 
 /* Encodes the tensor maps of a launch. If an array is only loaded, and its row pitch is not a multiple of 16 bytes, the
- * map describes a copy of the array in *workspace, which the caller releases (workspace_end) after the launch. Returns
- * false, and leaves no workspace, if the guards fail, if no array needs a copy, or if an array cannot be copied or is
- * too large. */
+ * map describes a copy of the array in *workspace, which the caller releases (workspace_end) after the launch.
+ * Returns false, without a workspace, if a guard fails, if no array needs a copy, or if an array that needs one
+ * cannot be copied or is too large. */
 bool padded_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l, map_words *maps,
                  uint64_t *workspace);
 
 /* -- proofs.c -- */
 
-/* Calls neso_run_options.accessed with the proofs about k's accesses in launch l, which the interpreter ran. `ran`: the
- * launch ended without an error. */
+/* Calls neso_run_options.accessed with the proofs about k's accesses in launch l, which the interpreter executed.
+ * `ran` tells whether the launch ended without an error. */
 void proofs_tell(struct program *p, struct neso_kernel *k, const struct launch *l, bool ran);
 void proofs_free(struct program *p);
 
 /* -- cross_check.c -- */
 
-/* Compares a kernel's PTX in the emulator with its traced IR in the interpreter, on inputs made from its first launch,
- * and replaces the code if a pass causes a difference. Calls options.checked. To be called with k->lock held, once. */
+/* Compares the results of k's PTX in the emulator with those of its traced IR in the interpreter, on inputs made
+ * from its first launch, l. If a pass causes a difference, replaces the code by code that is compiled without this
+ * pass. Calls options.checked. Must be called once, with k->lock held. */
 void cross_check(struct neso_kernel *k, const struct launch *l);
 
 /* -- capsule_source.c -- */
 
-/* Sets k->capsule. To be called inside guard, after k is compiled. */
+/* Sets k->capsule. Must be called inside guard, after k is compiled. */
 void capsule_prepare(struct neso_kernel *k);
 
 /* -- capsule.c -- */
 
-/* Launches a kernel whose k->capsule is set, and passes a capsule to the context if its wants_capsule asks for one. */
+/* Launches a kernel whose k->capsule is set. If the context's wants_capsule asks for a capsule of this launch,
+ * passes one to the context's `capsule`. */
 bool capsule_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
 
 /* -- launch.c -- */
@@ -346,10 +353,10 @@ void codes_free(struct neso_kernel *k);
 bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
 /* Launches k without making a capsule. */
 bool kernel_run(struct neso_kernel *k, const struct launch *l, struct fault *f);
-/* Does the value keep the promises of a parameter? */
+/* Returns whether a value keeps the signature's promises for parameter p; if not, sets f. */
 bool param_allows(const struct neso_param *p, uint64_t value, struct fault *f);
-/* Launches one of k's variants. If its programs have one warp each, several programs share a CTA, as long as several
- * CTAs remain for each multiprocessor. */
+/* Launches one of k's variants. If a program has only one warp, several programs share a CTA, but only as many as
+ * leave several CTAs for each multiprocessor. */
 bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loaded, const struct launch *whole,
                    struct fault *f);
 struct program;
@@ -376,8 +383,8 @@ struct obj *compiled_obj(struct eval *e, struct neso_kernel *k);
 
 /* Executes kernel[grid](...) of a host program: autotuning and heuristics, then launch_plain. */
 struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args);
-/* Returns an attribute of a kernel: run, warmup, or what decorators add: best_config, cache, configs_timings,
- * bench_time. NULL: there is no such attribute. */
+/* Returns an attribute of a kernel: `run`, `warmup`, or one that a decorator adds (best_config, cache,
+ * configs_timings, bench_time); NULL if there is no such attribute. */
 struct obj *tune_attribute(void *program, struct eval *e, struct obj *jit, const char *name);
 
 /* -- bench.c -- */
@@ -397,7 +404,7 @@ struct bench {
     void (*call)(struct eval *e, void *ctx);  /* the call to be timed; may raise exceptions */
     void *ctx;
 };
-/* Gives the times in ms, in the program's arena, and returns their number. */
+/* Times the calls: sets *times_ms to an array of times in ms, in the program's arena, and returns its length. */
 int bench_run(struct program *p, struct eval *e, const struct bench *b, struct loc at, double **times_ms);
 /* Frees the resources of a benchmark that a limit has aborted. */
 void bench_close(struct program *p);
@@ -406,8 +413,8 @@ int bench_told(struct program *p, struct eval *e, struct bench *b, struct loc at
 double bench_quantile(const double *sorted, int n, double q);
 void bench_sort(double *times, int n);
 void bench_note(struct bench_notes *notes, struct neso_kernel *k);
-/* Times the last launch if neso_run_options.timing asks for it, but only the first of several equal launches.
- * Afterwards the launch's tensors have the same contents as before. */
+/* Times the launch l of k again if neso_run_options.timing is NESO_TIMING_LAUNCHES, unless a launch with the same
+ * source location and grid was timed before. Afterwards the launch's tensors have the same contents as before. */
 void bench_launch(struct program *p, struct eval *e, struct neso_kernel *k, const struct launch *l, struct loc at);
 
 /* -- digests.c -- */
@@ -420,7 +427,7 @@ bool digests_tell(struct program *p, struct eval *e, const struct neso_kernel *k
 
 /* -- program.c -- */
 
-/* Calls `find` for an imported module and returns its result as a source; NULL if there is no such file. */
+/* Calls `find` for the file of an imported module, and returns the file as a source; NULL if there is no such file. */
 const struct source *program_find_source(struct eval *e, neso_find *find, void *user, const char *module, size_t limit);
 
 /* -- modules.c -- */
@@ -449,8 +456,8 @@ struct program {
     struct map traced;  /* ops (struct op *) about which a float trace has already warned */
     struct arena scratch; /* for keys; reset to the mark `empty` after each launch */
     struct arena_mark empty;
-    /* Is x tensor-like? If the device has no memory for x, sets the address to 0 and `fault` to the reason. host.c
-     * implements this function. */
+    /* Returns whether x is tensor-like, and describes it in `out`. If the device has no memory for x, sets the
+     * address to 0 and `fault` to the reason. host.c implements this function. */
     bool (*as_pointer)(struct eval *e, struct obj *x, struct pointer *out);
     /* Returns the pointee type of an object that represents a tensor when a program only compiles a kernel;
      * NULL for other objects. host.c implements this function. */
@@ -476,8 +483,8 @@ struct program {
     const char *oracle;
 };
 
-/* Raises a device's error as a RuntimeError of the program. A note shows the source location in the kernel, if
- * it is known. */
+/* Raises a device's error as a RuntimeError of the program. If the source location in the kernel is known, a note
+ * shows it. */
 _Noreturn void program_raise(struct eval *e, struct loc at, const struct fault *f);
 
 /* -- host.c -- */
@@ -487,7 +494,7 @@ _Noreturn void program_raise(struct eval *e, struct loc at, const struct fault *
 void host_interpret(struct program *p, struct eval *e, struct loc at);
 
 /* host_open sets p->host.import, p->host.jit_attr, p->as_pointer, p->as_pointee and p->lent; program.c sets the others.
- * host_close frees all device memory that is not yet freed, however the program ended. */
+ * host_close frees all device memory that is not yet freed; it must be called however the program ended. */
 void host_open(struct program *p);
 void host_close(struct program *p);
 

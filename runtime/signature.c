@@ -2,11 +2,11 @@
 /* signature.c: converts a signature, "*fp32:16, i32:1, 1024, ACC=tl.float32", to a specialization
  * (spec_print.c does the reverse).
  *
- * A signature has one entry for each parameter, separated by commas. An entry that starts with a type is a
- * type, perhaps with a promise after a colon. Entries in parentheses are a tuple if one of them is a type, and
- * a named tuple if NAME precedes the parentheses. Anything else is an expression, which is evaluated in the
- * kernel's module. Each entry that is not a tuple is a leaf: an argument of the kernel, or a constant. The signature is
- * registered as a separate source, so that messages can show a location in it:
+ * A signature has one entry for each parameter, separated by commas. An entry that begins like a type is a type,
+ * optionally with a promise after a colon. An entry in parentheses is a tuple if it contains a type; it is a named
+ * tuple if the name of a class precedes the parentheses. Any other entry is an expression, which is evaluated in
+ * the kernel's module. Each entry that is not a tuple is a leaf: an argument of the kernel, or a constant. The
+ * signature is registered as a separate source, so that messages can show a location in it:
  *
  *     signature:1:7: error: unknown type 'i31' [signature-type]
  *         1 | *fp32, i31, 1024
@@ -105,8 +105,8 @@ static size_t type_length(const struct entry *x)
     return n;
 }
 
-/* Is the entry meant as a type? True if it starts with a star, is the name of a type, or starts with a word and a
- * colon: `i32:16`. */
+/* Returns whether the entry is meant as a type: it starts with a star, is the name of a type, or starts with a word
+ * and a colon, as `i32:16` does. */
 static bool is_type(struct reader *r, const struct entry *x)
 {
     size_t n = type_length(x);
@@ -271,13 +271,16 @@ static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf
         return false;
     }
     bool good = leaf->block && read_promise(r, x, (size_t)(close + 1 - x->s), &leaf->arg);
-    leaf->arg.divisible = leaf->nsizes ? 16 : leaf->arg.divisible; /* variants have no other promises */
+    leaf->arg.divisible =
+        leaf->nsizes ? 16 : leaf->arg.divisible; /* so that signature_variants adds no promise to
+                                                                    * those of the sizes and strides */
     return good;
 }
 
 typedef VEC(struct spec_arg) spec_args;
 
-/* Adds the sizes or strides from number `first` on. */
+/* Adds n arguments to `args`: the descriptor's sizes or strides, whose promises begin at number `first` of the
+ * leaf's promises. */
 static struct obj *add_sizes(struct reader *r, const struct leaf *leaf, int first, int n, spec_args *args)
 {
     struct eval *e = &r->module->eval;
@@ -432,7 +435,7 @@ static bool next_entry(struct reader *r, const char **s, const char *end, struct
     return more;
 }
 
-/* Is the entry a pointer type as in C, "fp32*"? If so, reports an error. */
+/* If the entry is a pointer type as C writes it, "fp32*", reports an error and returns true. */
 static bool ends_in_star(struct reader *r, const struct entry *x)
 {
     size_t n = type_length(x);
@@ -490,8 +493,8 @@ static void list_members(struct reader *r, const struct entry *x, entry_list *ou
 
 enum { TUPLES_DEEP = 16 };
 
-/* Is x a tuple that contains a type, and not nested too deeply? A tuple that contains only values is itself a
- * value. */
+/* Returns whether x is a tuple that contains a type, and is not nested too deeply. A tuple that contains only
+ * values is itself a value. */
 static bool is_tuple(struct reader *r, const struct entry *x, int depth)
 {
     entry_list members = {0};
@@ -685,7 +688,8 @@ bool signature_read(struct neso_kernel *k, const char *signature)
 enum { VARIANTS_MOST = 4096, PROMISES = 3 };
 static const char *const promises[PROMISES] = {":1", ":16", ""};
 
-/* Can a variant have this promise for leaf i? Every variant has the signature's own promises. */
+/* Returns whether a variant can have this promise for leaf i. A promise that the signature itself makes is in every
+ * variant. */
 static bool may_promise(const struct reader *r, int i, int promise)
 {
     const struct spec_arg *a = &r->leaves.at[i].arg;
@@ -698,7 +702,7 @@ static bool may_promise(const struct reader *r, int i, int promise)
     return promise == 2 || (is_open && (is_int || a->type->kind == LT_ptr) && !rule->no_divisible);
 }
 
-/* Prints the signature with the given promises. */
+/* Prints the signature with promise[i] for each leaf i. */
 static void print_variant(const struct reader *r, const int *promise, struct text *out)
 {
     const char *s = r->source->text;
@@ -786,7 +790,7 @@ static const struct lang_type *annotated_type(struct eval *e, const char *word)
     return lang_parse(e, word, strlen(word));
 }
 
-/* Is parameter i, or its name, in a list of do_not_specialize? */
+/* Returns whether parameter i is in a list of do_not_specialize, by its number or by its name. */
 static bool is_listed(const struct obj *list, int i, const char *name)
 {
     if (!list || (list->kind != OBJ_list && list->kind != OBJ_tuple))

@@ -89,7 +89,7 @@ void spec_print(struct neso_kernel *k, struct text *out)
 
 /* The following functions print a specialization as a signature; they return false if no signature describes it. */
 
-/* Prints a constant as an expression: a type as tl.dtype('...'), any other value as repr prints it. */
+/* Prints a constant as a Python expression: a type as tl.dtype('...'), any other value as its repr. */
 static bool put_constant(struct neso_kernel *k, struct obj *x, struct text *out)
 {
     bool is_type = x->kind == OBJ_type;
@@ -180,7 +180,7 @@ bool signature_print(struct neso_kernel *k, struct text *out)
     return good;
 }
 
-/* Appends the text that distinguishes this specialization from the kernel's others. */
+/* Appends the text that distinguishes this specialization from the others of its jit function. */
 static void key_text(struct neso_kernel *k, struct text *out)
 {
     const struct spec *s = &k->spec;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* specialize.c: executes kernel[grid](arguments) of a host program: each argument becomes a type and a value,
- * or a constant; each specialization is compiled once.
+/* specialize.c: executes kernel[grid](arguments) of a host program. Each argument becomes a constant, or a type and
+ * a value. The types and constants are the specialization; each specialization is compiled once.
  *
  *     add[grid](x, y, z, 98432, BLOCK=512)
  *        x      tensor at a multiple of 16   *fp32:16    value: its address
  *        98432  an int, multiple of 16       i32:16      value: 98432
  *        BLOCK  tl.constexpr                 constant 512
  *
- * An int that is 1 is a constant too. The grid may be a function of all arguments by name. */
+ * The int 1 is a constant too. The grid may be a function; it is called with a dict of all arguments by name. */
 #include "frontend/trace/lang.h"
 #include "runtime/devices/interpreter/trace.h"
 #include "runtime/host/host.h"
@@ -58,7 +58,8 @@ static const struct callee *find_callee(struct program *p, struct eval *e, struc
 
 /* -- launch options -- */
 
-/* A keyword that is neither a parameter nor META. If `set` is NULL, the option has no effect. */
+/* A keyword argument of a launch that is an option of the launch, not an argument of the kernel. If `set` is NULL,
+ * the option has no effect. */
 struct launch_option {
     const char *name;
     void (*set)(struct call *c, int64_t value);
@@ -290,7 +291,8 @@ static void set_arg(struct call *c, struct spec_arg *a, const struct param_rule 
         eval_raise(e, c->loc, "TypeError", ERR_launch_argument, rule->name, kernel_name(c), obj_type_name(x));
 }
 
-/* Adds all items of a tuple as arguments, and returns the tuple's structure; NULL if x is not a tuple. */
+/* Adds all items of a tuple as arguments. Returns a tuple with the same structure, which the spec keeps; NULL if x
+ * is not a tuple. */
 static struct obj *take_apart(struct call *c, const struct param_rule *rule, struct obj *x)
 {
     struct eval *e = c->eval;
@@ -346,7 +348,7 @@ static bool is_callable(const struct obj *x)
     return x->kind == OBJ_function || x->kind == OBJ_method || x->kind == OBJ_builtin;
 }
 
-/* Returns all arguments by name, for a grid that is a function of them. */
+/* Returns a dict of all arguments by name, with which a grid that is a function is called. */
 static struct obj *meta_dict(struct call *c)
 {
     struct eval *e = c->eval;
@@ -398,8 +400,8 @@ static void key_type(const struct lang_type *t, struct text *key)
         key_type(t->elem, key);
 }
 
-/* Appends the key of a constant. A kernel cannot distinguish two constants with equal keys: their kinds and
- * texts are equal. If an object's text may not be unique, the key contains the object's identity. */
+/* Appends the key of a constant. Constants with equal keys have the same kind and the same text, so a kernel cannot
+ * distinguish them. If different objects of a kind may have the same text, the key contains the object's identity. */
 static void key_const(struct call *c, struct obj *x, struct text *key)
 {
     bool is_plain = x->kind <= OBJ_tuple || x->kind == OBJ_type;
@@ -457,8 +459,8 @@ static void warn_of_difference(void *user, const neso_checked *x)
                   x->pass, *x->without ? x->without : "nothing");
 }
 
-/* Compiles a kernel inside the program's own guard. Enters the kernel in the table before the compilation, so that the
- * program can free the kernel even if the compilation unwinds. */
+/* Compiles a kernel inside the guard() of the running program. Enters the kernel in the program's table before the
+ * compilation; so the end of the program frees the kernel even if the compilation unwinds. */
 static void compile(struct call *c, void **slot)
 {
     struct program *p = c->program;
@@ -484,7 +486,9 @@ static void compile(struct call *c, void **slot)
         diag_note(e->diag, eval_place(e, c->loc), ERR_launched_with, with.s);
         *slot = NULL;
         kernel_drop(k);
-        if (p->options.compile_only && !e->handler->outer) /* no handler catches the error: continue */
+        if (p->options.compile_only &&
+            !e->handler->outer) /* the program has no handler for the error: continue
+                                                            * after the launch */
             return;
         eval_raise(e, c->loc, "CompilationError", ERR_launch_compile, kernel_name(c));
     }
@@ -523,13 +527,13 @@ struct hosting {
     const struct neso_kernel *kernel;
     const struct launch *launch;
     struct loc launched_at;
-    const struct call_record *outside; /* the calls that are active at the launch */
-    const struct stop *stop;           /* the site that is being executed */
+    const struct call_record *outside; /* the calls that are active where the program launches the kernel */
+    const struct stop *stop;           /* the place in the kernel that is being executed */
     struct exception raised;
     bool has_raised, has_ended; /* an exception, or a fatal error, has ended the launch */
 };
 
-/* Returns the calls from the launch to a location in the kernel. */
+/* Returns the chain of calls that leads from the launch to a location in the kernel. */
 static const struct call_record *calls_to(struct hosting *h, struct loc at)
 {
     const struct diag *d = h->eval->diag;
@@ -555,8 +559,8 @@ static void run_site(struct hosting *h, const struct stop *stop)
     e->calls = h->outside;
 }
 
-/* Executes a host call of a kernel. This function may run on a thread of the interpreter, so nothing may unwind past
- * it. */
+/* Executes a call of host code by a kernel. This function may run on a thread of the interpreter, so it catches
+ * exceptions and fatal errors: a longjmp must not leave it. */
 static bool answer(void *ctx, const struct host_call *call)
 {
     struct hosting *h = ctx;
@@ -621,7 +625,8 @@ static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
 
 /* -- traces of floats -- */
 
-/* Warns of each op at which stored results began to lose bits, once in a program for each op. */
+/* Warns of each op at which results that were stored began to lose bits. In one program, warns of each op at most
+ * once. */
 static void warn_of_losses(struct call *c, const struct float_trace *t)
 {
     for (int i = 0; i < t->nbirths; i++) {

@@ -11,7 +11,8 @@
 struct written {
     struct arena *arena;
     bool *by_param; /* for each parameter of the func */
-    bool all; /* the origin of a written address is unknown, so the kernel may write through every pointer */
+    bool
+        all; /* an address to which the kernel writes has an unknown origin, so it may write through every pointer */
 };
 
 static void note(struct written *w, const struct value *pointer)
@@ -41,7 +42,7 @@ void kernel_note_written(struct neso_kernel *k, const struct func *f)
     for (int i = 0, param = 0; i < k->nparams; i++) {
         struct neso_param *p = &k->params[i];
         if (p->equals_one)
-            continue; /* the parameter is a constant in the func */
+            continue; /* the parameter is a constant, so the func lacks it */
         p->written = p->type[0] == '*' && (w.all || (param < f->params.n && w.by_param[param]));
         param++;
     }
