@@ -5,7 +5,7 @@
  *
  *     args[0] ─► 0x7f..00 (*fp32:16, checked)  ┐
  *     args[1] ─► 98432    (i32:16, checked)    ├─► values[], 8 bytes each ─► device
- *     args[2] ─► 1 (i32:1, checked) ┘ without arguments that the signature promises to be 1
+ *     args[2] ─► 1        (i32:1, checked)     ┘   without arguments that the signature promises to be 1
  *
  * Any thread may launch. Launches change only the kernel's atomic members (such as the loaded code), and members
  * that its lock guards. */

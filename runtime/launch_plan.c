@@ -6,7 +6,7 @@
  *                              │ an extent of 0, a stride that is not a multiple of 16 bytes, a guard below 0
  *                              ├─► maps of padded copies of the arrays (padded_maps.c)
  *                              └─► a fallback: the same kernel, compiled without maps for stores, or, if that does
- *                              not suffice, without any maps; the first launch that needs it compiles it
+ *                                  not suffice, without any maps; the first launch that needs it compiles it
  *
  * If a grid has no more programs than the GPU has SMs, the launcher uses another fallback, in which each CTA runs
  * one program.

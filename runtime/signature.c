@@ -271,9 +271,8 @@ static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf
         return false;
     }
     bool good = leaf->block && read_promise(r, x, (size_t)(close + 1 - x->s), &leaf->arg);
-    leaf->arg.divisible =
-        leaf->nsizes ? 16 : leaf->arg.divisible; /* so that signature_variants adds no promise to
-                                                                    * those of the sizes and strides */
+    /* 16 also means that signature_variants adds no promise to those of the sizes and strides */
+    leaf->arg.divisible = leaf->nsizes ? 16 : leaf->arg.divisible;
     return good;
 }
 

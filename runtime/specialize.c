@@ -486,9 +486,7 @@ static void compile(struct call *c, void **slot)
         diag_note(e->diag, eval_place(e, c->loc), ERR_launched_with, with.s);
         *slot = NULL;
         kernel_drop(k);
-        if (p->options.compile_only &&
-            !e->handler->outer) /* the program has no handler for the error: continue
-                                                            * after the launch */
+        if (p->options.compile_only && !e->handler->outer) /* the program does not catch the error */
             return;
         eval_raise(e, c->loc, "CompilationError", ERR_launch_compile, kernel_name(c));
     }

@@ -11,8 +11,8 @@
 struct written {
     struct arena *arena;
     bool *by_param; /* for each parameter of the func */
-    bool
-        all; /* an address to which the kernel writes has an unknown origin, so it may write through every pointer */
+    /* an address to which the kernel writes has an unknown origin, so it may write through every pointer */
+    bool all;
 };
 
 static void note(struct written *w, const struct value *pointer)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* accesses.c: implements `neso check --accesses FILE`. For each load, store and atomic that the program executes, it
- * prints whether neso has proven two properties: the access stays within its tensor, and it does not race with other
- * programs of the grid.
+/* accesses.c: implements `neso check --accesses FILE`. For each load, store and atomic of the kernels that a program
+ * launches, it prints whether neso has proven two properties: every access is within its tensor, and the programs of
+ * the grid do not race.
  *
  *     scale.py:9:35: load X of scale
  *         bounds    proven: elements 0 to n - 1
  *         programs  proven: the kernel does not write the tensor
  *
- * The program runs on the interpreter, which checks every access. So an access that is not proven has at least been
- * checked in this run; if the run or a launch ends with an error, the access counts as unknown. An access counts as
- * proven if it is proven in every launch. */
+ * FILE runs on the interpreter, which checks every access. So an access that is not proven counts as checked, or, if
+ * FILE or a launch ends with an error, as unknown. An access counts as proven if it is proven in every launch. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <stdlib.h>
@@ -20,7 +19,7 @@ enum { SECONDS_MOST = 60, PROPERTIES = 2 };
 struct found {
     char *place, *head; /* "FILE:LINE:COLUMN", and "load X of scale" */
     bool proven[PROPERTIES];
-    bool ran; /* every launch with this access has run without an error */
+    bool ran; /* every launch with this access has ended without an error */
     char *text[PROPERTIES];
 };
 
@@ -40,7 +39,7 @@ static char *text_of(const char *s)
 static void take(struct found *x, int i, bool proven, const char *text)
 {
     if (x->text[i] && (!x->proven[i] || proven))
-        return; /* the verdict from an earlier launch is the same or worse, so keep it */
+        return; /* keep the verdict from an earlier launch, which is the same or worse */
     free(x->text[i]);
     x->proven[i] = proven;
     x->text[i] = text_of(text);

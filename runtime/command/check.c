@@ -2,10 +2,11 @@
 /* check.c: implements `neso check FILE...`, which finds errors without running kernels.
  *
  * First the host code of a file runs until it ends or fails, and each launch compiles its kernel for a GPU
- * (launches.c). Then each kernel that the file does not launch is compiled with guessed types: the names of parameters
- * suggest which of them are pointers. A guess is changed as long as the change leaves fewer errors. An error is
- * reported only if it occurs with every guess, so that a wrong guess reports no error. A function that other code of
- * the file names does not count as a kernel: it is compiled where it is called.
+ * (launches.c). Then each kernel that the file does not launch is compiled with guessed types: the names of
+ * parameters suggest which of them are pointers. The guess for one parameter after the other is changed, and a change
+ * that leaves fewer errors is kept. An error is reported only if it occurs with every guess, since any other error
+ * may come from a wrong guess. A function whose name occurs elsewhere in the file is not checked in this way: kernels
+ * that call it are.
  *
  *     def scale(X, Y, n, factor, BLOCK: tl.constexpr)        X=*fp32, Y=*fp32, n=i32, factor=i32, BLOCK=64
  */
@@ -17,18 +18,19 @@
 #include <string.h>
 #include <time.h>
 
-/* -- JSON: all files' messages as one array -- */
+/* -- JSON: the messages about all files as one array -- */
 
 struct checking {
     const struct given *given;
     const char *path, *text;
     size_t length;
     bool is_json, any_json; /* any_json: the array already has an item */
-    struct buffer *items;   /* receives the array's items; NULL: they are printed on standard output */
+    /* receives the items of the array; NULL: the items are printed on standard output */
+    struct buffer *items;
     int nerrors;
 };
 
-/* Adds the items of an array, "[...]". */
+/* Adds the items of `array`, which is the text "[...]", to the array of all messages. */
 static void put_items(struct checking *c, const char *array)
 {
     const char *from = strchr(array, '['), *to = strrchr(array, ']');
@@ -72,16 +74,17 @@ struct error {
     char tag[48];
     uint32_t line, column;
     uint64_t message;  /* a hash of its text */
-    bool is_of_shapes; /* the message depends on shapes, but not on types of elements */
+    bool is_of_shapes; /* the message is about shapes, which do not depend on the guessed types of elements */
 };
 
 struct trial {
     int nparams;
     struct param params[PARAMS_MOST];
-    int nerrors, ncommon; /* the number of errors of the last guess, and of the errors that all guesses had */
+    /* the number of errors with the last guess, and the number of errors that occurred with every guess */
+    int nerrors, ncommon;
     struct error errors[ERRORS_MOST], common[ERRORS_MOST];
     bool any;             /* at least one guess has been compiled */
-    const char *constant; /* the value of constexprs */
+    const char *constant; /* the value that each constexpr parameter gets */
 };
 
 static void print_signature(const struct trial *t, struct buffer *out)
@@ -119,7 +122,8 @@ static struct param *find_param(struct trial *t, const char *name)
     return NULL;
 }
 
-/* Corrects the guess according to the messages about parameters. Returns true if the kernel must be compiled again. */
+/* Changes the guess according to messages that say what a parameter must be. Returns whether the guess has changed,
+ * so that the kernel must be compiled again. */
 static bool learn(struct trial *t, neso_context *ctx)
 {
     neso_diagnostic d = {.size = sizeof d};
@@ -156,8 +160,8 @@ static struct error error_of(const neso_diagnostic *d)
     return e;
 }
 
-/* Would the diagnostic be an error for every guess? A failed static assertion might not be: it may fail only because
- * the guess is wrong. */
+/* Returns whether the diagnostic is an error other than a failed static assertion, which may fail only because a
+ * guess is wrong. */
 static bool is_certain(const neso_diagnostic *d)
 {
     return d->severity == NESO_ERROR && strcmp(d->tag, "static-assert") != 0;
@@ -181,7 +185,7 @@ static bool has_error(const struct error *errors, int n, const struct error *x)
     return false;
 }
 
-/* Keeps in t->common only the errors that all guesses so far have caused. */
+/* Removes from t->common the errors that did not occur with the last guess. */
 static void keep_common(struct trial *t)
 {
     int n = 0;
@@ -197,7 +201,7 @@ static void keep_common(struct trial *t)
     t->any = true;
 }
 
-/* Compiles up to the IR with the guess; the messages stay in the context. */
+/* Compiles the kernel with the guess, up to the IR. The messages stay in the context. */
 static void compile_guess(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel)
 {
     neso_kernel *made = NULL;
@@ -217,7 +221,7 @@ static void compile_guess(struct trial *t, neso_context *ctx, neso_module *modul
     keep_common(t);
 }
 
-/* Changes the guess for one parameter at a time, and keeps changes that leave fewer errors. */
+/* Changes the guess for one parameter after the other, and keeps each change that leaves fewer errors. */
 static void improve(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel)
 {
     int best = t->nerrors;
@@ -282,13 +286,13 @@ static void put_text_message(struct checking *c, const neso_diagnostic *d, struc
     }
 }
 
-/* Prints those errors of the context that all guesses had, with their notes and hints. */
+/* Prints those errors in the context that occurred with every guess, with their notes and hints. */
 static void put_common(struct checking *c, const struct trial *t, neso_context *ctx, const char *kernel)
 {
     neso_diagnostic d = {.size = sizeof d};
     struct buffer out = {0};
     int nerrors = 0, nnotes = 0;
-    bool is_kept = false; /* the last error, to which notes belong */
+    bool is_kept = false; /* whether the last error, to which the following notes belong, is printed */
     put_string(&out, c->is_json ? "[" : "");
     for (size_t i = 0; neso_diagnostic_get(ctx, i, &d); i++) {
         struct error e = error_of(&d);
@@ -321,9 +325,10 @@ static void put_common(struct checking *c, const struct trial *t, neso_context *
     buffer_free(&out);
 }
 
-/* Finds errors of shapes that are certain. Called if every guess of types gives errors. If the best guess leaves only
- * errors of shapes, they are certain if their messages are the same for all values of the constants. (keep_common does
- * not keep these errors, because with a worse guess the compilation ends before them.) */
+/* Finds errors about shapes that do not come from a wrong guess. It is called if there are errors with every guess of
+ * types. If only errors about shapes occur with the best guess, and their messages are the same for all values of the
+ * constants, these errors are certain. (They are not in t->common, because with a worse guess the compilation ends
+ * before it finds them.) */
 static void find_shape_errors(struct trial *t, neso_context *ctx, neso_module *module, const char *kernel,
                               const char *const constants[], size_t nconstants)
 {
@@ -381,7 +386,7 @@ static bool is_launched(const struct launches *l, const char *kernel)
     return false;
 }
 
-/* Does the file name the function outside of its definition? */
+/* Returns whether the function's name occurs in the file outside of its definition. */
 static bool is_named(const char *text, const char *name)
 {
     size_t n = strlen(name);
@@ -414,7 +419,7 @@ static void check_others(struct checking *c, const struct launches *l)
     neso_context_release(ctx);
 }
 
-/* Did the host code end because it reached a limit? Reaching a limit is not an error of the program. */
+/* Returns whether the host code ended because it reached a limit, which is not an error of the program. */
 static bool has_reached_limit(neso_context *ctx)
 {
     neso_diagnostic d = {.size = sizeof d};
@@ -446,7 +451,8 @@ static void check_text(struct checking *c)
     }
     c->nerrors += nerrors;
     neso_context_release(ctx);
-    if (nerrors == 0) /* report only the first errors: the others may be consequences of them */
+    /* only if the host code has no errors, since errors of the kernels may be consequences of them */
+    if (nerrors == 0)
         check_others(c, &l);
     launches_free(&l);
 }
@@ -474,7 +480,7 @@ bool check_guess(neso_context *ctx, neso_module *module, const char *kernel, str
     return fits;
 }
 
-/* Returns the whole standard input. */
+/* Reads standard input to its end, and returns it. */
 static char *read_input(size_t *length)
 {
     struct buffer b = {0};
@@ -512,8 +518,8 @@ static int check_all(const struct given *g)
     return c.nerrors ? FAILED : accesses;
 }
 
-/* Checks again whenever a file is saved, and reports the end of each check, until the process is killed. With --json,
- * each check prints one array. */
+/* Checks the files again whenever one is saved, and prints a line at the end of each check, until the process is
+ * killed. With --json, each check prints one array. */
 static _Noreturn void watch(const struct given *g)
 {
     const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};

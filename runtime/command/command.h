@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* command.h: declares what the files of the command `neso` share: the table of options, and functions that report
- * messages to the user.
+/* command.h: declares what the files of the command `neso` share: the tables of commands and options, and the
+ * functions that one file provides to others.
  *
  * main.c reads the command line; run.c, compile.c, check.c, lsp.c, completion.c, help.c and four folders implement the
- * commands: inspect/ (also diff), bench/, embed/ (C of a kernel, bundle, variants), capsule/ (also replay). They use
- * only neso.h and libc, so an embedder can do everything that the command does. */
+ * commands: inspect/ (inspect and diff), bench/, embed/ (compile --emit c, bundle, variants), capsule/ (capsule and
+ * replay). They use only neso.h and libc, so an embedder can do everything that the command does. */
 #ifndef NESO_RUNTIME_COMMAND_H
 #define NESO_RUNTIME_COMMAND_H
 
@@ -113,8 +113,9 @@ enum option {
 
 struct option_row {
     char letter;
-    const char *word, *argument; /* argument NULL: the option has none; "[=FILE]": the argument is optional */
-    int where;                   /* the commands that have the option, as bits of enum command */
+    /* `argument` is NULL if the option has none; brackets, "[=FILE]", mean that it is optional */
+    const char *word, *argument;
+    int where;                   /* the set of commands that have the option: bits of enum command */
     const char *meaning;
 };
 extern const struct option_row option_rows[OPTIONS_END];
@@ -130,15 +131,17 @@ struct given {
 struct command_row {
     enum command bit;
     const char *word, *arguments;
-    int least, most; /* allowed numbers of arguments; most -1: all words after the first argument are arguments too */
+    /* the least and largest number of arguments; if `most` is -1, all words after the first argument are arguments
+     * too, even options */
+    int least, most;
     int (*run)(const struct given *g);
     const char *meaning;
 };
 extern const struct command_row command_rows[];
 extern const int ncommand_rows;
 
-/* A name of the language, or a heading (then all other members are NULL). In the last row, `name` and `heading` are
- * NULL. */
+/* A name of the language, or a heading. In the row of a heading, all other members are NULL. The last row of the
+ * table has neither: `name` and `heading` are NULL. */
 struct language_row {
     const char *heading;
     const char *where, *handler;                    /* as in builtins.h */
@@ -155,8 +158,8 @@ void print_insns(FILE *to);
 
 /* -- main.c -- */
 
-/* Returns the option of a command that `arg` names, and sets *value to the text after `=` (NULL: there is none).
- * OPTIONS_END: the command has no such option. */
+/* Returns the option of a command that `arg` names, and sets *value to the text after `=`, or to NULL if there is no
+ * `=`. Returns OPTIONS_END if the command has no such option. */
 enum option find_option(const struct command_row *c, const char *arg, const char **value);
 /* Prints a line on standard error; returns BAD. */
 #if defined(__GNUC__)
@@ -165,32 +168,34 @@ __attribute__((format(printf, 1, 2)))
 int complain(const char *format, ...);
 /* Returns the edit distance of two words; for long words, returns a large number instead. */
 size_t word_distance(const char *a, const char *b);
-/* Prints the messages of the last call, warnings too; returns the exit status. */
+/* Prints the messages of the last call, including warnings. Returns the exit status for `status`. */
 int report(const struct given *g, neso_context *ctx, neso_status status);
-/* Reads the value of a numeric option; 0 if the option is not given. Returns false after a message if the value is not
- * a number. */
+/* Sets *out to the value of a numeric option, or to 0 if the option is not given. Returns false after a message if
+ * the value is not a number. */
 bool number(const struct given *g, enum option o, int *out);
 /* Opens a context with the disk cache that environment variables select. Returns false after a message if that
  * fails. */
 bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx);
-/* Does the same with the limits and callbacks in *o; sets the cache in *o. */
+/* Like context_open, but with the limits and callbacks in *o. Sets the members of *o that are about the cache. */
 bool context_open_with(const struct given *g, neso_context_options *o, neso_context **ctx);
 /* Writes the folder of the cache to `out`. Returns false if there is no cache. */
 bool cache_folder(char *out, size_t n);
-/* Does a variable of the environment have a value that Triton reads as true? */
+/* Returns whether an environment variable has a value that Triton reads as true. */
 bool is_switched_on(const char *variable);
-/* Returns the contents of a file, with a terminating zero; NULL: errno has the reason. The caller frees the text. */
+/* Returns the contents of a file, with a terminating zero; NULL if it cannot be read, for the reason in errno. The
+ * caller frees the text. */
 char *read_file(const char *path, size_t *length);
 int write_file(const char *path, const void *bytes, size_t length);
 
 /* -- terminal.c -- */
-/* Is coloured text to be written to this stream? */
+/* Returns whether text on this stream is to be coloured. */
 bool has_colours(const struct given *g, FILE *to);
 /* Returns false after a message if --color is wrong. */
 bool check_colour(const struct given *g);
 /* Prints messages on standard error, in colours if has_colours() is true. */
 void print_messages(const struct given *g, const char *text);
-/* A line of progress on standard error, for work that lasts longer than a second; printed only on a terminal. */
+/* The line on standard error that shows the progress of work that lasts longer than a second. It is printed only if
+ * standard error is a terminal. */
 struct progress {
     double started, shown; /* seconds */
     bool is_on, is_shown;
@@ -206,8 +211,8 @@ void progress_clear(struct progress *p);
 /* -- compile.c -- */
 int compile_command(const struct given *g);
 
-/* Compiles an empty kernel with --skip and --param. Returns false after a message if they name a pass or parameter that
- * does not exist: on the interpreter, no launch would report this. */
+/* Compiles an empty kernel with --skip and --param. Returns false after a message if they name a pass or parameter
+ * that does not exist. This check is needed because on the interpreter no launch would report such an error. */
 bool check_passes(const struct given *g);
 
 /* Reads the options of a compilation; returns false after a message if they are wrong. */
@@ -216,9 +221,10 @@ bool read_options(const struct given *g, neso_compile_options *o);
 /* -- tools.c: external tools -- */
 /* Searches for a tool in PATH, then in the default folder of the CUDA toolkit. */
 bool find_tool(const char *name, char *out, size_t n);
-/* Runs a tool, with this process's output, or with its output and errors in a file. */
+/* Runs a tool, and returns its exit status. The tool writes to this process's output, or, if `output` is not NULL,
+ * writes its output and errors to that file. */
 int tool_run(char *const argv[], const char *output);
-/* Returns the number before `words` in a tool's report; 0: the report does not contain these words. */
+/* Returns the number that precedes `words` in a tool's report; 0 if the report does not contain these words. */
 int tool_number(const char *report, const char *words);
 /* Sets `out` to a template for mkstemp and mkdtemp in the folder for temporary files. */
 void temporary_name(char *out, size_t n);
@@ -229,14 +235,15 @@ struct workshop {
 /* Creates the folder. Returns false after a message if that fails. */
 bool workshop_open(struct workshop *w);
 void workshop_close(struct workshop *w);
-/* Assembles the PTX with this ptxas into w->cubin. `logs`: ptxas also reports the kernel's resources, in w->log. */
+/* Assembles PTX into the file w->cubin; `ptxas` is the path of the tool. If `logs` is true, ptxas also writes the
+ * kernel's resources to w->log. */
 int workshop_assemble(struct workshop *w, const char *ptxas, const char *ptx, size_t length, bool logs);
 /* Sets `out` to the target of a PTX text, for instance "sm_90a". */
 void ptx_target(const char *ptx, char *out, size_t n);
 #define TOOLKIT "CUDA's toolkit (Debian: nvidia-cuda-toolkit; NVIDIA's repository: cuda-nvcc-13-0, cuda-nvdisasm-13-0)"
 
 /* -- embed.c -- */
-/* Writes PATH.c and PATH.h with kernels of one or more signatures. */
+/* Writes PATH.c and PATH.h with a kernel, compiled for one or more signatures. */
 int embed(const struct given *g, neso_context *ctx, neso_module *module, const char *kernel,
           const neso_compile_options *options, const char *path);
 
@@ -252,7 +259,7 @@ void print_command(FILE *to, const struct command_row *c);
 void option_text(const struct option_row *o, char *out, size_t n);
 bool row_is_shown(const struct language_row *r);
 bool row_is_supported(const struct language_row *r);
-/* Calls `each` for the tag and text of all messages of the compiler. Returns an exit status. */
+/* Calls `each` with the tag and text of every message that the compiler can give. Returns an exit status. */
 int each_message(void (*each)(void *user, const char *tag, const char *text), void *user);
 extern const char environment_text[];
 
@@ -280,7 +287,7 @@ int use_bundle(const struct given *g, neso_context *ctx, const char *path);
 int lsp_command(const struct given *g);
 
 /* -- counts.c -- */
-/* Reports the emulator's counts in the form that --counts asks for. */
+/* Prints or writes the emulator's counts, in the form that the option --counts selects. */
 int counts_report(const struct given *g, neso_context *ctx);
 
 /* -- inspect.c, diff.c -- */
@@ -295,29 +302,30 @@ int keep_folders(const struct given *g);
 void keep_texts(const struct given *g, neso_context *ctx, neso_kernel *kernel);
 
 /* -- files.c -- */
-/* Writes a program's file below `folder`, and creates the folder if needed. Returns a result for
- * neso_run_options.save. */
+/* Writes a program's file below `folder`, and creates the folder if needed. Returns what neso_run_options.save must
+ * return. */
 int save_below(const char *folder, const char *path, const char *text, size_t length);
-/* Does the same for a choice of autotuning, which is written into the folder of the cache (NULL: there is no cache). */
+/* Like save_below, for a choice of autotuning, which is written into the folder `cache` (NULL: there is no cache). */
 int save_choice(const char *cache, const char *path, const char *text, size_t length);
 
 /* -- launches.c: the specializations that a program's launches make -- */
 struct launched {
-    char *kernel, *signature; /* signature NULL: the kernel's arguments cannot be written as a signature */
+    char *kernel, *signature; /* `signature` is NULL if no signature can describe the kernel's arguments */
     neso_compile_options options;
 };
 struct launches {
     int n;
-    struct launched *at; /* the launched specializations in order, each once */
+    struct launched *at; /* the launched specializations in the order of their first launches */
 };
 /* Runs the host code of a program without launching kernels, and lists the specializations that its launches compile.
- * Messages stay in *ctx, which the caller releases (it may be NULL). */
+ * Messages stay in *ctx, which the caller releases unless it is NULL. */
 neso_status launches_find(const struct given *g, const char *path, const char *text, size_t length, neso_context **ctx,
                           struct launches *out);
 void launches_free(struct launches *l);
-/* If no signature was given, chooses one of the program's launches, and sets *options and *kernel from it. Before the
- * call, *kernel is the wanted kernel, or NULL for any kernel. Returns GOOD, even if nothing is launched, or BAD after a
- * message, which lists the launches if there are several. The filled strings live as long as *l. */
+/* If the command line gives no signature, chooses one of the program's launches, and sets *options and *kernel from
+ * it. Before the call, *kernel is the wanted kernel, or NULL for any kernel. Returns GOOD, even if the program
+ * launches nothing. Returns BAD after a message, which lists the launches if the choice among them is not clear. The
+ * strings in *options and *kernel live as long as *l. */
 int launches_choose(const struct given *g, const char *path, const char *text, size_t length, struct launches *l,
                     const char **kernel, neso_compile_options *options);
 
@@ -327,19 +335,21 @@ int check_command(const struct given *g);
 /* -- capsule.c -- */
 int capsule_command(const struct given *g);
 int replay_command(const struct given *g);
-/* Decides which capsules of a run are kept as files. */
+/* The state of deciding which capsules of a run become files. */
 struct keeper {
     const struct given *given; /* the options of `neso capsule`; NULL: NESO_CAPSULE selects the capsules */
     char folder[4096];
-    /* for `neso capsule`: launches so far that match the options, and the number of the one to keep */
+    /* for `neso capsule`: the number of launches so far that match the options, and which of them, counted from 1, to
+     * keep */
     int launches, chosen;
     bool is_chosen;       /* the running launch is the one to keep */
     int nkept, nseen;     /* files written so far, and capsules received so far */
     char kernels[1000];   /* for `neso capsule`: the names of launched kernels, each once, separated by ", " */
-    char *held;           /* the capsule of a launch that did not fail */
+    /* the capsule of a launch that did not fail, until it is known whether a later launch fails */
+    char *held;
     size_t held_bytes;
     char held_kernel[200];
-    char path[4200];      /* the last file that was written */
+    char path[4200];      /* the path of the last file that was written */
 };
 /* Sets *is_on if NESO_CAPSULE asks for capsules of failing launches. Returns false after a message if its value is
  * invalid. */
@@ -349,8 +359,8 @@ void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, s
 
 /* -- reduce.c -- */
 /* Makes a capsule as small as possible while its launch still fails, and writes it.
- * `device`: the device that each try opens; NULL: the context's. `otherwise`: the device to use if the launch does not
- * fail on the first one; NULL: none. */
+ * `device` is the device that each try opens; NULL: the tries use the context's device. `otherwise` is the device to
+ * use if the launch does not fail on `device`; NULL: none. */
 int reduce(const struct given *g, neso_context *ctx, const neso_capsule *capsule, const char *device, const char *otherwise);
 /* Reduces the capsule of a difference for a limited time, and prints the smallest program found that still shows the
  * difference. */
@@ -363,13 +373,13 @@ int run_command(const struct given *g);
 bool choose_trace(const struct given *g, int *trace, int *bits);
 /* Runs the program for `neso capsule`. */
 int run_with(const struct given *g, struct keeper *keeper);
-/* Returns the default limit of memory. */
+/* Returns the default memory limit of a program. */
 size_t memory_most(void);
-/* The files in the folder of a program, which it may import. */
+/* The folder of a program, whose Python files the program may import. */
 struct beside {
     char folder[4096];
     int nfiles;
-    char *files[64]; /* imported texts, valid until beside_close */
+    char *files[64]; /* the texts of the imported files, valid until beside_close */
 };
 void beside_open(struct beside *b, const char *path);
 void beside_close(struct beside *b);

@@ -71,8 +71,8 @@ static int emit_assembled(const struct given *g, neso_context *ctx, neso_kernel 
 
 /* -- compile -- */
 
-/* Writes a dump, an explanation or a time. Writes a line such as "// after cse" before a dump of IR, which does not
- * name its pass. */
+/* Writes a dump, an explanation or a time. A dump of IR does not name its pass, so a line such as "// after cse"
+ * precedes it. */
 static void write_dump(void *user, const char *pass, const char *text, size_t length)
 {
     (void)user;
@@ -159,7 +159,7 @@ static void print_times(neso_kernel *kernel)
             1e3 * r.opt_seconds, 1e3 * r.codegen_seconds);
 }
 
-/* The requested output, and the kernel and options from which it is made. */
+/* What the command line requests: the kernel, the options of its compilation, and the output. */
 struct order {
     const char *kernel; /* NULL: the file's only kernel */
     int emit;
@@ -223,7 +223,7 @@ static int compile_file(const struct given *g, const char *path, struct order *o
         free(text);
         return BAD;
     }
-    /* without ptxas, the driver of the context's GPU assembles the kernel */
+    /* if ptxas is not installed, the driver of the context's GPU assembles the kernel */
     if (order->emit >= EMIT_CUBIN && order->emit != EMIT_C && !find_tool("ptxas", tool, sizeof tool))
         neso_context_use_device(ctx, "cuda", NULL);
     neso_status status = read_module(ctx, path, text, length, &module);

@@ -136,7 +136,8 @@ static void print_bash(void)
 
 /* -- zsh -- */
 
-/* Prints a text as the meaning in '...[meaning]', and escapes quotes and brackets, which would end the meaning. */
+/* Prints the meaning of an option, which zsh reads in the form '...[meaning]'. Escapes quotes and brackets, which
+ * would end the meaning. */
 static void print_quoted(const char *s)
 {
     for (; *s; s++)

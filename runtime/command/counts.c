@@ -8,7 +8,7 @@
  *         add.py:12              768           ...
  *
  * The library reports the counts one by one: for each kernel first the counts of the whole kernel, then those of its
- * lines. Both writers print in this order, so they need to store no counts. */
+ * lines. Table and JSON have the same order, so this file need not store the counts. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -20,10 +20,10 @@
 
 struct json {
     FILE *f;
-    const char *id; /* the id of the current kernel; NULL: none yet */
+    const char *id; /* the id of the kernel whose counts are being written; NULL before the first kernel */
     const char *file;
-    uint32_t line; /* the current line; 0: the whole kernel */
-    bool any;      /* a count of the current line, or of the whole kernel, has already been printed */
+    uint32_t line; /* the source line whose counts are being written; 0: those of the whole kernel */
+    bool any;      /* a count of this line, or of the whole kernel, has already been written */
 };
 
 static void put_string(FILE *f, const char *s)
@@ -103,7 +103,7 @@ struct table {
     FILE *f;
     const char *id, *file;
     uint32_t line;
-    int across; /* counts in the current line of output */
+    int across; /* the number of counts in the current line of output */
     uint64_t row[COLUMNS];
 };
 

@@ -5,7 +5,8 @@
  *     --output out, save_path='a'           out/a/plot.csv
  *     save_path='..', '/etc', a link        refused
  *
- * The command opens a path component by component, beginning at the folder, and does not follow links. */
+ * The command opens a path component by component, beginning at the folder, and refuses symbolic links, which could
+ * lead out of the folder. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 
 enum { SAVED, NOT_SAVED, NOT_BELOW = NESO_SAVE_OUTSIDE };
 
-/* Returns `path` relative to the folder; NULL: it starts outside of the folder. */
+/* Returns the part of `path` after the folder; NULL if it starts outside of the folder. */
 static const char *relative(const char *folder, const char *path)
 {
     char real[PATH_MAX];
@@ -36,8 +37,8 @@ static bool is_link(int folder, const char *name)
     return fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(s.st_mode);
 }
 
-/* Opens a folder inside an open folder, and closes the outer one. Makes the inner folder if needed. Returns -1 on
- * failure. */
+/* Opens the folder `name` inside the open folder `folder`, and closes `folder`. Creates the inner folder if needed.
+ * Returns -1 on failure. */
 static int enter(int folder, const char *name)
 {
     int inner = mkdirat(folder, name, 0777) == 0 || errno == EEXIST
@@ -110,7 +111,7 @@ int save_below(const char *folder, const char *path, const char *text, size_t le
     return result;
 }
 
-/* Is the path that of a choice of autotuning in the folder of the cache? */
+/* Returns whether the path is that of a choice of autotuning in the folder `cache`. */
 static bool is_choice(const char *cache, const char *path)
 {
     size_t n = cache ? strlen(cache) : 0, length = strlen(path);

@@ -104,7 +104,7 @@ bool row_is_shown(const struct language_row *r)
     return r->name && strcmp(r->where, "hidden") != 0;
 }
 
-/* Is `name` the row's name, with or without its prefix ("tl.load" or "load")? */
+/* Returns whether `name` is the row's name, with or without its prefix ("tl.load" or "load"). */
 static bool is_called(const struct language_row *r, const char *name)
 {
     if (!row_is_shown(r))

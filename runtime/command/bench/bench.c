@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.c: implements `neso bench`, which tests whether the kernels of the given programs are as fast as before.
+/* bench.c: implements `neso bench`, which compares the speed of the kernels of the given programs (the candidate)
+ * with an earlier measurement or with another build of neso (the base).
  *
  * On a GPU it measures each call that a program times (do_bench, the lines of a perf_report), or, if a program times
- * nothing, each launch. It measures in several rounds; each round runs the whole program. Without a GPU it compiles
- * kernels and compares their costs. With --counts it also runs them on the emulator, which counts events.
+ * nothing, each launch. It measures in several rounds; each round runs the whole program. Without a GPU it only
+ * compiles kernels and compares their costs (cost.c). With --counts it also runs them on the emulator, which counts
+ * events such as memory accesses.
  *
  *     base: a file         candidate                    base: another build (--against)
  *     ┌────────────┐   run, run, run ...                base, candidate, candidate, base, base, candidate
@@ -30,11 +32,12 @@ struct bencher {
     neso_context *ctx;
     struct bench_set set;
     struct beside beside;
-    const char *path; /* the path of the current program */
+    const char *path; /* the path of the program that is being measured */
     bool has_gpu;
-    bool *times_launches; /* for each program: are its launches timed, because it times nothing itself? */
-    size_t nmeasured;     /* number of timed calls */
-    bool measures;        /* whether times are measured, in addition to costs */
+    /* for each program: whether its launches are timed, because it times nothing itself */
+    bool *times_launches;
+    size_t nmeasured; /* number of timed calls */
+    bool measures;    /* times are measured, in addition to costs */
     struct progress progress;
     int round;
 };
@@ -90,7 +93,7 @@ static struct bench_row *row_of(struct bencher *b, bool is_kernel, const char *w
     return set_row(&b->set, is_kernel, name);
 }
 
-/* Returns the line of the file that defines the kernel; 0: the kernel is defined in another file. */
+/* Returns the number of the line of the file in which the kernel is defined; 0 if it is defined in another file. */
 static uint32_t line_of(const char *path, const char *kernel)
 {
     size_t length, n = strlen(kernel);
@@ -106,7 +109,7 @@ static uint32_t line_of(const char *path, const char *kernel)
     return found;
 }
 
-/* Adds the row with the kernel's costs, and returns it; NULL, after a message, if the kernel has no PTX. */
+/* Adds a row with the kernel's costs to the set, and returns it; NULL, after a message, if the kernel has no PTX. */
 static struct bench_row *add_kernel(struct bencher *b, neso_kernel *kernel)
 {
     const char *ptx;
@@ -147,7 +150,8 @@ static void measured(void *user, const neso_measurement *m)
         return;
     for (size_t i = 0; i < m->kernel_count; i++) {
         const char *ptx;
-        add_kernel(b, m->kernels[i]); /* again, because the kernel is assembled now, and so has more costs */
+        /* again, because the driver has now assembled the kernel, so more costs are known */
+        add_kernel(b, m->kernels[i]);
         if (neso_kernel_text(m->kernels[i], NESO_TEXT_PTX, &ptx, NULL) == NESO_OK)
             key = ptx_digest(ptx, key);
     }
@@ -171,7 +175,8 @@ static void counted(void *user, const neso_count *c)
         snprintf(name, sizeof name, "run.%s@%u", c->name, (unsigned)c->line);
     else
         snprintf(name, sizeof name, "run.%s", c->name);
-    if (r->is_counted_only) /* the variant's PTX is not available, so the key is a digest of its counts */
+    /* the PTX of this variant is not available, so its key is a digest of its counts */
+    if (r->is_counted_only)
         r->key = ptx_digest(name, r->key) ^ (uint64_t)c->value * 1099511628211u;
     const char *slash = strrchr(b->path, '/'); /* c->file has no folder */
     if (!c->line || (rules_tell(name) && strcmp(c->file, slash ? slash + 1 : b->path) == 0))
@@ -196,8 +201,8 @@ static neso_status run_text(struct bencher *b, const char *text, size_t length, 
     return neso_program_run(b->ctx, b->path, text, length, &o);
 }
 
-/* Runs a program once, and adds its times, costs and counts to the set. Sets *times_launches if the program times
- * nothing: then neso times its launches. */
+/* Runs a program once, and adds its times, costs and counts to the set. If the program times nothing, sets
+ * *times_launches and lets neso time its launches. */
 static int run_program(struct bencher *b, const char *text, size_t length, bool *times_launches)
 {
     const struct given *g = b->given;
@@ -282,7 +287,7 @@ static int run_round(struct bencher *b, int round)
 
 extern char **environ;
 
-/* Runs a round with the given build in another process, and adds its measurements to this set. */
+/* Runs one round in another process, whose executable is `build`, and adds its measurements to `set`. */
 static int call_build(const struct bencher *b, const char *build, struct bench_set *set)
 {
     const struct given *g = b->given;
@@ -308,7 +313,7 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
         argv[n++] = counts;
     if (g->options[OPTION_no_cache])
         argv[n++] = no_cache;
-    if (g->options[OPTION_param] && set == &b->set) { /* the base uses its own thresholds */
+    if (g->options[OPTION_param] && set == &b->set) { /* --param applies only to the candidate */
         argv[n++] = param;
         argv[n++] = values = copy_text(g->options[OPTION_param]);
     }
@@ -318,7 +323,8 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     fflush(stdout);
     posix_spawn_file_actions_t quiet;
     posix_spawn_file_actions_init(&quiet);
-    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0); /* discards its table */
+    /* discard the table that the process prints */
+    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
     int error = posix_spawnp(&pid, program, &quiet, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&quiet);
     while (!error && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -337,8 +343,8 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     return result;
 }
 
-/* Runs base and candidate once each. Each is the first to run in every other round, so that a drift of the clock rate
- * affects both equally. */
+/* Runs one round of the base and one of the candidate. Which of them runs first alternates between rounds, so that a
+ * drift of the clock rate affects both equally. */
 static int call_both(struct bencher *b, struct bench_set *base, int round)
 {
     const char *against = b->given->options[OPTION_against];
@@ -387,8 +393,8 @@ static int read_baseline(const struct bencher *b, struct bench_set *base)
     return set_read(base, path);
 }
 
-/* Runs the requested number of rounds. Then runs further rounds while some verdict is undecided, up to three times the
- * requested number. */
+/* Runs the requested number of rounds. Then runs further rounds while a verdict is undecided, until three times the
+ * requested number have run. */
 static int run_rounds(struct bencher *b, struct bench_set *base, struct judgement *j,
                       const struct rules *rules, int rounds)
 {

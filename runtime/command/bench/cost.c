@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cost.c: finds the costs of a kernel that need no run: they come from its PTX, the compiler and ptxas.
+/* cost.c: finds the costs of a kernel that are known without running it: from its PTX, the compiler and ptxas.
  *
  *     registers, spill_bytes   as assembled by ptxas or the driver
  *     live_registers           maximum of live registers in the PTX: used if the kernel is not assembled
@@ -19,7 +19,8 @@
 
 /* -- lines of PTX -- */
 
-/* Returns the instruction of a line of PTX, without its guard; NULL: the line has none. */
+/* Returns the start of the instruction in a line of PTX, after its guard predicate; NULL if the line has no
+ * instruction. */
 static const char *find_instruction(const char *line)
 {
     line += strspn(line, "\t ");
@@ -30,7 +31,7 @@ static const char *find_instruction(const char *line)
     return islower((unsigned char)*line) ? line : NULL;
 }
 
-/* Does the line only describe the source of the code (.loc, .file or a comment)? */
+/* Returns whether the line only describes the source of the code: .loc, .file or a comment. */
 static bool is_about_source(const char *line)
 {
     line += strspn(line, "\t ");
@@ -53,7 +54,8 @@ static const struct class
 {
     const char *prefix, *name;
 } classes[] = {
-    /* the first row whose name begins the instruction decides; "" matches every instruction */
+    /* an instruction belongs to the class of the first row whose name is a prefix of it; "" matches every
+     * instruction */
     {"ld.global", "global_loads"},
     {"st.global", "global_stores"},
     {"atom", "atomics"},
@@ -101,7 +103,7 @@ static const struct class
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 
-/* Is one of the types in an instruction's name, such as "add.rn.f32", a float? */
+/* Returns whether one of the types in an instruction's name is a float type, as in "add.rn.f32". */
 static bool has_float_type(const char *s, size_t n)
 {
     for (size_t i = 0; i + 2 < n; i++)
@@ -119,7 +121,7 @@ static const char *classify(const char *s)
     return i == CLASSES - 1 && has_float_type(s, strcspn(s, " \t;\n")) ? "floating" : classes[i].name;
 }
 
-/* Returns how many bytes one thread accesses: 16 for "ld.global.v4.b32". */
+/* Returns how many bytes each thread accesses by an instruction: 16 for "ld.global.v4.b32". */
 static double access_bytes(const char *s)
 {
     size_t n = strcspn(s, " \t\n");

@@ -181,7 +181,8 @@ void report_figure(const struct judgement *j, FILE *f)
     int width = RIGHT + 20;
     char *text = NULL;
     size_t length = 0;
-    /* the file begins with its size, which is known only after all is drawn */
+    /* an SVG file begins with the size of the drawing, which is known only at the end, so the drawing goes to `body`
+     * first */
     FILE *body = open_memstream(&text, &length);
     if (!body)
         exit(complain("out of memory"));

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* history.c: implements `neso bench --history DIR`, which keeps the measurements of each commit, and writes a page that
- * shows them.
+/* history.c: implements `neso bench --history DIR`, which stores the measurements of each commit in DIR, and writes a
+ * page that shows them.
  *
  *     DIR/0001-3f2a91c.txt    a set, as --record writes it; a commit that is measured again keeps its number
  *     DIR/0002-8d10be4.txt
  *     DIR/index.html          for each call and kernel its times and costs over the commits, change points marked
  *
- * A series is one call or kernel over the commits: pair.c finds its row in the next set, so a renamed or
- * differently specialized kernel continues its series. Each row is judged against the row at the series' last change
- * point, not against the one before it, so that slow drift becomes a change point too:
+ * A series consists of the rows of one timed call or kernel, one for each commit. pair.c finds the row of the next
+ * commit, so the series continues if a kernel is renamed or specialized differently. A row is compared with the row
+ * at the last change point of its series, not with the row of the previous commit. So many small changes in one
+ * direction also become a change point:
  *
  *     registers  26 26 26 │ 40 40 │ 32 32
  *                          slower  faster */
@@ -33,7 +34,7 @@ struct commit {
 
 /* A row of a series, and its comparison with the row at the change point before it. */
 struct point {
-    const struct bench_row *row; /* NULL: that commit has no row of the series */
+    const struct bench_row *row; /* NULL: the series has no row at this commit */
     bool is_change;
     enum verdict verdict;
     char note[440];
@@ -126,8 +127,8 @@ static void ask_git(char *out, size_t n)
     unlink(answer);
 }
 
-/* Sets `out` to the commit's name: the value of --commit, else of GITHUB_SHA, else git's HEAD. Returns BAD after a
- * message if none of these exists. */
+/* Sets `out` to the name of the present commit: the value of --commit; without it, the value of the environment
+ * variable GITHUB_SHA; without this, git's HEAD. Returns BAD after a message if none of these exists. */
 static int name_commit(const struct given *g, char *out, size_t n)
 {
     const char *github = getenv("GITHUB_SHA"), *given = g->options[OPTION_commit];
@@ -143,7 +144,8 @@ static int name_commit(const struct given *g, char *out, size_t n)
     return *out ? GOOD : complain("--history: git knows no commit of this folder: give --commit NAME");
 }
 
-/* Sets `out` to the path of the present commit's set: the commit's existing file, or a file with the next number. */
+/* Sets `out` to the path of the present commit's set: its existing file, or, if there is none, a new file with the
+ * next number. */
 static int find_path(const struct given *g, const char *folder, char *out, size_t n)
 {
     struct history h = {.n = 0};
@@ -180,8 +182,8 @@ static struct series *series_of(struct history *h, const struct bench_row *r)
     return NULL;
 }
 
-/* Returns a series with the name of r that has no row at this commit yet; NULL: there is none. Such a series exists if
- * an earlier commit measured the row, but the previous commit did not. */
+/* Returns a series with the name of r that has no row at this commit yet; NULL if there is none. There is one if an
+ * earlier commit measured a row with this name, but the previous commit did not. */
 static struct series *find_series(struct history *h, const struct bench_row *r, size_t commit)
 {
     for (size_t i = 0; i < h->nseries; i++) {
@@ -222,7 +224,7 @@ static void judge_point(struct point *p, const struct bench_row *base, const str
                      before = {.n = 1, .rows = &old};
     struct judgement j = {.n = 0};
     snprintf(candidate.gpu, sizeof candidate.gpu, "%s", set->gpu);
-    old.name = mine.name; /* equal names, because the two rows belong to one series */
+    old.name = mine.name; /* the rows get equal names, so that they are paired: they belong to one series */
     judge(&j, &candidate, &before, rules);
     const struct judged *x = &j.rows[0];
     p->verdict = x->verdict;
@@ -293,8 +295,8 @@ static const char *word_of(enum verdict v)
     return words[v];
 }
 
-/* Gives the value of a row in a chart: a cost, or, if `cost` is NULL, the median time in microseconds. Returns false if
- * the row lacks this value. */
+/* Sets *out to the value of a row that a chart shows: the cost named `cost`, or, if `cost` is NULL, the median time
+ * in microseconds. Returns false if the row lacks this value. */
 static bool find_value(const struct bench_row *r, const char *cost, double *out)
 {
     const double *x = r && cost ? row_cost(r, cost) : NULL;
@@ -313,7 +315,7 @@ static bool find_value(const struct bench_row *r, const char *cost, double *out)
 
 enum { WIDTH = 380, HEIGHT = 90, LEFT = 54, EDGE = 12 };
 
-/* Gives the lowest and highest value of a series, and returns how many of its rows have a value. */
+/* Sets *low and *high to the lowest and highest value of a series, and returns how many of its rows have a value. */
 static size_t find_range(const struct history *h, const struct series *s, const char *cost, double *low,
                          double *high)
 {
@@ -334,7 +336,7 @@ static double across(const struct history *h, size_t i)
     return LEFT + (double)(WIDTH - LEFT - EDGE) * ((double)i + 0.5) / (double)h->n;
 }
 
-/* Writes a time or a count; writes large counts without an exponent. */
+/* Writes a value, and large values without an exponent. */
 static void put_value(FILE *f, double v)
 {
     if (fabs(v) >= 1e5)
@@ -409,8 +411,8 @@ static void put_chart(const struct history *h, const struct series *s, const cha
     fputs("</svg></div>\n", f);
 }
 
-/* Writes the part of the page about one series: a chart for each cost that changed, and one line that lists the
- * others. */
+/* Writes the part of the page about one series: a chart for each cost that changed, and one line that lists the other
+ * costs. */
 static void put_series(const struct history *h, const struct series *s, FILE *f)
 {
     size_t n;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* judge.c: compares the candidate's set with the base's set, and gives each row a verdict.
  *
- * pair.c pairs the rows. statistics.c compares times; rows with the same PTX are SAME. If nothing was timed, the rules
- * of rules.c decide by costs. If the candidate lacks a row of the base, the comparison is incomplete, which has a
- * separate exit status. Bounds that a program declares are checked even if there is no base:
+ * pair.c pairs the rows of the two sets. The verdict on a pair with times comes from statistics.c; it is SAME if both
+ * have the same PTX. If nothing was timed, the rules of rules.c decide by costs. If the candidate lacks a row of the
+ * base, the comparison is incomplete, which has its own exit status. Bounds that a program declares are checked even
+ * if there is no base:
  *
  *     # bench: softmax_kernel registers <= 32
  *     # bench: softmax_kernel run.shared_conflicts <= 0 */
@@ -15,7 +16,8 @@
 
 /* -- bounds -- */
 
-/* Is this a bound whose colon was forgotten: "# bench softmax_kernel registers <= 32"? */
+/* Returns whether the line is a bound without the colon, "# bench softmax_kernel registers <= 32", which is a typing
+ * error. */
 static bool is_bound_without_colon(const char *s)
 {
     const char *sign = strstr(s, "<=");
@@ -102,12 +104,12 @@ static void judge_row(struct judgement *j, struct judged *x, const struct rules 
     else if (!x->same_key)
         x->verdict = rules_compare(x, rules->threshold);
     if (x->row->is_kernel && has_times)
-        x->verdict = VERDICT_same; /* times decide the verdict; the note about costs is kept */
+        x->verdict = VERDICT_same; /* times decide the verdict; the note still shows the costs */
     j->counts[x->verdict]++;
 }
 
-/* Does a row of the base without a partner count as a missing measurement? The row of a kernel does not count if the
- * candidate has timed calls. */
+/* Returns whether a row of the base without a partner counts as a missing measurement. A kernel's row counts only if
+ * the candidate was measured without a GPU, since otherwise times decide. */
 static bool is_missed(const struct bench_row *r, const struct bench_set *candidate)
 {
     return !r->is_kernel || strcmp(candidate->gpu, "none") == 0;
@@ -130,8 +132,8 @@ static void judge_rows(struct judgement *j, const struct bench_set *base, const 
     free(of_base);
 }
 
-/* Returns the first cost that can decide a verdict and that the base has, but the candidate's *row lacks; NULL: there
- * is none. */
+/* Returns the first cost that can decide a verdict, that a row of the base has, and that its partner in the candidate
+ * lacks; sets *row to this partner. Returns NULL if there is no such cost. */
 static const char *find_lacking(const struct judgement *j, const struct bench_row **row)
 {
     for (size_t i = 0; i < j->n; i++) {

@@ -2,8 +2,8 @@
 /* pair.c: finds, for each row of the candidate, the row of the base with which it is compared.
  *
  * A kernel's row has the name of its specialization, so another tile size, another number of warps, a lost
- * promise of the signature, or renaming the kernel changes the row's name. Rows are therefore paired in three
- * steps, each among the rows left by the previous step, in their order:
+ * promise of the signature, or renaming the kernel changes the row's name. Rows are therefore paired in three steps.
+ * Each step pairs, in order, rows that the steps before it left unpaired:
  *
  *     base                   candidate
  *     mm/add-028e       ──►  mm/add-028e            1. the same name
@@ -25,7 +25,7 @@ static bool is_same_program(const struct bench_row *a, const struct bench_row *b
     return strncmp(a->name, b->name, n) == 0 && b->name[n] == a->name[n];
 }
 
-/* Does the row have its name from a kernel? Otherwise it has its name from the program. */
+/* Returns whether the row has its name from a kernel, not from the program. */
 static bool is_named_by_kernel(const struct bench_row *r)
 {
     const char *slash = strchr(r->name, '/');
@@ -45,7 +45,7 @@ static bool may_pair(const struct bench_row *a, const struct bench_row *b, enum 
     return is_named_by_kernel(a) && is_named_by_kernel(b);
 }
 
-/* Returns the number of rows of s that have no partner yet, and that step 3 may pair with `r`. */
+/* Returns how many rows of s have no partner yet and may become the partner of `r` in step 3. */
 static size_t count_left(const struct bench_set *s, const struct bench_row *const *partners,
                          const struct bench_row *r)
 {

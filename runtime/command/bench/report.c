@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c: writes a judgement for people (table, summary, Markdown) and for programs (JSON, Google
- * Benchmark's JSON, JUnit's XML, GitHub's annotations). It escapes the special characters of each format in names and
- * notes. */
+ * Benchmark's JSON, JUnit's XML, GitHub's annotations). In names and notes, it escapes the characters that are
+ * special in the format. */
 #include "runtime/command/bench/bench.h"
 
 #include <errno.h>
@@ -19,8 +19,8 @@ static double median_ms(const struct bench_row *r)
     return r->values.n ? r->values.at[r->values.n / 2] : 0;
 }
 
-/* Returns the candidate's median time in ms. If there is a comparison, returns the time from the comparison, so that
- * all outputs show the same number. */
+/* Returns the candidate's median time in ms. If the row was compared with the base, takes the time from the
+ * comparison, so that all outputs show the same number. */
 static double now_ms(const struct judged *x)
 {
     return x->times.candidate > 0 ? x->times.candidate : median_ms(x->row);
@@ -34,7 +34,7 @@ static void put_ms(FILE *f, double ms)
         fprintf(f, "%.4g ms", ms);
 }
 
-/* Writes the reason for a verdict: "3.1 % slower, 1.23 ms -> 1.27 ms, ...", and the note. */
+/* Writes the reason for a verdict, "3.1 % slower, 1.23 ms -> 1.27 ms, ...", and then the row's note. */
 static void put_reason(FILE *f, const struct judged *x)
 {
     if (x->times.base > 0) {
@@ -54,7 +54,7 @@ static const char *state_word(const struct bound *b)
     return words[b->state];
 }
 
-/* Says how to get a cost that was not counted. */
+/* Returns how a user gets a cost that was not counted: the option or tool that is missing. */
 static const char *counter_of(const char *cost)
 {
     if (strncmp(cost, "run.", 4) == 0)
@@ -104,7 +104,7 @@ static bool row_cost_of_any(const struct judgement *j, const char *name)
     return false;
 }
 
-/* Returns the costs that the table shows; if no kernel was assembled, these are the costs of the PTX. */
+/* Returns the names of the costs that the table shows. If no kernel was assembled, these are costs of the PTX. */
 static const char *const *shown_costs(const struct judgement *j)
 {
     static const char *const assembled[] = {"registers",    "spill_bytes",      "shared_bytes",
@@ -204,8 +204,8 @@ static double size_of_change(const struct judged *x)
     return fabs(x->times.change) + x->change;
 }
 
-/* Returns the row with the largest size_of_change among the slower rows; if no row is slower, among the undecided rows,
- * and else among the faster rows. NULL: there is no such row. */
+/* Returns the row with the largest size_of_change among the slower rows. If no row is slower, chooses among the
+ * undecided rows, and if none is undecided, among the faster rows. Returns NULL if there are none of these. */
 static const struct judged *find_largest(const struct judgement *j)
 {
     static const enum verdict order[] = {VERDICT_slower, VERDICT_undecided, VERDICT_faster};
@@ -221,7 +221,8 @@ static const struct judged *find_largest(const struct judgement *j)
     return NULL;
 }
 
-/* For each kernel, writes the variants to which its counts belong, and why its launches ran these variants. */
+/* For each kernel whose counts are those of variants, writes the names of these variants, and why the launches used
+ * them. */
 static void put_variants(const struct judgement *j, FILE *f)
 {
     for (size_t i = 0; i < j->n; i++) {
@@ -435,8 +436,8 @@ static void write_json(const struct judgement *j, FILE *f)
     fputs("]}\n", f);
 }
 
-/* Writes each stretch as a repetition, so that tools that compare such files have enough repetitions for their
- * statistical tests. */
+/* Writes the median of each stretch (statistics.h) as a repetition, so that tools that compare such files have enough
+ * repetitions for their statistical tests. */
 static void write_google(const struct judgement *j, FILE *f)
 {
     bool any = false;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* rules.c: decides whether a kernel is slower, by the changes of its costs, if nothing was timed.
+/* rules.c: if nothing was timed, decides by the changes of a kernel's costs whether the kernel is slower.
  *
- * A rule compares one cost of the base with the candidate's:
+ * A rule compares the values of one cost in the base and in the candidate. The kernel is slower after
  *
  *     any growth of a cost that always takes time      spilled bytes, barriers, counts of the emulator
  *     growth beyond a bound                            registers, instructions, accesses to shared and global memory
  *     loss of a feature that hides or saves time       bytes per access, tensor maps, wgmma, pipelines, threads
  *
- * Growth within a rule's bound leaves the kernel UNDECIDED. If the emulator counted both kernels, these counts
- * decide instead of the numbers of instructions in the PTX. Costs do not show whether another tile size is better:
- * after such a change, the user must record a new base. */
+ * If a cost grows within its rule's bound, the verdict is UNDECIDED. If the emulator counted the instructions that
+ * both kernels execute, these counts decide instead of the numbers of instructions in the PTX text. Costs do not show
+ * whether another tile size is faster; after such a change, the user must record a new base. */
 #include "runtime/command/bench/bench.h"
 
 #include <math.h>
@@ -26,9 +26,11 @@ enum { TEXT = 1, ESTIMATE = 2 };
 static const struct rule {
     const char *cost;
     enum direction direction; /* the direction that makes a kernel slower */
-    /* a change counts as slower if it exceeds this fraction of the base's cost; it must exceed the threshold too */
+    /* a change makes the kernel slower if it exceeds both this fraction of the base's cost and the threshold
+     * (--threshold) */
     double bound;
-    double least; /* a smaller change, in the unit of the cost, does not count as slower */
+    /* a change that is less than this, in the unit of the cost, does not make the kernel slower */
+    double least;
     int flags;
 } rules[] = {
     /* cost                  slower if it  bound  at least */
@@ -100,7 +102,8 @@ static void note(struct judged *x, const char *lead, const char *what, double fr
     snprintf(x->note + n, sizeof x->note - n, "%s%s %.9g -> %.9g", lead, what, from, to);
 }
 
-/* Returns the program's line at which the count `name` grew the most; 0: it grew in no line, or lines have no counts.
+/* Returns the line of the program at which the count `name` grew the most; 0 if it grew at no line, or if there are
+ * no counts of lines.
  */
 static uint32_t line_of_growth(const struct bench_row *row, const struct bench_row *base, const char *name)
 {
@@ -130,7 +133,7 @@ static void note_line(struct judged *x, const char *cost)
     x->line = x->line ? x->line : line;
 }
 
-/* Returns the verdict of one rule on a change of its cost. */
+/* Returns the verdict of one rule on the change of its cost from `from` to `to`. */
 static enum verdict apply(const struct rule *r, double from, double to, double threshold)
 {
     bool is_worse = r->direction == GROWS ? to > from : to < from;
@@ -152,7 +155,7 @@ bool rules_is_better(const char *name, double from, double to)
     return to < from;
 }
 
-/* Adds the costs with this verdict to the note, and returns how many there are. */
+/* Adds the costs for which a rule gives the verdict `wanted` to x->note, and returns how many there are. */
 static size_t note_costs(struct judged *x, enum verdict wanted, const char *lead, double threshold)
 {
     bool counted = row_cost(x->base, "run.instructions") && row_cost(x->row, "run.instructions");
@@ -194,7 +197,7 @@ enum verdict rules_compare(struct judged *x, double threshold)
             continue;
         if (result == VERDICT_same) {
             result = order[i].verdict;
-        } else { /* an earlier verdict has decided: keep its change and cost */
+        } else { /* the costs with a worse verdict have decided: keep x->change and x->largest of these */
             x->change = change;
             memcpy(x->largest, largest, sizeof largest);
         }

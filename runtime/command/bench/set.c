@@ -65,7 +65,7 @@ void set_begin_round(struct bench_set *s)
         s->rows[i].uses = 0;
 }
 
-/* Returns the row of that kind and name; NULL: there is none. */
+/* Returns the row with this name that is (or is not) a kernel's; NULL if there is none. */
 static const struct bench_row *set_find(const struct bench_set *s, bool is_kernel, const char *name)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -148,8 +148,8 @@ void row_set_cost(struct bench_row *r, const char *name, double value)
     r->costs[i].value = value;
 }
 
-/* Adds a variant's counts to those of its kernel, and its key to the kernel's key. So equal keys mean equal PTX of the
- * kernel and equal counts of the variant. */
+/* Adds a variant's counts to those of its kernel, and combines the variant's key with the kernel's key. So if two
+ * kernels have equal keys, their PTX and the counts of their variants are equal. */
 static void join_variant(struct bench_row *kernel, const struct bench_row *variant, const char *without)
 {
     for (size_t i = 0; i < variant->ncosts; i++) {
@@ -164,8 +164,8 @@ static void join_variant(struct bench_row *kernel, const struct bench_row *varia
         kernel->variant = copy_text(without);
 }
 
-/* Returns the row of the kernel of a variant's row, and sets *without to the passes that the variant lacks. NULL: r is
- * not a variant's row, or the set does not have its kernel. */
+/* Returns the row of the kernel to whose variant the row r belongs, and sets *without to the passes without which the
+ * variant is compiled. Returns NULL if r is not a variant's row, or if the set lacks its kernel. */
 static struct bench_row *kernel_of_variant(const struct bench_set *s, const struct bench_row *r,
                                            const char **without)
 {
@@ -262,7 +262,7 @@ void set_path(const struct bench_set *s, const char *given, char *out, size_t n)
 
 /* -- reading -- */
 
-/* Returns the rest of a line whose first word is `word`; "" if nothing follows; NULL: the line has another first word.
+/* If the first word of the line is `word`, returns the rest of the line, which may be ""; otherwise returns NULL.
  */
 static char *after(char *line, const char *word)
 {
@@ -272,7 +272,7 @@ static char *after(char *line, const char *word)
     return line + n + (line[n] == ' ');
 }
 
-/* Is x a plausible time in ms? */
+/* Returns whether x is a plausible time in ms. */
 static bool is_sane(double x)
 {
     return x >= 0 && x < 1e12;

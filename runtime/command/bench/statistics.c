@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.c: decides whether the candidate's times are slower than the base's. Measured times are skewed and
- * quantised, drift, and have outliers. So this file uses only medians and ranks, which a few outliers do not change.
+/* statistics.c: decides whether the candidate's times are slower than the base's. Measured times have a skewed
+ * distribution and outliers, they are multiples of the clock's resolution, and they drift. So this file uses only
+ * medians and ranks, on which a few outliers have little effect.
  *
- * The times of one round are in the order of measurement. Clock rate and temperature correlate consecutive times, so n
- * of them carry less information than n independent times. Confidence intervals are therefore computed from the medians
- * of stretches, five per round, which are not correlated.
+ * The times of one round are in the order of measurement. Consecutive times are correlated, since they have similar
+ * clock rates and temperatures. So n of them carry less information than n independent times. Each round is therefore
+ * divided into five stretches of consecutive times, and confidence intervals are computed from the medians of these
+ * stretches, which are nearly independent.
  *
  *     SLOWER     the candidate's median is larger by more than `floor`, its interval lies above the base's interval,
  *                and the ranks differ (p < 0.001)
@@ -52,8 +54,9 @@ static double median(const double *x, size_t n, double *scratch)
 
 /* -- reduction of a round -- */
 
-/* A throttled clock slows all calls for a while. So the calls of a stretch are removed if its fastest call takes more
- * than 1.05 times the median of all stretches' fastest calls. A single slow call has no effect. */
+/* A throttled clock slows down all calls for a while. So all calls of a stretch (here, of 16 calls) are removed if
+ * even its fastest call takes more than 1.05 times the usual time, which is the median of the fastest calls of all
+ * stretches. A single slow call therefore has no effect. */
 size_t statistics_steady(double *times, size_t n)
 {
     enum { STRETCH = 16, MOST = 4096 };
@@ -94,8 +97,9 @@ void statistics_keep(const double *times, size_t n, double *scratch, double *str
 
 /* -- comparing -- */
 
-/* Gives the 99 % confidence interval of the median of all times, by order statistics: the number of stretches below
- * the median is binomially distributed. `scratch` has room for the stretches. */
+/* Sets *low and *high to the 99 % confidence interval of the median of all times, whose ends are two of the sorted
+ * stretches: the number of stretches below the true median has a binomial distribution. `scratch` has room for the
+ * stretches. */
 static void interval(const struct times *t, double *scratch, double *low, double *high)
 {
     double n = (double)t->nstretches, reach = (n - 2.576 * sqrt(n)) / 2 - 1;
@@ -107,7 +111,7 @@ static void interval(const struct times *t, double *scratch, double *low, double
     *high = scratch[t->nstretches - 1 - cut];
 }
 
-/* Uses the normal approximation of the statistic U, with its variance corrected for ties. */
+/* Approximates the distribution of the statistic U by a normal distribution, whose variance is corrected for ties. */
 double statistics_mann_whitney(const double *a, size_t na, const double *b, size_t nb, double *scratch)
 {
     size_t n = na + nb, below = 0, nsorted = 0;
@@ -125,7 +129,8 @@ double statistics_mann_whitney(const double *a, size_t na, const double *b, size
         while (below < na && sorted[below] <= all[i])
             below++;
         double same = (double)(k - i), of_a = (double)(below - here), of_b = same - of_a;
-        /* the number of pairs in which a is less, plus half of the equal pairs */
+        /* U is the number of pairs of elements in which a's is less than b's, plus half the number of pairs of equal
+         * elements */
         u += of_b * ((double)here + of_a / 2);
         ties += same * same * same - same;
     }

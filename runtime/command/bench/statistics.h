@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.h: declares the statistics that `neso bench` uses for verdicts: pure functions that compare two sets of
- * times.
+/* statistics.h: declares the functions by which `neso bench` compares two sets of times.
  *
- * A set is the reduced form of a benchmark's times: medians of stretches of consecutive calls, and evenly
- * spaced quantiles. */
+ * A set is the reduced form of a benchmark's times: the medians of stretches of consecutive calls, and evenly spaced
+ * quantiles of all calls. */
 #ifndef NESO_RUNTIME_STATISTICS_H
 #define NESO_RUNTIME_STATISTICS_H
 
@@ -27,23 +26,25 @@ struct comparison {
     double base, candidate; /* medians */
     double change;          /* candidate / base - 1 */
     double low, high;       /* the interval of the change */
-    double p;               /* the probability of such a difference between equal kernels, by Mann and Whitney's test */
+    /* the probability that equal kernels differ this much or more, by Mann and Whitney's test */
+    double p;
 };
 
 void statistics_sort(double *x, size_t n);
-/* Returns the q-quantile, 0 <= q <= 1, of n >= 1 numbers, which are sorted. */
+/* Returns the q-quantile (0 <= q <= 1) of n >= 1 sorted numbers. */
 double statistics_quantile(const double *sorted, size_t n, double q);
-/* Removes stretches that ran while the clock was throttled, in place and in order; returns how many times are
- * left. */
+/* Removes, in place, the times that were measured while the clock was throttled, and keeps the order of the others.
+ * Returns the number of times that are left. */
 size_t statistics_steady(double *times, size_t n);
 /* Reduces the n times of a round, given in order, to at most STATISTICS_STRETCHES medians of stretches and at most
  * STATISTICS_QUANTILES quantiles. `scratch` has room for n numbers. */
 void statistics_keep(const double *times, size_t n, double *scratch, double *stretches, size_t *nstretches,
                      double *quantiles, size_t *nquantiles);
-/* Returns the two-sided probability of Mann and Whitney's test. `scratch` has room for 2 * (na + nb) numbers. */
+/* Returns the two-sided p-value of Mann and Whitney's test on the samples a and b. `scratch` has room for 2 * (na +
+ * nb) numbers. */
 double statistics_mann_whitney(const double *a, size_t na, const double *b, size_t nb, double *scratch);
-/* Compares two sets of times. `floor` is the least difference of the medians that counts, in the unit of the times.
- * `scratch` has room for twice all values of both sets, and for the stretches of each. */
+/* Compares two sets of times. A difference of the medians that is not more than `floor`, in the unit of the times,
+ * does not count. `scratch` has room for twice the values of both sets, and for the stretches of each set. */
 struct comparison statistics_compare(const struct times *base, const struct times *candidate, double floor,
                                      double *scratch);
 

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { KEPT_MOST = 10 }; /* the most files that one run writes: a program may continue after each failure */
+/* the most files that one run writes, since a program may continue after a failure and fail again */
+enum { KEPT_MOST = 10 };
 
 /* -- keeping capsules -- */
 
@@ -27,7 +28,7 @@ bool keeper_open(struct keeper *k, bool *is_on)
     return false;
 }
 
-/* Adds a kernel's name to k->kernels, unless the name is already in it or does not fit. */
+/* Adds a kernel's name to k->kernels, unless k->kernels already contains it or has no room for it. */
 static void add_name(struct keeper *k, const char *kernel)
 {
     size_t n = strlen(kernel), used = strlen(k->kernels);
@@ -49,7 +50,7 @@ int keeper_wants(struct keeper *k, const char *kernel)
     return k->is_chosen ? 2 : is_explicit ? 0 : 1;
 }
 
-/* Opens FOLDER/KERNEL.capsule, or KERNEL-2.capsule and so on if it exists. */
+/* Creates and opens FOLDER/KERNEL.capsule; if this file exists, FOLDER/KERNEL-2.capsule, and so on. */
 static FILE *open_new(struct keeper *k, const char *kernel)
 {
     FILE *f = NULL;
@@ -107,7 +108,8 @@ void keeper_take(struct keeper *k, const neso_capsule *seen, const void *data, s
         complain("capsule: no capsule of this launch of %s: %s", seen->kernel, seen->text);
         return;
     }
-    if (seen->seen == NESO_SEEN_RESULT && !is_explicit) { /* kept in memory, since a later launch may fail */
+    /* keep it in memory, since a later launch may fail, whose capsule is then written instead */
+    if (seen->seen == NESO_SEEN_RESULT && !is_explicit) {
         snprintf(k->held_kernel, sizeof k->held_kernel, "%s", seen->kernel);
         k->held = malloc(length);
         k->held_bytes = length;
@@ -155,7 +157,8 @@ int capsule_command(const struct given *g)
             tell(&k, &(neso_capsule){.kernel = k.held_kernel, .seen = NESO_SEEN_RESULT});
         return good ? GOOD : BAD;
     }
-    if (!k.nseen && (result == GOOD || *k.kernels)) /* otherwise the program's error message explains it */
+    /* otherwise the program's own error message explains why there is no capsule */
+    if (!k.nseen && (result == GOOD || *k.kernels))
         tell_none(&k);
     return result ? result : FAILED;
 }
@@ -170,8 +173,8 @@ static const char *named_device(const struct given *g)
     return name ? name : variable && *variable ? variable : NULL;
 }
 
-/* Opens the device of --device, or else the device that the capsule names, if this machine has it, or else the
- * emulator. */
+/* Opens the device that --device names. Without --device, opens the device that the capsule names, or, if this
+ * machine does not have it, the emulator. */
 static bool open_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
     const char *name = named_device(g);
@@ -211,7 +214,7 @@ static void print_replay(const char *device, const neso_replay *r)
     putchar('\n');
 }
 
-/* Tests whether a pass causes the failure. */
+/* Searches for a pass that causes the failure, by a comparison of emulator and interpreter. */
 static neso_status bisect(neso_context *ctx, const neso_capsule *c)
 {
     neso_replay r = {.size = sizeof r};
@@ -246,9 +249,9 @@ static int replay(const struct given *g, neso_context *ctx, const neso_capsule *
     return status != NESO_OK ? report(g, ctx, status) : same ? GOOD : FAILED;
 }
 
-/* Reduces without opening a GPU in this process, because the processes of the tries are forked from it. Without
- * --device, a launch that failed on a GPU is reduced on the emulator if it fails there too, which takes a hundredth of
- * the time. */
+/* Does not open a GPU in this process, because each try runs in a process that is forked from it, and CUDA does not
+ * work in a forked process. Without --device, a launch that failed on a GPU is reduced on the emulator if it also
+ * fails there; this takes a hundredth of the time. */
 static int reduce_on_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
     const char *name = named_device(g), *gpu = strstr(c->device, "(cuda") ? "cuda" : NULL;
@@ -263,7 +266,7 @@ static int reduce_on_device(const struct given *g, neso_context *ctx, const neso
 static int replay_on_device(const struct given *g, const neso_capsule *c)
 {
     neso_context *ctx;
-    /* the time limit of one try, because a changed kernel may run forever */
+    /* the time limit of one try, which is needed because a changed kernel may run forever */
     const int64_t reduction_ms = 20000;
     if (!context_open(g, memory_most(), g->options[OPTION_reduce] ? reduction_ms : 0, &ctx))
         return BAD;

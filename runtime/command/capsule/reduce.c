@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* reduce.c: implements `neso replay --reduce`, which makes a failing capsule small.
+/* reduce.c: implements `neso replay --reduce`, which makes the capsule of a failing launch small.
  *
  *     grid 24415      grid 1
  *     X 100 MB    =>  X 4 bytes         tries each change, and keeps it if the launch still fails in the same way
  *     40 lines        8 lines
  *
- * "The same way" means the same kind of error on the same argument (on a GPU: the same message), or, for a difference
- * between PTX and traced kernel, the same pass. A changed source that does not compile fails in another way, so the
- * code that changes sources need not know the language. Each variant runs in a separate process, because after a fault
- * on a GPU all later launches of the same process fail. */
+ * "In the same way" means with the same error on the same argument (on a GPU: with the same message), or, for a
+ * difference between PTX and traced kernel, because of the same pass. A changed source that does not compile fails in
+ * another way, so the code that changes sources need not parse Python. Each changed capsule runs in a separate
+ * process, because after a fault on a GPU all later launches of the same process fail. */
 #include "runtime/command/capsule/reduce.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ void *reducer_alloc(struct reducer *r, size_t bytes)
     return (char *)b + 16;
 }
 
-/* Copies the first quoted text of a message, which is the name of an argument. */
+/* Copies the first text in quotes in a message: the name of an argument. */
 static void quoted_name(const char *text, char *name, size_t room)
 {
     const char *open = strchr(text, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
@@ -62,8 +62,8 @@ static _Noreturn void run_here(const struct reducer *r, const neso_capsule *c, i
     _exit(0);
 }
 
-/* Runs a capsule in a separate process. Returns false if the process could not run it; else *r->tried is the
- * outcome. */
+/* Runs a capsule in a separate process. Sets *r->tried to the outcome; returns false if the process could not run the
+ * capsule. */
 static bool run(const struct reducer *r, const neso_capsule *c, int check)
 {
     int status;
@@ -109,8 +109,8 @@ static bool try_grid(struct reducer *r, int axis, uint32_t to)
     return false;
 }
 
-/* Changes the source so that only the program that the message names runs. If the launch then does not fail, shrinks
- * the grid instead. */
+/* Changes the source so that only the program that the message names runs. If the launch no longer fails after this
+ * change, makes the grid smaller instead. */
 static bool reduce_grid(struct reducer *r)
 {
     unsigned pid[3];
@@ -132,8 +132,8 @@ static bool reduce_grid(struct reducer *r)
 
 /* -- sizes -- */
 
-/* Halves integers, buffers and, if with_grid is true, the grid together, so that accesses that were within a buffer
- * stay within it. */
+/* Halves integer arguments, buffers and, if with_grid is true, the grid at the same time, so that accesses that were
+ * within a buffer stay within it. */
 static bool halve_all(struct reducer *r, bool with_grid)
 {
     const neso_capsule was = r->now;
@@ -261,7 +261,8 @@ static bool reduce_memory(struct reducer *r)
     for (size_t i = 0; i < r->now.buffer_count; i++) {
         bool is_exceeded =
             strcmp(r->tag, "out-of-bounds") == 0 && (!*r->name || strcmp(r->buffers[i].name, r->name) == 0);
-        /* does not cut a buffer that an access exceeded: a cut to 0 bytes would make every access fail */
+        /* do not shorten the buffer that the failing access exceeded: with a buffer of 0 bytes, every access would
+         * fail */
         any |= !is_exceeded && cut_buffer(r, (int)i);
         any |= zero_buffer(r, &r->buffers[i]);
     }
@@ -280,7 +281,7 @@ static bool try_value(struct reducer *r, neso_capsule_argument *a, uint64_t to)
     return false;
 }
 
-/* Replaces integers by small ones, and other numbers by 0. */
+/* Replaces integer arguments by smaller ones, and arguments of other types by 0. */
 static bool reduce_arguments(struct reducer *r)
 {
     static const uint64_t small[] = {0, 1, 2, 16, 17, 32, 48, 64, 100, 128, 256, 512, 1000, 1024, 4096};
@@ -337,7 +338,7 @@ static bool reduce_options(struct reducer *r)
             snprintf(half, sizeof half, "%d", atoi(s) / 2);
             if (atoi(s) > 1 && try_signature(r, i, digits, half)) {
                 any = true;
-                i--; /* try to reduce the same number further */
+                i--; /* try to reduce the same constant further */
             }
         }
     }
@@ -348,8 +349,8 @@ static bool reduce_options(struct reducer *r)
 
 /* -- the whole -- */
 
-/* Launches the capsule once, to find whether and how it fails here. If only the PTX fails, but not the traced kernel,
- * this counts as a difference. */
+/* Launches the unchanged capsule, to find whether and how its launch fails on this device. If the PTX fails and the
+ * traced kernel does not, this counts as a difference between them. */
 static bool begin(struct reducer *r)
 {
     struct tried *x = r->tried;

@@ -14,7 +14,7 @@ struct block {
     struct block *next;
 };
 
-/* The outcome of a variant, in memory that is shared with the process that ran it. */
+/* The outcome of a try, in memory that is shared with the process that runs it. */
 struct tried {
     bool done;
     neso_status status;
@@ -26,14 +26,14 @@ struct tried {
 struct reducer {
     const struct given *given;
     neso_context *ctx;
-    const char *device; /* the device that each process opens; NULL: the context's */
+    const char *device; /* the device that the process of each try opens; NULL: the tries use the context's device */
     struct tried *tried;
     neso_capsule now; /* the smallest failing capsule so far */
     neso_capsule_file *files; /* the arrays to which `now` points */
     neso_capsule_argument *args;
     neso_capsule_buffer *buffers;
     struct block *blocks;
-    /* a launch with these properties fails in the same way */
+    /* a launch with these properties fails in the same way as the original one */
     neso_seen seen;
     char tag[64], name[64], pass[64];
     char on[160];   /* the description of the device */
@@ -46,16 +46,18 @@ struct reducer {
 
 /* Allocates zeroed memory that reduce() frees at its end. */
 void *reducer_alloc(struct reducer *r, size_t bytes);
-/* Does the changed capsule fail in the same way? */
+/* Returns whether the launch of the changed capsule fails in the same way as the original one. */
 bool reducer_fails(struct reducer *r, const neso_capsule *changed);
 
-/* Makes the source shorter while the capsule still fails. Returns true if the source has changed. */
+/* Makes the source shorter by changes after which the launch still fails in the same way. Returns whether it has
+ * changed the source. */
 bool reduce_source(struct reducer *r);
 /* Removes parameters that the kernel does not need, with their arguments. */
 bool reduce_parameters(struct reducer *r);
-/* Replaces tl.program_id(...) by the ids of one program; returns false if the capsule then no longer fails. */
+/* Replaces tl.program_id(...) by the ids of one program. Returns false, without a change, if the launch would then no
+ * longer fail in the same way. */
 bool reduce_to_program(struct reducer *r, const unsigned pid[3]);
-/* Returns the number of lines of all files. */
+/* Returns the total number of lines of the capsule's files. */
 int source_lines(const neso_capsule *c);
 
 #endif

@@ -5,8 +5,8 @@
  *     for k in range(3):             y = tl.load(X + i, mask=i < n)
  *         y += tl.exp(x) * k   =>    y = tl.load(X + i)
  *
- * It recognizes only lines, blocks (by indentation), brackets and operators, and does not parse: a compilation of each
- * variant shows whether the change was valid. */
+ * It recognizes only lines, blocks (by their indentation), brackets and operators, and does not parse Python: the
+ * compilation of a changed source shows whether the change was valid. */
 #include "runtime/command/capsule/reduce.h"
 
 #include <ctype.h>
@@ -43,7 +43,7 @@ int source_lines(const neso_capsule *c)
 
 /* -- lines -- */
 
-/* Returns the end of the string, comment or other character that begins at s. */
+/* Returns the end of the string literal or comment that begins at s; if none begins there, the next character. */
 static const char *skip(const char *s)
 {
     if (*s == '#')
@@ -152,8 +152,8 @@ static bool reduce_statement(struct reducer *r, size_t file, size_t at)
     return end - line > n && try_edit(r, file, at, (size_t)(end - line), pass, (size_t)n);
 }
 
-/* Goes through the statements from the last to the first, because a use, which follows its definition, must be removed
- * first. */
+/* Tries to delete or unwrap each statement, from the last to the first: the uses of a variable, which follow its
+ * definition, must be deleted before the definition. */
 static bool reduce_statements(struct reducer *r, size_t file)
 {
     bool any = false;
@@ -227,7 +227,7 @@ static size_t operator_bytes(const char *s)
     return 0;
 }
 
-/* The position of a line to edit. */
+/* The line to edit: the file's index, and the line's offset in the file. */
 struct place {
     size_t file, line;
 };
@@ -243,7 +243,7 @@ static bool replace(struct reducer *r, struct place p, const char *from, const c
     return try_edit(r, p.file, (size_t)(from - text_of(r, p)), (size_t)(end - from), with, n);
 }
 
-/* Deletes arguments in brackets, or replaces the call or bracket by one of them. */
+/* Deletes one of the arguments in brackets, or replaces the whole call or bracket by one of them. */
 static bool reduce_brackets(struct reducer *r, struct place p, const char *line, const char *open,
                             const char *end)
 {
@@ -317,7 +317,8 @@ static bool reduce_name(struct reducer *r, struct place p, const char *at, const
            (replace(r, p, at, at + n, "0", 1) || replace(r, p, at, at + n, "1", 1));
 }
 
-/* Makes one change to the line at p; returns false if no change is possible. */
+/* Makes one change in the line at p after which the launch still fails in the same way. Returns false if there is
+ * none. */
 static bool reduce_line(struct reducer *r, struct place p)
 {
     const char *line = text_of(r, p) + p.line, *end = next_line(line);
@@ -435,8 +436,8 @@ bool reduce_to_program(struct reducer *r, const unsigned pid[3])
 
 /* -- parameters -- */
 
-/* Finds the start and end of entry number `index` of a list that is separated by commas; includes one of the entry's
- * commas if with_comma is true. */
+/* Sets *from and *to to the start and end of entry number `index` in a list that is separated by commas. If
+ * with_comma is true, the range includes one of the commas beside the entry. */
 static bool entry(const char *s, const char *end, int index, bool with_comma, const char **from,
                   const char **to)
 {
@@ -466,7 +467,8 @@ static size_t argument_named(const struct reducer *r, const char *name, size_t n
     return i;
 }
 
-/* Finds the signature's entry for a parameter, by the parameter's name or by its position. */
+/* Sets *from and *to to the start and end of a parameter's entry in the signature. The entry has the form NAME=...,
+ * or is found by the parameter's index. */
 static bool signature_entry(const char *s, const char *name, size_t n, int index, const char **from,
                             const char **to)
 {
@@ -513,8 +515,8 @@ static bool drop_parameter(struct reducer *r, size_t open, int index)
     return false;
 }
 
-/* Removes a parameter from a function's definition and from all calls. Returns false if the function has no such
- * parameter, or if the capsule then no longer fails. */
+/* Removes a parameter from a function's definition and from all calls. Returns false, without a change, if the
+ * function has no such parameter, or if the launch would then no longer fail in the same way. */
 static bool drop_everywhere(struct reducer *r, size_t file, const char *name, int index)
 {
     const neso_capsule_file *f = &r->files[file];

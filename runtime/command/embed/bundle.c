@@ -5,7 +5,7 @@
  *     neso run --record launches.txt train.py              the kernels that the program launches, and their options
  *     neso bundle launches.txt -o kernels.neso             their PTX, with all variants, and the choices of autotuning
  *     neso run --bundle kernels.neso train.py              compiles nothing
- *     neso bundle --verify kernels.neso launches.txt       does the bundle have all of them?
+ *     neso bundle --verify kernels.neso launches.txt       checks that the bundle has all of them
  */
 #include "runtime/command/inspect/inspect.h"
 
@@ -28,7 +28,7 @@ struct bundling {
     neso_context *ctx;
     struct file **files;
     size_t nfiles;
-    struct buffer *parts; /* bundles that have one kernel each, and records of choices */
+    struct buffer *parts; /* bundles with one kernel each, and records of choices of autotuning */
     size_t nparts, nkernels;
     const char *program; /* the program that the current record names; NULL: the record names none */
     const char *targets[TARGETS_MOST]; /* the targets that --target lists */
@@ -38,8 +38,8 @@ struct bundling {
 
 /* -- records -- */
 
-/* Gives the value of a field of a record. The record ends at an empty line. Returns false if the record lacks the
- * field. */
+/* Sets `out` to the value of a field of the record at `record`, which ends at an empty line. Returns false if the
+ * record lacks the field. */
 static bool field(const char *record, const char *name, char out[FIELD_MOST])
 {
     size_t n = strlen(name);
@@ -70,8 +70,8 @@ static char *copy(const char *s)
     return b.s;
 }
 
-/* Returns the text of a file that a record names. If there is no file of that name, looks for the name in the folder of
- * the recorded program, which imported the file. Sets `path` to the file's path. */
+/* Returns the text of a file that a record names. If there is no file with this name, searches for it in the folder
+ * of the recorded program, which imported the file. Sets `path` to the file's path. */
 static char *read_source(const struct bundling *b, const char *name, char path[FIELD_MOST], size_t *length)
 {
     const char *slash = b->program ? strrchr(b->program, '/') : NULL;
@@ -83,7 +83,7 @@ static char *read_source(const struct bundling *b, const char *name, char path[F
     return n > 0 && n < FIELD_MOST ? read_file(path, length) : NULL;
 }
 
-/* Returns the module of a file, and reads the file only the first time; NULL after a message. */
+/* Returns the module of a file, which it reads at the first request; NULL after a message. */
 static neso_module *module_of(struct bundling *b, const char *name)
 {
     char path[FIELD_MOST];
@@ -138,12 +138,13 @@ static void keep_part(struct bundling *b, const char *text, size_t length)
     b->nkernels += strncmp(text, "choice ", 7) != 0;
 }
 
-/* Is the kernel in `bundle` the one that was recorded? Compares the digests of the sources, if the targets are equal.
+/* Returns whether the kernel in `bundle` is the recorded one: whether the digests of their sources are equal. If the
+ * digests cannot be compared, since one is missing or the targets differ, returns true.
  */
 static bool is_recorded(const char *record, const char *bundle)
 {
     char then[FIELD_MOST], now[FIELD_MOST], target_then[FIELD_MOST], target_now[FIELD_MOST];
-    const char *entry = strstr(bundle, "\n\n") + 2; /* after the bundle's head */
+    const char *entry = strstr(bundle, "\n\n") + 2; /* the text after the bundle's head */
     return !field(record, "source", then) || !field(entry, "source", now) ||
            !field(record, "target", target_then) || !field(entry, "target", target_now) ||
            strcmp(target_then, target_now) != 0 || strcmp(then, now) == 0;
@@ -174,7 +175,8 @@ static int add_kernel(struct bundling *b, neso_module *module, const char *recor
     return result;
 }
 
-/* Adds a kernel for each specialization that launches can make of o.signature. */
+/* Compiles the kernel for each signature that results from o.signature by adding promises, and adds it to the
+ * bundle. */
 static int add_variants(struct bundling *b, neso_module *module, const char *name, neso_compile_options o)
 {
     const char *list;
@@ -299,7 +301,8 @@ static int verify(struct bundling *b, const char *bundle)
     return result == GOOD ? GOOD : FAILED;
 }
 
-/* Reads the value of --target: names of targets, separated by commas. Changes `list`, into which b->targets points. */
+/* Reads the value of --target: names of targets, separated by commas. Replaces the commas in `list` by zeros;
+ * b->targets points into it. */
 static int read_targets(struct bundling *b, char *list)
 {
     for (char *s = list; *s;) {

@@ -64,8 +64,8 @@ static void put_param_name(const struct embedding *e, int i)
         fprintf(e->to, "arg_%d", i);
 }
 
-/* Returns the C type in which a launch takes a number of a neso type. Numbers of types that C lacks are passed as
- * their bits. */
+/* Returns the C type of a launch function's parameter for a number of the given neso type. If C lacks the type, this
+ * is an unsigned integer type for the number's bits. */
 static const char *c_type(const char *type)
 {
     static const struct {
@@ -414,8 +414,8 @@ static int compile_one(struct embedding *e, neso_module *module, const char *ker
     return plan_read(e, image) ? GOOD : BAD;
 }
 
-/* Compiles a signature's kernel and its variants, in the order in which launches try them, as runtime/launch_plan.c
- * does: variants that are only for small grids come first. */
+/* Compiles the kernel for a signature, and its variants. Adds them in the order in which launches try them, which is
+ * that of runtime/launch_plan.c: variants that are only for small grids come first. */
 static int compile_signature(struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {
@@ -433,14 +433,13 @@ static int compile_signature(struct embedding *e, neso_module *module, const cha
     return result;
 }
 
-/* Returns s after the promise of an entry, ":16" or ":1", if there is one at s. */
+/* If a promise, ":16" or ":1", begins at s, returns its end; otherwise returns s. */
 static const char *skip_promise(const char *s)
 {
     return *s == ':' ? s + strcspn(s, ", \n") : s;
 }
 
-/* Do two signatures, each of which ends at the end of its line, have the same constants, so that they differ only in
- * promises? */
+/* Returns whether two signatures, each of which ends at the end of its line, differ only in promises. */
 static bool same_constants(const char *a, const char *b)
 {
     for (a = skip_promise(a), b = skip_promise(b); *a && *a != '\n' && *a == *b;)
@@ -448,7 +447,7 @@ static bool same_constants(const char *a, const char *b)
     return (*a == '\0' || *a == '\n') && (*b == '\0' || *b == '\n');
 }
 
-/* Returns the first line of the list that has the same constants as a signature; NULL: there is none. */
+/* Returns the first line of the list that differs from a signature only in promises; NULL if there is none. */
 static const char *line_like(const char *list, const char *signature)
 {
     while (*list && !same_constants(list, signature))
@@ -456,9 +455,10 @@ static const char *line_like(const char *list, const char *signature)
     return *list ? list : NULL;
 }
 
-/* Compiles each signature of the list, which has one on each line. The signatures of a bundle may have different
- * constants, but one C file may not: the function compiles only those with the constants of options->signature. Without
- * options->signature, all signatures must have the same constants. */
+/* Compiles each signature of the list, which has one on each line. The signatures of a bundle may differ in constants
+ * and types, but those in one C file must not. So this function compiles only signatures that differ from
+ * options->signature only in promises. If options->signature is NULL, all signatures of the list must differ only in
+ * promises. */
 static int compile_all(struct embedding *e, neso_module *module, const char *kernel,
                        const neso_compile_options *options, char *list)
 {
@@ -468,7 +468,7 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     for (char *s = list, *end; *s && result == GOOD; s = end + 1) {
         end = strchr(s, '\n');
         *end = '\0';
-        /* without --signature: the bundle's only signature */
+        /* a blank in place of a signature: none was given, so the bundle must have only one */
         o.signature = options->signature || *s != ' ' ? s : NULL;
         if (same_constants(s, chosen ? chosen : list))
             result = compile_signature(e, module, kernel, &o);
@@ -480,8 +480,8 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
     return result;
 }
 
-/* Returns a list with only the given signature, or, with --variants, with all signatures that launches can make of it;
- * NULL after a message. The caller frees the list. */
+/* Returns a list with only the given signature, or, with --variants, with all signatures that result from it by
+ * adding promises; NULL after a message. The caller frees the list. */
 static char *list_signatures(const struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {
@@ -503,8 +503,8 @@ static char *list_signatures(const struct embedding *e, neso_module *module, con
     return list;
 }
 
-/* Writes the path without its ending to `stem`: "dir/k" for "dir/k", "dir/k.c" and "dir/k.h". Returns false if it is
- * too long. */
+/* Writes the path without the ending .c or .h to `stem`: "dir/k" for "dir/k", "dir/k.c" and "dir/k.h". Returns false
+ * if it is too long. */
 static bool find_stem(const char *path, char *stem, size_t room)
 {
     size_t n = strlen(path);

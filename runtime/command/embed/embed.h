@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* embed.h: declares what embed.c and embed_plan.c share: the file being written, and the kernels' launch plans. */
+/* embed.h: declares what embed.c and embed_plan.c share: the C file that is being written, and the launch plans of
+ * the kernels in it. */
 #ifndef NESO_RUNTIME_COMMAND_EMBED_H
 #define NESO_RUNTIME_COMMAND_EMBED_H
 
@@ -8,21 +9,22 @@
 
 #include <stdio.h>
 
-/* One variant in the file, with its PTX; a launch takes the first variant that fits. */
+/* One variant of a kernel in the C file. A launch uses the first variant whose promises and conditions hold. */
 struct image {
     neso_kernel *kernel;
     struct json *whole;      /* its launch plan's JSON */
-    const struct json *plan; /* the part of `whole` that a launch must execute; NULL: a launch only passes arguments */
+    /* the part of `whole` that a launch must execute; NULL if a launch only passes arguments */
+    const struct json *plan;
     bool is_single;          /* only for grids with at most one program per multiprocessor */
 };
 
 struct embedding {
     const struct given *given;
     neso_context *ctx;
-    const char *name; /* prefix of files and functions */
+    const char *name; /* the prefix of the names of files and functions */
     struct image *images;
     int nimages, nparams;
-    bool has_plan; /* some image has a plan */
+    bool has_plan; /* at least one image has a plan */
     FILE *to;
 };
 
@@ -32,8 +34,8 @@ bool plan_read(struct embedding *e, struct image *image);
 int plan_maps_most(const struct embedding *e);
 /* Writes the tables of all images, with their types. */
 void put_plan_tables(const struct embedding *e);
-/* put_plan_members declares the members of the table `variants` that plans need; put_plan_row writes their values for
- * an image. */
+/* In the generated table `variants`, put_plan_members declares the members that plans need, and put_plan_row writes
+ * their values for image number `which`. */
 void put_plan_members(const struct embedding *e);
 void put_plan_row(const struct embedding *e, int which);
 extern const char plan_driver[], plan_functions[];

@@ -5,7 +5,8 @@
  *     "strides": ["stride_am 2 *", "2"]   ─►   steps[] = {{'a', 6}, {'#', 2}, {'*', 0}, {'#', 2}}, and the index of the
  *                                              first step of each expression
  *
- * A plan lists dimensions outermost first; the driver, and therefore these tables, list them innermost first. */
+ * A plan lists the outermost dimension first; the driver, and therefore these tables, list the innermost dimension
+ * first. */
 #include "runtime/command/embed/embed.h"
 
 #include <stdio.h>
@@ -175,14 +176,14 @@ static const char *word_of(const struct image *image, const char *name)
     return x && x->string ? x->string : "";
 }
 
-/* Returns how many CTAs of a persistent kernel run on each multiprocessor; 0: the kernel is not persistent, so each
- * program has its own CTA. */
+/* Returns how many CTAs of a persistent kernel run on each multiprocessor; 0 if the kernel is not persistent: then
+ * each program has its own CTA. */
 static int persistent(const struct image *image)
 {
     return atoi(word_of(image, "ctas_per_sm"));
 }
 
-/* Does a launch of the image differ from one unpaired CTA for each program? */
+/* Returns whether a launch of the image needs anything other than one unpaired CTA for each program. */
 static bool is_dealt(const struct image *image)
 {
     return persistent(image) > 0 || atoi(word_of(image, "pairs")) > 0;
@@ -232,7 +233,7 @@ static void put_word(const struct embedding *e, const char *word)
         fprintf(e->to, "{'#', %s}, ", word);
 }
 
-/* Returns the number of steps of an expression; also writes the steps if `puts_them` is set. */
+/* Returns the number of steps of an expression. If `puts_them` is true, also writes the steps. */
 static int steps_of(const struct embedding *e, const char *text, bool puts_them)
 {
     char word[256];
@@ -245,7 +246,7 @@ static int steps_of(const struct embedding *e, const char *text, bool puts_them)
     return n;
 }
 
-/* Writes steps in the order in which the tables refer to them: those of all guards, then those of all
+/* Writes the steps of the expressions in a list. The tables need the steps of all guards first, then those of all
  * maps. */
 static void put_steps(const struct embedding *e, const struct json *list)
 {
@@ -280,8 +281,8 @@ static void put_expression(const struct embedding *e, const char *text, int *at)
     *at += n;
 }
 
-/* Writes the expressions of a list in reverse order. *at is the index of the list's first step; the function sets it to
- * the index after the list's last step. */
+/* Writes, for the expressions of a list in reverse order, the index of its first step and the number of its steps.
+ * *at is the index of the list's first step; the function sets it to the index after the list's last step. */
 static void put_reversed(const struct embedding *e, const struct json *list, int *at)
 {
     int first[RANK_MOST] = {0}, count[RANK_MOST] = {0}, n = 0;

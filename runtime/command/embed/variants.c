@@ -21,7 +21,8 @@ struct variants {
     neso_compile_options options;
 };
 
-/* Compiles each signature of the list (one on each line) into the cache; with a GPU, also assembles it. */
+/* Compiles each signature of the list (one on each line) into the cache. If there is a GPU, its driver also assembles
+ * the PTX. */
 static int precompile(struct variants *v, char *list, int has_gpu)
 {
     int n = 0;
@@ -64,7 +65,7 @@ static int list(struct variants *v)
     return result;
 }
 
-/* Removes the promises about values from the signature of a launch: "*fp32:16, i32:1, 64" becomes "*fp32, i32, 64". */
+/* Removes the promises from the signature of a launch: "*fp32:16, i32:1, 64" becomes "*fp32, i32, 64". */
 static void remove_promises(char *signature)
 {
     char *to = signature;
@@ -80,7 +81,7 @@ static void remove_promises(char *signature)
     *to = '\0';
 }
 
-/* Reads the signature from the file's launches, if none is given. Returns an exit status. */
+/* If no signature is given, takes one from the launches of the file. Returns an exit status. */
 static int choose_signature(struct variants *v, const char *path, const char *text, size_t length,
                             struct launches *l)
 {

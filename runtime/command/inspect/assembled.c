@@ -14,8 +14,8 @@ static void read_log(struct build *b, const char *log)
     b->assembled.spill_bytes = tool_number(log, " bytes spill stores");
 }
 
-/* Appends one line of a disassembly, without the encoding of the instruction; shortens the path of a file to its last
- * part. */
+/* Appends one line of a disassembly, without the encoding of its instruction. If the line names a file, appends only
+ * the file's name, without folders. */
 static void put_line(struct buffer *out, const char *s, size_t n)
 {
     static const char mark[] = "//## File \"";

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* build.c: gathers the data that `neso inspect` can show about one compiled kernel: stages, notes, resources.
  *
- * One compilation records the changes and explanations of every pass; the texts of the other stages are
- * requested afterwards. If ptxas and a disassembler are installed, their output is added. */
+ * During the compilation, neso_compile_options.write and .note receive the changed IR and the explanations of every
+ * pass. Afterwards neso_kernel_text gives the texts of the other stages. If ptxas and a disassembler are installed,
+ * their output is added. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -33,10 +34,11 @@ struct stage *build_add_stage(struct build *b, const char *name, const char *kin
 /* The state of a compilation whose dumps of IR become stages of `build`, and whose explanations become notes. */
 struct listening {
     struct build *build;
-    size_t nbefore; /* number of stages */
+    size_t nbefore; /* the number of stages of `build` before this compilation */
 };
 
-/* Removes the stages and notes of this compilation so far, because all passes now run again with less shared memory. */
+/* Removes the stages and notes that this compilation has added so far. It is called when the kernel needs too much
+ * shared memory, so that all passes run again with less. */
 static void forget(struct listening *l)
 {
     struct build *b = l->build;
@@ -109,8 +111,8 @@ const char *line_instruction(const char *line, size_t n, size_t *length)
     return s;
 }
 
-/* Returns the source location after the last " @" of a line of IR, and ignores text after the location. A result with
- * line 0 means that there is no location. */
+/* Returns the source location that follows the last " @" in a line of IR, with line 0 if there is none. Text after
+ * the location is ignored. */
 static struct place place_of_ir(const char *line, size_t n)
 {
     for (size_t i = n; i-- > 1;) {
@@ -131,8 +133,8 @@ static struct place place_of_ir(const char *line, size_t n)
     return (struct place){0};
 }
 
-/* Does the line (".loc" in PTX, "//## File" in SASS) give the source location of the lines that follow it? If so, sets
- * *out to the location. */
+/* If the line gives the source location of the lines that follow it (".loc" in PTX, "//## File" in SASS), sets *out
+ * to this location and returns true. */
 static bool reads_place(const struct build *b, const char *line, size_t n, struct place *out)
 {
     int file, row, column;
@@ -188,7 +190,8 @@ static const char *skip(const char *s, const char *end, bool spaces)
     return s;
 }
 
-/* Returns the instruction of a line of SASS, which follows the address and the guard; NULL: the line has none. */
+/* Returns the start of the instruction in a line of SASS, after the address and the guard predicate; NULL if the line
+ * has no instruction. */
 static const char *sass_instruction(const char *line, size_t n, size_t *length)
 {
     const char *end = line + n, *s = skip(line, end, true);
@@ -237,7 +240,7 @@ const char *build_next_file(const char *at, int *file, size_t *length)
     at = strstr(at, ".file\t");
     if (!at || sscanf(at, ".file %d \"%n", file, &n) != 1 || !n)
         return NULL;
-    --*file; /* PTX numbers files from 1, struct place from 0 */
+    --*file; /* PTX numbers files from 1, and struct place numbers them from 0 */
     *length = strcspn(at + n, "\"\n");
     return at + n;
 }
@@ -250,7 +253,7 @@ int build_occupancy(const struct build *b, const char **limit)
         GRANULE = 256,
         SHARED_RESERVED = 1024,
         SHARED_GRANULE = 128
-    }; /* the GPU allocates registers to a warp in units of 256 */
+    }; /* a warp gets registers in multiples of 256 */
     const neso_limits *l = &b->limits;
     int live = b->resources.live_registers;
     int regs = b->assembled.registers > 0 ? b->assembled.registers : live < 16 ? 16 : live;
@@ -292,7 +295,7 @@ static bool take_text(struct build *b, const char *name, neso_text which, const 
     return true;
 }
 
-/* Moves the live ranges, which follow the machine IR as comments, into a separate text. */
+/* Moves the live ranges, which are comments after the machine IR, into a separate text. */
 static void cut_live(struct build *b)
 {
     static const char mark[] = "\n// live ";

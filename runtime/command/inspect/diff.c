@@ -6,9 +6,9 @@
  *     neso diff before.json after.json         (by neso inspect --json)
  *     neso diff matmul.py --launch 1 --to-launch 2
  *
- * --html writes a page that shows both builds side by side. If a build is not given as a saved file, the command
- * compiles it. Then it compares the JSON of both builds. Exit status: 0 the builds are the same, 1 they differ, 2 an
- * error. */
+ * --html writes a page that shows both builds side by side. A build is given as a saved file, or as options with
+ * which the command compiles the kernel. In both cases the command compares the JSON of the builds. Exit status: 0
+ * the builds are the same, 1 they differ, 2 an error. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -19,7 +19,8 @@
 
 enum { FROM, TO, SIDES };
 
-/* One change of a value. If `was` or `is` is NULL, only the other build has the value. */
+/* A value that differs between the builds. If `was` is NULL, only the second build has the value; if `is` is NULL,
+ * only the first. */
 struct change {
     const char *section;
     char *name;
@@ -31,7 +32,7 @@ struct comparison {
     struct buffer text[SIDES]; /* the JSON text of each side */
     struct change *changes;
     size_t nchanges;
-    struct buffer ptx; /* line by line, in diff's format */
+    struct buffer ptx; /* the differences of the PTX, line by line, in the format of diff(1) */
     int added, removed;
 };
 
@@ -44,7 +45,7 @@ static int take_build(const struct given *g, const struct build *b, void *out)
     return GOOD;
 }
 
-/* Each option of the first build, with the corresponding option of the second build. */
+/* Each option of the first build, with the option that replaces it for the second build. */
 static const enum option pairs[][2] = {
     {OPTION_signature, OPTION_to_signature},   {OPTION_num_warps, OPTION_to_num_warps},
     {OPTION_num_stages, OPTION_to_num_stages}, {OPTION_maxnreg, OPTION_to_maxnreg},
@@ -83,11 +84,12 @@ static int check_builds(const struct given *g)
     return GOOD;
 }
 
-/* Returns the command line for one build. The second build has the first one's options, except those given for it. */
+/* Returns the command line for one build. The second build has the options of the first, except those for which the
+ * command line gives another value (--to-...). */
 static struct given given_for(const struct given *g, int side)
 {
     struct given x = *g;
-    /* --verbose of `diff` shows the PTX differences; it must not add comments to the PTX */
+    /* --verbose of `diff` shows the PTX differences; but it would add comments to the PTX */
     x.options[OPTION_verbose] = NULL;
     if (side == TO && g->options[OPTION_to_launch])
         x.options[OPTION_signature] = NULL;
@@ -97,7 +99,7 @@ static struct given given_for(const struct given *g, int side)
     return x;
 }
 
-/* Reads a side's JSON: that of a saved file, or of a compiled build. */
+/* Sets *out to the JSON of one build: reads a saved file, or compiles the kernel. */
 static int read_text(const struct given *g, char *path, int side, struct buffer *out)
 {
     struct given x = given_for(g, side);
@@ -141,7 +143,7 @@ static void add_change(struct comparison *c, const char *section, const char *na
     c->changes[c->nchanges++] = (struct change){section, copy.s, was, is};
 }
 
-/* Compares members of scalar values. */
+/* Compares the members of two objects whose values are numbers, strings or booleans. */
 static void compare_members(struct comparison *c, const char *section, const struct json *x,
                             const struct json *y)
 {
@@ -166,8 +168,8 @@ static bool is_about_the_same(const struct json *x, const struct json *y)
            same_member(x, y, "column");
 }
 
-/* Returns decision number `index`, counted from 0, among the decisions in `list` about the same subject as x; NULL:
- * there is none. */
+/* Returns decision number `index`, counted from 0, among those decisions in `list` that are about the same subject as
+ * x; NULL if there is none. */
 static const struct json *find_decision(const struct json *list, const struct json *x, int index)
 {
     for (const struct json *y = list ? list->first : NULL; y; y = y->next)
@@ -193,7 +195,8 @@ static void name_decision(struct buffer *out, const struct json *x)
     put_string(out, text_of(json_member(x, "pass")));
 }
 
-/* Compares decisions, except those of clean-up passes, which are consequences of other decisions. */
+/* Compares the decisions of both builds, except those of clean-up passes, whose changes only follow from other
+ * decisions. */
 static void compare_decisions(struct comparison *c)
 {
     for (int side = FROM; side < SIDES; side++) {
@@ -214,10 +217,10 @@ static void compare_decisions(struct comparison *c)
     }
 }
 
-/* -- PTX line by line: the longest common subsequence, ignoring the numbers of registers -- */
+/* -- PTX line by line: the longest common subsequence of lines, where numbers of registers do not matter -- */
 
 struct lines {
-    char *text, **at, **key; /* key: each line without the numbers of its registers */
+    char *text, **at, **key; /* `key` has each line without the numbers of its registers */
     size_t n;
 };
 
@@ -275,8 +278,9 @@ static void put_difference(struct comparison *c, char sign, const char *line)
     c->removed += sign == '-';
 }
 
-/* Writes the difference between lines i to xn of x and lines i to yn of y. length[a * columns + b] is the length of the
- * longest common subsequence of the lines of x from i + a on and the lines of y from i + b on. */
+/* Writes the difference between lines i to xn - 1 of x and lines i to yn - 1 of y. length[a * columns + b] is the
+ * length of the longest common subsequence of two ranges of lines: those of x that begin at line i + a, and those of
+ * y that begin at line i + b. */
 static void walk_lines(struct comparison *c, const struct lines *x, const struct lines *y,
                        const unsigned short *length, size_t i, size_t xn, size_t yn)
 {
@@ -303,7 +307,7 @@ static void compare_ptx(struct comparison *c)
     while (xn > first && yn > first && strcmp(x.key[xn - 1], y.key[yn - 1]) == 0)
         xn--, yn--;
     size_t rows = xn - first + 1, columns = yn - first + 1;
-    /* The table would be too large: treats every line as changed. */
+    /* If the table would be too large, every line counts as changed. */
     if (rows > LINES_MOST || columns > LINES_MOST || rows * columns > CELLS_MOST) {
         for (size_t i = first; i < xn; i++)
             put_difference(c, '-', x.at[i]);
@@ -432,7 +436,7 @@ static int show_comparison(const struct given *g, const struct comparison *c)
 int diff_command(const struct given *g)
 {
     struct comparison c = {.changes = NULL};
-    struct buffer path[SIDES] = {{0}, {0}}; /* the JSON reader modifies its text */
+    struct buffer path[SIDES] = {{0}, {0}}; /* copies, because the JSON reader modifies its text */
     int result = check_builds(g);
     for (int side = FROM; side < SIDES && result == GOOD; side++) {
         put_string(&path[side], g->argv[side < g->argc ? side : 0]);

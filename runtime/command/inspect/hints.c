@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* hints.c: finds promises that would improve decisions of passes if the signature had them. It compiles the kernel with
- * the promises, so each hint is verified.
+/* hints.c: finds promises that would improve decisions of passes if the signature had them. It compiles the kernel
+ * with these promises, so it knows their effect.
  *
  *     the signature as it is    *fp16, i32, i32        tma: stays a load: no dimension is contiguous
  *     with all promises         *fp16:16, i32:16, i32:1     tma: a copy through a tensor map
  *     without one of them, for each promise            a decision that gets worse needs that promise
  *
- * The command first promises that integers are multiples of 16. Then it goes through the integers from the last to the
- * first, and promises that the integer is 1. It keeps this promise if it improves another decision, which is usual for
- * the last stride of an array. A compilation takes a few milliseconds. */
+ * The command first promises that every integer is a multiple of 16. Then, for one integer after the other, from the
+ * last to the first, it promises instead that the integer is 1. It keeps this promise if it improves a decision, as
+ * it usually does for the last stride of an array. A compilation takes a few milliseconds. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -20,14 +20,16 @@ enum { ENTRIES_MOST = 64 };
 
 enum promise { PROMISE_as_given, PROMISE_16, PROMISE_1 };
 
-/* The signature's entries, including the entries of tuples, and the text between them. */
+/* The entries of the signature, including those inside of tuples. */
 struct entries {
     size_t n;
     struct entry {
         const char *s;
-        size_t length;     /* the bytes of the entry without a promise */
-        size_t whole;      /* the bytes of the entry with its promise, up to a comma or a parenthesis */
-        const char *param; /* NULL: the entry is a constant, or has all possible promises */
+        size_t length; /* the bytes of the entry without a promise */
+        size_t whole;  /* the bytes of the entry with its promise, up to a comma or a parenthesis */
+        /* the parameter to which a promise could be added; NULL: the entry is a constant, or already has all
+         * possible promises */
+        const char *param;
         bool is_pointer;
         enum promise promise; /* the promise to try */
     } at[ENTRIES_MOST];
@@ -96,8 +98,8 @@ static const struct neso_param *param_named(const struct build *b, const char *s
     return NULL;
 }
 
-/* Reads the next entry at s, which has `whole` bytes, and finds the promise that could be added to it. Parameters
- * are in the order of entries. */
+/* Reads the entry at s, which has `whole` bytes, and finds the promise that could be added to it. *param is the index
+ * of the entry's first parameter; the function moves it past the entry's parameters. */
 static void read_entry(struct entries *e, const char *s, size_t whole, const struct build *b, size_t *param)
 {
     struct entry *x = &e->at[e->n++];
@@ -125,8 +127,8 @@ static void read_entry(struct entries *e, const char *s, size_t whole, const str
     x->param = p->name;
 }
 
-/* Reads all entries. Returns false if there are too many, if no promise can be added, or if there is a named tuple,
- * whose parameters are in another order. */
+/* Reads all entries. Returns false if there are too many, if no promise can be added, or if an entry is a named
+ * tuple, in which the order of the entries may differ from that of the parameters. */
 static bool read_entries(struct entries *e, const struct build *b)
 {
     size_t param = 0;
@@ -177,7 +179,8 @@ struct trial {
     struct entries entries;
 };
 
-/* Returns the decisions of a compilation with the promises to try; no decisions if it fails. */
+/* Compiles the kernel with the promises to try, and returns the decisions of its passes; returns no decisions if the
+ * compilation fails. */
 static struct notes try_entries(const struct trial *t)
 {
     struct notes found = {0};
@@ -207,7 +210,7 @@ static bool same_place(const struct note *x, const struct note *y)
     return x->at.file == y->at.file && x->at.line == y->at.line && x->at.column == y->at.column;
 }
 
-/* Finds in n the decision of the pass of x at the source location of x. */
+/* Returns the decision in n that the same pass makes at the same source location as x. */
 static const struct note *same_question(const struct notes *n, const struct note *x)
 {
     for (size_t i = 0; i < n->n; i++)
@@ -222,7 +225,8 @@ static int grade_at(const struct notes *n, const struct note *x)
     return y ? y->grade : 0;
 }
 
-/* Is at least one decision of the build better in y than in x, and no decision worse? */
+/* Returns whether y is better than x: at least one decision of the build is better in y than in x, and none is
+ * worse. */
 static bool is_better(const struct build *b, const struct notes *x, const struct notes *y)
 {
     bool better = false;
@@ -261,7 +265,8 @@ static struct notes promise_all(struct trial *t)
     return best;
 }
 
-/* Compiles without the promise to try for x. Adds the promise to needs[i] if decision i gets worse without it. */
+/* Compiles the kernel with all promises to try except x's. If decision i gets worse without this promise, adds the
+ * promise to needs[i]. */
 static void ask_without(struct trial *t, struct build *b, const struct notes *best, struct entry *x,
                         struct buffer *needs)
 {
