@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* keep.c: writes the texts of a program's kernels into a folder (--keep-ptx, --keep-ir).
+/* keep.c: implements the options --keep-ptx and --keep-ir, which write the PTX and the IR of a program's kernels into
+ * folders.
  *
  *     neso run --keep-ir DIR program.py
  *     neso compile DIR/kernel-0123456789abcdef.ir --target sm_80 --emit ptx
  *
- * The name of a kernel's file is the kernel's id. The IR is that of the traced kernel, before any pass: a compilation
- * depends only on this IR, on the target and on the thresholds of --param. */
+ * The name of a kernel's file is the kernel's id. The IR is the traced IR, before any pass. The second command
+ * therefore compiles the same kernel: a compilation depends only on the traced IR, on the target and on the
+ * thresholds of --param. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -36,8 +38,8 @@ int keep_folders(const struct given *g)
     return GOOD;
 }
 
-/* Writes one text of a kernel, or a message if the text cannot be made: a kernel that runs on the interpreter has no
- * PTX until it is requested, and compiling it may fail. */
+/* Writes one text of a kernel, or a message if the text cannot be made. This may happen on the interpreter, which
+ * needs no PTX: the kernel is compiled to PTX only for this text, and the compilation may fail. */
 static void keep_text(const struct given *g, neso_context *ctx, neso_kernel *kernel,
                       const struct kept_text *k)
 {

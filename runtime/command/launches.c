@@ -76,7 +76,7 @@ neso_status launches_find(const struct given *g, const char *path, const char *t
     *ctx = NULL;
     neso_status status = neso_context_create(&limits, ctx);
     if (status == NESO_OK)
-        status = neso_context_use_device(*ctx, "emulator", NULL); /* a device that executes PTX */
+        status = neso_context_use_device(*ctx, "emulator", NULL); /* so launches compile to PTX */
     if (status != NESO_OK)
         return status;
     f.ctx = *ctx;
@@ -128,7 +128,7 @@ static void print_choice(int number, const char *path, const struct launched *x)
     fputc('\n', stderr);
 }
 
-/* Lists the launches of a kernel; NULL: of all kernels. */
+/* Lists the launches of a kernel, or, if `kernel` is NULL, of all kernels. */
 static void print_choices(const char *path, const struct launches *l, const char *kernel)
 {
     for (int i = 0, k = 0; i < l->n; i++)
@@ -149,7 +149,8 @@ static void take(const struct launched *x, const char **kernel, neso_compile_opt
     o->debug |= x->options.debug;
 }
 
-/* Chooses one of the launches of a kernel (NULL: of all kernels): with --launch N the Nth, else the only one. */
+/* Chooses one of the launches of *kernel, or, if *kernel is NULL, of all kernels. With --launch N, this is the Nth
+ * launch; otherwise there must be only one. */
 static int choose(const struct given *g, const char *path, const struct launches *l, const char **kernel,
                   neso_compile_options *options)
 {
@@ -201,7 +202,7 @@ int launches_choose(const struct given *g, const char *path, const char *text, s
     neso_status status = launches_find(g, path, text, length, &ctx, l);
     int result = BAD;
     if (ctx && status != NESO_OK && !launches_any(l, *kernel))
-        report(g, ctx, status); /* the program ended before it launched the kernel */
+        report(g, ctx, status); /* report why the program ended before it launched the kernel */
     else
         result = choose(g, path, l, kernel, options);
     if (ctx)

@@ -7,8 +7,9 @@
  *     hover over tl.load                     its entry of the language reference
  *     completion after tl.                   the names of the language
  *
- * Types come from the IR of the file's kernels, compiled with the types of their launches; a kernel that the file does
- * not launch is compiled with guessed types (check.c). Kernels are compiled at the first hover after a change. */
+ * The types of variables come from the IR of the file's kernels. The kernels are compiled with the types of their
+ * launches, or, if the file does not launch them, with guessed types (check.c). They are compiled at the first hover
+ * after a change of the file. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -17,7 +18,7 @@
 
 enum { KERNELS_MOST = 16, BODY_MOST = 1 << 26 };
 
-/* The IR of one kernel, both with layouts and as traced; "" if the kernel does not compile. */
+/* The IR of one kernel, before all passes and with layouts; both texts are "" if the kernel does not compile. */
 struct shown {
     char *kernel, *signature;
     struct buffer laid_out, traced;
@@ -46,7 +47,7 @@ static char *copy(const char *s)
 
 /* -- messages -- */
 
-/* Reads a message, and returns its body; NULL: the input has ended. The caller frees the body. */
+/* Reads a message, and returns its body; NULL if the input has ended. The caller frees the body. */
 static char *read_message(void)
 {
     char line[256];
@@ -119,7 +120,7 @@ static int number_of(const struct json *j)
     return j && j->kind == JSON_number ? atoi(j->string) : 0;
 }
 
-/* -- places: the protocol counts from 0, in units of UTF-16 -- */
+/* -- places: the protocol counts lines and UTF-16 code units from 0 -- */
 
 /* Returns the start of a line, or the end of the text if it has fewer lines. */
 static const char *line_at(const char *text, int line)
@@ -151,8 +152,8 @@ static size_t bytes_of(const char *line, int units)
     return i;
 }
 
-/* Appends the protocol's range for a source location of neso, in which lines and columns count from 1, and columns
- * count bytes. */
+/* Appends a source location of neso, whose lines and columns count from 1 and whose columns count bytes, as a range
+ * of the protocol. */
 static void put_range(struct buffer *out, const char *text, int line, int column, int length)
 {
     line = line > 0 ? line - 1 : 0;
@@ -243,8 +244,8 @@ static int severity_of(const char *word)
                                           : 4;
 }
 
-/* Appends the source location of a message as "range". If the location is in another file, appends the first character
- * of this file instead, and returns false. */
+/* Appends the source location of a message as the member "range". If the location is in another file, appends the
+ * range of this file's first character instead, and returns false. */
 static bool put_place(struct buffer *out, const struct document *d, const struct json *x)
 {
     bool is_here = strcmp(text_of(json_member(x, "file")), d->path) == 0;
@@ -255,8 +256,8 @@ static bool put_place(struct buffer *out, const struct document *d, const struct
     return is_here;
 }
 
-/* Adds the notes of a message: a note with a source location becomes related information, any other is appended to the
- * message. */
+/* Adds the notes of a message. A note with a source location becomes an element of `related`; the text of any other
+ * note is appended to `words`, the text of the message. */
 static void put_notes(struct buffer *related, struct buffer *words, const struct document *d,
                       const struct json *notes)
 {
@@ -405,7 +406,7 @@ static void compile(const struct server *s, struct document *d)
 struct word {
     char dotted[128];
     const char *name;         /* after the last dot */
-    int line, column, length; /* the place and length of `dotted`, counted as neso does */
+    int line, column, length; /* the place and length of `dotted`, in neso's counting */
 };
 
 static bool is_letter(char c)
@@ -433,7 +434,8 @@ static bool find_word(const struct document *d, const struct json *position, str
     return true;
 }
 
-/* Does the name (n bytes) denote triton.language in the file: "tl", or NAME in `import triton.language as NAME`? */
+/* Returns whether the name (n bytes) is one of triton.language in the file: "tl", or NAME of `import triton.language
+ * as NAME`. */
 static bool is_language(const char *text, const char *name, size_t n)
 {
     static const char import[] = "triton.language as ";
@@ -445,8 +447,9 @@ static bool is_language(const char *text, const char *name, size_t n)
     return false;
 }
 
-/* Converts the first n bytes of a dotted name to the prefix that the tables use: after `import triton.language as
- * lang`, "lang." of "lang.load" becomes "tl.". Returns false if these bytes do not name a module of the language. */
+/* Sets `prefix` to the prefix that the tables have for the first n bytes of a dotted name. For "lang." of
+ * "lang.load", this is "tl." if the file has `import triton.language as lang`. Returns false if these bytes do not
+ * name a module of the language. */
 static bool find_prefix(const char *text, const char *dotted, size_t n, char prefix[64])
 {
     static const char extra[] = "tl.extra.libdevice.";
@@ -472,7 +475,7 @@ static bool is_behind(const struct language_row *r, const char *prefix)
            (strcmp(prefix, "tl.math.") == 0 && strcmp(r->where, "math") == 0);
 }
 
-/* Returns the table row of a dotted name; NULL: it is not a name of the language. */
+/* Returns the row of the table for a dotted name; NULL if it is not a name of the language. */
 static const struct language_row *find_row(const char *text, const char *dotted)
 {
     const char *dot = strrchr(dotted, '.');
@@ -485,8 +488,8 @@ static const struct language_row *find_row(const char *text, const char *dotted)
     return NULL;
 }
 
-/* Extracts the type and source line from a line of IR: "... : TYPE @LINE:COLUMN+LENGTH". Returns false if the line has
- * none, or if the source line is in another file. */
+/* Extracts the type and the source line from a line of IR: "... : TYPE @LINE:COLUMN+LENGTH". Returns false if the
+ * line of IR lacks them, or if its source line is in another file. */
 static bool read_type(const char *s, const char *end, const char **type, int *type_bytes, int *line)
 {
     int column, used = 0;
@@ -504,8 +507,8 @@ static bool read_type(const char *s, const char *end, const char **type, int *ty
     return false;
 }
 
-/* Gives the type of a variable at a source line: the type of the last value assigned at or above the line. Returns the
- * end of that value's line of IR; NULL: there is no such value. */
+/* Sets *type to the type of a variable at a source line: the type of the last value that is assigned to it at or
+ * above the line. Returns the end of the line of IR that defines this value; NULL if there is no such value. */
 static const char *find_value(const char *ir, const char *name, int line, const char **type, int *type_bytes)
 {
     const char *found = NULL;
@@ -532,8 +535,8 @@ static const char *find_value(const char *ir, const char *name, int line, const 
     return found;
 }
 
-/* Gives the type of a parameter, from the kernel's first line: "%X: ptr<f32> {divisible=16} @6:11+1". Returns false if
- * there is no such parameter. */
+/* Sets *type to the type of a parameter, which it finds in the first line of the kernel's IR: "%X: ptr<f32>
+ * {divisible=16} @6:11+1". Returns false if there is no such parameter. */
 static bool find_parameter(const char *ir, const char *name, const char **type, int *type_bytes)
 {
     char word[160];
@@ -546,8 +549,8 @@ static bool find_parameter(const char *ir, const char *name, const char **type, 
     return true;
 }
 
-/* Does the kernel contain the source line? True if the last function definition at or above the line is the
- * kernel's. */
+/* Returns whether the kernel contains the source line: whether the last function definition at or above the line is
+ * the kernel's. */
 static bool is_inside(const char *text, const char *kernel, int line)
 {
     char word[128], current[128] = "";
@@ -574,7 +577,7 @@ static void put_layout(struct buffer *out, const char *ir, const char *type, int
         put_format(out, "%.*s\n", (int)strcspn(s + 2, "\n"), s + 2);
 }
 
-/* Returns the end of a list's item: its comma, the bracket that closes the list, or the end of the text. */
+/* Returns the end of the list item at s: the next comma, the bracket that closes the list, or the end of the text. */
 static const char *item_end(const char *s)
 {
     int depth = 0;
@@ -673,7 +676,7 @@ static void hover(const struct server *s, const struct json *id, struct document
 
 /* -- completion -- */
 
-/* Answers a completion request with the names of the language that follow the prefix before the cursor. */
+/* Answers a request for completion with the names of the language that have the prefix before the cursor. */
 static void complete(const struct json *id, const struct document *d, const struct json *position)
 {
     const char *s = line_at(d->text, number_of(json_member(position, "line")));

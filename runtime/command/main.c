@@ -161,8 +161,8 @@ enum option find_option(const struct command_row *c, const char *arg, const char
     return OPTIONS_END;
 }
 
-/* Stores the value of an option. A repeated option replaces its earlier value, except that the values of repeated
- * --param and --to-param are joined. Returns false if there is no room. */
+/* Stores the value of an option. If the option is repeated, the last value counts; but the values of repeated --param
+ * or --to-param are joined. Returns false if there is no room. */
 static bool keep_value(struct given *g, enum option o, const char *value)
 {
     if (g->options[o] && (o == OPTION_param || o == OPTION_to_param)) {
@@ -177,8 +177,8 @@ static bool keep_value(struct given *g, enum option o, const char *value)
     return true;
 }
 
-/* Reads options up to the end of the command line, or, for a command that passes all further words to a program, up to
- * its first argument. */
+/* Reads the options and arguments of a command. A command that passes arguments to a program (such as `run`) has no
+ * options after its first argument, the name of the program: all further words belong to the program. */
 static int parse(const struct command_row *c, int argc, char **argv, struct given *g)
 {
     g->argv = argv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* manual.c: prints the parts of the manual that are made from tables, as Markdown: the language, the unsupported
- * features, the commands, and each topic of help. It also prints the page of the command for man(1). `make manual`
- * inserts these parts between the handwritten pages. */
+ * features, the commands, and each topic of help. `make manual` inserts these parts between the handwritten pages. It
+ * also prints the command's page for man(1). */
 #include "runtime/command/command.h"
 
 #include <string.h>
@@ -59,7 +59,8 @@ static void print_language(void)
 
 /* -- unsupported features -- */
 
-/* The tags of messages that refuse a feature of Triton or Python, but whose text does not contain "not supported". */
+/* The tags of messages that refuse a feature of Triton or Python although their texts do not contain "not
+ * supported". */
 static const char more_refusals[] = " int-overflow kernel-def kernel-condition kernel-comprehension "
                                     "kernel-comprehension-over plain-function fstring-tensor "
                                     "loop-iterator loop-target index-kind recursion yields breakpoint-kernel "
@@ -73,7 +74,8 @@ static void print_refusal(void *user, const char *tag, const char *text)
     char word[80];
     (void)user;
     snprintf(word, sizeof word, " %s ", tag);
-    /* Python's messages about operands and formats, and the message of the first table, are omitted */
+    /* omit the messages that Python itself has, about operands and formats, and the message that the first table
+     * explains */
     bool is_python = strncmp(text, "unsupported operand", 19) == 0 ||
                      strncmp(text, "unsupported format", 18) == 0 || strstr(text, "supported between") ||
                      strcmp(tag, "not-supported") == 0;
@@ -149,7 +151,8 @@ bool print_page(const char *name)
 
 /* -- man(1) -- */
 
-/* Prints a text for roff, so that backslashes and minus signs stay as they are and no line begins with a dot. */
+/* Prints a text for roff. Escapes what roff would interpret: backslashes, minus signs, and a dot at the start of a
+ * line. */
 static void print_roff(const char *s)
 {
     for (; *s; s++)

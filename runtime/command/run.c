@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* run.c: implements `neso run`, which runs a whole program with the process's output, environment and files, and `neso
- * doctor`. */
+/* run.c: implements `neso run`, which runs a whole program with this process's output, environment and files, and
+ * `neso doctor`, which reports the GPUs, tools and cache that neso finds. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <errno.h>
@@ -18,14 +18,15 @@ struct session {
     const struct given *given;
     neso_context *ctx;
     struct beside beside;
-    char *loaded;    /* the text of the file that was loaded last */
+    char *loaded;    /* the text of the last file that the callback `load` returned */
     char line[4096]; /* the last line that the user entered */
     struct progress progress;
-    pthread_t thread;         /* the thread that runs the program: only this thread writes progress */
+    /* the thread that runs the program; only this thread prints the line of progress */
+    pthread_t thread;
     int nkernels;             /* kernels compiled so far */
     char kernel[80];          /* the kernel that was compiled last; "" before the first */
     struct buffer record;     /* the contents of the file of --record */
-    struct keeper *keeper;    /* keeps the capsules of launches; NULL: no capsules */
+    struct keeper *keeper;    /* decides which capsules of launches become files; NULL: none are made */
     struct buffer difference; /* the capsule of the first difference that --check finds */
     FILE *digests;            /* the file of --digests; NULL: standard error */
 };
@@ -70,8 +71,8 @@ static void write_program(void *user, const char *text, size_t length, int to_st
     fwrite(text, 1, length, to_stderr ? stderr : stdout);
 }
 
-/* Returns a variable of the program's environment. NESO_DEVICE always names the device in use, so that a program can
- * query it. */
+/* Returns the value of an environment variable for the program. NESO_DEVICE always is the name of the device in use,
+ * however it was chosen, so that a program can read it. */
 static const char *get_variable(void *user, const char *name)
 {
     const struct session *s = user;
@@ -139,8 +140,8 @@ static void compiled(void *user, neso_kernel *kernel)
     progress_show(&s->progress, "%d kernels compiled, %s the last", s->nkernels, s->kernel);
 }
 
-/* The callback neso_context_options.cancelled. The library calls it often during a long call, so it updates the line of
- * progress. */
+/* The callback neso_context_options.cancelled. It cancels nothing, but updates the line of progress, because the
+ * library calls it often during a long call. */
 static int show_progress(void *user)
 {
     struct session *s = user;
@@ -154,7 +155,7 @@ static int show_progress(void *user)
     return 0;
 }
 
-/* Prints one line about each check, for --verbose. */
+/* The callback neso_run_options.checked: prints one line about each check. */
 static void checked(void *user, const neso_checked *x)
 {
     struct session *s = user;
@@ -182,7 +183,7 @@ static void launched(void *user, const char *line)
     fprintf(s->digests ? s->digests : stderr, "%s\n", line);
 }
 
-/* Prints the debugger's prompt and reads a line of standard input; NULL: the input has ended. */
+/* Prints the debugger's prompt, and returns the next line of standard input; NULL if the input has ended. */
 static const char *ask(void *user, const char *prompt)
 {
     struct session *s = user;
@@ -256,8 +257,8 @@ static bool reads_arguments(const char *text)
     return strstr(text, "argv") || strstr(text, "argparse");
 }
 
-/* Prints a note about options of neso that follow the name of a program that reads no arguments: such options have no
- * effect. */
+/* If options of neso follow the name of the program, and the program reads no arguments, prints a note that these
+ * options have no effect. */
 static void note_late_options(const struct session *s, const char *text)
 {
     const struct given *g = s->given;
@@ -295,7 +296,7 @@ static bool check_break(const struct given *g, const char *path, const char *tex
     return true;
 }
 
-/* Returns a given option that needs the interpreter; NULL: there is none. */
+/* Returns an option in the command line that works only on the interpreter; NULL if there is none. */
 static const char *interpreter_option(const struct given *g)
 {
     return g->options[OPTION_trace]      ? "--trace"
@@ -358,9 +359,9 @@ static int run_program(struct session *s, const char *path, const char *text, si
     return result ? result : counted;
 }
 
-/* Returns the program's default memory limit: three quarters of the machine's memory, at most 32 GiB. Programs need
+/* Returns a program's default memory limit: three quarters of the machine's memory, at most 32 GiB. Programs need
  * much memory, because the host objects that they create live until the program ends, and a benchmark creates objects
- * at each of many launches. */
+ * at each of its many launches. */
 size_t memory_most(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -369,7 +370,8 @@ size_t memory_most(void)
     return here < most ? here : most;
 }
 
-/* Reads the value of --memory-limit; 0: it is not given. Returns false after a message if it is malformed. */
+/* Sets *bytes to the value of --memory-limit, or to 0 if the option is not given. Returns false after a message if
+ * the value is malformed. */
 static bool read_size(const struct given *g, size_t *bytes)
 {
     const char *s = g->options[OPTION_memory_limit];
@@ -390,7 +392,8 @@ static bool read_size(const struct given *g, size_t *bytes)
     return false;
 }
 
-/* Reads the value of --time-limit; 0: it is not given. Returns false after a message if it is malformed. */
+/* Sets *ms to the value of --time-limit, or to 0 if the option is not given. Returns false after a message if the
+ * value is malformed. */
 static bool read_time(const struct given *g, int64_t *ms)
 {
     const char *s = g->options[OPTION_time_limit];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal.c: prints output that is only for terminals: messages in colours, and a line of progress during work that
- * lasts longer than a second.
+/* terminal.c: prints what only a terminal shows: messages in colours, and a line of progress during work that lasts
+ * longer than a second.
  *
  *     add.py:3:9: error: name 'x' is not defined [name]     the place bold, the kind red (warning: magenta, note: cyan,
  *         3 |     return x                                  hint: green), the carets green
@@ -48,7 +48,7 @@ static const struct {
     const char *word, *colour;
 } kinds[] = {{"error: ", RED}, {"warning: ", MAGENTA}, {"note: ", CYAN}, {"hint: ", GREEN}};
 
-/* Is this a line of carets, such as "      |     ^~~"? */
+/* Returns whether this is a line of carets, such as " | ^~~". */
 static bool is_caret(const char *line, size_t n)
 {
     size_t i = 0;
@@ -67,7 +67,8 @@ static void put_line(const char *line, size_t n)
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const char *at = strstr(line, kinds[k].word);
         size_t place = at ? (size_t)(at - line) : n;
-        /* the kind is at the start of the line, or follows a source location, which ends in ": " */
+        /* the kind of a message ("error") is at the start of the line, or follows a source location, which ends in ":
+         * " */
         if (place < n && (place == 0 || (place > 2 && at[-2] == ':'))) {
             size_t word = strlen(kinds[k].word) - 1;
             fprintf(stderr, BOLD "%.*s" PLAIN "%s%.*s" PLAIN "%.*s\n", (int)place, line, kinds[k].colour,

@@ -16,7 +16,8 @@ static void *or_end(void *memory)
 
 void *array_grown(void *array, size_t n, size_t bytes)
 {
-    bool is_full = (n & (n - 1)) == 0; /* the array is full if n is 0 or a power of two */
+    /* its capacity is a power of two, so the array is full if n is 0 or a power of two */
+    bool is_full = (n & (n - 1)) == 0;
     return is_full ? or_end(realloc(array, (n ? 2 * n : 1) * bytes)) : array;
 }
 
@@ -64,7 +65,7 @@ void buffer_free(struct buffer *b)
     *b = (struct buffer){0};
 }
 
-/* Returns the length in bytes of the UTF-8 character at s, where n bytes are left; 0: the bytes are not UTF-8. */
+/* Returns the length in bytes of the UTF-8 character at s, where n bytes are left; 0 if the bytes are not UTF-8. */
 static size_t character_length(const unsigned char *s, size_t n)
 {
     size_t length = s[0] < 0x80                   ? 1
@@ -83,7 +84,8 @@ static size_t character_length(const unsigned char *s, size_t n)
     return length;
 }
 
-/* Returns how many of the n characters at s, up to the first one that JSON must escape, can be copied unchanged. */
+/* Returns how many of the n bytes at s precede the first character that JSON must escape. They can be copied
+ * unchanged. */
 static size_t plain_length(const char *s, size_t n)
 {
     size_t i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tools.c: finds CUDA's assembler and disassemblers, and runs them in a private folder. */
+/* tools.c: finds CUDA's assembler and disassemblers, and runs them in a temporary folder. */
 #include "runtime/command/command.h"
 
 #include <errno.h>

@@ -15,7 +15,8 @@
 
 /* -- text.c: text that grows -- */
 
-/* `s` is terminated, or NULL while empty. If memory runs out, the command ends with a message. */
+/* `s` ends with a zero byte; it is NULL while the buffer is empty. If memory runs out, the command ends with a
+ * message. */
 struct buffer {
     char *s;
     size_t n, room;
@@ -26,11 +27,12 @@ void put_string(struct buffer *b, const char *s);
 __attribute__((format(printf, 2, 3)))
 #endif
 void put_format(struct buffer *b, const char *format, ...);
-/* Appends a JSON string in quotes. Bytes that are not UTF-8 become U+FFFD, and `<` becomes an escape, for HTML
- * pages. */
+/* Appends a text as a JSON string, in quotes. Bytes that are not UTF-8 become U+FFFD. `<` is written as an escape,
+ * because JSON inside an HTML page must not contain tags. */
 void put_json(struct buffer *b, const char *s, size_t n);
 void buffer_free(struct buffer *b);
-/* Makes room for one more element in an array of n; the capacity doubles when the array is full. */
+/* Returns the array of n elements (of `bytes` bytes each) with room for one more element. When the array is full, its
+ * capacity doubles. */
 void *array_grown(void *array, size_t n, size_t bytes);
 
 /* -- the parts of an inspection -- */
@@ -50,13 +52,14 @@ struct stage {
 struct note {
     char pass[32], decision[32];
     struct place at;
-    int grade, number; /* the same as in neso_note */
+    int grade, number; /* as in neso_note */
     char *text;
-    /* better: the explanation that the promises in `needs` would give; NULL: no better decision is known */
+    /* `better` is the explanation of a better decision, which the pass would make with the promises in `needs`; NULL:
+     * none is known */
     char *better, *needs;
 };
 
-/* The resources reported by ptxas; -1: unknown. */
+/* The resources that ptxas reports; -1: unknown. */
 struct assembled {
     int registers, spill_bytes, barriers;
 };
@@ -87,7 +90,7 @@ struct build {
     const char *kernel, *signature;
     char target[24];
     neso_compile_options options;
-    struct buffer source, live; /* live: the live ranges that follow machine IR */
+    struct buffer source, live; /* `live` has the live ranges of the machine IR */
     struct stage *stages;
     size_t nstages;
     struct note *notes;
@@ -97,7 +100,7 @@ struct build {
     neso_resources resources;
     neso_limits limits;
     struct assembled assembled;
-    struct profile profile; /* empty: no profile was given */
+    struct profile profile; /* the measurements of ncu; empty if no profile was given */
     const char *plan; /* JSON */
     neso_kernel *kernel_object;
 };
@@ -109,21 +112,23 @@ neso_status build_make(struct build *b, neso_module *module, const char *kernel,
 void build_free(struct build *b);
 struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n);
 const struct stage *build_stage(const struct build *b, const char *kind);
-/* Is the note about a decision (and not about a clean-up, registers or the schedule of a loop)? */
+/* Returns whether the note is about a decision, and not about a clean-up, registers or the schedule of a loop. */
 bool note_decides(const struct note *n);
-/* Appends a note to an array of n. */
+/* Appends a note to the array *notes of *n notes. */
 void notes_add(struct note **notes, size_t *n, const neso_note *note);
 void notes_free(struct note *notes, size_t n);
 /* Returns the source place of each line of a stage, and sets *nlines. The caller frees the array. */
 struct place *stage_places(const struct build *b, const struct stage *s, size_t *nlines);
-/* Returns the instruction of a line of PTX or machine IR, and sets *length; NULL: the line has none. */
+/* Returns the name of the instruction in a line of PTX or machine IR, and sets *length to its length; NULL if the
+ * line has no instruction. */
 const char *line_instruction(const char *line, size_t n, size_t *length);
-/* Finds the next .file directive in PTX from `at` on. Returns the file's name, and sets *file to its number in struct
- * place; NULL: there is none. */
+/* Finds the first .file directive in PTX at or after `at`. Returns the name of the file, and sets *file to its number
+ * in struct place. Returns NULL if there is no such directive. */
 const char *build_next_file(const char *at, int *file, size_t *length);
-/* Returns about how many programs fit on a multiprocessor, and sets *limit to the resource that limits their number. */
+/* Returns an estimate of the number of programs that fit on a multiprocessor, and sets *limit to the resource that
+ * limits it. */
 int build_occupancy(const struct build *b, const char **limit);
-/* Counts the instructions of a text by name. */
+/* The number of instructions with one name in a stage's text. */
 struct count {
     char name[48];
     int n;
@@ -131,15 +136,16 @@ struct count {
 struct count *stage_histogram(const struct stage *s, size_t *n);
 
 /* -- assembled.c -- */
-/* Adds registers and SASS, if ptxas and a disassembler are found. */
+/* If ptxas and a disassembler are installed, adds the registers that ptxas reports, and the SASS. */
 void build_assemble(struct build *b);
 
 /* -- ncu.c -- */
-/* Reads the profile of the build's kernel. Returns false after a message if the file has none. */
+/* Reads the measurements of the build's kernel from an output file of ncu. Returns false after a message if the file
+ * has none. */
 bool build_profile(struct build *b, const char *path);
 void profile_free(struct profile *p);
 void put_profile_json(const struct profile *p, struct buffer *out);
-/* Appends a line for the terminal. */
+/* Appends a summary of the profile for the terminal, in one line. */
 void put_profile(const struct profile *p, struct buffer *out);
 
 /* -- hints.c -- */
@@ -151,49 +157,53 @@ void build_hints(struct build *b, neso_module *module);
 bool build_losses(struct build *b, const struct given *g, const char *path, const char *text, size_t length);
 
 /* -- check.c -- */
-/* Appends the output of `neso check --json` for a text. */
+/* Appends what `neso check --json` prints for a file with this text. */
 void check_json(const struct given *g, const char *path, const char *text, size_t length, struct buffer *out);
-/* Prints a signature for a kernel that is not launched, with the types that the names of its parameters suggest.
- * Returns false if the kernel does not compile with this signature. */
+/* Appends to `signature` a signature for a kernel that is not launched, with the types that the names of its
+ * parameters suggest. Returns false if the kernel does not compile with this signature. */
 bool check_guess(neso_context *ctx, neso_module *module, const char *kernel, struct buffer *signature);
 /* -- accesses.c -- */
 /* The getenv and save callbacks for programs that run only for inspection: NESO_DEVICE is the interpreter, and no file
  * is saved. */
 const char *interpreter_variable(void *user, const char *name);
 int save_nothing(void *user, const char *path, const char *text, size_t length);
-/* Carries out `neso check --accesses` for one file. Returns GOOD, or FAILED if the program fails. */
+/* Executes `neso check --accesses` for one file. Returns GOOD, or FAILED if the program fails. */
 int check_accesses(const struct given *g, const char *path, const char *text, size_t length);
 
 
 /* -- json.c -- */
 void build_json(const struct build *b, struct buffer *out);
-/* A parsed JSON value: `first` is an object's or array's first entry. */
+/* A parsed JSON value. `first` is the first member of an object or element of an array, and `next` the one after this
+ * value. */
 enum json_kind { JSON_null, JSON_bool, JSON_number, JSON_string, JSON_array, JSON_object };
 struct json {
     enum json_kind kind;
-    char *name, *string; /* name: of a member of an object; string: the text of a string or number */
+    char *name, *string; /* `name` is the name of a member of an object; `string` is the text of a string or number */
     struct json *first, *next;
 };
-/* Parses JSON; NULL: the text is not JSON. */
+/* Parses JSON. Returns NULL if the text is not JSON. */
 struct json *json_read(const char *text);
 void json_free(struct json *j);
 const struct json *json_member(const struct json *j, const char *name);
 
 /* -- inspect.c -- */
-/* Compiles FILE::KERNEL, which it splits at the colons, and calls `use` with the build. */
+/* Compiles the kernel that `path`, FILE::KERNEL, names, and calls `use` with the build. Splits `path` at the colons,
+ * in place. */
 int inspect_file(const struct given *g, char *path, const neso_compile_options *options,
                  int (*use)(const struct given *g, const struct build *b, void *ctx), void *ctx);
 
 /* -- completion.c -- */
-/* Adds the first word of each line of a help topic: the names in its table. */
+/* Appends the names in the table of a help topic: the first word of each line. */
 void add_names(struct buffer *out, const char *topic, const char *end_of_name);
 
 /* -- live.c: the builds that the page of `neso inspect --serve` requests -- */
 struct live {
     const struct given *given;
-    const char *path, *kernel; /* as given on the command line; kernel NULL: the first launched kernel */
+    /* as given on the command line; if `kernel` is NULL, the kernel of the program's first launch is shown */
+    const char *path, *kernel;
 };
-/* One request: the query of its URL, and the source as edited in the page (NULL: use the source in the file). */
+/* One request: the query of its URL, and the source that the user has edited in the page (NULL: use the source in the
+ * file). */
 struct wish {
     const char *query, *source;
 };
@@ -201,7 +211,7 @@ struct wish {
 void live_build(const struct live *l, const struct wish *w, struct buffer *out);
 /* Appends the data of the page. */
 void live_page_data(const struct live *l, const struct wish *w, struct buffer *out);
-/* Returns a number that changes when the file, or a Python file in its folder, is saved. */
+/* Returns a number that changes when the file or another Python file in its folder is saved. */
 unsigned long sources_stamp(const char *file);
 
 /* -- serve.c -- */
@@ -209,10 +219,11 @@ unsigned long sources_stamp(const char *file);
 int serve(const struct live *l, const char *port);
 
 /* -- page.c: the page, one file that contains data and the code that shows it -- */
-/* Appends the page with its data, which is JSON. If `data` is NULL, the page keeps the mark @DATA@ where the data would
- * be. */
+/* Appends the page with its data, which is JSON. If `data` is NULL, the page has the mark @DATA@ in place of the
+ * data. */
 void put_page(struct buffer *out, const char *data);
-/* Appends the data of a page as JSON: one build, and the build with which it is compared (`base`; NULL: none). */
+/* Appends the data of a page, as JSON: the JSON of a build, and that of the build with which it is compared (`base`;
+ * NULL: none). */
 void put_page_data(struct buffer *out, const char *base, const char *build);
 
 #endif

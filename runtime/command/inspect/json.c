@@ -94,7 +94,7 @@ static void put_notes(const struct build *b, struct buffer *out)
     put_string(out, *comma ? "\n  ],\n" : "],\n");
 }
 
-/* Appends a span, whose text is "UNIT, ROLE: cycles FROM to TO, WHAT". */
+/* Appends a span of a loop's schedule. The text of its note is "UNIT, ROLE: cycles FROM to TO, WHAT". */
 static void put_span(struct buffer *out, const struct note *x, const char *comma)
 {
     char unit[24], role[24];
@@ -108,8 +108,8 @@ static void put_span(struct buffer *out, const struct note *x, const char *comma
     put_string(out, "}");
 }
 
-/* Appends the loops of the schedule. The order of a loop's notes is: the note of its iteration, the notes of its
- * buffers, the notes of its spans. */
+/* Appends the schedules of the loops. The notes of a loop are, in this order: one about its iteration, then those
+ * about its buffers, then those about its spans. */
 static void put_schedules(const struct build *b, struct buffer *out)
 {
     const char *loop = "", *comma = "", *open = "";
@@ -145,7 +145,8 @@ static void put_schedules(const struct build *b, struct buffer *out)
     put_format(out, "%s],\n", open);
 }
 
-/* Appends number i of an array. Arrays have tens of thousands of numbers, for which printf would be slow. */
+/* Appends n, which is number i of an array. It does not use printf, which would be slow for the tens of thousands of
+ * numbers in an array. */
 static void put_element(struct buffer *out, size_t i, int n)
 {
     char digits[16], *s = digits + sizeof digits;
@@ -321,7 +322,7 @@ static void put_utf8(struct buffer *b, unsigned c)
                    (int)(0x80 | (c & 0x3f)));
 }
 
-/* Reads an escape sequence after its backslash. */
+/* Reads the rest of an escape sequence, after its backslash. */
 static bool read_escape(struct reader *r, struct buffer *out)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -364,7 +365,7 @@ static char *read_string(struct reader *r)
 
 static bool read_value(struct reader *r, struct json *out);
 
-/* Reads the entries of an object or array up to its closing character. */
+/* Reads the members of an object or the elements of an array, up to the closing bracket `close`. */
 static bool read_entries(struct reader *r, struct json *out, char close)
 {
     struct json **last = &out->first;

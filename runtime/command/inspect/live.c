@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* live.c: makes the builds that the page of `neso inspect --serve` requests. A request is the query of a URL, each
- * field of which replaces an option of the command line, and optionally the source as edited in the page:
+/* live.c: makes the builds that the page of `neso inspect --serve` requests. A request is the query of a URL, and
+ * optionally the source that the user has edited in the page. Each field of the query replaces an option of the
+ * command line:
  *
  *     build.json?signature=*fp32:16,+i32,+256&target=sm_80    ──►  {"build": ..., "ms": 3.1, "messages": ""}
  *     build.json?...&complete=1                               the same with ptxas, SASS and hints, which take longer
  *
- * Every request has its own context, so a failed build does not affect later ones. */
+ * Every request has its own context, so a failed build does not affect later builds. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>
@@ -19,7 +20,7 @@
 
 /* -- the query -- */
 
-/* Appends the value of a field, decoded. Returns false if the query has no such field. */
+/* Appends the value of a field of the query, without URL encoding. Returns false if the query has no such field. */
 static bool find_field(const char *query, const char *name, struct buffer *out)
 {
     size_t n = strlen(name);
@@ -62,8 +63,8 @@ static const struct field {
     {"skip", OPTION_skip},           {"param", OPTION_param},
 };
 
-/* The values of the fields of a request, from the query or else from the command line; s is NULL if neither has a
- * value. */
+/* The values of the fields of a request. A value comes from the query, or, if this lacks the field, from the command
+ * line. The buffer is empty if neither has a value. */
 struct values {
     struct buffer at[FIELDS];
 };
@@ -87,8 +88,8 @@ static void values_free(struct values *v)
         buffer_free(&v->at[i]);
 }
 
-/* Reads a field that is a number; *out is 0 if the field is empty. Returns false after a message if it is not a
- * number. */
+/* Sets *out to the number in a field, or to 0 if the field is empty. Returns false after a message if the field is
+ * not a number. */
 static bool read_number(const struct values *v, int field, int *out, struct buffer *messages)
 {
     char *end;
@@ -152,7 +153,7 @@ static void choose_launch(const struct launches *all, const char **kernel, neso_
     }
 }
 
-/* The source to compile, and its launches, which are found only if the request needs them. */
+/* The source to compile, and its launches, which are found at the first use. */
 struct subject {
     char *text;
     size_t length;
@@ -188,8 +189,8 @@ static void close_subject(struct subject *s)
     free(s->text);
 }
 
-/* Chooses a signature for a kernel that the program does not launch (the first kernel if *kernel is NULL): the names of
- * its parameters suggest the types. */
+/* Chooses a signature for a kernel that the program does not launch, from the names of its parameters. If *kernel is
+ * NULL, takes the first kernel of the module. */
 static void guess_signature(neso_context *ctx, neso_module *module, const char **kernel,
                             neso_compile_options *o, struct buffer *signature)
 {
@@ -198,7 +199,7 @@ static void guess_signature(neso_context *ctx, neso_module *module, const char *
         o->signature = signature->s;
 }
 
-/* Compiles a module's kernel and appends its JSON. */
+/* Compiles a kernel of the module, and appends the JSON of the build. */
 static neso_status build_module(const struct live *l, const struct subject *s, neso_module *module,
                                 const char *kernel, const neso_compile_options *o, bool completes,
                                 struct buffer *json)
@@ -230,7 +231,7 @@ static void build_subject(const struct live *l, const struct subject *s, const s
     struct beside beside;
     struct buffer guess = {0};
     const char *kernel = v->at[FIELD_kernel].s;
-    /* limits, because a source that the user is editing may loop forever */
+    /* limits are needed because a source that the user is editing may loop forever */
     neso_context_options limits = {
         .size = sizeof limits, .time_limit_ms = 10000, .memory_limit = (size_t)4 << 30};
     if (!read_wish(l, v, &o, messages))

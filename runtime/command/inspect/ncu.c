@@ -32,7 +32,7 @@ struct table {
     size_t n;
 };
 
-/* Splits a text, in place, into rows and cells. In quotes, "" is a quotation mark. */
+/* Splits a text, in place, into rows and cells. In a cell in quotes, two quotation marks stand for one. */
 static struct table read_table(char *text)
 {
     struct table t = {.n = 0};
@@ -65,7 +65,7 @@ static void table_free(struct table *t)
     free(t->rows);
 }
 
-/* Returns the column of that name; -1: there is none. */
+/* Returns the index of the column with this name; -1 if there is none. */
 static int find_column(const struct row *head, const char *name)
 {
     for (size_t i = 0; i < head->n; i++)
@@ -79,7 +79,7 @@ static const char *cell_at(const struct row *r, int column)
     return column >= 0 && (size_t)column < r->n ? r->cells[column] : "";
 }
 
-/* Returns a number that may have commas between its thousands. */
+/* Reads a number that may have commas between thousands. */
 static double number_of(const char *s)
 {
     char digits[64];
@@ -91,7 +91,7 @@ static double number_of(const char *s)
     return strtod(digits, NULL);
 }
 
-/* Is "matmul(const float *, int)" or "matmul" a kernel of that name? */
+/* Returns whether ncu's text for a kernel, such as "matmul" or "matmul(const float *, int)", has the name `kernel`. */
 static bool names_kernel(const char *text, const char *kernel)
 {
     size_t n = strlen(kernel);
@@ -127,8 +127,8 @@ static void add_instruction(struct profile *p, const struct row *head, const str
     p->instructions[p->ninstructions++] = x;
 }
 
-/* Reads a table of --page source, whose head is row `at`, up to the next table; keeps its instructions if `wanted` is
- * true. Returns the row after the table. */
+/* Reads a table of --page source, whose head is row `at`. If `wanted` is true, keeps its instructions. Returns the
+ * index of the row after the table. */
 static size_t read_source(struct profile *p, const struct table *t, size_t at, bool wanted)
 {
     const struct row *head = &t->rows[at];
@@ -142,8 +142,8 @@ static size_t read_source(struct profile *p, const struct table *t, size_t at, b
     return at;
 }
 
-/* Reads a table of --page details, whose head is row `at`, and keeps the metrics of the kernel's first launch. Returns
- * the row after the table. */
+/* Reads a table of --page details, whose head is row `at`, and keeps the metrics of the kernel's first launch.
+ * Returns the index of the row after the table. */
 static size_t read_details(struct profile *p, const struct table *t, size_t at, const char *kernel)
 {
     const struct row *head = &t->rows[at];
@@ -162,8 +162,8 @@ static size_t read_details(struct profile *p, const struct table *t, size_t at, 
     return at;
 }
 
-/* Is a metric about cycles, time, stalls or memory traffic? --page raw has about a thousand metrics, most about other
- * things. */
+/* Returns whether a metric is about cycles, time, stalls or memory traffic. Only these are kept of the about thousand
+ * metrics of --page raw. */
 static bool is_telling(const char *name)
 {
     static const char *const words[] = {"cycles_elapsed.max", "cycles_active.avg",   "time_duration.sum",
@@ -177,7 +177,7 @@ static bool is_telling(const char *name)
 }
 
 /* Reads a table of --page raw, whose head is row `at`, and keeps the columns of the kernel's first launch. The row
- * below the head has the units. Returns the row after the table. */
+ * below the head has the units. Returns the index of the row after the table. */
 static size_t read_raw(struct profile *p, const struct table *t, size_t at, const char *kernel)
 {
     const struct row *head = &t->rows[at], *units = at + 1 < t->n ? &t->rows[at + 1] : head;
@@ -195,7 +195,8 @@ static size_t read_raw(struct profile *p, const struct table *t, size_t at, cons
 
 static void read_pages(struct profile *p, const struct table *t, const char *kernel)
 {
-    /* the kernel of the next table of sources; if the file has only one table, no row names its kernel */
+    /* the kernel of the next table of --page source; if the file has only one table, no row before it names its
+     * kernel */
     const char *present = kernel;
     for (size_t i = 0; i < t->n;) {
         const struct row *r = &t->rows[i];
@@ -279,7 +280,8 @@ void put_profile_json(const struct profile *p, struct buffer *out)
     put_string(out, "]\n  },\n");
 }
 
-/* Appends the `most` most frequent reasons of stalls, each with its share of all stalls, the most frequent first. */
+/* Appends the most frequent reasons for stalls, at most `most` of them, each with its share of all stalls. The most
+ * frequent comes first. */
 static void put_stalls(const struct profile *p, int most, struct buffer *out)
 {
     struct stall *sums = NULL;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* page.c: makes the page of `neso inspect --html`, `neso diff --html` and `neso inspect --serve` from markup and style
- * (inspect.html), the code (inspect*.js) and the data. The page is one file that needs no other files. */
+ * (inspect.html), the code (inspect*.js) and the data. The page is one file that refers to no other files. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <string.h>
 
 extern const char inspect_html[], inspect_js[], inspect_text_js[], inspect_views_js[];
 
-/* Appends `text` up to a mark; returns what follows the mark. */
+/* Appends the part of `text` before a mark, and returns the part after it. */
 static const char *put_until(struct buffer *out, const char *text, const char *mark)
 {
     const char *at = strstr(text, mark);
@@ -26,8 +26,8 @@ void put_page(struct buffer *out, const char *data)
     put_string(out, rest);
 }
 
-/* Appends JSON with each `<` as an escape: "</script>" in a string would end the script that contains the JSON. JSON
- * has `<` only in strings. */
+/* Appends JSON, with an escape in place of each `<`, because "</script>" in a string would end the script that
+ * contains the JSON. JSON has `<` only inside of strings, where it may be an escape. */
 static void put_escaped(struct buffer *out, const char *json)
 {
     for (size_t n; *json; json += n) {

@@ -7,9 +7,9 @@
  *     GET  /template.html  the page without data, from which the page saves itself as a file
  *     GET  /events         stays open; sends an event when a file is saved
  *
- * One thread answers one request at a time: a build takes milliseconds. The Host header of a request must name this
- * machine, and its Origin header, if there is one, must be this page's, so that pages of other sites cannot send
- * requests. */
+ * One thread answers one request after the other, which suffices since a build takes milliseconds. The Host header of
+ * a request must name this machine, and its Origin header, if there is one, must name this server, so that pages of
+ * other sites cannot send requests. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <arpa/inet.h>
@@ -38,7 +38,7 @@ struct request {
     char *method, *path, *query, *headers, *body;
 };
 
-/* Returns the start of a header's value, which extends to the end of its line; NULL: there is no such header. */
+/* Returns the start of a header's value, which ends at the end of its line; NULL if there is no such header. */
 static const char *find_header(const char *headers, const char *name)
 {
     size_t n = strlen(name);
@@ -48,7 +48,7 @@ static const char *find_header(const char *headers, const char *name)
     return NULL;
 }
 
-/* Reads until the request is complete. Returns false if the request is too long, or if its end does not arrive in time.
+/* Reads a whole request. Returns false if the request is too long, or if its end does not arrive in time.
  * */
 static bool receive(int connection, struct buffer *text)
 {
@@ -93,7 +93,7 @@ static bool split(struct request *r)
     return true;
 }
 
-/* Does `at` begin with "127.0.0.1:PORT" or "localhost:PORT", followed by nothing else in its line? */
+/* Returns whether the line at `at` is "127.0.0.1:PORT" or "localhost:PORT", with the port of this server. */
 static bool is_this_host(const struct server *s, const char *at)
 {
     static const char *const names[] = {"127.0.0.1", "localhost"};
@@ -149,7 +149,8 @@ static void refuse(int connection, const char *status)
     buffer_free(&body);
 }
 
-/* Keeps the connection for events. If there are too many listeners, closes the oldest connection. */
+/* Keeps a connection open, so that events can be sent on it. If there are too many such connections, closes the
+ * oldest. */
 static void add_listener(struct server *s, int connection)
 {
     static const char head[] =
@@ -214,7 +215,7 @@ static void accept_one(struct server *s)
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (!receive(connection, &r.text) || !split(&r)) {
-        if (r.text.n) /* browsers open connections that they do not use */
+        if (r.text.n) /* skip empty requests: browsers open connections that they do not use */
             refuse(connection, "400 Bad Request");
         close(connection);
     } else if (!respond(s, connection, &r)) {
