@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.c: times calls as triton.testing.do_bench does: it makes many calls, each between two events of the
- * device, and clears the L2 cache before each call. On the CPU, an event is a reading of the clock, and no cache is
- * cleared.
+/* bench.c: times calls as triton.testing.do_bench does. It makes many calls, records an event of the device before
+ * and after each call, and clears the L2 cache before each call. On the CPU, recording an event means reading the
+ * clock, and no cache is cleared.
  *
  *     estimate ─► warm up (─► until two series agree) ─► clear, record, call, record, clear, record, ...
  *
- * A caller that compares kernels (neso_run_options.measured) gets the times of the calls that the program times; if the
- * program times no calls, it gets the times of the launches. */
+ * The callback neso_run_options.measured gets the times of the calls that the program times, and, with
+ * NESO_TIMING_LAUNCHES, those of the launches that the program does not time. */
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
 
@@ -17,7 +17,7 @@ enum { CACHE_BYTES = 256 << 20 };
 
 /* -- measuring -- */
 
-/* The maximum number of calls in flight, each between two events. The host does not wait between these calls. */
+/* The number of calls, each between two events, that the host starts before it waits for the device. */
 enum { BATCH = 256 };
 
 struct clock {
@@ -35,7 +35,7 @@ static void check(struct clock *c, bool ok)
         program_raise(c->e, c->at, &c->p->fault);
 }
 
-/* Opens a benchmark, which stays open until clock_close or the end of the program. */
+/* Opens a benchmark. It stays open until clock_close is called or the program ends. */
 static struct clock *clock_open(struct program *p, struct eval *e, struct loc at)
 {
     const struct device_class *d = p->device->class;
@@ -129,7 +129,8 @@ static void time_batch(struct clock *c, const struct bench *b, double *times_ms,
         times_ms[i] = elapsed_ms(c, i);
 }
 
-/* Repeats the call until the median times of two consecutive series of calls differ by at most 1 %, within limits. */
+/* Repeats the call until the median times of two consecutive series of calls differ by at most 1 %, or STRETCHES
+ * series have run. */
 static void settle(struct clock *c, const struct bench *b, double estimate)
 {
     enum { STRETCH = 32, STRETCHES = 20 };
@@ -147,10 +148,10 @@ static void settle(struct clock *c, const struct bench *b, double estimate)
 
 static int measure(struct clock *c, const struct bench *b, double **times_ms)
 {
-    enum { ENOUGH = 60 }; /* number of calls that suffices for a comparison */
+    enum { ENOUGH = 60 }; /* this number of calls suffices for a comparison */
     struct eval *e = c->e;
     c->p->notes = b->notes;
-    /* The first call compiles the kernels. The objects that it creates are not freed. */
+    /* The first call compiles the kernels, so what it creates must stay: this call does not free its tensors. */
     b->call(e, b->ctx);
     c->p->notes = NULL;
     host_synchronize(e, c->at);
@@ -313,8 +314,8 @@ static void release_copies(struct program *p, const struct backup *backups, int 
             p->device->class->release(p->device, backups[i].copy, &ignored);
 }
 
-/* Has a launch of the same kernel from the same source line with the same grid been timed? If not, records this launch
- * as timed. */
+/* Returns whether a launch of the same kernel from the same source line with the same grid was timed before. If not,
+ * records this launch as timed. */
 static bool was_timed(struct program *p, struct eval *e, struct neso_kernel *k, const uint32_t grid[3],
                       struct loc at)
 {

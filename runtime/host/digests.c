@@ -4,7 +4,8 @@
  *     softmax[(16,)](x, y, 64)     =>     softmax 16,1,1 x=5feceb66ffc86f38 y=6b86b273ff34fce1
  *
  * If two runs of a program, on two devices or with two compilers, print equal lines, they computed the same bits.
- * Otherwise the first line that differs names the launch and the tensor. */
+ * Otherwise the first line that differs names the kernel that was launched, and its digests show which tensor
+ * differs. */
 #include "runtime/cache.h"
 #include "runtime/runtime.h"
 
@@ -43,7 +44,7 @@ bool digests_tell(struct program *p, struct eval *e, const struct neso_kernel *k
     text_init(&line, e->arena);
     text_printf(&line, "%s %u,%u,%u", k->name, l->grid[0], l->grid[1], l->grid[2]);
     for (int i = 0, arg = 0; i < k->nparams; i++) {
-        if (k->params[i].equals_one) /* a constant, which launches do not pass */
+        if (k->params[i].equals_one) /* this parameter is a constant, which launches do not pass */
             continue;
         if (l->tensors[arg].dtype && l->args[arg] && !put_tensor(p, l, arg, k->params[i].name, &line))
             return false;

@@ -2,16 +2,17 @@
 /* host.c: connects host programs with the runtime: torch and other modules that they import, and tensors as
  * kernel arguments.
  *
- * A program's tensors live in one pool. If kernels read host memory (the interpreter), the pool allocates on
- * the device; else each storage has a mirror on the device (see tensor.h). */
+ * A program's tensors live in one pool. If kernels read host memory (as on the interpreter), the pool allocates the
+ * tensors from the device, so that kernels may access them. Otherwise each storage has a second copy in the device's
+ * memory (see tensor.h). */
 #include "frontend/trace/lang.h"
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
 
 #include <string.h>
 
-/* Device memory of freed tensors, which new tensors of the same size reuse. A benchmarked function allocates its output
- * at each call, and an allocation by the driver takes longer than many kernels run. */
+/* Device memory of freed tensors, which new tensors of the same size reuse. They are kept because a benchmarked
+ * function allocates its output at each call, and an allocation by the driver may take longer than the kernel. */
 struct spare {
     size_t bytes;
     uint64_t address; /* 0 if the entry is empty */
@@ -114,7 +115,7 @@ void host_synchronize(struct eval *e, struct loc at)
 
 void host_raise_fault(struct eval *e, struct loc at)
 {
-    host_pool(e)->failed = false; /* reset, since the program may free memory before its next allocation */
+    host_pool(e)->failed = false; /* the next allocation may succeed, if the program frees memory before it */
     program_raise(e, at, &((struct program *)e->host->ctx)->fault);
 }
 

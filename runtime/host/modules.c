@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* modules.c: imports modules for host programs. modules.py (third-party modules) and standard.py (modules of Python's
- * library) contain the modules that are written in Python. For a module that neso lacks, the error suggests a
- * workaround. */
+/* modules.c: imports modules for host programs. The modules that are written in Python are in modules.py (third-party
+ * modules) and standard.py (modules of Python's standard library). If a program imports a module that neso lacks, the
+ * error suggests a workaround. */
 #include "frontend/python/python.h"
 #include "runtime/host/host.h"
 #include "runtime/runtime.h"

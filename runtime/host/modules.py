@@ -3,9 +3,10 @@
 # is a section.
 
 # -- torch.more
-# Functions that are compositions of others. Floats are computed in double and rounded once, as everywhere in
-# this torch. A name without an underscore is a function of torch and of torch.nn.functional, and a method of
-# tensors. This section runs after torch has all its other names, so it can use `torch`.
+# Functions of torch that call only other functions of torch. Floats are computed in double precision and rounded
+# once, as in all of neso's torch. Each function whose name does not begin with an underscore is added to torch and to
+# torch.nn.functional, and to tensors as a method. This section is executed after torch has all its other names, so it
+# can use `torch`.
 from typing import NamedTuple
 
 def var(input, dim=None, unbiased=True, keepdim=False, correction=None):
@@ -194,7 +195,8 @@ def bincount(input, weights=None, minlength=0):
     return (input[:, None] == torch.arange(n).to(input.device)).sum(0)
 
 # -- torch.autograd
-# Gradients: there is no graph except the data that torch.autograd.Function stores in its results.
+# Gradients are computed only for torch.autograd.Function, which stores in its results the data that `backward` needs.
+# There is no other graph of operations.
 class _Context:
     saved_tensors = ()
     needs_input_grad = ()
@@ -306,7 +308,7 @@ def embedding(input, weight):
     return weight[input]
 
 # -- torch.cuda
-# There is one stream, and one device.
+# There is only one stream and one device.
 class Stream:
     cuda_stream = 0
     def __init__(self, *args, **kwargs):
@@ -348,7 +350,7 @@ class Event(Stream):
         return 1000 * (end._at - self._at)
 
 # -- pytest
-# The program itself calls its tests and passes their arguments.
+# These decorators do nothing: the program itself calls its tests and passes their arguments.
 class mark:
     def parametrize(*args, **kwargs):
         return lambda function: function
@@ -435,9 +437,9 @@ class Active:
 active = Active()
 
 # -- triton.testing
-# Times of calls, and tables and plots of such times. testing.c measures times, and reports the location of a
-# wrong argument (_refuse). If a line of a benchmark launches no kernel, the CPU or the device's library computes it;
-# the table shows which.
+# Functions that time calls, and make tables and plots of the times. testing.c measures the times, and raises the
+# exceptions for wrong arguments (_refuse), at the program's source location. If a line of a benchmark launches no
+# kernel, the CPU or the device's library (cuBLAS) computes its results; the table shows which of them.
 #
 #     benchmark.run(print_data=True)      matmul:
 #                                                N  Triton (GB/s)  Torch (CPU oracle) (GB/s)
@@ -475,7 +477,8 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
         _refuse('ValueError', 'return_mode', "'min', 'max', 'mean', 'median' or 'all'", repr(return_mode))
     return _quantile(ordered, {'min': 0.0, 'max': 1.0, 'median': 0.5}[return_mode])
 
-# Host programs of neso have no CUDA graphs, so this function makes the same calls one after the other.
+# Triton launches the calls as a CUDA graph. neso has no CUDA graphs, so this function makes the calls one after the
+# other.
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode='mean'):
     return do_bench(fn, 0, rep, grad_to_none, quantiles, return_mode)
 
@@ -504,8 +507,8 @@ class Benchmark:
         self.y_log = y_log
         self.styles = styles
 
-# The results of a benchmark. `columns` has a column for each x, then one for each line, with None for an absent
-# value. `bands` has (low, high) for each row and line.
+# The results of a benchmark. `columns` has one column for each name in x_names, then one for each line, with None for
+# an absent value. `bands` has (low, high), the limits of the measured values, for each row and line.
 class _Table:
     def __init__(self, b, fn, extra):
         self.nx = len(b.x_names)
@@ -545,7 +548,8 @@ class _Table:
             _number(y, 'what a benchmark returns')
         return y
 
-    # Returns the program's name of the line, and the library that computed it if the name does not contain it.
+    # Returns the name that the program gives the line. If a library computed the line and the name does not contain
+    # the library's name, adds it in parentheses.
     def line_word(self, name, oracle):
         return f'{name} ({oracle})' if oracle and oracle not in name else name
 
@@ -620,7 +624,7 @@ def perf_report(benchmarks):
             _refuse('TypeError', 'the argument of perf_report', 'a Benchmark, or a list of them', type(b).__name__)
     return lambda fn: Mark(fn, marked)
 
-# Plots: SVG of 480 by 320 points, which any browser, Inkscape or LaTeX can read. Drawing order, back to front: frame,
+# A plot is an SVG file of 480 by 320 points. Its parts are drawn in this order, each over the earlier ones: frame,
 # grid, bands, lines, legend.
 _width, _height, _left, _right, _top, _bottom = 480, 320, 62, 14, 14, 46
 
@@ -631,7 +635,7 @@ class _Axis:
         self.is_log, self.start, self.end = is_log, start, end
         found = [log2(x) if is_log else x for x in values if self.fits(x)]
         low, high = min(found, default=0.0), max(found, default=1.0)
-        # slightly wider than the data; a linear y axis whose data start near 0 starts at 0
+        # the axis extends slightly beyond the data; a linear y axis whose data begin near 0 begins at 0
         if from_zero and not is_log and 0 < low < 0.6 * high:
             low = 0.0
         room = (high - low) * 0.04 if high > low else 1 if is_log else abs(high) * 0.5 + 0.5
@@ -665,8 +669,8 @@ class _Axis:
             by *= 2
         return [2.0 ** (i * by) for i in self.steps(by, 1e-9)]
 
-    # Returns a tick's text: 0.25 or 4096; 2 × 10⁻⁵ if it would have many digits, and 10⁴ if all ticks are powers of
-    # ten.
+    # Returns a tick's text: a decimal number such as 0.25 or 4096; 2 × 10⁻⁵ if a decimal number would have many
+    # digits; 10⁴ if all ticks are powers of ten.
     def tick_text(self, x):
         size = abs(x)
         if not (self.has_powers and x > 0) and size < 1e6 and (x == 0 or size >= 1e-4):
@@ -683,7 +687,8 @@ _cycle = ['#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e3
 _short = {'b': '#0000ff', 'g': '#008000', 'r': '#ff0000', 'c': '#00bfbf', 'm': '#bf00bf', 'y': '#bfbf00', 'k': '#000000'}
 _dashes = {'--': '6,3', '-.': '7,3,1.5,3', ':': '1.5,2.5'}
 
-# Returns the color and the dashes of a line, from matplotlib's words: "blue", "g", "C1", "--".
+# Returns the color and the dash pattern of line i. The program gives them in matplotlib's notation: "blue", "g",
+# "C1", "--".
 def _style(b, i):
     style = b.styles[i] if isinstance(b.styles, list) and i < len(b.styles) else ()
     color, dash, *_ = [_text(word) for word in style] + ['', ''] if isinstance(style, (list, tuple)) else ['', '']
@@ -720,7 +725,7 @@ def _y_axis(a, label):
     return out + (f'<text x="14" y="{middle}" text-anchor="middle" font-size="12" transform="rotate(-90 14 {middle})">'
                   f'{_escaped(label)}</text>\n')
 
-# Draws the legend in the corner with the fewest points.
+# Draws the legend in that corner of the plot in which it covers the fewest data points.
 def _legend(b, names, points):
     width, height = 42 + 6.0 * max([len(name) for name in names], default=0), 16 * len(names) + 6
     best = None

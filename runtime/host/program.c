@@ -16,7 +16,7 @@ static void host_write(void *ctx, const char *s, size_t n, bool to_stderr)
         p->options.write(p->options.user, s, n, to_stderr);
 }
 
-/* Does Triton read this value of an environment variable as true? */
+/* Returns whether Triton reads this value of an environment variable as true. */
 static bool is_on(const char *value)
 {
     static const char *const words[] = {"1", "y", "on", "yes", "true"};
@@ -26,8 +26,8 @@ static bool is_on(const char *value)
     return false;
 }
 
-/* Returns an environment variable. TRITON_INTERPRET is "1" exactly if the device is the interpreter, however the device
- * was chosen. */
+/* Returns the value of an environment variable. TRITON_INTERPRET is "1" if and only if the device is the interpreter,
+ * however the device was chosen. */
 static const char *host_getenv(void *ctx, const char *name)
 {
     struct program *p = ctx;
@@ -58,7 +58,7 @@ static double host_seconds(void *ctx)
     return seconds_now();
 }
 
-/* Returns the file name for messages: pkg/helpers.py for "pkg.helpers". */
+/* Returns the file name that messages show for a module: "pkg/helpers.py" for "pkg.helpers". */
 static const char *file_name(struct arena *a, const char *module)
 {
     struct text t;
@@ -128,7 +128,8 @@ static void run(void *arg)
     map_init(&p->callees, &m->arena);
     map_init(&p->traced, &m->arena);
     map_init(&p->kernels, &m->arena);
-    arena_alloc(&p->scratch, 1); /* allocates a first chunk, which stays allocated */
+    /* makes the arena allocate its first chunk, which stays allocated when it is reset */
+    arena_alloc(&p->scratch, 1);
     p->empty = arena_mark(&p->scratch);
     p->host = (struct host){.ctx = p,
                             .find_source = host_find_source,
@@ -151,7 +152,7 @@ static void run(void *arg)
     m->object = eval_file(&m->eval, m->source, "__main__", &r->failed);
 }
 
-/* Waits for the kernels that still run when the program has ended, and reports their errors. */
+/* After the program has ended, waits for kernels that are still running, and reports their errors. */
 static neso_status wait_for_kernels(struct program *p)
 {
     struct fault f;
@@ -203,7 +204,7 @@ neso_status neso_program_run(neso_context *context, const char *name, const char
         status = wait_for_kernels(&p);
     if (p.debugger.asked && !p.debugger.was_reached)
         diag_warn(&p.module->diag, (struct loc){0}, ERR_break_missed, p.debugger.asked);
-    budget->limit_bytes = 0; /* no limit, so that the remaining messages fit */
+    budget->limit_bytes = 0; /* no limit, so that the remaining messages can be allocated */
     bench_close(&p);
     host_close(&p);
     proofs_free(&p);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# standard.py: contains modules of Python's standard library that host programs import, and debuggers. Each module is a
-# section. Modules that kernels use too are in frontend/python/library.py.
+# standard.py: contains modules of Python's standard library that host programs import, and modules of debuggers (pdb,
+# ipdb). Each module is a section. Modules that kernels may use too are in frontend/python/library.py.
 
 # -- argparse
 import sys

@@ -121,9 +121,10 @@ bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype
         return false;
     *s = (struct storage){.bytes = (size_t)n * (size_t)tensor_elem_bytes(t), .next = p->storages};
     if (s->bytes == 0)
-        s->bytes = 1; /* an empty tensor needs a distinct address */
+        s->bytes = 1; /* an empty tensor also needs an address of its own */
     s->device_stale = true;
-    if (!p->mirror && !materialize(p, s)) { /* kernels read host memory */
+    /* without a mirror, kernels read host memory, which must exist now */
+    if (!p->mirror && !materialize(p, s)) {
         p->mem->free(p->mem->ctx, s, sizeof *s);
         return false;
     }
@@ -257,8 +258,8 @@ struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *s
 
 enum { MAP_OPERANDS_MAX = 4 };
 
-/* The state of a loop over the elements of several tensors of one shape, in row-major order. It has an address for each
- * tensor, which advances by the tensor's strides. */
+/* The state of a loop over the elements of several tensors of one shape, in row-major order. For each tensor it has
+ * the address of the current element, which advances by the tensor's strides. */
 struct walk {
     int rank;
     int64_t index[TENSOR_RANK_MAX];
@@ -325,9 +326,9 @@ struct product {
     int64_t base, first, last, n, k;
 };
 
-/* Counts the multiply-adds since the last call in the budget. They are cheap, so MULTIPLY_ADDS of them count as one
- * element. Sets *unasked to the number that the caller may compute before the next call. Returns false if the budget is
- * exhausted. */
+/* Counts the multiply-adds since the last call as steps of the budget. They are cheap, so MULTIPLY_ADDS of them count
+ * as one computed element. Sets *unasked to the number of multiply-adds that the caller may compute before the next
+ * call. Returns false if the budget is exhausted. */
 static bool ask(struct tensor_pool *p, int64_t *unasked)
 {
     enum { MULTIPLY_ADDS = 8, TURN = MULTIPLY_ADDS * ELEMS_UNASKED };
@@ -336,8 +337,8 @@ static bool ask(struct tensor_pool *p, int64_t *unasked)
     return goes_on;
 }
 
-/* Computes the rows of `out` one after the other. Each step adds four rows of b to a row of `out`, in the order of the
- * rows. */
+/* Computes the rows of `out` one after the other. Each step adds four rows of b, multiplied by the corresponding
+ * elements of a, to a row of `out`, in the order of the rows of b. */
 static void multiply_rows(const struct product *p)
 {
     int64_t n = p->n, k = p->k, unasked = 0;
@@ -444,8 +445,8 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
     return goes_on;
 }
 
-/* -- result types: categories are bool < integers < floats; a number or 0-d tensor counts only if its category is
- * higher -- */
+/* -- result types: categories are bool < integers < floats; a number or 0-d tensor affects the type only if its
+ * category is the highest -- */
 
 static int category(enum torch_dtype d)
 {

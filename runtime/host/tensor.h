@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor.h: the tensors of host programs: dense arrays with strides. The CPU computes them in double precision
- * (integers in 64 bits) and rounds once, so that they can serve as reference results for kernels.
+/* tensor.h: the tensors of host programs: dense arrays with strides. The CPU computes their elements in double
+ * precision (integers in 64 bits) and rounds each result once, so that it can serve as a reference for the result of
+ * a kernel.
  *
- * A storage has a copy in host memory. After a kernel on another device has used the storage, it also has a copy in
- * that device's memory. The copy that was written last is valid; before the other copy is read, it is updated from the
- * valid one. */
+ * A storage has a copy in host memory. After a kernel on a device with its own memory has used the storage, it also
+ * has a copy in that memory. The copy that was written last is valid; before the other copy is read, it is updated
+ * from the valid one. */
 #ifndef NESO_RUNTIME_TENSOR_H
 #define NESO_RUNTIME_TENSOR_H
 
@@ -46,7 +47,8 @@ struct torch_dtype_info {
 };
 extern const struct torch_dtype_info torch_dtypes[TORCH_count];
 
-/* Functions that allocate and copy storages on another device; set by the owner of the device. */
+/* Functions that allocate and copy storages in the memory of a device that cannot read host memory. The owner of the
+ * device sets them. */
 struct mirror {
     void *ctx;
     bool (*alloc)(void *ctx, size_t bytes, uint64_t *device);
@@ -57,19 +59,19 @@ struct mirror {
 };
 
 struct storage {
-    /* The copy in host memory; NULL until it is needed. It is filled with zeros when it is allocated, unless the
-     * device's copy is valid. */
+    /* The copy in host memory; NULL until it is needed. When it is allocated, it is filled with zeros, or, if the
+     * device's copy is valid, with the contents of that copy. */
     char *host;
     size_t bytes;
     uint64_t device;     /* address of the copy on the device; 0: none */
     bool host_stale, device_stale;
-    bool is_undefined; /* the contents need not be zero: torch.empty */
+    bool is_undefined; /* the initial contents need not be zeros, as for torch.empty */
     bool is_kept;     /* pool_release does not free the contents */
     bool is_released; /* pool_release has freed the contents */
     struct storage *next; /* the next storage in the pool's list of all storages */
 };
 
-/* Owns all storages of a program; they are freed together. */
+/* Owns all storages of a program, and frees them at the program's end. */
 struct tensor_pool {
     const struct memory *mem;    /* memory for the pool's own structures */
     const struct memory *data;   /* memory for the tensors' contents */
@@ -77,7 +79,7 @@ struct tensor_pool {
     struct storage *storages;
     uint64_t seed[2];            /* state of the random number generator */
     uint64_t writes;             /* how often the host has written to tensors */
-    /* An allocation on the device or a copy failed. The owner of the mirror has stored the reason. */
+    /* An allocation on the device or a copy has failed, for a reason that the owner of the mirror has stored. */
     bool failed;
     struct budget *budget;       /* limits of time and steps; NULL: no limits */
 };
@@ -88,13 +90,14 @@ struct tensor {
     int rank;
     int64_t shape[TENSOR_RANK_MAX], stride[TENSOR_RANK_MAX]; /* strides in elements */
     int64_t offset;                                          /* offset of the first element, in elements */
-    bool on_gpu; /* the tensor was created with device='cuda', which its attribute .device then shows */
-    /* the attributes that a program has set on this object (views do not share them), private to torch.c; NULL: none */
+    bool on_gpu; /* the tensor's attribute .device is 'cuda': the program created it with device='cuda' */
+    /* the attributes that the program has set on this tensor object, which its views do not share; private to
+     * torch.c; NULL: none */
     void *attributes;
 };
 
-/* Counts elements that any thread has computed or will compute. Returns false if the budget is exhausted; the caller
- * should then end the operation. */
+/* Counts elements that the calling thread has computed or will compute. Returns false if the budget is exhausted; the
+ * caller should then end the operation. */
 bool pool_spend(struct tensor_pool *p, int64_t elems);
 
 void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data, const struct mirror *mirror);
@@ -111,11 +114,11 @@ int tensor_elem_bytes(const struct tensor *t);
 bool tensor_is_contiguous(const struct tensor *t);
 bool torch_is_float(enum torch_dtype d);
 
-/* Returns the address of the first element in host memory, after copying valid contents there. If `write` is true, the
- * host's copy becomes the only valid one. Returns NULL if a copy failed. */
+/* Returns the address of the first element in host memory, after updating the host's copy if the device's copy is the
+ * valid one. If `write` is true, the host's copy becomes the only valid one. Returns NULL if a copy failed. */
 char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write);
-/* Returns the address of the first element for kernels (in host memory if there is no mirror). `written`: the kernel
- * may write to the tensor. Returns 0 on a failure. */
+/* Returns the address of the first element that kernels use, which is in host memory if there is no mirror. `written`
+ * tells whether the kernel may write to the tensor. Returns 0 on a failure. */
 uint64_t tensor_device(struct tensor_pool *p, const struct tensor *t, bool written);
 
 /* One element; integers are exact. */
@@ -124,15 +127,16 @@ struct number {
     double f;
     int64_t i;
 };
-/* Reads the element with a row-major index. */
+/* Returns the element whose index in row-major order is `linear`. */
 struct number tensor_get(const char *host, const struct tensor *t, int64_t linear);
 void tensor_set(char *host, const struct tensor *t, int64_t linear, struct number x);
 
-/* tensor_map computes out[i] = f(x..., ctx). It broadcasts operands to out's shape, and converts between dtypes. */
+/* tensor_map computes out[i] = f(x..., ctx). It broadcasts the n operands x to the shape of `out`, and converts
+ * between dtypes. */
 typedef struct number element_function(const struct number *x, void *ctx);
 bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct tensor *const *x, element_function *f, void *ctx);
 bool tensor_broadcast_shape(const struct tensor *a, const struct tensor *b, int *rank, int64_t *shape);
-/* Returns a view of t that is broadcast to a shape by strides of 0. */
+/* Returns a view of t with the given shape, to which t is broadcast: the strides of the repeated dimensions are 0. */
 struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *shape);
 /* Computes the products of all matrices of a and b, which have the rank of `out`; `out` must be contiguous. */
 bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tensor *a, const struct tensor *b);
@@ -142,16 +146,17 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
 enum torch_dtype torch_promote(const struct tensor *a, const struct tensor *b);
 enum torch_dtype torch_promote_number(const struct tensor *a, bool number_is_float);
 
-/* These functions return random bits, uniform numbers in [0, 1) and normal deviates. A seed gives the same
- * numbers on every machine. */
+/* These functions return 64 random bits, a uniformly distributed number in [0, 1) and a normally distributed number.
+ * Equal seeds give equal numbers on every machine. */
 uint64_t pool_random(struct tensor_pool *p);
 double pool_uniform(struct tensor_pool *p);
 double pool_normal(struct tensor_pool *p);
 
 /* -- tensor_print.c -- */
 
-/* Prints as torch does: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0', dtype=torch.float16). `note` is
- * an additional word at the end, or NULL. Returns false if a copy failed, or the budget is exhausted. */
+/* Prints as torch does: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0', dtype=torch.float16). `note` is an
+ * additional word to print before the closing parenthesis, or NULL. Returns false if a copy failed, or the budget is
+ * exhausted. */
 bool tensor_print(struct tensor_pool *p, const struct tensor *t, const char *note, struct text *out);
 
 #endif

@@ -6,9 +6,10 @@
  *             ...,
  *             [1160, 1161, 1162,  ..., 1197, 1198, 1199]], device='cuda:0')
  *
- * The format depends on the shown elements that are finite and not 0. If all are whole numbers, the
- * elements print as integers with a point, else with four decimal places. They print with an exponent if they
- * span more than three orders of magnitude, or if one is very large (above 1e8) or a very small fraction. */
+ * The format depends on those of the shown elements that are finite and not 0. If all of these are whole numbers,
+ * elements are printed as integers with a point, otherwise with four decimal places. They are printed with an
+ * exponent if the ratio of the largest to the smallest is above 1000, if one is above 1e8, or if one is a very small
+ * fraction. */
 #include "runtime/host/tensor.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ static int element_text(const struct format *f, enum torch_dtype dtype, struct n
     else
         snprintf(text, 64, f->scientific ? "%.4e" : f->all_whole ? "%.0f." : "%.4f", x.f);
     for (char *comma = text; (comma = strchr(comma, ',')); comma++)
-        *comma = '.'; /* the process's locale may print numbers with a comma */
+        *comma = '.'; /* the locale of the process may have a comma as the decimal point */
     return (int)strlen(text);
 }
 
@@ -91,7 +92,7 @@ static bool choose_format(struct tensor_pool *p, struct format *f, const struct 
     return true;
 }
 
-/* Prints one row, with as many elements on each line as fit. */
+/* Prints one row, with as many elements in each line as fit into 80 columns. */
 static void print_row(const struct tensor *t, const char *host, const struct format *f, int64_t first,
                       int indent, struct text *out)
 {
@@ -137,7 +138,7 @@ static void print_dim(const struct tensor *t, const char *host, const struct for
     text_char(out, ']');
 }
 
-/* Appends a word after the elements, on its own line if it does not fit. */
+/* Appends a word after the elements, in a new line if it does not fit into the current one. */
 static void add_word(struct text *out, int *column, const char *word)
 {
     int n = (int)strlen(word);

@@ -38,8 +38,8 @@ static struct obj *run_times(struct eval *e, struct obj **args, const struct arg
     return list;
 }
 
-/* Calls fn(**keywords), and reports the measurements of the call under the given name. Returns the function's result
- * and program.oracle. Frees the tensors that the call created. */
+/* Calls fn(**keywords). What fn times is reported under the given name (neso_measurement.name). Returns the
+ * function's result and program.oracle. Frees the tensors that the call created. */
 static struct obj *run_measured(struct eval *e, struct obj **args, const struct args *call)
 {
     struct program *p = program_of(e);

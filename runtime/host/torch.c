@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* torch.c: implements the module torch for host programs: enough to create inputs, to compute reference results
- * in double precision, and to compare results. This file implements objects, constructors, classes and modules;
- * torch_math.c implements arithmetic, and torch_view.c views and casts. Every function and method is a row of a table.
- * If a program uses a function that neso lacks, the error suggests running the file under Python. */
+/* torch.c: implements a part of the module torch for host programs, which suffices to create inputs, to compute
+ * reference results in double precision, and to compare results. This file implements objects, constructors, classes
+ * and modules; torch_math.c implements arithmetic, and torch_view.c implements views and casts. Every function and
+ * method is a row of a table. If a program uses a function that neso lacks, the error suggests running the file under
+ * Python. */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 #include "runtime/host/torch.h"
@@ -109,7 +110,7 @@ struct obj *torch_number_obj(struct eval *e, struct number x, enum torch_dtype d
     return d == TORCH_bool_ ? obj_bool(x.i != 0) : obj_int(e, x.i);
 }
 
-/* Returns an operand: a tensor, or a number as a 0-d tensor of torch's default type. */
+/* Returns the tensor x, or, if x is a number, a 0-d tensor of type float64, int64 or bool with its value. */
 struct tensor torch_operand(struct eval *e, struct obj *x, struct loc at)
 {
     struct tensor *t = torch_tensor(x);
@@ -193,7 +194,7 @@ static struct obj *placed(struct eval *e, struct tensor t, struct obj *device)
 
 /* -- creating tensors -- */
 
-/* Returns one element for a constructor: the number x, or a random number of the pool. */
+/* Returns an element of a new tensor: the number x, or a random number of the pool. */
 typedef struct number fill_function(struct tensor_pool *p, const struct number *x);
 
 static struct number fill_value(struct tensor_pool *p, const struct number *x)
@@ -269,7 +270,8 @@ static struct obj *run_generator(struct eval *e, struct obj **args, const struct
     return obj_native(e, &generator_class, state);
 }
 
-/* Fills a tensor with random numbers of a generator, or of the program's default generator. */
+/* Fills a tensor with elements that f returns. Random numbers come from `generator`, or, if it is None, from the
+ * program's default generator. */
 static void fill_from(struct eval *e, const struct tensor *t, fill_function *f, const struct number *x,
                       struct obj *generator, struct loc at)
 {
@@ -406,7 +408,8 @@ static struct obj *run_arange(struct eval *e, struct obj **args, const struct ar
     return placed(e, t, args[4]);
 }
 
-/* Gives the rank and shape of nested lists, and whether their elements are floats or bools. */
+/* Returns the rank of the tensor that nested lists describe. Sets its shape, and whether its elements are floats or
+ * bools. */
 static int list_shape(struct eval *e, struct obj *x, int64_t *shape, bool *is_float, bool *is_bool, int depth,
                       struct loc at)
 {
@@ -486,7 +489,7 @@ static struct obj *run_is_available(struct eval *e, struct obj **args, const str
     (void)e;
     (void)args;
     (void)call;
-    return obj_true; /* device='cuda' works on every device of neso */
+    return obj_true; /* cuda.is_available() is true, since device='cuda' works on every device of neso */
 }
 
 /* -- torch.device -- */
@@ -695,8 +698,8 @@ static struct obj *class_getattr(struct eval *e, struct obj *self, const char *n
     return find_method_of(e, self, name);
 }
 
-/* Keeps a tensor that a timed call sets as an attribute, such as a gradient, until another tensor replaces it. All
- * other tensors that the call creates are freed when the call ends. */
+/* If a timed call sets a tensor as an attribute, such as a gradient, keeps this tensor until another one replaces it.
+ * All other tensors that the call creates are freed when the call ends. */
 static void keep_in_benchmark(struct eval *e, const struct obj *old, const struct obj *value)
 {
     const struct tensor *before = old ? torch_tensor(old) : NULL, *after = torch_tensor(value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* torch.h: declares what the files torch*.c share. Each table ends with a row without a name. */
+/* torch.h: declares the functions and tables that the files torch*.c share. The last row of each table has no name. */
 #ifndef NESO_RUNTIME_TORCH_H
 #define NESO_RUNTIME_TORCH_H
 
@@ -7,13 +7,14 @@
 
 struct elementwise;
 
-/* -- torch.c: objects and arguments; functions with a parameter `at` raise exceptions there -- */
+/* -- torch.c: objects and arguments; exceptions of a function with a parameter `at` show this source location -- */
 struct obj *torch_wrap(struct eval *e, struct tensor t); /* the tensor as an object */
-/* Raises an exception with the reason why an operation of the pool failed: a limit, memory, or a copy. */
+/* Raises an exception with the reason why an operation of the pool failed: an exceeded limit, exhausted memory, or a
+ * failed copy. */
 _Noreturn void torch_fail(struct eval *e, struct loc at);
 /* Counts computed elements; raises an exception if the budget is exhausted. */
 void torch_spend(struct eval *e, int64_t elems, struct loc at);
-/* Like torch_spend, to be called in a loop over elements with the element's number i. */
+/* Like torch_spend, for a loop over elements: it is called for each element number i, and counts from time to time. */
 static inline void torch_tick(struct eval *e, int64_t i, struct loc at)
 {
     enum { TURN = ELEMS_UNASKED / 4 };
@@ -28,7 +29,7 @@ struct obj *torch_dtype_obj(struct eval *e, enum torch_dtype d);
 bool torch_as_dtype(const struct obj *x, enum torch_dtype *out);
 bool torch_number(const struct obj *x, struct number *out);
 struct obj *torch_number_obj(struct eval *e, struct number x, enum torch_dtype d);
-/* Returns a tensor, or a number as a 0-d tensor. */
+/* Returns the tensor x, or the number x as a 0-d tensor. */
 struct tensor torch_operand(struct eval *e, struct obj *x, struct loc at);
 struct tensor torch_self(struct eval *e, struct obj **args, const struct args *call);
 int64_t torch_int_arg(struct eval *e, struct obj *x, const char *what, struct loc at);
@@ -43,7 +44,7 @@ struct scope *torch_more(struct eval *e);
 extern const struct builtin torch_math_functions[], torch_math_methods[];
 const struct elementwise *torch_elementwise(const char *name); /* NULL if there is no such operation */
 struct obj *torch_apply(struct eval *e, const struct elementwise *f, struct obj *x, struct obj *y, struct loc at);
-/* Returns the row of an operation of the tables ("exp", "sum"); NULL if there is none. */
+/* Returns the builtin for an operation ("exp", "sum") of the tables of torch_math.c; NULL if there is none. */
 const struct builtin *torch_operation(struct eval *e, const char *prefix, const char *name);
 const char *torch_operation_name(int i);
 const char *torch_shape_text(struct eval *e, const struct tensor *x);
@@ -70,7 +71,7 @@ struct obj *torch_run_item(struct eval *e, struct obj **args, const struct args 
 
 /* -- torch_pick.c -- */
 extern const struct builtin torch_pick_functions[];
-bool torch_picks(struct obj *index); /* is one of the indices a tensor? */
+bool torch_picks(struct obj *index); /* whether one of the indices is a tensor */
 struct obj *torch_pick(struct eval *e, struct obj *self, struct obj *index, struct loc at);
 void torch_put(struct eval *e, struct obj *self, struct obj *index, struct obj *value, struct loc at);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* torch_math.c: implements arithmetic on the tensors of host programs: elementwise functions with broadcasting,
- * reductions, softmax, comparisons of whole tensors. All results are computed in double precision (integers in
- * 64 bits) and rounded once. */
+ * reductions, softmax, comparisons of whole tensors. Each result is computed in double precision (integers in 64
+ * bits) and rounded once. */
 #include "runtime/host/torch.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ struct elementwise {
     int n;
     enum result result;
     double (*on_floats)(double x, double y);
-    /* The function on integers; NULL if integers are converted to floats. */
+    /* The function for integers; NULL if integer operands are converted to floats. */
     int64_t (*on_ints)(int64_t x, int64_t y);
 };
 
@@ -203,8 +203,8 @@ const char *torch_shape_text(struct eval *e, const struct tensor *x)
     return t.s;
 }
 
-/* If the operands are contiguous float32 tensors and numbers, as in most reference results, computes an elementwise
- * function in a simple loop, without a dispatch on the type for each element. Returns false otherwise. */
+/* If the operands are contiguous float32 tensors or numbers, as in most reference results, computes an elementwise
+ * function in a simple loop, which need not look at the type of each element. Returns false for other operands. */
 static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const struct tensor *out,
                            const struct tensor *a, const struct tensor *b, struct loc at)
 {
@@ -298,7 +298,8 @@ struct reduction {
     const char *name;
     double (*combine)(double acc, double x);
     double start;
-    bool mean, index; /* mean: divide by the number of elements; index: return the index too */
+    /* `mean`: divide by the number of elements; `index`: also return the index of the result */
+    bool mean, index;
     bool to_bool;
 };
 
@@ -336,8 +337,8 @@ static const struct reduction reductions[] = {
     {"any", r_any, 0, false, false, true},
 };
 
-/* Reduces the n elements at the offsets first, first + step, first + 2 * step and so on. Sets *index to
- * the position of the element that last changed the result. */
+/* Reduces the n elements at the offsets first, first + step, first + 2 * step and so on. Sets *index to the position
+ * (0 to n - 1) of the last element that changed the result: for max and min, that of the result. */
 static double reduce_run(struct eval *e, const struct reduction *r, const char *host, const struct tensor *t,
                          int64_t first, int64_t step, int64_t n, int64_t *index, struct loc at)
 {
@@ -398,7 +399,7 @@ static struct obj *reduce(struct eval *e, const struct reduction *r, struct tens
     return both;
 }
 
-/* Reduces several dimensions one after the other, and rounds only after the last. */
+/* Reduces several dimensions one after the other, and rounds only after the last one. */
 static struct obj *reduce_along(struct eval *e, const struct reduction *r, struct obj *x,
                                 const struct obj *dims, bool keepdim, enum torch_dtype dtype, struct loc at)
 {
@@ -543,7 +544,7 @@ static struct obj *run_equal(struct eval *e, struct obj **args, const struct arg
     return obj_bool(c.wrong == 0);
 }
 
-/* Gives torch.testing's default tolerances for a dtype. */
+/* Sets *rtol and *atol to the default tolerances of torch.testing for a dtype. */
 static void default_tolerance(enum torch_dtype d, double *rtol, double *atol)
 {
     *rtol = d == TORCH_float16    ? 1e-3
@@ -556,8 +557,8 @@ static void default_tolerance(enum torch_dtype d, double *rtol, double *atol)
                                                                             : 0;
 }
 
-/* Prints a line of the message about the element with the largest difference: the line for the absolute or for the
- * relative difference. */
+/* Prints the line of torch's message about the largest difference of one kind: the absolute or the relative
+ * difference. */
 static void say_difference(struct eval *e, const char *kind, struct number most, const struct tensor *t,
                            int64_t at, const double *allowed, struct text *out)
 {
@@ -624,7 +625,8 @@ static const char *mismatch_text(struct eval *e, const struct tensor *a, const s
     return out.s;
 }
 
-/* Returns a text about the attribute in which two tensors differ; NULL if all attributes are equal. */
+/* Returns the text of the message about the first attribute in which two tensors differ; NULL if all attributes are
+ * equal. */
 static const char *attribute_text(struct eval *e, struct obj *a, struct obj *b, bool check_device,
                                   bool check_dtype)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* torch_matmul.c: implements torch.matmul and similar functions. It computes products on the CPU in double precision.
- * If the product is timed or too large for the CPU, and the device has a library (cuBLAS), the library computes it.
+ * But if the device has a library (cuBLAS), the library computes products that the program times, and products that
+ * would take too long on the CPU.
  *
  *     [k] @ [k, n]            is [1, k] @ [k, n] without its first dimension
  *     [b, m, k] @ [k, n]      uses the second matrix for each b */
@@ -10,13 +11,14 @@
 #include <limits.h>
 #include <string.h>
 
-/* The number of multiply-adds that the CPU computes without noticeable delay. */
+/* The largest number of multiply-adds in a product that the CPU computes although there is a library: it takes no
+ * noticeable time. */
 static const int64_t cpu_work = (int64_t)1 << 28;
 
 /* -- products that a library computes -- */
 
-/* Can the library read the tensor? Its rows or columns must be contiguous, and the distance between consecutive
- * matrices of a batch must be constant. */
+/* Returns whether the library can read the tensor: its rows or its columns must be contiguous, and the distance
+ * between consecutive matrices of a batch must be constant. Describes the tensor in *f. */
 static bool is_regular(const struct tensor *t, struct factor *f)
 {
     int r = t->rank;
@@ -36,7 +38,7 @@ static bool is_regular(const struct tensor *t, struct factor *f)
     return lead <= INT_MAX && rows <= INT_MAX && columns <= INT_MAX;
 }
 
-/* Gives the folders of active Python environments, in which the library may be installed. */
+/* Sets `prefixes` to the folders of active Python environments, in which the library may be installed. */
 static void find_prefixes(struct eval *e, const char *prefixes[4])
 {
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME"};
@@ -48,7 +50,8 @@ static void find_prefixes(struct eval *e, const char *prefixes[4])
     prefixes[n] = NULL;
 }
 
-/* Has the program set torch.backends.cuda.matmul.allow_tf32 to True? */
+/* Returns whether the program has set torch.backends.cuda.matmul.allow_tf32 to True, so that the library may round
+ * float32 to tf32. */
 static bool may_round(struct eval *e)
 {
     static const char name[] = "torch.backends.cuda.matmul";
@@ -92,8 +95,8 @@ static bool multiply_there(struct eval *e, const struct tensor *out, const struc
 
 /* -- torch's rules -- */
 
-/* Converts a and b to views with the batch's dimensions, and gives the result's shape. Returns false if their
- * shapes do not match. */
+/* Replaces a and b by views that are broadcast to the same dimensions of a batch, and sets the rank and shape of
+ * their product. Returns false if their shapes do not match. */
 static bool match(struct tensor *a, struct tensor *b, int *rank, int64_t *shape)
 {
     if (a->rank < 2 || b->rank < 2 || a->dtype != b->dtype || a->shape[a->rank - 1] != b->shape[b->rank - 2])
@@ -117,7 +120,7 @@ static bool match(struct tensor *a, struct tensor *b, int *rank, int64_t *shape)
     return true;
 }
 
-/* Returns a view of a vector as a matrix: adds dimension `dim`, 0 for one row or 1 for one column. */
+/* Returns a view of a vector as a matrix with one row (`dim` = 0) or one column (`dim` = 1). */
 static struct tensor as_matrix(struct tensor t, int dim)
 {
     if (t.rank != 1)
@@ -138,7 +141,8 @@ static void drop_dim(struct tensor *t, int dim)
     t->rank--;
 }
 
-/* Can a product of this shape be written directly into the tensor of out=? */
+/* Returns whether a product of this type and shape can be written directly into `to`, the tensor of the argument
+ * out=. */
 static bool takes_whole(struct obj *to, enum torch_dtype dtype, int rank, const int64_t *shape)
 {
     const struct tensor *t = torch_tensor(to);
@@ -159,7 +163,8 @@ static struct obj *multiply(struct eval *e, struct obj **args, struct obj *to, s
     out = is_whole ? *torch_tensor(to) : torch_make(e, a.dtype, rank, shape, at);
     if (!is_whole) {
         out.on_gpu = a.on_gpu;
-        out.storage->is_undefined = true; /* no zeroing: the product writes every element */
+        /* the product writes every element, so no zeros are needed before */
+        out.storage->is_undefined = true;
     }
     if (!multiply_there(e, &out, &a, &b, at) && !tensor_matmul(host_pool(e), &out, &a, &b))
         torch_fail(e, at);

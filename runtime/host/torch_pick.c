@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* torch_pick.c: implements indexing by tensors, and concatenation: x[mask], x[:, indices], x[mask] = 0, cat, stack.
  *
- * One of the indices may be a tensor. The other indices first select a view, which still contains all of the dimension
- * that the tensor indexes (a mask may index several dimensions). Each index in the tensor selects a smaller view inside
- * this view; the smaller views are copied one by one. */
+ * One of the indices may be a tensor. First, the other indices select a view, in which the dimension that the tensor
+ * indexes is still complete (a mask may index several dimensions). Each index in the tensor selects a smaller view
+ * inside this view; the smaller views are copied one by one. */
 #include "runtime/host/torch.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ bool torch_picks(struct obj *index)
     return tensor_among(index, &at) != NULL;
 }
 
-/* Returns the index with the tensor replaced by `n` full slices. */
+/* Returns the index with `n` full slices (`:`) in place of the tensor. */
 static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int n)
 {
     struct obj *items = obj_list(e, 0, NULL), *all = NEW(e->arena, struct obj);
@@ -46,8 +46,7 @@ static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int
     return obj_tuple(e, items->seq.n, items->seq.at);
 }
 
-/* Item number `at` of the index selects from `dims` consecutive dimensions of the view. Returns the first of these
- * dimensions. */
+/* Returns the first of the `dims` consecutive dimensions from which item number `at` of the index selects. */
 static int dim_of(const struct tensor *t, struct obj *index, int at, int dims)
 {
     int dim = 0, used = dims;
@@ -125,7 +124,7 @@ static struct picked pick(struct eval *e, struct obj *self, struct obj *index, s
     return p;
 }
 
-/* Returns the view of t that lacks the `dims` dimensions from `dim` on, and begins at an offset. */
+/* Returns a view of t without the `dims` dimensions from dimension `dim` on, which begins at `offset`. */
 static struct tensor part(const struct tensor *t, int dim, int dims, int64_t offset)
 {
     struct tensor out = *t;

@@ -41,7 +41,8 @@ static struct obj *run_to(struct eval *e, struct obj **args, const struct args *
     return copy || dtype != t.dtype ? torch_cast(e, t, dtype, copy, call->loc) : args[0];
 }
 
-/* Implements `.float()`, `.half()`, ...; data is the dtype's row. */
+/* Implements the methods `.float()`, `.half()` and so on; `data` of the called method is the dtype's row in
+ * torch_dtypes. */
 static struct obj *run_cast(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct torch_dtype_info *d = call->callee->data;
@@ -82,7 +83,7 @@ static struct obj *run_requires_grad(struct eval *e, struct obj **args, const st
     return args[0];
 }
 
-/* Implements detach: returns a view of the same elements, without the data for computing gradients. */
+/* Implements `detach()`: returns a view of the same elements, without the data that gradients need. */
 static struct obj *run_same(struct eval *e, struct obj **args, const struct args *call)
 {
     return torch_wrap(e, torch_self(e, args, call));
@@ -296,7 +297,7 @@ static struct obj *run_squeeze(struct eval *e, struct obj **args, const struct a
 {
     struct tensor t = torch_self(e, args, call), out = t;
     bool add = strstr(call->callee->name, "unsqueeze") != NULL;
-    bool all = args[1] == obj_none; /* remove all dimensions of size 1 */
+    bool all = args[1] == obj_none; /* without an argument, remove all dimensions of size 1 */
     int at = all ? 0 : torch_dim_arg(e, args[1], t.rank + add, call->loc);
     out.rank = 0;
     for (int d = 0; d < t.rank + add; d++) {
@@ -334,7 +335,8 @@ static bool given(const struct obj *x)
     return x && x != obj_none;
 }
 
-/* Applies one item of an index, as in `t[i]` or `t[a:b, None, ...]`, which return views. */
+/* Applies one item of an index, such as `i`, `a:b`, `None` or `...`, to the view *out. *d is the next dimension
+ * of t. */
 static void index_one(struct eval *e, const struct tensor *t, struct tensor *out, int *d, struct obj *x,
                       struct loc at)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* tune.c: executes the decorators of a kernel at a launch: @triton.autotune chooses among configurations by
- * timing them, @triton.heuristics computes keywords. Each decorator is a level. Beginning with the outermost, each
- * level adds keywords and calls the next level.
+/* tune.c: executes the decorators of a kernel at a launch. @triton.autotune chooses one of several configurations by
+ * timing them; @triton.heuristics computes keyword arguments. Each decorator is a level. Beginning with the outermost
+ * decorator, each level adds keyword arguments and calls the next level.
  *
  *     @triton.autotune(configs=[...], key=['n'])     level 1: the best config for this n: BLOCK=512, num_warps=4
  *     @triton.heuristics({'EVEN': ...})              level 0: EVEN=True
  *     @triton.jit                                    launch_plain(x, n, BLOCK=512, num_warps=4, EVEN=True)
  *
- * On the interpreter, where times are meaningless, each configuration runs once. Choices are stored for later
- * runs if the caller has set a folder for them. */
+ * On the interpreter, where times are meaningless, each configuration runs once. Choices are stored for later runs if
+ * neso_run_options.cache names a folder for them. */
 #include "frontend/python/python.h"
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
@@ -28,7 +28,7 @@ static struct obj *launch_level(const struct level *l, const struct args *args);
 
 /* -- arguments by name -- */
 
-/* Returns all arguments of the launch, positional and keyword, by the names of the parameters. */
+/* Returns a dict of all arguments of the launch, positional and keyword, by the names of their parameters. */
 static struct obj *named_args(const struct level *l, const struct args *args)
 {
     struct obj *named = obj_dict(l->e);
@@ -174,7 +174,7 @@ static struct obj *make_key(const struct level *l, const struct obj *options, co
 struct trial {
     struct level below;
     const struct obj *options;
-    struct obj *config, *named; /* named: the arguments by name, including the config's keywords */
+    struct obj *config, *named; /* `named` has the arguments by name, including the config's keywords */
     struct args args;
     struct obj *saved; /* copies of the tensors that restore_value lists, in its order */
 };
@@ -225,7 +225,7 @@ static struct tensor *listed(const struct trial *t, const char *name, int i)
     return torch_tensor(x);
 }
 
-/* Calls the hook `name`, if there is one, with one additional keyword (NULL: none). */
+/* Calls the hook `name`, if there is one, with one additional keyword argument (NULL: none). */
 static bool call_hook(struct trial *t, const char *name, const char *keyword, struct obj *value)
 {
     struct eval *e = t->below.e;
@@ -239,8 +239,8 @@ static bool call_hook(struct trial *t, const char *name, const char *keyword, st
     return true;
 }
 
-/* Calls pre_hook(args); without such a hook, sets the tensors of reset_to_zero to zero, and copies those of
- * restore_value. */
+/* Calls pre_hook(args). If there is no such hook, sets the tensors of reset_to_zero to zero, and saves copies of
+ * those of restore_value. */
 static void run_pre_hook(struct trial *t, bool reset_only)
 {
     struct eval *e = t->below.e;
@@ -288,8 +288,8 @@ static bool is_refusal(const struct exception *x)
     return false;
 }
 
-/* Gives the median of the times, and their quantiles 0.2 and 0.8. If the configuration does not compile or does not fit
- * on the device, sets the times to infinity and discards the messages. */
+/* Sets `times` to the median of a configuration's times and to their quantiles 0.2 and 0.8. If the configuration does
+ * not compile or needs more resources than the device has, sets the times to infinity and discards the messages. */
 static void time_trial(struct trial *t, double times[3])
 {
     struct eval *e = t->below.e;
@@ -346,8 +346,8 @@ static void say(const struct level *l, const char *format, const char *config)
     eval_write(l->e, t.s, t.len);
 }
 
-/* Returns the configs with the best predictions of perf_model: top_k configs, or, if top_k is a fraction, this fraction
- * of all configs. */
+/* Returns the configs for which perf_model predicts the least times: top_k configs, or, if top_k is a fraction, this
+ * fraction of all configs. */
 static struct obj *keep_best(const struct level *l, struct obj *configs, int nall, const struct obj *prune,
                              const struct obj *named, struct loc at)
 {
@@ -412,7 +412,7 @@ static struct obj *prune(const struct level *l, const struct obj *options, struc
     return keep_best(l, configs, nall, by, named, args->loc);
 }
 
-/* Returns the config with the given text, or NULL. */
+/* Returns the config whose text is `text` (n bytes); NULL if there is none. */
 static struct obj *config_by_text(struct eval *e, struct obj *configs, const char *text, size_t n)
 {
     for (int i = 0; i < configs->seq.n; i++) {
@@ -423,8 +423,8 @@ static struct obj *config_by_text(struct eval *e, struct obj *configs, const cha
     return NULL;
 }
 
-/* Returns the path of the file for a choice; NULL if choices are not stored. The path depends on the device, the
- * thresholds that the user has set, the kernel's text, the key and all configs. */
+/* Returns the path of the file that stores a choice; NULL if choices are not stored. The path depends on the device,
+ * the thresholds that the user has set, the kernel's text, the key and all configs. */
 static const char *choice_path(const struct level *l, const struct obj *options, struct obj *configs,
                                struct obj *key)
 {
@@ -448,7 +448,7 @@ static const char *choice_path(const struct level *l, const struct obj *options,
     return path.s;
 }
 
-/* Returns the key of a choice for records and bundles, which does not depend on the machine. */
+/* Returns the key that a choice has in records and bundles. It does not depend on the machine. */
 static const char *choice_key(const struct level *l, struct obj *configs, struct obj *key)
 {
     struct text all, out, shown;
@@ -515,7 +515,7 @@ static struct obj *choose_by_time(const struct level *l, const struct obj *optio
         }
     }
     dict_set(e, record_of(l)->dict, obj_cstr(e, "configs_timings"), timings);
-    /* If every config failed, runs the last one again, so that the program gets its error. */
+    /* If every config failed, the last one runs again, so that the program gets its error. */
     if (!isfinite(least[0]))
         run_trial(e, &t);
     make_trial(&t, l, options, best, named, args);
