@@ -4,14 +4,14 @@
  *     args ─► memory that they point into ─► copy ─► launch, wait ─► fault?  ─► capsule: fault
  *                                                              └──► copy again ─► capsule: result
  *
- * Any thread may launch, because each launch has its own copies. If the context wants capsules, memory is copied before
- * each launch, because a GPU's memory cannot be read after a fault. */
+ * Each launch has its own copies, so any thread may launch. If the context wants a capsule, memory is copied before
+ * the launch, because a GPU's memory cannot be read after a fault. */
 #include "runtime/capsule/capsule.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A launch and the memory that its arguments point into. */
+/* A launch and the memory into which its arguments point. */
 struct taking {
     struct neso_kernel *kernel;
     const struct launch *launch;
@@ -44,8 +44,8 @@ static bool find_range(const struct taking *x, int arg, struct range *r)
     return d->class->extent(d, at, &r->base, &r->bytes);
 }
 
-/* Adds a range, and merges it with ranges that it overlaps. An empty range is merged also with a range that it touches.
- * Other ranges that touch stay apart, because they are different tensors. */
+/* Adds a range, and merges it with ranges that it overlaps. Ranges that only touch are different tensors and are not
+ * merged, except that an empty range is merged with a range that it touches. */
 static void add_range(struct taking *x, struct range r)
 {
     for (int i = 0; i < x->nranges; i++) {
@@ -63,7 +63,8 @@ static void add_range(struct taking *x, struct range r)
     x->ranges[x->nranges++] = r;
 }
 
-/* The range that has the byte at an address; if none has, the range that ends there. */
+/* Returns the index of the range that contains the byte at an address, or, if none does, of the range that ends
+ * there. */
 static int range_with(const struct taking *x, uint64_t at)
 {
     int ends = -1;
@@ -149,7 +150,7 @@ static void give_file(const struct memory *mem, const neso_capsule *c, give_fn *
     capsule_bytes_free(&out);
 }
 
-/* Did the launch itself fail, rather than exceed a limit? */
+/* Returns whether the launch itself failed, and did not just exceed a limit. */
 static bool is_fault(const struct fault *f)
 {
     return f->status != NESO_OUT_OF_MEMORY && f->status != NESO_CANCELLED && !budget_ends(f->error) &&
@@ -179,8 +180,8 @@ static bool note_result(struct taking *x)
     return true;
 }
 
-/* Launches and waits. Then calls `give` with a capsule if the launch ended with a fault (is_fault), or if it succeeded
- * and `always` is set. */
+/* Launches and waits. Then calls `give` with a capsule if the launch ended with a fault (is_fault), or if it
+ * succeeded and `always` is true. */
 static bool launch_and_give(struct taking *x, bool always, give_fn *give, void *user, struct fault *f)
 {
     struct device *d = x->kernel->device;

@@ -19,13 +19,13 @@ struct capsule_bytes {
 void capsule_put(const neso_capsule *c, struct capsule_bytes *out);
 void capsule_bytes_free(struct capsule_bytes *out);
 
-/* Finds an imported file: neso_find, with the capsule as `user`. */
+/* Returns the text of an imported module from the capsule's files. It is a neso_find whose `user` is the capsule. */
 const char *capsule_find_file(void *capsule, const char *module, size_t *length);
-/* Gives the options with which the capsule's kernel was compiled. */
+/* Sets *o to the options with which the capsule's kernel was compiled. */
 void capsule_options(const neso_capsule *c, neso_compile_options *o);
 
-/* Passes a capsule of a difference, which a check has just found, to the context. The capsule contains the set of
- * inputs that showed the difference. */
+/* Passes a capsule of a difference that a check has just found to the context's `capsule`. The capsule contains the
+ * set of inputs that showed the difference. */
 void capsule_of_check(struct checking *c, const neso_checked *x);
 
 #endif

@@ -10,10 +10,10 @@
  *     buffer 4096 0 1 X                 bytes, skew, 1 if the contents after the launch are known; coded memory follows
  *     sum 9f86...                       SHA-256 of all before it
  *
- * Memory is coded as a list of runs. A run begins with the number 4 * bytes + kind, in bytes of 7 bits each (only the
- * last byte is below 128). Its data follow: none for zeros, the bytes themselves for a literal, and the repeated 8
- * bytes for a repetition. The memory after the launch is stored as its XOR with the memory before, so bytes that the
- * launch did not change cost almost nothing. */
+ * Memory is coded as a list of runs. A run begins with the number 4 * length + kind, which is written 7 bits at a
+ * time, in bytes of which only the last is below 128. The run's data follow: nothing for zeros, the bytes themselves
+ * for a literal, and the 8 bytes that repeat for a repetition. The memory after the launch is stored as its XOR with
+ * the memory before, so bytes that the launch did not change become zeros, which need almost no space. */
 #include "runtime/capsule/capsule.h"
 
 #include <stddef.h>
@@ -25,7 +25,7 @@ static const char sum_name[] = "sum ";
 enum { SUM_DIGITS = 64, SUM_LINE = sizeof sum_name - 1 + SUM_DIGITS + 1 };
 enum run { RUN_zeros, RUN_literal, RUN_repeat };
 enum { WORD = 8, RUN_WORDS = 3 }; /* a repetition of fewer than RUN_WORDS words becomes part of a literal */
-enum { PARTS_MOST = 4096 };       /* files, arguments or buffers */
+enum { PARTS_MOST = 4096 };       /* the most files, the most arguments and the most buffers */
 
 /* -- writing -- */
 
@@ -84,7 +84,7 @@ static void put_run(struct capsule_bytes *out, enum run kind, uint64_t bytes)
     put(out, digits, n);
 }
 
-/* The memory to code: s, or the XOR of s and `with`. */
+/* The memory to code: the bytes at s, or, if `with` is not NULL, their XOR with the bytes at `with`. */
 struct coded {
     const unsigned char *s, *with;
     size_t bytes;
@@ -213,7 +213,7 @@ neso_status neso_capsule_write(neso_context *context, const neso_capsule *capsul
 
 /* -- reading -- */
 
-/* A capsule, which is stored in the arena of a module that holds nothing else. */
+/* A capsule that was read from a file, in the arena of a module that exists only for it. */
 struct held {
     neso_capsule capsule; /* the first member */
     struct neso_module *module;
@@ -224,12 +224,12 @@ struct reading {
     const char *name;
     const unsigned char *s, *end; /* the bytes that are not yet read, without the checksum */
     size_t length;
-    const char *wrong; /* the first error; NULL: none */
+    const char *wrong; /* the first error in the file; NULL: none */
     struct held *held;
     struct neso_module *module;
 };
 
-/* Reads "NAME VALUE" as one line, and gives the value; "" after an error. */
+/* Reads the line "NAME VALUE", and returns the value; "" after an error. */
 static const char *field(struct reading *r, const char *name)
 {
     size_t n = strlen(name), left = (size_t)(r->end - r->s);
@@ -244,7 +244,7 @@ static const char *field(struct reading *r, const char *name)
     return value;
 }
 
-/* Reads a number between `least` and `most` at the start of *value, and skips the blank that follows it. */
+/* Reads a number between `least` and `most` at *value, and moves *value past it and the blank that follows it. */
 static int64_t number(struct reading *r, const char **value, int64_t least, int64_t most)
 {
     bool is_negative = **value == '-';
@@ -270,7 +270,7 @@ static int int_field(struct reading *r, const char *name, int64_t least, int64_t
     return (int)number(r, &value, least, most);
 }
 
-/* Returns the next n bytes of the file; NULL: fewer bytes are left. */
+/* Returns the next n bytes of the file, and moves past them; NULL if fewer bytes are left. */
 static const unsigned char *take(struct reading *r, uint64_t n)
 {
     if (r->wrong || n > (uint64_t)(r->end - r->s)) {
@@ -305,7 +305,7 @@ static uint64_t run_number(struct reading *r)
 
 static const unsigned char *memory(struct reading *r, size_t bytes, const unsigned char *with)
 {
-    unsigned char *to = r->wrong ? NULL : arena_alloc(r->arena, bytes + 1); /* zeroed */
+    unsigned char *to = r->wrong ? NULL : arena_alloc(r->arena, bytes + 1); /* filled with zeros */
     for (size_t at = 0; at < bytes && !r->wrong;) {
         uint64_t v = run_number(r), n = v / 4;
         if (n == 0 || n > bytes - at || v % 4 > RUN_repeat) {

@@ -20,8 +20,9 @@ struct replaying {
     neso_replay *out;
     struct placed {
         uint64_t address; /* the buffer's address, as arguments use it */
-        uint64_t base;    /* start of the memory that the device allocated or was lent; 0: none */
-        char *block;      /* memory lent to the device */
+        /* the address of the memory that the device allocated, or that was lent to it; 0: none */
+        uint64_t base;
+        char *block; /* memory lent to the device */
         size_t block_bytes;
     } * placed;
     bool check, differs;
@@ -52,8 +53,8 @@ static void see_fault(struct replaying *r, const struct fault *f)
 
 /* -- memory -- */
 
-/* Copies a buffer to the device. On a CPU, the bytes around the buffer do not belong to the device, as in the recorded
- * launch, so that accesses out of bounds fail. */
+/* Copies a buffer to the device. On a CPU, only the bytes of the buffer become memory of the device, as in the
+ * recorded launch, so that accesses out of its bounds fail. */
 static bool place_buffer(struct replaying *r, int i, struct fault *f)
 {
     const neso_capsule_buffer *b = &r->capsule->buffers[i];
@@ -133,7 +134,7 @@ static bool pack(struct replaying *r, uint64_t *values, struct launch_tensor *te
 
 /* -- results -- */
 
-/* Compares memory with its contents after the recorded launch; returns false after a fault. */
+/* Compares the memory with its contents after the recorded launch. Returns false after a fault. */
 static bool compare(struct replaying *r, struct fault *f)
 {
     const neso_capsule *c = r->capsule;
@@ -187,8 +188,8 @@ static bool is_device_fault(const char *tag)
     return false;
 }
 
-/* Compares the tags of two faults. The tag of a fault on a GPU is that of a driver error; the tag of a fault on a CPU
- * names the cause: an access, an assertion or a trap. */
+/* Returns whether two tags may be those of the same fault. The tag of a fault on a GPU is that of a driver error, and
+ * counts as equal to the tags of its possible causes on a CPU: an access, an assertion or a trap. */
 static bool is_same_tag(const char *was, const char *is)
 {
     bool is_gpu = strcmp(was, "driver-call") == 0 || strcmp(is, "driver-call") == 0;
@@ -204,7 +205,7 @@ static bool compile(struct replaying *r)
     neso_compile_options o;
     capsule_options(c, &o);
     if (context->device.target)
-        o.target = NULL; /* NULL selects the target of the GPU */
+        o.target = NULL; /* compile for the target of this GPU */
     o.check = r->check ? 2 : 0;
     o.checked = note_check;
     o.user = r;
@@ -304,6 +305,6 @@ neso_status neso_capsule_run(neso_context *context, const neso_capsule *capsule,
     }
     judge(&r);
     report_begin(context);
-    context->reported = m; /* m owns the strings of the result */
+    context->reported = m; /* the context keeps m, because m owns the strings of the result */
     return status;
 }

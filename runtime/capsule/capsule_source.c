@@ -10,9 +10,10 @@
  *     def scale(X, n): ...
  *     scale[(4,)](x, 1000)
  *
- * Names are not resolved: a statement that binds a needed name is kept in every file. The result is compiled to verify
- * it. The capsule contains the traced IR instead of the source if the result has another traced IR (for example because
- * the program computes a value that the kernel reads), or if a signature cannot describe the arguments. */
+ * Scopes are ignored: in every file, each statement that binds a needed name is kept. To verify the result, it is
+ * compiled. If its traced IR differs from the kernel's (for example because the program computes a value that the
+ * kernel reads), or if a signature cannot describe the arguments, the capsule contains the traced IR instead of the
+ * source. */
 #include "runtime/capsule/capsule.h"
 
 #include "frontend/python/ast.h"
@@ -39,7 +40,7 @@ struct cutting {
     struct interner strings;
     struct diag diag;
     jmp_buf unwind;
-    struct map wanted; /* interned names */
+    struct map wanted; /* the wanted names, interned */
     VEC(struct part) parts;
 };
 
@@ -59,7 +60,8 @@ static void want_dotted(struct cutting *c, const char *name)
     }
 }
 
-/* Calls `each` for names that the tree binds in its own scope. */
+/* Calls `each` for the names that the tree n binds in its own scope. `is_target` tells whether n is the target of an
+ * assignment. */
 static void each_bound(const struct ast *n, bool is_target, void (*each)(void *user, const char *name),
                        void *user)
 {
@@ -93,8 +95,8 @@ static void note_local(void *locals, const char *name)
     *map_at_ptr(locals, name) = locals;
 }
 
-/* Adds the names that a tree mentions to the wanted names, except the parameters and local variables of functions that
- * it defines. */
+/* Adds the names that occur in a tree to the wanted names, except the parameters and local variables of functions
+ * that it defines. */
 static void want_names(struct cutting *c, const struct ast *n, const struct map *locals)
 {
     struct ast_cursor at = {0};
@@ -132,7 +134,7 @@ static void ask(void *user, const char *name)
     struct asking *a = user;
     const char *dot = name ? strchr(name, '.') : NULL;
     const struct map *wanted = &a->cutting->wanted;
-    if (dot) { /* `import a.b` binds a */
+    if (dot) { /* `import a.b` binds `a` */
         for (int i = 0; i < wanted->n; i++)
             a->found |= strncmp(wanted->entries[i].key, name, (size_t)(dot - name)) == 0 &&
                         !((const char *)wanted->entries[i].key)[dot - name];
@@ -141,7 +143,7 @@ static void ask(void *user, const char *name)
     a->found |= name && (strcmp(name, "*") == 0 || map_get_ptr(wanted, name));
 }
 
-/* Keeps one more group that binds a wanted name, and adds the names that the group mentions to the wanted names.
+/* Keeps one more group that binds a wanted name, and adds the names that occur in the group to the wanted names.
  * Returns false if no such group is left. */
 static bool keep_one(struct cutting *c)
 {
@@ -181,8 +183,8 @@ static const char *line_at(const struct source *src, uint32_t line)
     return s ? s : src->text + src->len;
 }
 
-/* Is the decorator one of tuning? Such decorators are removed, because the signature contains the choices of autotuning
- * and heuristics. */
+/* Returns whether the decorator is @triton.autotune or @triton.heuristics. These are removed, because the signature
+ * already contains the values that they choose. */
 static bool is_tuning(const struct ast *n)
 {
     n = n->kind == AST_call ? n->call.func : n;
@@ -253,7 +255,7 @@ static void add_part(struct cutting *c, const struct source *src)
     VEC_PUSH(c->arena, &c->parts, p);
 }
 
-/* Gives the extracted files: the kernel's file, then the files that it needs. Returns their number. */
+/* Sets *files to the extracted files: first the kernel's file, then those that it imports. Returns their number. */
 static size_t cut(struct cutting *c, neso_capsule_file **files)
 {
     struct neso_kernel *k = c->kernel;
@@ -313,7 +315,8 @@ void capsule_options(const neso_capsule *c, neso_compile_options *o)
                                 .params = *c->params ? c->params : NULL};
 }
 
-/* Returns the next character of printed IR that is not part of a source location such as @12:9+16/1. */
+/* Returns the first character at or after s, in printed IR, that does not belong to a source location such as
+ * @12:9+16/1. */
 static const char *skip_place(const char *s)
 {
     while (s[0] == '@' && s[1] >= '0' && s[1] <= '9')
@@ -333,7 +336,7 @@ static bool is_same_ir(const char *x, const char *y)
     }
 }
 
-/* Does the capsule's source compile to the traced IR `ir`? */
+/* Returns whether the capsule's source compiles to the traced IR `ir`, apart from source locations. */
 static bool traces_to(struct neso_context *context, neso_capsule *c, const char *ir)
 {
     neso_compile_options o;
@@ -352,7 +355,7 @@ static bool traces_to(struct neso_context *context, neso_capsule *c, const char 
     return good;
 }
 
-/* Returns the traced IR, traced as for a GPU if `is_portable`; NULL after errors. */
+/* Returns k's traced IR, or, if `is_portable`, the traced IR that k would have on a GPU; NULL after errors. */
 static const char *traced_ir(struct neso_kernel *k, bool is_portable)
 {
     struct diag *d = &k->module->diag;
@@ -386,7 +389,8 @@ static const char *signature_of(struct neso_kernel *k)
     return signature_print(k, &t) ? t.s : NULL;
 }
 
-/* Does the extracted source compile, without the program, to the same kernel? If so, sets the capsule's files. */
+/* Extracts the kernel's source. If it compiles without the program to the same kernel, sets the capsule's files to it
+ * and returns true. */
 static bool use_source(struct neso_kernel *k, neso_capsule *c)
 {
     struct cutting x = {.kernel = k, .arena = &k->arena};

@@ -4,8 +4,8 @@
  *
  *     x_ptr ─► window of at most 2 MB of the tensor ─► contents drawn ─► a copy for each device ─► run ─► equal?
  *
- * A stored float may differ by an error bound, which the interpreter computes for it in shadow arithmetic (trace.h);
- * all other bytes must be equal. */
+ * A stored float may differ by up to an error bound, which the interpreter computes for each stored float in shadow
+ * arithmetic (trace.h). All other bytes must be equal. */
 #include "runtime/check/cross_check.h"
 #include "runtime/devices/cpu.h"
 
@@ -17,8 +17,8 @@ enum { WINDOW_BYTES = 1 << 21, BEFORE_BYTES = 1 << 14, ALIGN = 256 };
 
 /* -- windows -- */
 
-/* Finds the memory into which argument `arg`, whose value is address `at`, points: on a CPU the device's allocation, on
- * a GPU the tensor that was passed. Returns false if the memory is unknown. */
+/* Finds the memory into which argument `arg` points, whose value is the address `at`. On a CPU, this is the device's
+ * allocation; on a GPU, the tensor that was passed. Returns false if the memory is unknown. */
 static bool find_extent(struct checking *c, int arg, uint64_t at, uint64_t *base, uint64_t *bytes)
 {
     struct device *d = c->kernel->device;
@@ -116,8 +116,8 @@ static double draw_general(uint64_t r)
     return ldexp(x, (int)(r >> 40) % 3);
 }
 
-/* Returns a random number: one in eight is a special value of the type, such as NaN or the largest number. If special
- * values were more frequent, NaN or inf would hide most other results. */
+/* Returns a random number. One in eight is a special value of the type, such as NaN or the largest number. Special
+ * values are not more frequent, because NaN or inf would then hide most other results. */
 static double draw_adversarial(enum dtype t, uint64_t r)
 {
     const struct trace_format *k = trace_format(t);
@@ -181,7 +181,7 @@ static int64_t as_int(const struct type *t, uint64_t value)
     return (int64_t)(value << unused) >> unused;
 }
 
-/* Looks in b for ends of ranges (tl.arange) that are at most `most`. Sets *found to the largest such end, if that is
+/* Searches b for ends of ranges (tl.arange) that are at most `most`. Sets *found to the largest such end, if it is
  * larger than *found. */
 static void look_for_block(const struct block *b, int64_t most, int64_t *found)
 {
@@ -202,10 +202,10 @@ static bool is_size(const struct checking *c, int i)
            as_int(t, c->launch->args[i]) >= LEAST;
 }
 
-/* Replaces the launch's sizes (integers for which is_size holds) by small ones, in increasing order. A new size is
- * about one block of the kernel; `ragged` is added in steps, so that the size is not a multiple of the block. Equal
- * sizes stay equal, a larger size stays larger, a product of two sizes stays their product, and every size keeps its
- * promise. */
+/* Replaces the launch's sizes (integers for which is_size holds) by small ones, from the smallest to the largest. A
+ * new size is about one block of the kernel, plus `ragged` steps (check_draw), so that it is not a multiple of the
+ * block. Equal sizes stay equal, a larger size stays larger, a product of two sizes stays their product, and every
+ * size keeps its promise. */
 static void shrink_sizes(struct checking *c, int ragged)
 {
     int64_t before = -1, now = 0;
@@ -242,7 +242,7 @@ static void shrink_sizes(struct checking *c, int ragged)
 static void cut_grid(struct checking *c, const struct check_draw *d)
 {
     static const uint32_t most[3] = {4, 3, 2};
-    /* Each CTA of a persistent kernel runs several programs, so such a kernel needs more programs. */
+    /* A persistent kernel gets more programs, so that each of its CTAs runs several. */
     const uint32_t programs = c->kernel->info.persistent ? 9 : 6;
     c->sample = c->is_exact ? c->launch->sample : 0;
     memcpy(c->grid, c->launch->grid, sizeof c->grid);
@@ -304,8 +304,8 @@ static bool is_close(const struct trace_cell *cell, uint64_t want, uint64_t got)
     return fabs(x - y) <= 2 * err + ldexp(2, (e < k->least ? k->least : e) - k->bits);
 }
 
-/* Returns the cell of the stored value that contains the byte at address `at` of the interpreter; NULL if there is
- * none. */
+/* Returns the trace cell of the stored value to which the byte at the interpreter's address `at` belongs; NULL if
+ * there is none. */
 static const struct trace_cell *cell_of(const struct checking *c, uint64_t at)
 {
     for (uint64_t back = 0; back < 8; back++) {

@@ -6,11 +6,11 @@
  *         │                      ├─► equal memory? ──no──► which pass? ──► the kernel without that pass
  *         └─► passes ─► PTX ──► emulator
  *
- * A few programs of the grid run, on the launch's inputs and on random inputs (check_inputs.c). After TOTAL_MS the
- * check starts no further set of inputs. To find the faulty pass, the check compiles the kernel without one pass (or
- * stage of code generation) at a time, starting with the last one. The order matters: an early pass often prepares code
- * for later passes, so leaving out the early pass hides faults of the later ones too. The check ignores a set of inputs
- * if the interpreter fails on it, or if a comparison in the kernel depends on rounding. */
+ * A few programs of the grid run, first on the launch's inputs, then on sets of random inputs (check_inputs.c). After
+ * TOTAL_MS no further set begins. To find the faulty pass, the check compiles the kernel without one pass (or stage
+ * of code generation), beginning with the last one. It begins with the last because an early pass often prepares code
+ * for later passes, so leaving out the early pass also hides the faults of later ones. A set of inputs is ignored if
+ * the interpreter fails on it, or if a comparison in the kernel depends on rounding. */
 #include "runtime/capsule/capsule.h"
 
 #include "opt/passes.h"
@@ -27,8 +27,8 @@ static const struct check_draw draws[] = {
     {"any bits in memory of integers", FLOATS_integers, false, true, 1, false},
     {"random numbers, the launch's sizes", FLOATS_general, true, false, 0, false},
 };
-/* No further set begins after TOTAL_MS of processor time. A run ends after RUN_MS. During the search for a pass, a run
- * may take SEARCH_MS, because cutting off a run could make the search name a wrong pass. */
+/* No further set begins after TOTAL_MS of processor time. A run ends after RUN_MS. During the search for the faulty
+ * pass, a run may take SEARCH_MS, because the search could find a wrong pass if runs ended early. */
 enum { DRAWS = sizeof draws / sizeof *draws, TOTAL_MS = 50, RUN_MS = 400, SEARCH_MS = 10000, ROUNDS = 3 };
 
 /* The stages of code generation that can be left out, after all passes. */
@@ -37,7 +37,8 @@ enum { STAGES = sizeof stages / sizeof *stages };
 
 enum outcome { SAME, DIFFERENT, DROPPED };
 
-/* Returns the processor time of this thread in ms. The thread does all work of a check. */
+/* Returns the processor time of this thread in ms. It measures a check, since this thread does all of a check's
+ * work. */
 static double milliseconds(void)
 {
     struct timespec t;
@@ -47,8 +48,8 @@ static double milliseconds(void)
 
 /* -- running -- */
 
-/* Initializes `copy` as a kernel like c->kernel that runs `ptx` on the emulator; `info` describes the PTX, and `skip`
- * lists the passes without which it was compiled. */
+/* Initializes `copy` as a kernel like c->kernel whose code is `ptx`, on the emulator. `info` describes the PTX, and
+ * `skip` lists the passes without which it was compiled. */
 static void kernel_on_emulator(struct checking *c, struct neso_kernel *copy, const char *ptx, size_t bytes,
                                const struct ptx_info *info, const char *skip)
 {
@@ -92,11 +93,12 @@ static struct launch launch_of(struct checking *c, const uint64_t *args, bool in
 static bool is_limit(const struct fault *f)
 {
     return f->status == NESO_OUT_OF_MEMORY || f->error == ERR_time_limit ||
-           /* errors that random integers can cause */
+           /* random integers can cause these errors */
            f->error == ERR_kernel_too_large || f->error == ERR_address_overflow;
 }
 
-/* Runs the traced IR in the interpreter. Returns false if the set allows no comparison, for the reason in c->what. */
+/* Runs the traced IR in the interpreter. Returns false if the set of inputs allows no comparison, for the reason in
+ * c->what. */
 static bool run_interpreter(struct checking *c)
 {
     struct fault f;
@@ -138,8 +140,8 @@ static enum outcome run_emulator(struct checking *c, struct neso_kernel *k)
 
 /* -- finding the faulty pass -- */
 
-/* Compiles the kernel without the passes of `skip`, and runs the current set of inputs again. Returns DROPPED if the
- * kernel does not compile, or exceeds a limit. */
+/* Compiles the kernel without the passes that `skip` lists, and runs it on the current set of inputs. Returns DROPPED
+ * if the kernel does not compile, or exceeds a limit. */
 static enum outcome try_without(struct checking *c, const char *skip)
 {
     struct rebuild r;
@@ -155,8 +157,8 @@ static enum outcome try_without(struct checking *c, const char *skip)
     return found;
 }
 
-/* Returns name number i in the list of the passes, in the order in which they run, followed by the stages; NULL past
- * the end. A pass that runs several times is listed at its last position. */
+/* Returns name number i in a list that has first the passes, in the order in which they run, then the stages; NULL
+ * past the end. A pass that runs several times is listed at its last position. */
 static const char *name_at(int i)
 {
     int n = 0;
@@ -176,7 +178,7 @@ static void add_name(char *list, size_t room, const char *name)
     snprintf(list + n, room - n, "%s%s", n ? "," : "", name);
 }
 
-/* Sets `list` to `before`, followed by each name i for which on[i] is set. */
+/* Sets `list` to the names in `before`, followed by name i for each i for which on[i] is true. */
 static void join(const bool *on, int n, const char *before, char *list, size_t room)
 {
     snprintf(list, room, "%s", before);
@@ -185,9 +187,10 @@ static void join(const bool *on, int n, const char *before, char *list, size_t r
             add_name(list, room, name_at(i));
 }
 
-/* Finds a set of passes, for a difference that remains if a single pass is left out. First leaves out all passes for
- * which `on` is set; returns false if the difference remains. Then goes through these passes, and puts a pass back if
- * the difference does not return. Sets `list` to the passes that remain left out, and returns true. */
+/* Finds several passes that must all be left out to remove the difference. First leaves out every pass i for which
+ * on[i] is true; returns false if the difference remains. Then, for one of these passes after the other, uses the
+ * pass again unless this brings the difference back. Sets `list` to the passes that are still left out, and returns
+ * true. */
 static bool find_several(struct checking *c, bool *on, int n, const char *before, char *list, size_t room)
 {
     join(on, n, before, list, room);
@@ -204,8 +207,9 @@ static bool find_several(struct checking *c, bool *on, int n, const char *before
     return true;
 }
 
-/* Finds passes whose omission removes the difference on the current set of inputs. Writes them to `list`, after
- * `before`, which lists the passes that are already left out. Returns false if there are no such passes. */
+/* Finds passes without which the difference on the current set of inputs disappears. Sets `list` to the names in
+ * `before`, which are the passes already left out, followed by those of the passes found. Returns false if there are
+ * no such passes. */
 static bool find_passes(struct checking *c, const char *before, char *list, size_t room)
 {
     enum { NAMES_MOST = 64 };
@@ -258,7 +262,7 @@ static const char *obstacle(const struct block *b)
 
 static bool open_devices(struct checking *c)
 {
-    enum { MULTIPROCESSORS = 2 }; /* few, so that each CTA of a persistent kernel runs several programs */
+    enum { MULTIPROCESSORS = 2 }; /* so few that each CTA of a persistent kernel runs several programs */
     struct fault f;
     struct image image = {.name = c->kernel->name, .id = c->kernel->id, .func = c->func};
     if (!device_open(&c->interpreter, "interpreter", NULL, &c->mem, &f) ||
@@ -285,10 +289,11 @@ static void close_devices(struct checking *c)
 struct finding {
     struct neso_checked result;
     char text[700], pass[600], without[600];
-    struct rebuild *code; /* the code to check, and then the replacement; NULL: the kernel's own code */
+    /* the code to check, and after the check the replacement; NULL: the kernel's own code */
+    struct rebuild *code;
 };
 
-/* Runs all sets of inputs. Returns the first set that differs, or DRAWS. */
+/* Runs all sets of inputs. Returns the number of the first set with a difference, or DRAWS if there is none. */
 static int compare_all(struct checking *c, struct neso_kernel *k, struct finding *x)
 {
     double start = milliseconds();
@@ -312,10 +317,11 @@ static int compare_all(struct checking *c, struct neso_kernel *k, struct finding
     return DRAWS;
 }
 
-/* Returns the name of the faulty pass. `left_out` is the pass whose omission removes the difference; NULL: there is
- * none. Two passes place barriers and are never left out, so `order`, the emulator's report, identifies them.
- * insert_barriers is at fault if warps race, or if no omission corrects the order. warp_specialize is at fault if
- * omitting raise_tma_load corrects the order, since warp_specialize works only on loads that raise_tma_load creates. */
+/* Returns the name of the faulty pass. `left_out` is the pass without which the difference disappears; NULL if there
+ * is none. Two passes place barriers and are never left out, so the emulator's report `order` identifies them.
+ * insert_barriers is at fault if warps race, or if the order of accesses is wrong whichever pass is left out.
+ * warp_specialize is at fault if the order is right without raise_tma_load, since warp_specialize works only on loads
+ * that raise_tma_load creates. */
 static const char *culprit(enum order order, const char *left_out)
 {
     if (order == ORDER_warps || (order != ORDER_good && !left_out))
@@ -332,8 +338,8 @@ static void give_capsule(struct checking *c, const struct finding *x, const char
 }
 
 /* Compares the results of x->code, or of the kernel's own code, with those of the traced IR. After a difference, finds
- * the passes that cause it, and compiles the kernel without them. Returns true if this compilation succeeded; the new
- * code must then be compared too. */
+ * the passes that cause it, and compiles the kernel without them. Returns true if this compilation succeeded; the
+ * caller must then check the new code too. */
 static bool check_code(struct checking *c, struct finding *x)
 {
     struct neso_kernel copy, *k = c->kernel;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cross_check.h: declares the data and functions that cross_check.c (runs a kernel on both CPU devices, finds the
- * faulty pass) and check_inputs.c (makes arguments and memory, compares results) share. */
+/* cross_check.h: declares the data and functions that two files share: cross_check.c, which runs a kernel on both CPU
+ * devices and finds the faulty pass, and check_inputs.c, which makes the inputs and compares the results. */
 #ifndef NESO_RUNTIME_CROSS_CHECK_H
 #define NESO_RUNTIME_CROSS_CHECK_H
 
@@ -16,19 +16,21 @@ enum floats { FLOATS_own, FLOATS_integers, FLOATS_general, FLOATS_adversarial };
 struct check_draw {
     const char *name; /* describes the set in messages */
     enum floats floats;
-    bool own_sizes;   /* integer arguments keep the launch's values; else smaller values replace sizes */
-    bool wild_ints;   /* integers in memory have random bits; else the launch's values (0 if they cannot be read) */
-    /* by how many steps small sizes exceed one block of the kernel; a step is 3, or 16 if a multiple of 16 is
-     * promised */
+    /* integer arguments keep the launch's values; otherwise smaller values replace those that are sizes */
+    bool own_sizes;
+    /* integers in memory have random bits; otherwise the launch's values (0 if these cannot be read) */
+    bool wild_ints;
+    /* by how many steps small sizes exceed one block of the kernel; a step is 3, or 16 if the size is promised to be
+     * a multiple of 16 */
     int ragged;
-    bool whole_grid;  /* the programs that run are spread over the launch's grid; else the grid is made small */
+    bool whole_grid;  /* the programs that run are spread over the launch's grid; otherwise the grid is made small */
 };
 
-/* The part of a tensor's memory that arguments point into. Each of the two devices has a copy. */
+/* The part of a tensor's memory into which arguments point. Interpreter and emulator each have a copy of it. */
 struct check_window {
-    uint64_t from, bytes, skew; /* the part's address and size in the launch; the address modulo 256 */
+    uint64_t from, bytes, skew; /* the part's address and size in the launch, and the address modulo 256 */
     enum dtype dtype;           /* the elements' type, by the first argument that points into the part */
-    bool is_known;              /* the launch's memory can be read */
+    bool is_known;              /* the contents that the memory has at the launch can be read */
     const char *name;           /* the parameter of this first argument */
     char *start;                /* the contents before the run */
     uint64_t interpreter, emulator; /* addresses of the copies */
@@ -49,32 +51,33 @@ struct checking {
     uint32_t grid[3];
     int64_t sample;                 /* how many programs of the grid run; 0: all */
     uint64_t seed;                  /* the state of the random numbers */
-    /* compare only on the launch's inputs, with all of its memory and its whole grid, without a time limit */
+    /* options.check is 2: compare only on the launch's inputs, with all of its memory and its whole grid, without a
+     * time limit */
     bool is_exact;
     bool own_sizes;                 /* this set has the launch's integer arguments */
     struct float_trace trace;
     struct budget budget;
-    bool is_search;                 /* runs search for the pass that causes a difference, and have more time */
+    bool is_search;                 /* the runs belong to the search for the faulty pass, and have more time */
     char what[400];                 /* the first difference, or why nothing was compared */
     struct loc at;                  /* where the emulator's last run failed; line 0: unknown */
-    /* what the emulator reported about the order of the last run: warps race, a copy or wgmma races, a barrier
-     * deadlocks */
+    /* what the emulator reported about the order of accesses in the last run: it is right, warps race, a copy or
+     * wgmma races, or a barrier deadlocks */
     enum order { ORDER_good, ORDER_warps, ORDER_copies, ORDER_barrier } unordered;
 };
 
 /* -- check_inputs.c -- */
 
-/* Finds the memory that the arguments point into, and allocates copies of it. On failure, returns false, with the
+/* Finds the memory into which the arguments point, and allocates copies of it. On failure, returns false, with the
  * reason in c->what. */
 bool check_windows(struct checking *c);
 void check_windows_free(struct checking *c);
 /* Makes the arguments, the grid and the memory contents that `d` describes. */
 void check_prepare(struct checking *c, const struct check_draw *d);
-/* Writes the set's contents to the copies of one device (the emulator or the interpreter), and sets `args` to the
- * arguments, with that device's addresses. */
+/* Writes the contents of the set of inputs to the copies of one device (the emulator or the interpreter), and sets
+ * `args` to the arguments with that device's addresses. */
 void check_place(struct checking *c, bool in_emulator, uint64_t *args);
-/* Do the memory contents after the emulator's run equal those after the interpreter's run, except for permitted errors
- * of floats? If not, c->what describes the first difference. */
+/* Returns whether the memory contents after the emulator's run equal those after the interpreter's run, except for
+ * permitted errors of floats. If not, sets c->what to a description of the first difference. */
 bool check_compare(struct checking *c);
 
 #endif

@@ -84,7 +84,7 @@ static void put_expr(const struct telling *x, struct text *out, const struct exp
     expr_print_infix(e, out, param_name, x->proofs->func);
 }
 
-/* Returns the first guard that this launch violates; NULL: it fulfils all guards. */
+/* Returns the first guard that this launch violates; NULL if it fulfils all guards. */
 static const struct expr *violated(const struct telling *x, const struct guards *g)
 {
     int64_t value;
@@ -102,13 +102,13 @@ static bool has_code(const struct expr *e, enum expr_code code)
     return false;
 }
 
-/* Appends "if", or "and" after an earlier condition. */
+/* Appends "if" before the first condition, and "and" before each further one; *n counts them. */
 static void put_if(struct text *out, int *n)
 {
     text_str(out, (*n)++ ? " and " : ", if ");
 }
 
-/* Does the guard require a grid of one program along an axis? */
+/* Returns whether the guard requires a grid with only one program along an axis. */
 static bool is_of_grid(const struct expr *e)
 {
     return e->n == 3 && e->at[0].code == EXPR_const && e->at[1].code == EXPR_grid;
@@ -187,7 +187,8 @@ struct size {
     int64_t stride, last;
 };
 
-/* Evaluates the dimensions and sorts them by their strides, the smallest first. */
+/* Evaluates the sizes and strides of n dimensions for this launch, and sorts them by stride, the smallest first.
+ * Returns false if they cannot be evaluated. */
 static bool sizes_of(const struct telling *x, const struct proof_dim *dims, int n, struct size *out)
 {
     for (int i = 0; i < n; i++) {
@@ -204,7 +205,8 @@ static bool sizes_of(const struct telling *x, const struct proof_dim *dims, int 
     return true;
 }
 
-/* Appends the condition that the stride of `outer` exceeds the offset of the last element of the inner dimensions. */
+/* Appends the condition that the stride of `outer` is larger than the offset of the last element of the dimensions
+ * inside it. */
 static void put_nested(struct telling *x, const struct proof_dim *outer, const struct proof_dim *inner)
 {
     struct expr below = {0};
@@ -227,8 +229,9 @@ static bool is_constant(const struct proof_dim *outer, const struct proof_dim *i
 
 static const char violates[] = "programs may meet: this launch violates ";
 
-/* Do the dimensions of p nest in this launch, so that an address determines its indices? If so, appends the conditions
- * for this; if not, appends the condition that this launch violates. */
+/* Returns whether the dimensions of p nest in this launch: the stride of each is larger than the extent of those
+ * inside it, so that an address determines its indices. If so, appends the conditions for this; if not, appends the
+ * condition that this launch violates. */
 static bool nests(struct telling *x, const struct proof *p, int *n)
 {
     struct size d[ACCESS_DIMS_MOST];
@@ -257,7 +260,8 @@ static bool nests(struct telling *x, const struct proof *p, int *n)
     return true;
 }
 
-/* Do the programs of this launch access distinct elements through access p? Sets the text in both cases. */
+/* Returns whether different programs of this launch access different elements through access p. Sets x->programs in
+ * both cases. */
 static bool is_apart(struct telling *x, const struct proof *p)
 {
     int n = 0;
@@ -284,16 +288,16 @@ static bool is_apart(struct telling *x, const struct proof *p)
 
 /* -- several accesses to one tensor -- */
 
-/* Might p and q race: can they access one element, does at least one of them write, and is at most one of them
- * atomic? */
+/* Returns whether p and q may race: they may access the same element, at least one of them writes, and at most one of
+ * them is atomic. */
 static bool conflict(const struct telling *x, const struct proof *p, const struct proof *q)
 {
     return !(p->reads && q->reads) && !(p->is_atomic && q->is_atomic) &&
            (p->base < 0 || q->base < 0 || overlap(x->launch, p->base, q->base));
 }
 
-/* Are all accesses that may race with p in one window per program, such that the windows of different programs do not
- * overlap? */
+/* Returns whether each program has a window of elements that contains all its accesses that may race with p, and the
+ * windows of different programs do not overlap. */
 static bool in_windows(struct telling *x, const struct proof *p)
 {
     const struct proofs *all = &x->proofs->list;
@@ -336,7 +340,7 @@ static bool in_windows(struct telling *x, const struct proof *p)
     return true;
 }
 
-/* Is p free of races with other programs of this launch? */
+/* Returns whether p is proven not to race between programs of this launch. Sets x->programs to the reason. */
 static bool tell_programs(struct telling *x, const struct proof *p)
 {
     const struct proofs *all = &x->proofs->list;
