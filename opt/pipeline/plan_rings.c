@@ -11,7 +11,8 @@
  * around its batches ask for, or as many as fit into shared memory. If all batches of a ring stand outside of loops,
  * the ring has one stage. Two batches share a ring if neither stands in a loop around the other, and if they have the
  * same number of buffers with the same types. For example, the two loops of causal attention, with and without a mask,
- * share rings. The plan changes no op. */
+ * share rings. The plan also says which dots stay in flight, and which readers load a tile into registers instead of
+ * reading it from the ring. The plan changes no op. */
 #include "opt/pipeline/plan_rings.h"
 
 #include "opt/analysis/analysis.h"
@@ -19,6 +20,7 @@
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
+#include "opt/pipeline/pipeline.h"
 #include "opt/pipeline/producer_slice.h"
 
 bool op_is_before(const struct op *a, const struct op *b)
@@ -102,6 +104,18 @@ static void choose_type(struct ring_plan *p, struct take *t)
     t->dim[COLUMNS] = first;
 }
 
+const struct type *take_view(struct module *m, const struct take *t, const int *by, int *order)
+{
+    int shape[RANK_MAX];
+    for (int d = 0; d < t->type->rank; d++) {
+        order[d] = t->order[by[d]];
+        shape[d] = t->type->shape[order[d]];
+    }
+    struct layout l;
+    layout_trans(&l, t->type->layout, order);
+    return type_shared(m, type_elem(t->type), t->type->rank, shape, layout_intern(m, &l), 1);
+}
+
 static bool load_is_known(const struct ring_plan *p, const struct op *load)
 {
     for (int i = 0; i < p->batches.n; i++)
@@ -125,6 +139,8 @@ static void note_take(struct op *o, void *ctx)
         diag_bug(p->func->module->diag, t.load->loc, "no producer can copy %%%s", op_result(t.load)->name);
     find_first(&t, op_result(t.load));
     choose_type(p, &t);
+    for (int d = 0; d < t.type->rank; d++)
+        t.order[t.dim[d]] = d;
     const struct op *dot = dot_for(&t);
     struct batch *g = NULL;
     for (int i = 0; i < p->batches.n; i++)
@@ -255,6 +271,41 @@ static void choose_stages(struct ring_plan *p)
     }
 }
 
+/* -- the readers of a batch -- */
+
+/* Does a reader of v load the tile into registers? Only a to_shared whose buffer has the type of a view of the stage
+ * does not. Dimension d of v is dimension by[d] of the tile. */
+static bool goes_into_registers(const struct ring_plan *p, const struct take *t, const struct value *v,
+                                const int *by)
+{
+    bool goes = false;
+    for (const struct use *u = v->uses; u && !goes; u = u->next) {
+        const struct op *o = u->user;
+        const struct attr *next = op_attr(o, ATTR_order);
+        int all[RANK_MAX] = {0};
+        for (int d = 0; d < v->type->rank; d++)
+            all[d] = by[op_passes_tile(o) && next ? next->list[d] : d];
+        goes = op_passes_tile(o)
+                   ? goes_into_registers(p, t, op_result(o), all)
+                   : o->code != OP_to_shared || op_result(o)->type != take_view(p->func->module, t, by, all);
+    }
+    return goes;
+}
+
+/* Finds what the batch's readers do. A dot stays in flight if the loop only carries its accumulator, if the ring has
+ * several stages, and if no reader loads a tile of the batch into registers. */
+static void look_at_readers(struct ring_plan *p, struct batch *g)
+{
+    static const int same[RANK_MAX] = {0, 1, 2, 3, 4};
+    for (int i = 0; i < g->takes.n; i++) {
+        const struct take *t = &g->takes.at[i];
+        g->first = g->first && op_is_before(g->first, t->first) ? g->first : t->first;
+        g->into_registers |= goes_into_registers(p, t, op_result(t->load), same);
+    }
+    if (!g->into_registers && p->rings.at[g->ring].stages >= 2)
+        g->wait = wait_of_carried_dot(g->block);
+}
+
 void plan_rings(struct ring_plan *p, struct func *f)
 {
     *p = (struct ring_plan){.func = f, .arena = f->module->scratch};
@@ -266,4 +317,6 @@ void plan_rings(struct ring_plan *p, struct func *f)
         diag_bug(f->module->diag, f->loc, "no producer can follow this early return");
     choose_rings(p);
     choose_stages(p);
+    for (int k = 0; k < p->batches.n; k++)
+        look_at_readers(p, &p->batches.at[k]);
 }

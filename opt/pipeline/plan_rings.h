@@ -19,7 +19,6 @@ struct take {
     struct value *buf;
     int dim[RANK_MAX];   /* buffer dimension i is the tile's dimension dim[i] */
     int order[RANK_MAX]; /* dimension i of the loaded tile is the buffer's dimension order[i] */
-    bool into_registers; /* some reader loads it into registers */
 };
 
 struct batch {
@@ -27,7 +26,10 @@ struct batch {
     VEC(struct take) takes;
     int ring;    /* the number of its ring; batches that share a ring have equally many takes with the same types */
     int ncopied; /* while the producer is built: the number of takes whose copies are built */
-    struct op *wait; /* the wait for the dot that stays in flight, or NULL */
+    struct op *first;    /* the first reader of its tiles */
+    bool into_registers; /* some reader loads a tile into registers */
+    /* the wait for the block's only dot, if this dot stays in flight while the next one starts, or NULL */
+    struct op *wait;
     VEC(struct value *) views; /* the views of the stages in this iteration */
 };
 
@@ -48,6 +50,9 @@ struct ring_plan {
 
 /* Plans the rings of f. If the plan has no batches, the function needs no producer. */
 void plan_rings(struct ring_plan *p, struct func *f);
+/* Returns the type of a view of one stage of t's buffer, in which dimension d is dimension by[d] of the tile. Sets
+ * order[d] to the dimension of the buffer that dimension d of the view is. */
+const struct type *take_view(struct module *m, const struct take *t, const int *by, int *order);
 /* Does a stand in front of b in the same block, or is a the same op as b? */
 bool op_is_before(const struct op *a, const struct op *b);
 /* Does o only transpose a tile, or move it to other registers? A reader that loads the tile from shared memory does

@@ -20,13 +20,13 @@
  *                                                  }
  *                                                }
  *
- * plan_rings.c decides which tiles go through which ring, and how many stages a ring has. %stage is the number of the
- * current stage. Both roles use the ring's stages in program order. All loops around a batch carry the number and the
- * phase of the current stage of the batch's ring. So the ring continues where it stopped when an inner loop starts
- * again, and when the next loop starts. A phase is a parity. A wait for parity 1 passes at a new mbarrier, so the
- * producer's first iterations find all stages empty. The producer initializes the mbarriers itself and does not wait
- * for the consumers. Its first copies therefore start 600 cycles earlier than behind a barrier of all threads; a
- * matrix product of size 1024 takes 16,000 cycles.
+ * plan_rings.c decides which tiles go through which ring, how many stages a ring has, and which dot stays in flight.
+ * %stage is the number of the current stage. Both roles use the ring's stages in program order. All loops around a
+ * batch carry the number and the phase of the current stage of the batch's ring. So the ring continues where it
+ * stopped when an inner loop starts again, and when the next loop starts. A phase is a parity. A wait for parity 1
+ * passes at a new mbarrier, so the producer's first iterations find all stages empty. The producer initializes the
+ * mbarriers itself and does not wait for the consumers. Its first copies therefore start 600 cycles earlier than
+ * behind a barrier of all threads; a matrix product of size 1024 takes 16,000 cycles.
  *
  * A dot stays in flight while the next one starts if the loop does nothing with the dot's accumulator but carry it, if
  * the ring has several stages, and if no reader loads a tile of the batch into registers. The wait then leaves one dot
@@ -84,15 +84,6 @@ static struct value *build_buffer(struct builder *b, const struct type *t, const
     return v;
 }
 
-/* Makes the box of the take's tensor map match the take's buffer. */
-static void fit_take(struct take *take)
-{
-    const struct type *t = take->buf->type;
-    for (int d = 0; d < t->rank; d++)
-        take->order[take->dim[d]] = d;
-    tensor_fit_map(take->load, t, take->order, 1);
-}
-
 static void build_rings(struct specialize *w, struct builder *b)
 {
     for (int i = 0; i < w->plan.rings.n; i++) {
@@ -111,7 +102,7 @@ static void build_rings(struct specialize *w, struct builder *b)
         for (int k = 0; k < w->plan.batches.at[i].takes.n; k++) {
             struct take *t = &w->plan.batches.at[i].takes.at[k];
             t->buf = w->plan.batches.at[w->plan.rings.at[w->plan.batches.at[i].ring].first].takes.at[k].buf;
-            fit_take(t);
+            tensor_fit_map(t->load, t->buf->type, t->order, 1);
         }
 }
 
@@ -304,16 +295,6 @@ struct op *wait_of_carried_dot(const struct block *body)
     return around ? wait : NULL;
 }
 
-/* Returns the wait for the block's only dot if this dot can stay in flight: the loop only carries its accumulator, the
- * ring has several stages, and no reader loads a tile of the batch into registers. Otherwise returns NULL. */
-static struct op *wait_in_flight(const struct batch *g, const struct ring *r)
-{
-    for (int i = 0; i < g->takes.n; i++)
-        if (g->takes.at[i].into_registers)
-            return NULL;
-    return r->stages < 2 ? NULL : wait_of_carried_dot(g->block);
-}
-
 /* Leaves one dot in flight while the next one starts. The stage of a dot is released behind the wait for this dot, one
  * iteration later. If the loop computes an operand of the dot, this operand has only one buffer. The wait for the
  * previous dot then stands in front of the store to this buffer, and the ops in front of the wait run during the
@@ -378,23 +359,15 @@ static struct value *view_stage(struct specialize *w, struct batch *g, const str
                                 const int *by)
 {
     struct builder b = build_after(*at);
-    const struct type *buf = t->buf->type;
     struct value *x[] = {t->buf, w->plan.rings.at[g->ring].stage};
-    int order[RANK_MAX], shape[RANK_MAX];
+    int order[RANK_MAX];
+    const struct type *type = take_view(w->func->module, t, by, order);
     bool moves = false;
-    for (int d = 0; d < buf->rank; d++) {
-        order[d] = t->order[by[d]];
-        shape[d] = buf->shape[order[d]];
+    for (int d = 0; d < type->rank; d++)
         moves = moves || order[d] != d;
-    }
-    struct layout l = *buf->layout;
-    if (moves)
-        layout_trans(&l, buf->layout, order);
-    const struct type *type =
-        type_shared(w->func->module, type_elem(buf), buf->rank, shape, layout_intern(w->func->module, &l), 1);
     struct op *o = *at = build_op(&b, OP_shared_stage, 2, x, 1, &type, 0);
     if (moves)
-        op_set_list(o, ATTR_order, buf->rank, order);
+        op_set_list(o, ATTR_order, type->rank, order);
     VEC_PUSH(w->arena, &g->views, op_result(o));
     return op_result(o);
 }
@@ -423,7 +396,6 @@ static void read_stage(struct specialize *w, struct batch *g, struct take *t, st
             op_erase(o);
             continue;
         }
-        t->into_registers = true;
         if (!tile) {
             struct builder here = build_after(*at);
             tile = buffer_load(&here, view, v->type);
@@ -439,27 +411,19 @@ static void use_ring(struct specialize *w, struct batch *g)
 {
     struct ring *r = &w->plan.rings.at[g->ring];
     static const int same[RANK_MAX] = {0, 1, 2, 3, 4};
-    bool into_registers = false;
-    struct op *first = g->takes.at[0].first;
-    for (int i = 1; i < g->takes.n; i++)
-        first = op_is_before(g->takes.at[i].first, first) ? g->takes.at[i].first : first;
-    struct builder b = build_before(first);
+    struct builder b = build_before(g->first);
     build_wait(&b, r->full, r);
-    struct op *at = first->prev;
-    for (int i = 0; i < g->takes.n; i++) {
-        struct take *t = &g->takes.at[i];
-        read_stage(w, g, t, &at, op_result(t->load), same);
-        into_registers |= t->into_registers;
-    }
+    struct op *at = g->first->prev;
+    for (int i = 0; i < g->takes.n; i++)
+        read_stage(w, g, &g->takes.at[i], &at, op_result(g->takes.at[i].load), same);
     for (int i = 0; i < g->takes.n; i++)
         op_erase(g->takes.at[i].load);
-    g->wait = wait_in_flight(g, r);
     if (g->wait) {
         leave_one_in_flight(g, r);
         return;
     }
     b = build_after(last_user(w, g));
-    if (into_registers) /* one thread of the warpgroup releases the stage, so the other threads must have read it */
+    if (g->into_registers) /* one thread of the warpgroup releases the stage, so the other threads must have read it */
         op_set_int(build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0), ATTR_group, WARPGROUP_WARPS);
     release(&b, r, r->stage, NULL);
     struct op *end = block_terminator(g->block);
