@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_cuda.py: tests launches on a GPU with a fake CUDA driver (tests/cli/driver/cuda.c) and a fake torch: devices, streams, launches
 from C and through ctypes, failures. Kernels compute nothing."""
+import gc
 import glob
 import os
 import pickle
@@ -129,6 +130,53 @@ class CudaTest(unittest.TestCase):
         scale.device_caches.clear()
         self.assertEqual(scale._dispatch.size(), 0)
         self.assertIsNot(scale[(1,)](x, y, 99, 3.0, BLOCK=32), kernel)
+
+    @unittest.skipIf(launches.extension is None, "neso._launch is not built")
+    def test_tuned_launches_in_c(self):
+        x, y, tunings, grids, runs = Tensor(4096), Tensor(8192), [], [], []
+        scale.device_caches.clear()
+
+        def bench(call, quantiles):
+            call()
+            tunings.append(1)
+            return [1.0 + len(tunings) % 2] * 3  # the second of two is the best
+
+        tuned = triton.autotune([triton.Config({"BLOCK": b}, num_warps=w) for b, w in ((32, 4), (64, 8))], key=["n"], do_bench=bench)(scale)
+        old = tuned.fn._run
+        scale._run = lambda args, kwargs, grid, warmup: runs.append(1) or old(args, kwargs, grid, warmup)
+        try:
+            def launch(n):
+                kernel = tuned[lambda meta: grids.append((meta["n"], meta["BLOCK"])) or (1,)](x, y, n, 2.0)
+                self.assertEqual((kernel.metadata.num_warps, tuned.best_config.kwargs), (8, {"BLOCK": 64}))
+                return len(tunings), len(runs)
+
+            self.assertEqual([launch(n)[0] for n in (101, 103, 103, 101)], [2, 4, 4, 4])
+            self.assertEqual(tuned._dispatch.size(), 2)
+            before, tuned.best_config = len(runs), None
+            self.assertEqual([launch(n) for n in (101, 103, 101)], [(4, before)] * 3)  # Python makes none of them
+            self.assertEqual(grids[-3:], [(101, 64), (103, 64), (101, 64)])
+            with self.assertRaisesRegex(ValueError, "BLOCK"):
+                tuned[(1,)](x, y, 107, 2.0, BLOCK=64)  # the configurations set it
+            tuned.cache.clear()
+            self.assertEqual(tuned._dispatch.size(), 0)
+            self.assertEqual(launch(101)[0], len(tunings))
+            self.assertEqual(len(tunings), 6)
+            launch(101)
+            tuned.cache[next(iter(tuned.cache))] = tuned.configs[0]  # another choice
+            self.assertEqual(tuned[(1,)](x, y, 101, 2.0).metadata.num_warps, 4)
+            launched = tuned._dispatch.size()
+            scale.device_caches.clear()
+            self.assertEqual((launched, tuned._dispatch.size()), (1, 0))
+            self.assertEqual(pickle.loads(pickle.dumps(tuned.cache)), dict(tuned.cache))
+        finally:
+            del scale._run
+        other = triton.autotune([triton.Config({"by": b}) for b in (2.0, 3.0)], key=[], do_bench=bench)(scale)
+        other[(1,)](x, y, 101, BLOCK=32)
+        self.assertIs(other._dispatch, False)  # `by` is no constexpr
+        self.assertEqual(list(scale._tuners), [tuned])
+        del tuned, launch
+        gc.collect()
+        self.assertEqual(list(scale._tuners), [])
 
     def test_arrays_of_other_libraries(self):
         class Array:

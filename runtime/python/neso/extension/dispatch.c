@@ -15,7 +15,7 @@
 
 #include <structmember.h>
 
-enum { TABLE_MOST = 4096 };
+enum { TABLE_MOST = 4096, CHOSEN = 5 /* the place of entry.chosen in what `remember` returns */ };
 
 /* The objects that a dispatch owns. */
 enum held {
@@ -40,6 +40,8 @@ struct entry {
     uint64_t *words;
     PyObject *kept;   /* a tuple of the objects whose addresses are in the key's words */
     PyObject *kernel; /* the compiled kernel, which a launch returns */
+    PyObject
+        *chosen; /* of an autotuner: (the autotuner, its configuration, parameters that it sets); else NULL */
     struct plan plan;
 };
 
@@ -73,7 +75,7 @@ struct call {
 
 enum { SPARE_MOST = 8 };
 
-static PyObject *dispatch_class, *bound_class;
+static PyObject *dispatch_class, *bound_class, *word_best_config;
 /* Memory of objects kernel[grid] that have ended, for the next ones. Python's lock guards it. */
 static struct bound *spare[SPARE_MOST];
 static int nspare;
@@ -211,6 +213,7 @@ static void entry_free(struct entry *e)
         return;
     Py_XDECREF(e->kept);
     Py_XDECREF(e->kernel);
+    Py_XDECREF(e->chosen);
     free(e->words);
     free(e);
 }
@@ -275,6 +278,8 @@ static int enter(struct dispatch *d, const struct key *k, PyObject *kernel, PyOb
     e->hash = hash_of(k->words, k->nwords);
     Py_INCREF(kernel);
     e->kernel = kernel;
+    e->chosen = PyTuple_Size(found) > CHOSEN ? PyTuple_GetItem(found, CHOSEN) : NULL;
+    Py_XINCREF(e->chosen);
     struct entry **place = find(d, e->hash, e->words, e->nwords);
     d->count += !*place;
     entry_free(*place);
@@ -326,13 +331,16 @@ static PyObject *bound_arguments(const struct call *c)
     return named;
 }
 
-/* Reads the grid's extents; calls the grid if it is a function. */
-static int read_grid(const struct call *c, PyObject *grid, uint32_t extents[3])
+/* Reads the grid's extents. If the grid is a function, calls it with the arguments by name; `more` has others, or is
+ * NULL. */
+static int read_grid(const struct call *c, PyObject *grid, PyObject *more, uint32_t extents[3])
 {
     PyObject *made = NULL;
     extents[0] = extents[1] = extents[2] = 1;
     if (!PyTuple_Check(grid) && !PyList_Check(grid) && PyCallable_Check(grid)) {
         PyObject *named = bound_arguments(c);
+        if (named && more && PyDict_Update(named, more) < 0)
+            Py_CLEAR(named);
         grid = made = named ? PyObject_CallFunctionObjArgs(grid, named, NULL) : NULL;
         Py_XDECREF(named);
         if (!made)
@@ -369,11 +377,14 @@ static PyObject *launch(struct call *c, struct entry *e, PyObject *grid)
     uint32_t extents[3];
     void *stream;
     const struct key *k = &c->key;
-    int good = read_stream(c, &stream);
-    PyObject *kernel = e->kernel, *fail = c->d->held[FAIL];
+    PyObject *kernel = e->kernel, *fail = c->d->held[FAIL], *chosen = e->chosen;
+    int good = read_stream(c, &stream) &&
+               (!chosen || PyObject_GenericSetAttr(PyTuple_GetItem(chosen, 0), word_best_config,
+                                                   PyTuple_GetItem(chosen, 1)) == 0);
     struct plan plan; /* its entries are not read again */
     plan.launch = e->plan.launch, plan.kernel = e->plan.kernel, plan.count = e->plan.count;
     Py_INCREF(kernel); /* the entry may be removed while the grid's function runs */
+    Py_XINCREF(chosen);
     for (int i = 0; good && i < plan.count; i++) {
         const struct plan_entry *v = &e->plan.entries[i];
         if (v->kind == '1')
@@ -383,7 +394,10 @@ static PyObject *launch(struct call *c, struct entry *e, PyObject *grid)
         else
             good = k->places[v->argument] && plan_value(v->kind, k->places[v->argument], &values[i]);
     }
-    if (good && read_grid(c, grid, extents) && plan_launch(&plan, extents, stream, values, fail))
+    good = good && read_grid(c, grid, chosen ? PyTuple_GetItem(chosen, 2) : NULL, extents) &&
+           plan_launch(&plan, extents, stream, values, fail);
+    Py_XDECREF(chosen);
+    if (good)
         return kernel;
     Py_DECREF(kernel);
     return NULL;
@@ -405,7 +419,7 @@ static void note_types(struct dispatch *d, PyObject *types)
 }
 
 /* Calls the Python function `remember`, and adds an entry for the kernel of a slow call if the function returns how to
- * launch it: (launch, kernel, plan, globals, types). */
+ * launch it: (launch, kernel, plan, globals, types) and, from an autotuner, `chosen` of the entry. */
 static int remember(struct dispatch *d, PyObject *kernel, PyObject *args, PyObject *kwargs)
 {
     PyObject *found = PyObject_CallFunctionObjArgs(d->held[REMEMBER], kernel, args, kwargs, NULL);
@@ -563,6 +577,7 @@ static int dispatch_traverse(PyObject *self, visitproc visit, void *arg)
         if (d->table[i]) {
             Py_VISIT(d->table[i]->kept);
             Py_VISIT(d->table[i]->kernel);
+            Py_VISIT(d->table[i]->chosen);
         }
     return 0;
 }
@@ -671,5 +686,6 @@ PyObject *dispatch_type(void)
     bound_class = PyType_FromSpec(&bound_spec);
     dispatch_class = PyType_FromSpec(&spec);
     Py_XINCREF(dispatch_class);
-    return key_ready() && bound_class ? dispatch_class : NULL;
+    word_best_config = PyUnicode_InternFromString("best_config");
+    return key_ready() && word_best_config && bound_class ? dispatch_class : NULL;
 }

@@ -272,5 +272,10 @@ int key_argument(struct key *k, PyObject *x, uint8_t flags)
         place(k, x, 0);
         return 1;
     }
+    if (flags & IS_TUNED) {
+        if (!PyLong_CheckExact(x) && !PyFloat_CheckExact(x) && !PyBool_Check(x) && x != Py_None)
+            return 0;
+        key_constant(k, x);
+    }
     return add(k, x, flags, 0);
 }

@@ -18,7 +18,12 @@ enum {
 };
 
 /* Flags of a parameter. */
-enum param_flags { IS_CONSTEXPR = 1, NO_SPECIALIZE = 2, NO_ALIGN = 4 };
+enum param_flags {
+    IS_CONSTEXPR = 1,
+    NO_SPECIALIZE = 2,
+    NO_ALIGN = 4,
+    IS_TUNED = 8 /* an autotuner chooses by the argument's value */
+};
 
 /* The arguments as Python passes them; all borrowed. */
 struct given {

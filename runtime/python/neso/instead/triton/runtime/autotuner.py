@@ -15,7 +15,7 @@ from . import _async_compile
 from .cache import get_cache_manager, triton_key
 from .driver import driver
 from .errors import AutotunerError, OutOfResources, PTXASError
-from .jit import JITFunction, KernelInterface
+from .jit import INDEXED, IS_TUNED, JITFunction, KernelInterface, defaults_of, dispatch_of, flags_of, remember
 
 
 @functools.lru_cache(None)
@@ -67,13 +67,39 @@ class Config:
         return isinstance(other, Config) and self._parts() == other._parts()
 
 
-class Autotuner(KernelInterface):
+class _Choices(dict):
+    """An autotuner's choices by their keys. A change also changes which kernels are launched in C."""
+
+    def __init__(self, tuner):
+        super().__init__()
+        self.tuner = tuner
+
+    def _then_forget(method):
+        @functools.wraps(method)
+        def wrapper(self, *args, **kwargs):
+            self.tuner.forget()
+            return method(self, *args, **kwargs)
+
+        return wrapper
+
+    __setitem__, __delitem__, __ior__, clear = map(_then_forget, (dict.__setitem__, dict.__delitem__, dict.__ior__, dict.clear))
+    pop, popitem, setdefault, update = map(_then_forget, (dict.pop, dict.popitem, dict.setdefault, dict.update))
+    del _then_forget
+
+    def __reduce__(self):
+        return dict, (dict(self),)
+
+
+class Autotuner(*INDEXED, KernelInterface):
+    _at = KernelInterface.__getitem__  # kernel[grid] before the first launch
+
     def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=None, post_hook=None,
                  prune_configs_by=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
+        self._dispatch = None  # launches in C what was tuned before; False: that cannot be done
         self.configs = configs or [Config({}, num_warps=4, num_stages=3, num_ctas=1)]
         self.fn, self.arg_names, self.keys = fn, arg_names, key
         self._names = frozenset(arg_names)
-        self.cache = {}
+        self.cache = _Choices(self)
         self.cache_results = (cache_results or knobs.autotuning.cache) and not knobs.runtime.interpret
         self.reset_to_zero, self.restore_value = list(reset_to_zero or []), list(restore_value or [])
         self.user_defined_pre_hook, self.user_defined_post_hook = bool(pre_hook), bool(post_hook)
@@ -240,8 +266,23 @@ class Autotuner(KernelInterface):
         if config.pre_hook is not None:
             config.pre_hook({**dict(zip(self.arg_names, args)), "grid": grid, "warmup": warmup, **kwargs, **options})
         if type(self.fn) is JITFunction and not warmup:
-            return self.fn[grid](*args, **kwargs, **options)
+            kernel = self.fn[grid](*args, **kwargs, **options)
+            if self._dispatch is None:
+                self._dispatch = make_tuned(self)
+            return kernel
         return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs, **options)
+
+    def forget(self):
+        if self.__dict__.get("_dispatch"):
+            self._dispatch.clear()
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name in ("cache", "configs", "fn", "keys", "arg_names"):
+            self.forget()
+
+    def __getstate__(self):
+        return {**self.__dict__, "_dispatch": None}
 
     def _choose(self, key, args, kwargs):
         self.nargs = dict(zip(self.arg_names, args))
@@ -276,6 +317,37 @@ class Autotuner(KernelInterface):
         kernels = [self.fn.warmup(*args, **kwargs, **c.all_kwargs()) for c in self.prune_configs(kwargs)]
         self.nargs = None
         return kernels
+
+
+# -- launches in C (neso/extension) --
+
+_run = Autotuner.run
+
+
+def make_tuned(tuner):
+    """Returns the object that launches in C what an autotuner has chosen before; False if that cannot be done."""
+    fn = tuner.fn
+    values = {name for c in tuner.configs for name in c.kwargs}
+    names = [p.name for p in fn.params]
+    if not fn._dispatch or any(not p.is_constexpr for p in fn.params if p.name in values):
+        return False
+    defaults = [... if name in values else x for name, x in zip(names, defaults_of(fn))]
+    flags = [x | (IS_TUNED if p.name in tuner.keys and not p.is_constexpr else 0) for p, x in zip(fn.params, flags_of(fn))]
+
+    def slow(grid, args, kwargs):
+        return tuner.run(*args, grid=grid, warmup=False, **kwargs or {})
+
+    def found(kernel, args, kwargs):
+        kwargs, config = kwargs or {}, tuner.best_config
+        how = remember(fn, kernel, args, {**kwargs, **config.all_kwargs()})
+        if how is None or config.pre_hook is not None or tuner.fn is not fn:
+            return None
+        given = {*names[:len(args)], *kwargs}
+        sets = {p.name: config.kwargs.get(p.name, p.default) for p in fn.params if p.name in values and p.name not in given}
+        return (*how, (tuner, config, sets))
+
+    fn._tuners.add(tuner)
+    return dispatch_of(fn, defaults, flags, slow, found, _run)
 
 
 def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None,

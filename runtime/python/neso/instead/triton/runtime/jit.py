@@ -16,12 +16,13 @@ import re
 import sys
 import textwrap
 import threading
+import weakref
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from neso import check, fallback, launches
+from neso import check, fallback, launches, torch_calls
 from neso.launches import check_tensors
 
 from .. import knobs
@@ -488,10 +489,10 @@ class _DeviceCaches(_Kernels):
         return found
 
 
-_INDEXED, _FOLDED = ((), ()) if launches.extension is None else ((launches.extension.Indexed,), (launches.extension.Folded,))
+INDEXED, _FOLDED = ((), ()) if launches.extension is None else ((launches.extension.Indexed,), (launches.extension.Folded,))
 
 
-class JITFunction(*_INDEXED, JITCallable, KernelInterface):
+class JITFunction(*INDEXED, JITCallable, KernelInterface):
     device = None  # "interpreter": wherever others run
 
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None,
@@ -506,6 +507,7 @@ class JITFunction(*_INDEXED, JITCallable, KernelInterface):
             self.params.append(KernelParam(i, param, *named))
         self.device_caches = _DeviceCaches(self)
         self._dispatch = None  # the object that launches in C; None before the first launch
+        self._tuners = weakref.WeakSet()  # autotuners that launch the kernel in C
         self.kernel, self.debug, self.noinline = None, debug, noinline
         self.arg_names = [p.name for p in self.params]
         self.constexprs = [p.num for p in self.params if p.is_constexpr]
@@ -572,14 +574,16 @@ class JITFunction(*_INDEXED, JITCallable, KernelInterface):
         return kernel
 
     def __getstate__(self):
-        return {**self.__dict__, "device_caches": None, "_dispatch": None, "_hash_lock": None}
+        return {**self.__dict__, "device_caches": None, "_dispatch": None, "_tuners": None, "_hash_lock": None}
 
     def __setstate__(self, state):
-        self.__dict__.update(state, device_caches=_DeviceCaches(self), _hash_lock=threading.RLock())
+        self.__dict__.update(state, device_caches=_DeviceCaches(self), _tuners=weakref.WeakSet(), _hash_lock=threading.RLock())
 
     def forget(self):
         if self._dispatch is not None:
             self._dispatch.clear()
+        for tuner in list(self._tuners):
+            tuner.forget()
 
     def _run(self, args, kwargs, grid, warmup):
         given, kwargs = kwargs, dict(kwargs)
@@ -691,24 +695,39 @@ _run = JITFunction.run  # a program may replace the method; kernel[grid] calls t
 
 # -- launches in C (neso/extension) --
 
+NO_DEFAULT = None if launches.extension is None else launches.extension.Dispatch  # marks a parameter that a call must give
+IS_TUNED = 8  # a flag of a parameter, see neso/extension/key.h
+
+
+def flags_of(fn):
+    return [p.is_constexpr + 2 * bool(p.do_not_specialize) + 4 * bool(p.do_not_specialize_on_alignment) for p in fn.params]
+
+
+def defaults_of(fn):
+    return [p.default if p.has_default else NO_DEFAULT for p in fn.params]
+
+
 def make_dispatch(fn):
     """Returns the object that launches a kernel in C; None without the extension, torch or a GPU."""
-    from neso import torch_calls
     active = driver.active
     if launches.extension is None or check.is_on() or active.where != "cuda" or active.torch is None or fn.device or len(fn.params) > 64:
         return None
-    flags = bytes(p.is_constexpr + 2 * bool(p.do_not_specialize) + 4 * bool(p.do_not_specialize_on_alignment) for p in fn.params)
-    runtime = knobs.runtime
+    return dispatch_of(fn, defaults_of(fn), flags_of(fn), lambda grid, args, kwargs: fn._run(args, kwargs or {}, grid, False),
+                       lambda kernel, args, kwargs: remember(fn, kernel, args, kwargs or {}), _run)
+
+
+def dispatch_of(fn, defaults, flags, slow, remember, run):
+    """Returns a Dispatch for calls with the parameters of fn: `slow` makes a call that it does not know, `remember` says how it launches the call in C
+    from then on, and `run` is the method that kernel[grid](...) calls unless a program has replaced it."""
+    active, runtime = driver.active, knobs.runtime
     watched = (fn.pre_run_hooks, runtime.launch_enter_hook.calls, runtime.launch_exit_hook.calls, knobs._replaced)
     names = tuple(sys.intern(p.name) for p in fn.params)
-    defaults = tuple(p.default if p.has_default else launches.extension.Dispatch for p in fn.params)
     environ = getattr(os.environ, "_data", None)
     if not isinstance(environ, dict) or not hasattr(os.environ, "encodekey"):
         environ = None
     debug = os.environ.encodekey("TRITON_DEBUG") if environ is not None else None
-    return launches.extension.Dispatch(names, defaults, flags, lambda grid, args, kwargs: fn._run(args, kwargs or {}, grid, False),
-                                       lambda kernel, args, kwargs: remember(fn, kernel, args, kwargs or {}), launches.fail,
-                                       active.torch._C._cuda_getDevice, active.get_current_stream, watched, environ, debug, _run, *torch_calls.direct(active.torch))
+    return launches.extension.Dispatch(names, tuple(defaults), bytes(flags), slow, remember, launches.fail, active.torch._C._cuda_getDevice,
+                                       active.get_current_stream, watched, environ, debug, run, *torch_calls.direct(active.torch))
 
 
 def remember(fn, kernel, args, kwargs):
