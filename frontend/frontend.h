@@ -213,8 +213,8 @@ _Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name,
 /* Counts one step: a statement, or another operation that takes about as long. Raises an error if the number of steps
  * exceeds the limit. */
 void eval_step(struct eval *e, struct loc at);
-/* Counts text that C functions process, by its bytes, and nodes, of NODE_BYTES bytes each. A fixed number of bytes
- * counts as one step. */
+/* Counts work on data as steps: `bytes` is the length of a text that the caller searches, or NODE_BYTES for an object
+ * that it prints, compares, hashes, copies or creates. A fixed number of bytes counts as one step. */
 void eval_work(struct eval *e, size_t bytes);
 enum { NODE_BYTES = 64 };
 void handler_push(struct eval *e, struct handler *h);

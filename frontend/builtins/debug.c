@@ -36,8 +36,8 @@ struct obj *builtin_static_range(struct eval *e, struct obj **args, const struct
     return range_object(e, args, call, &r);
 }
 
-/* Sets *out to the number x, argument i of the call. For None and for numbers outside of 0 to 1024, sets *out to 0:
- * the option is not set. Returns false after an error, which it reports. */
+/* Sets *out to the number x, argument i of the call. For None and for numbers outside of 0 to 1024, sets *out to 0, as
+ * if the call did not pass the option. Returns false after an error, which it reports. */
 static bool arg_count(struct eval *e, struct obj *x, const char *name, const struct args *call, int i,
                       int *out)
 {
@@ -252,8 +252,8 @@ struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struc
 /* -- inline assembly -- */
 
 /* Skips n constraints of inline assembly and the blanks around them. Returns a pointer to the next constraint.
- * Returns NULL if a skipped constraint does not fit a register of `bits` bits, or does not begin with `=` exactly if
- * is_result is set. */
+ * Returns NULL if a skipped constraint does not fit a register of `bits` bits. Also returns NULL if one begins with `=`
+ * although is_result is false, or lacks the `=` although is_result is true. */
 static const char *skip_constraints(const char *s, int n, bool is_result, int bits)
 {
     for (; n > 0 && s; n--) {

@@ -120,7 +120,7 @@ static bool float_pair(struct eval *e, struct obj **args, const struct args *cal
     return !is_error(*x);
 }
 
-/* Divides x by y. With `exact`, rounds f32 quotients to nearest. Divides f16 and bf16 operands in f32, and casts the
+/* Divides x by y. If `exact`, rounds f32 quotients to nearest. Divides f16 and bf16 operands in f32, and casts the
  * quotient back. */
 static struct obj *divide(struct eval *e, struct obj *x, struct obj *y, bool exact, struct loc at)
 {

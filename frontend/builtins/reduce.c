@@ -229,7 +229,7 @@ static const char *const index_functions[2][2] = {
 };
 
 /* Returns the tuple (values, indices) of the largest or smallest elements along an axis. If several elements have the
- * largest (smallest) value, the index is the least of theirs if `left` is true, and otherwise any of theirs. */
+ * largest (smallest) value, returns the least of their indices if `left` is true, and any one of them otherwise. */
 static struct obj *with_indices(struct eval *e, struct obj *x, struct obj *axis, struct obj *left,
                                 struct obj *keep, bool is_max, const struct args *call)
 {

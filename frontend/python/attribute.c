@@ -597,8 +597,8 @@ struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at)
     return out;
 }
 
-/* The data of an iterator object. `next` finds the position in `state`; iterator_next therefore ignores the index that
- * it gets as the `iter` of a native_class. */
+/* The data of an iterator object. The function `next` keeps its position in `state`, so iterator_next, the member
+ * `iter` of the native_class, ignores its parameter i. */
 struct iterator {
     struct obj *(*next)(struct eval *e, void *state, struct loc at);
     void *state;

@@ -120,7 +120,7 @@ static void drop_zeros(struct text *t)
 }
 
 /* Formats x as the presentation type `g` does. If `point`, formats as str() does: 3 becomes 3.0, and scientific
- * notation begins at `precision` digits before the point, not at one more. */
+ * notation begins at `precision` digits before the point, instead of `precision` + 1. */
 static void general(struct text *t, double x, int precision, bool alternate, bool point)
 {
     if (precision == 0)

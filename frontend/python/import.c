@@ -188,7 +188,8 @@ static void link_modules(struct eval *e, struct obj *parent, const char *name, s
         scope_set(parent->module.scope, intern_str(e->strings, name), child);
 }
 
-/* `import a.b` imports a, then a.b, and binds a; `import a.b as c` binds a.b. */
+/* `import a.b` imports a, then a.b, and binds the name a to the module a. `import a.b as c` binds the name c to the
+ * module a.b. */
 static void import_one(struct eval *e, struct scope *s, const struct ast *alias)
 {
     const char *name = alias->alias.name;

@@ -247,8 +247,8 @@ int64_t instance_len(struct eval *e, struct obj *x, struct loc at)
     return n;
 }
 
-/* Prints the exception's arguments as str() does, or, with `repr`, as repr() does. For a KeyError, str() prints repr()
- * of the key. */
+/* Prints the exception's arguments as repr() does if `repr` is true, and otherwise as str() does. For a KeyError, str()
+ * prints repr() of the key. */
 static void show_exception(struct eval *e, struct obj *x, struct text *out, bool repr)
 {
     struct obj *message = scope_get(x->instance.scope, intern_str(e->strings, "__message__"));

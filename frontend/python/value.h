@@ -237,8 +237,8 @@ struct obj *obj_constexpr(struct eval *e, struct obj *x); /* returns a copy of x
 
 /* -- value.c: queries, which follow Python's rules for concrete objects -- */
 const char *obj_type_name(const struct obj *x);
-bool obj_is_const(struct eval *e, const struct obj *x); /* returns whether x is known at compile time, so that it
-                                                         * contains no tensor */
+/* Returns whether x is known at compile time: it neither is nor contains a tensor. */
+bool obj_is_const(struct eval *e, const struct obj *x);
 bool obj_is_unknown(const struct obj *x); /* returns whether x is an unknown value: only a host can compute it
                                            * (import.c) */
 bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b);

@@ -27,7 +27,7 @@ const struct lang_type *lang_parse(struct eval *e, const char *s, size_t n);
 const struct type *lang_ir(struct module *m, const struct lang_type *t); /* returns t's IR type; NULL if it has none */
 
 /* -- cast.c -- */
-/* Casts x, a tensor or number, to the element type `scalar`. With `bitcast`, keeps the bits. `round` must be
+/* Casts x, a tensor or number, to the element type `scalar`. If `bitcast`, keeps the bits. `round` must be
  * ROUND_none, unless the cast is from a float to a narrower float. Returns obj_error after an error, which it
  * reports. */
 struct obj *tensor_cast(struct eval *e, struct obj *x, const struct lang_type *scalar, enum rounding round, bool bitcast, struct loc at);

@@ -182,7 +182,7 @@ static struct value *bool_value(struct eval *e, bool x, struct loc at)
     return build_const_int(trace_builder(e, at), type_scalar(e->trace->module, DT_i1), x);
 }
 
-/* Returns a placeholder of x's type: zeros. A path that needs some value instead of x, but never uses it, yields the
+/* Returns a placeholder of x's type: zeros. A path that never uses x, but has to yield some value for it, yields the
  * placeholder. */
 static struct obj *placeholder(struct eval *e, struct obj *x, struct loc at)
 {

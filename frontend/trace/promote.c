@@ -400,11 +400,8 @@ static void assert_no_overflow(struct eval *e, enum oper op, const struct obj *a
 static struct obj *arithmetic_op(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     bool is_division = op == OPER_div || op == OPER_floordiv || op == OPER_mod;
-    const struct obj *left =
-        is_number(a)
-            ? b
-            : a; /* the signedness of the left operand, or of the only tensor, decides the kind of right
-                               * shift */
+    /* A right shift is arithmetic or logical by the signedness of the left operand, or of the only tensor. */
+    const struct obj *left = is_number(a) ? b : a;
     const struct lang_type *t = common_type(e, a, b, is_division, false, at);
     if (!t)
         return obj_error;

@@ -167,7 +167,7 @@ int bits_of(const struct lang_type *t);
 /* Returns the default type of a number, which it gets if no other operand determines its type. Returns NULL if no type
  * can represent the number. */
 const struct lang_type *decayed_type(struct eval *e, const struct obj *number);
-/* Returns a number as a constant of type t and the given shape. With `decay`, the number is first rounded to
+/* Returns a number as a constant of type t and the given shape. If `decay`, the number is first rounded to
  * its decayed_type. */
 struct value *number_value(struct eval *e, const struct obj *number, const struct lang_type *t, int rank, const int *shape,
                            bool decay, struct loc at);

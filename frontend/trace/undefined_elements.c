@@ -18,7 +18,8 @@
 
 /* The lattice element of a value: the facts that the analysis has found. Sets of dimensions are bit masks. */
 struct fact {
-    uint32_t varies;       /* dimensions in which elements may differ: by the index of this dimension */
+    /* the dimensions in which the value varies: elements whose indices differ only in these may be unequal */
+    uint32_t varies;
     uint32_t undefined;    /* dimensions in which the tile mixes defined and undefined elements */
     const struct op *load; /* the load that left elements undefined; NULL if all are defined */
     /* The value depends on a value that varies and is defined everywhere, such as an index. A comparison with it may be
@@ -250,8 +251,8 @@ static struct fact loaded(struct search *s, const struct op *o)
 /* -- ops that combine elements -- */
 
 struct advice {
-    const char *what,
-        *other; /* the reduction's name, and its neutral element, a good `other`; NULL if unknown */
+    /* the reduction's name; its neutral element, which the advice recommends as `other` (NULL: unknown) */
+    const char *what, *other;
 };
 
 static const char *least_or_most(enum opcode code, const struct type *t)

@@ -77,7 +77,7 @@ struct emu_insn {
     uint8_t code, type, from; /* like the fields of struct form in mir.h */
     uint8_t mods[EMU_MODS_MOST];
     uint8_t nopnds, ndefs, nvec; /* nvec: the number of operands in the first braces */
-    bool guard_not, joins; /* joins: lanes may reconverge here: after a branch, or at its target */
+    bool guard_not, joins; /* joins: it follows a branch or is its target, so lanes may reconverge */
     bool has_address;      /* opnds[address] is an address */
     bool follows;          /* a global address may depend on the instruction's result (overflow.c) */
     uint8_t dropped;       /* enum emu_dropped */
@@ -392,7 +392,7 @@ struct emu_warp {
     const struct emu_insn *last_store;
     int mma_groups;                /* the number of committed groups of wgmma */
     uint32_t mma_times[GROUPS_KNOWN]; /* the commit times of the last groups of wgmma */
-    int mma_awaited;               /* the warp waits for groups before this number; 0: the warp does not wait */
+    int mma_awaited;               /* the warp waits for the groups with a lower number; 0: the warp does not wait */
     /* flying[r]: if a wgmma in flight uses register r, 2 * (its group + 1), plus 1 if r belongs to its D; otherwise
      * 0 */
     uint32_t *flying;

@@ -51,7 +51,8 @@ struct stop {
 
 /* Parses `where`, the argument of --break, which may be NULL. Returns false if `where` is malformed. */
 bool debugger_open(struct debugger *d, const char *where);
-/* Returns whether the kernel may stop at the site: the conditions of breakpoints are not evaluated. */
+/* Returns whether the kernel stops at the site if all conditions of breakpoints are true. Does not evaluate the
+ * conditions. */
 bool debugger_stops(struct program *p, const struct host_site *site, const int *pid);
 /* Returns at once if no condition of a breakpoint at this site is true. Otherwise, executes commands until a command
  * continues the kernel. Raises SystemExit at `quit` and at the end of the input. */

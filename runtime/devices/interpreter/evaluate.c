@@ -27,7 +27,7 @@ struct evaluation {
     struct obj *result;
     enum error refused; /* the first error; ERR_count: none */
     struct exception raised;
-    bool has_raised, has_ended; /* the launch was ended by an exception; by a fatal error */
+    bool has_raised, has_ended; /* an exception has ended the launch; a fatal error has ended it */
 };
 
 /* -- the launch -- */

@@ -11,10 +11,10 @@
 #include <string.h>
 
 enum {
-    STEP_WORK = 16, /* the work of a step, in elements, in addition to its own elements */
+    STEP_WORK = 16, /* a step's fixed work, which is added to the number of elements that the step computes */
     /* the number of iterations after which a loop that may wait for another program yields to other programs */
     SPINS_AT_ONCE = 200,
-    SPINS_AGAIN = 2, /* the same number after the worker has passed its token to another worker (run.c) */
+    SPINS_AGAIN = 2, /* the number after a yield at which the worker has passed its token on (run.c) */
 };
 
 /* -- decoding -- */

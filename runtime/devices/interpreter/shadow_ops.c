@@ -281,8 +281,8 @@ static uint32_t birth_of(struct frame *f, const struct step *s, int64_t i)
     return (uint32_t)t->nbirths;
 }
 
-/* Sets *any_inf and *any_nan if there is an inf or a NaN among the elements from which a reduction or scan computes
- * element i, or, for a scan, any element of the same line. */
+/* Sets *any_inf and *any_nan if the operand of a reduction or scan has an inf or a NaN in the same line as element i of
+ * the result: at the same indices in all dimensions but the axis. */
 static void look_along(const struct frame *f, const struct step *s, int64_t i, bool *any_inf, bool *any_nan)
 {
     int64_t outer, along, inner;

@@ -18,8 +18,8 @@
 struct shadow {
     double exact, err;
     uint32_t birth;    /* the number of a birth, from 1; 0: none */
-    uint8_t precision; /* the least number of significant bits to which the program has explicitly rounded the value; 0:
-                        * none */
+    /* the least number of significant bits to which the program has explicitly rounded the value; 0: never rounded */
+    uint8_t precision;
     /* For a dot's result, in a trace of kind `error`: the absolute values of its terms sum up to less than 2^magnitude,
      * and all terms are multiples of 2^lowest. */
     int8_t magnitude;
