@@ -191,8 +191,8 @@ void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct
 struct obj *eval_file(struct eval *e, const struct source *src, const char *module_name, bool *failed);
 struct obj *eval_expr(struct eval *e, struct scope *s, const struct ast *x);
 enum flow { FLOW_next, FLOW_break, FLOW_continue, FLOW_return };
-/* Executes statements in order. While tracing, an error aborts only the statement with the error, and binds the names
- * that this statement assigns to obj_error. */
+/* Executes statements in order. While tracing, an error aborts only the statement with the error; the names that this
+ * statement assigns then have the value obj_error. */
 enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result);
 struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *eval_call1(struct eval *e, struct obj *callee, struct obj *arg, struct loc at);
@@ -225,8 +225,8 @@ _Noreturn void eval_throw(struct eval *e, const struct exception *x);
 void eval_write(struct eval *e, const char *s, size_t n);
 
 /* -- kernel.c -- */
-/* Executes one statement of a kernel. An error aborts the statement, and binds the names that the statement assigns to
- * obj_error. */
+/* Executes one statement of a kernel. An error aborts the statement; the names that the statement assigns then have the
+ * value obj_error. */
 enum flow kernel_statement(struct eval *e, struct scope *s, const struct ast *x, struct obj **result);
 
 /* -- trace.c: the kernel's rules -- */
@@ -349,7 +349,7 @@ const char *builtins_long_name(const char *name);
 struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
 /* Returns whether x is a class of triton.language that isinstance accepts (tl.tensor, tl.pointer_type). */
 bool builtins_is_class(const struct obj *x);
-/* Returns whether x is an instance of such a class. */
+/* Returns whether x is an instance of `class`, for which builtins_is_class is true. */
 bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct obj *class);
 
 /* -- prelude.py, libdevice.py, library.py: the parts of triton.language, its libdevice and Python's library that are

@@ -252,8 +252,8 @@ struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struc
 /* -- inline assembly -- */
 
 /* Skips n constraints of inline assembly and the blanks around them. Returns a pointer to the next constraint.
- * Returns NULL if a skipped constraint does not fit a register of `bits` bits. Also returns NULL if one begins with `=`
- * although is_result is false, or lacks the `=` although is_result is true. */
+ * Returns NULL if a skipped constraint does not fit a register of `bits` bits. Also returns NULL if a skipped
+ * constraint begins with `=` although is_result is false, or lacks the `=` although is_result is true. */
 static const char *skip_constraints(const char *s, int n, bool is_result, int bits)
 {
     for (; n > 0 && s; n--) {

@@ -152,8 +152,8 @@ static struct obj *load_pointers(struct eval *e, struct obj **args, const struct
     return load(e, p, mask, other, &a, call->loc);
 }
 
-/* Reports an error if an access through a block pointer has the argument x, argument i of the call. x is `mask` or
- * `other`, which the block pointer itself determines. Returns false after an error. */
+/* Reports an error if x is not None. x is the argument `mask` or `other`, number i, of a load or store through a block
+ * pointer. The pointer's shape and boundary_check determine the mask instead. Returns false after an error. */
 static bool check_no_mask(struct eval *e, struct obj *x, const char *name, const struct args *call, int i)
 {
     if (x->kind != OBJ_none)

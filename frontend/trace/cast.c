@@ -100,8 +100,8 @@ static double number_float(const struct obj *x)
     return x->kind == OBJ_float ? x->f : (double)number_int(x);
 }
 
-/* Returns whether a Python float of value x decays to f32, and not to f64. It does if x is 0, not finite, or in the
- * range of normal f32 numbers. */
+/* Returns whether a Python float of value x decays to f32, and not to f64: x is 0, not finite, or in the range of
+ * normal f32 numbers. */
 static bool fits_float(double x)
 {
     return x == 0 || !isfinite(x) || (fabs(x) >= (double)FLT_MIN && fabs(x) <= (double)FLT_MAX);

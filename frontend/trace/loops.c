@@ -77,7 +77,7 @@ struct loop {
     VEC(struct obj *) after;      /* objects after an iteration, in the order of `carried` */
 };
 
-/* Returns whether a loop carries x if its body changes it: x contains a tensor. */
+/* Returns whether x is or contains a tensor. If the body of a loop changes such a value, the loop carries the value. */
 static bool can_carry(const struct obj *x)
 {
     if (x->kind == OBJ_tensor)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tile.c: represents values of a running kernel as host objects. These objects print like numpy arrays. They support
- * indexing, and elementwise operators and comparisons by Python's rules for numbers.
+ * indexing, elementwise operators and elementwise comparisons. The elements follow Python's rules for numbers.
  *
  *     offs       [0 1 2 3]          offs * 2 > 3   [False False  True  True]          offs[1]   1 */
 #include "frontend/trace/tile.h"

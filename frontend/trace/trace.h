@@ -20,8 +20,7 @@ struct trace_frame {
     const struct scope *caller; /* the scope of the statement that calls the function; NULL for the kernel */
 };
 
-/* The branch or loop to which the existence of a name was limited. `at` is the location of the `if` or loop
- * statement. */
+/* Says where a name was lost: it existed only in a branch of the `if`, or only in the loop, whose location is `at`. */
 struct lost {
     struct loc at;
     bool in_loop;

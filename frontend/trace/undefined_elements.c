@@ -45,8 +45,8 @@ static struct fact *fact_of(struct search *s, struct value *v)
     return v->scratch;
 }
 
-/* Joins `new` into the facts of v. Copies the facts that must hold, such as bounds, only if is_only: `new` describes
- * the only value that v can have. */
+/* Joins `new` into the facts of v. is_only means that `new` describes the only value that v can have. Otherwise, the
+ * facts that must hold for every value of v, such as bounds, are not copied. */
 static void join(struct search *s, struct value *v, const struct fact *new, bool is_only)
 {
     struct fact *f = fact_of(s, v), before = *f;

@@ -114,8 +114,8 @@ struct launch {
     const bool *finds_nan;
     struct budget *budget; /* limits of memory, time and steps, on a CPU; NULL: unlimited */
     const neso_launch_options *options; /* for a GPU; NULL: a plain launch */
-    /* Receives a capsule (neso.h) of the launch. NULL: neso_context_options.wants_capsule decides whether there is
-     * one. */
+    /* Receives a capsule (neso.h) of the launch. If it is NULL, neso_context_options.wants_capsule decides whether a
+     * capsule is made. */
     void (*give_capsule)(void *user, const neso_capsule *seen, const void *data, size_t length);
     void *give_user;
 };
@@ -169,8 +169,8 @@ struct device_class {
     bool (*fill)(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
     bool (*sync)(struct device *d, void *stream, struct fault *f);
     /* workspace allocates memory for one launch, in stream order, and workspace_end frees it. The address is a multiple
-     * of 256. copy_rows makes n copies at once, at most MAPS_MOST. Any thread may call these functions. All three are
-     * NULL if the device has no tensor maps. */
+     * of 256. copy_rows starts n copies with one call; n is at most MAPS_MOST. Any thread may call these functions. All
+     * three are NULL if the device has no tensor maps. */
     bool (*workspace)(struct device *d, size_t bytes, void *stream, uint64_t *address, struct fault *f);
     void (*workspace_end)(struct device *d, uint64_t address, void *stream);
     bool (*copy_rows)(struct device *d, const struct row_copy *c, int n, void *stream, struct fault *f);

@@ -3,8 +3,8 @@
  *
  *     PTX, or a cubin that ptxas made of it ──module_load──► function
  *
- * If there is no cubin, jit.c loads PTX by cuModuleLoadDataEx, and the driver caches the assembled code. jit.c does not
- * use the driver's linker, although the linker would return a cubin, because it assembles relocatable code. In such
+ * If there is no cubin, jit.c loads PTX by cuModuleLoadDataEx, and the driver caches the assembled code. The driver's
+ * linker would also return a cubin, but jit.c does not use it, because the linker assembles relocatable code. In such
  * code, `setmaxnreg` has no effect, and warp-uniform values are not in uniform registers: a matmul of n = 4096 executes
  * 1.6 times as many instructions, and takes 1.5 % longer. The assembler's messages name a line of the PTX. The `.loc`
  * before this line names the line of Python from which the PTX was compiled:

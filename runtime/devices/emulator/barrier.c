@@ -166,9 +166,9 @@ enum { WARPGROUP = 4 };
 
 /* Releases the warps of a warpgroup that wait for a group of wgmmas, when all four warps have committed the group. The
  * accesses that each of the four warps made before its commit are ordered before the end of a warp's wait. Kernels rely
- * on this order if a single thread arrives at an mbarrier on behalf of the warpgroup. Not ordered before the end of the
- * wait are the accesses that another warp made after its commit, and asynchronous copies for which only another warp
- * has waited. */
+ * on this order if a single thread arrives at an mbarrier on behalf of the warpgroup. The accesses that another warp
+ * made after its commit, and asynchronous copies for which only another warp has waited, are not ordered before the end
+ * of the wait. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++) {

@@ -236,7 +236,7 @@ struct emu_launch {
     void *write_ctx;
     struct emu_report report;
 };
-/* Returns the number of CTAs in a cluster of a launch, with or without `pairs`. */
+/* Returns the number of CTAs in a cluster of a launch whose field `pairs` has the given value. */
 int emulator_cluster_ctas(const struct emu_code *code, bool pairs);
 /* Runs a launch. After an error, stores the error in l->report and returns false. */
 bool emulator_run(const struct emu_code *code, struct emu_launch *l);
@@ -666,7 +666,8 @@ struct emu_counts;
 /* `programs` is the number of CTAs of each launch to run; 0 means all. Returns NULL if there is no memory. */
 struct emu_counts *emu_counts_new(const struct memory *mem, int64_t programs);
 void emu_counts_free(struct emu_counts *c); /* c may be NULL */
-/* Runs a launch like emulator_run, and counts. Sums the counts of all launches of kernels with the same `id`. */
+/* Runs a launch as emulator_run does, and updates the counters. Sums the counts of all launches of kernels with the
+ * same `id`. */
 bool emu_counts_run(struct emu_counts *c, const struct emu_code *code, const char *name, const char *id,
                     struct emu_launch *l);
 void emu_counts_each(struct emu_counts *c, neso_counts_fn *each, void *user);

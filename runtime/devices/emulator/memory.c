@@ -212,8 +212,8 @@ static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, u
     }
 }
 
-/* Checks the lanes' reads for races. A volatile, acquire or relaxed load does not race, but counts as an acquire
- * (race.c), like that of an atomic. */
+/* Checks the lanes' reads for races. A volatile, acquire or relaxed load does not race; like an atomic, it counts as an
+ * acquire (race.c). */
 static void check_reads(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                         int bytes)
 {

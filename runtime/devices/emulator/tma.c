@@ -342,8 +342,8 @@ void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t o
 
 /* -- stores -- */
 
-/* Fails if the row has an undefined byte inside the tensor. Bytes outside of it are not stored, so they may be
- * undefined. */
+/* Ends the launch with an error if the row has an undefined byte inside the tensor. Bytes outside of it are not stored,
+ * so they may be undefined. */
 static void need_row(const struct row *r)
 {
     const struct packed_map *m = r->op->bulk.map;

@@ -177,8 +177,8 @@ void emu_run_policy(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- instructions across lanes -- */
 
-/* Fails unless exactly the lanes in the member mask execute the instruction; otherwise, its behaviour is undefined (PTX
- * ISA, "shfl.sync"). */
+/* Ends the launch with an error unless exactly the lanes in the member mask execute the instruction: in all other
+ * cases, the behaviour is undefined (PTX ISA, "shfl.sync"). */
 static void need_members(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *members,
                          uint32_t on)
 {

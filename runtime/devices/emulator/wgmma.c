@@ -205,8 +205,8 @@ static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
         }
 }
 
-/* Fails if a copy with a tensor map loaded the byte at offset `at` with another swizzle than that of the descriptor.
- * Bytes that threads wrote are not checked, because their layout is unknown. */
+/* Ends the launch with an error if a copy with a tensor map loaded the byte at offset `at` with another swizzle than
+ * that of the descriptor. Bytes that threads wrote are not checked, because their layout is unknown. */
 static void check_laid(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int at)
 {
     static const char *const names[] = {"without a swizzle", "with a swizzle of 32 bytes",

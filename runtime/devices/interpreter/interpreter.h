@@ -233,8 +233,8 @@ void interpreter_place(const struct frame *f, const struct step *s, const struct
 struct shadow *shadows_in(const struct frame *f, size_t slot);
 /* Computes the shadows of the results of a step that has been executed. */
 void shadow_step(struct frame *f, const struct step *s);
-/* Called after a step was executed. If the step's result has a NaN but its operands do not, tells the host. Needs no
- * shadows. */
+/* Called after a step was executed. If the step's result has a NaN but its operands do not, calls the host (neso's
+ * debugger). Needs no shadows. */
 void shadow_find_nan(struct frame *f, const struct step *s);
 /* Copies shadows between slots, as copy_operands copies values. */
 void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const int64_t *elems, int n);
@@ -265,7 +265,7 @@ void interpreter_explain(struct frame *f, const struct step *s, int64_t i, char 
 /* Marks the values from which addresses in block b are computed. */
 void interpreter_mark_addresses(struct map *marked, const struct block *b);
 bool interpreter_may_wrap(const struct map *marked, const struct op *o);
-/* Returns whether the step that was just executed, 32-bit arithmetic, has overflowed. */
+/* Returns whether the arithmetic of step s, an op on i32 that was just executed, has overflowed. */
 bool interpreter_wraps(const struct frame *f, const struct step *s);
 /* Stops the launch with a report if an accessed address differs from the address that arithmetic without overflow would
  * give. */

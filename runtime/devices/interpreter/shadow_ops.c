@@ -592,8 +592,8 @@ static double dot_exact(const struct dot *d, int64_t i, int64_t j)
     return sum;
 }
 
-/* Reads operand k of the dot: `rows` rows of `depth` elements. Element `first` is the first; rows are row_step elements
- * apart, and the elements of a row are `step` elements apart. */
+/* Reads operand k of the dot: `rows` rows of `depth` elements. The first row begins at element `first` of the operand.
+ * Consecutive rows are row_step elements apart, and consecutive elements of a row are `step` elements apart. */
 static struct dot_factor factor_of(struct frame *f, const struct step *s, int k, int64_t first, int64_t rows,
                                    int64_t depth, int64_t row_step, int64_t step)
 {
