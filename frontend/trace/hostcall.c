@@ -148,9 +148,9 @@ static void add_names(struct eval *e, const struct scope *s, struct host_site *s
     }
 }
 
-/* Builds a host_call op for the site, with a result of type `result` if the site is not a statement. Adds the function
- * and the variables of each frame to the site, and appends the IR values of the variables to `values`, the op's
- * operands. */
+/* Builds a host_call op for the site. The op has a result of type `result`, or no result if the site is a statement.
+ * Adds the function and the variables of each frame to the site, and appends the IR values of the variables to
+ * `values`, the op's operands. */
 static struct op *emit(struct eval *e, struct host_site site, struct value_list *values, enum dtype result)
 {
     struct spec *spec = e->trace->spec;

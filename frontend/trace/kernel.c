@@ -6,8 +6,8 @@
  *     x += 1                  calls trace_assign with x + 1
  *     try: ...                error: unsupported AST node type: Try
  *
- * If a statement has an error, the tracer binds the names that the statement assigns to obj_error, and continues with
- * the next statement. Uses of obj_error report no errors. */
+ * After an error in a statement, the names that the statement assigns have the value obj_error, and the tracer
+ * continues with the next statement. Uses of obj_error report no errors. */
 #include "frontend/python/python.h"
 
 #include <string.h>

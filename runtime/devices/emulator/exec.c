@@ -572,7 +572,7 @@ static void tallies_add(struct grid *g, struct emu_tally *t)
 }
 
 /* The main function of a worker. It runs one cluster after the other. If a cluster's turn ends before the cluster, the
- * worker also runs further clusters between the turns, for one of which the cluster may wait. */
+ * worker also runs other clusters before the cluster's next turn, because the cluster may wait for one of them. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;

@@ -34,7 +34,7 @@ static uint64_t address(struct emu_warp *w, const struct emu_insn *in, int i, in
     return o->cls == CLASS_b32 ? (uint32_t)at : at;
 }
 
-/* Returns the tensor map at the address in operand i, which is that of a parameter of the kernel, or in global
+/* Returns the tensor map at the address in operand i. The tensor map is a parameter of the kernel, or is in global
  * memory. */
 static const struct packed_map *find_map(struct emu_warp *w, const struct emu_insn *in, int i, int lane)
 {

@@ -281,8 +281,8 @@ static void show_scalar(struct eval *e, struct obj *x, struct text *out)
     text_bytes(out, s + whole + is_bare, n - whole - is_bare);
 }
 
-/* Shows a value. Shows each item of a plain tuple separately, so that pointers and scalars in the tuple are shown as
- * pointers and scalars. */
+/* Shows a value. Calls itself for each item of a plain tuple, because obj_print does not use show_pointers and
+ * show_scalar for items. */
 static void show_value(struct eval *e, const struct stop *stop, struct obj *x, struct text *out)
 {
     const struct tile *t = obj_tile(x);

@@ -204,8 +204,8 @@ static struct expression *expression_at(struct eval *e, const struct host_site *
     return x;
 }
 
-/* Returns whether Python may evaluate the expression, which Triton's language does not allow. Python may not if the
- * error is about the truth value of a tile, because for Python every tile is true. */
+/* Returns whether Python may evaluate an expression that Triton's language does not allow. If the error is about the
+ * truth value of a tile, returns false, because for Python every tile is true. */
 static bool may_be_python(const struct evaluation *v)
 {
     return !v->is_launched && v->x->tree && v->refused != ERR_condition_tensor &&

@@ -265,8 +265,9 @@ static bool is_same(const struct path *p, const struct value *x, const struct va
     return a && b && memcmp(a + (size_t)i * bytes, b + (size_t)i * bytes, bytes) == 0;
 }
 
-/* Writes a description of a block argument: a parameter or a loop-carried value. Returns the next value on the path, or
- * NULL. The path goes through a loop only once, because only the values of the current iteration are known. */
+/* Writes a description of a block argument: a parameter or a loop-carried value. Returns the next value on the path;
+ * NULL if the path ends here. The path goes through a loop only once, because only the values of the current iteration
+ * are known. */
 static const struct value *follow_argument(struct path *p, const struct value *v, int64_t i)
 {
     const struct op *o = v->block->parent;
