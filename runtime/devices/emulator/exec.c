@@ -9,9 +9,9 @@
  *
  * The warps of a cluster take turns: each warp runs until it must wait, exits, or has used its time slice. If no warp
  * can continue, the emulator performs an asynchronous operation; if none is pending, it reports a deadlock. A cluster
- * that runs for a long time may wait for another cluster, so a worker lets clusters take turns too. If several clusters
- * fail, the emulator reports the error of the cluster with the lowest number, so that every run reports the same error.
- * (PTX ISA, "Control Flow Instructions", "Cluster of Cooperative Thread Arrays", "Special Registers".) */
+ * that runs for a long time may be waiting for another cluster, so the clusters of a worker also take turns. If several
+ * clusters fail, the emulator reports the error of the cluster with the lowest number, so that every run reports the
+ * same error. (PTX ISA, "Control Flow Instructions", "Cluster of Cooperative Thread Arrays", "Special Registers".) */
 #include "runtime/devices/emulator/machine.h"
 
 #include <limits.h>
@@ -256,7 +256,7 @@ static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
 }
 
 /* Runs the warps until the cluster ends, and then returns true; returns false if the cluster's turn ends before. Turns
- * have an end because a warp may wait for other clusters, which run between the turns. */
+ * are limited because a warp may wait for other clusters, which run between the turns. */
 static bool run_warps(struct emu_cluster *c)
 {
     enum { ASYNC_IS_RARE = 4 };

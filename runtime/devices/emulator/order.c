@@ -11,8 +11,8 @@
  * merges the barrier's vector clock into its own. Two conflicting accesses race if neither is ordered before the other,
  * regardless of the order in which the emulator executed them.
  *
- * The actors are the warps, and, as actors of their own, asynchronous copies and wgmmas: a warp's copies are not
- * ordered before the warp's next access until the warp has waited for them. */
+ * The actors are warps, asynchronous copies and wgmmas. A warp's copies and wgmmas are separate actors because they are
+ * not ordered before the warp's next access until the warp has waited for them. */
 #include "runtime/devices/emulator/machine.h"
 
 enum { WARPGROUPS_MOST = WARPS_MOST / 4 };

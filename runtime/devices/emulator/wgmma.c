@@ -12,9 +12,9 @@
  *
  * chunk_at computes the address of element (mn, k) of an operand in shared memory. sums.c computes the sums when the
  * instruction is issued, but no instruction may read them before the wait. Until the wait, emu_warp.flying marks the
- * registers of the wgmma, and its reads of shared memory, which an actor of their own makes, are not ordered before
- * later accesses. emu_warp.fresh marks the registers that other instructions have written since the last
- * wgmma.fence. */
+ * registers of the wgmma. The wgmma's reads of shared memory are recorded as those of a separate actor (order.c),
+ * because they are not ordered before later accesses until the wait. emu_warp.fresh marks the registers that other
+ * instructions have written since the last wgmma.fence. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 

@@ -186,7 +186,7 @@ static void show_where(struct program *p, struct eval *e, const struct stop *sto
 enum { LISTED = 11 };
 
 /* Determines the lines that `list` shows. `l` shows the lines around the location of the stop; if repeated, it shows
- * the next lines. `l .` shows the lines around the location again, and `l 40` the lines around line 40. `l 40, 60`
+ * the next lines. `l .` shows the lines around the location again. `l 40` shows the lines around line 40. `l 40, 60`
  * shows a range. In `l 40, 5`, 5 is the length of a range, because it is less than 40. */
 static bool choose_lines(const struct debugger *d, struct loc at, const char *text, uint32_t *first,
                          uint32_t *last)
