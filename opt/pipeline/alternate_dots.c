@@ -114,15 +114,12 @@ static bool counts_up(struct alternation *a)
 static bool has_registers(const struct alternation *a)
 {
     const struct func *f = a->loop->block->func;
-    const struct op *roles = func_roles(f);
-    const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
     int needed = f->module->params->alternate_dots_arithmetic_regs +
                  DOTS * tile_regs(op_result(a->dot)->type, f->num_warps, 0);
     for (int i = 0; i < a->loop->nresults; i++)
         if (type_is_tile(a->loop->results[i].type))
             needed += tile_regs(a->loop->results[i].type, f->num_warps, 0);
-    return needed <=
-           (given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps)));
+    return needed <= consumer_regs(f);
 }
 
 /* Marks as early v and all values of the loop from which v is computed. */

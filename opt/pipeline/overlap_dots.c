@@ -253,14 +253,12 @@ static bool is_split(struct rotation *r)
 static bool has_registers(const struct rotation *r)
 {
     const struct func *f = r->loop->block->func;
-    const struct op *roles = func_roles(f), *second = r->effects[SECOND];
-    const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
+    const struct op *second = r->effects[SECOND];
     int needed = f->module->params->overlap_dots_arithmetic_regs +
                  tile_regs(op_result(r->effects[FIRST])->type, f->num_warps, 0) +
                  tile_regs(op_result(second)->type, f->num_warps, 0) +
                  tile_regs(op_opnd(second, DOT_a)->type, f->num_warps, 0);
-    return needed <=
-           (given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps)));
+    return needed <= consumer_regs(f);
 }
 
 /* Is v a tile of which each register holds several elements? If an element has 32 bits, the second dot would need a

@@ -12,6 +12,9 @@
 
 /* -- warp_specialize.c, producer_slice.c -- */
 struct op *func_roles(const struct func *f); /* returns the function's op `warps`, or NULL */
+/* Returns the registers that a thread of the consumers may use: the limit of its role, or, if the role has none, the
+ * number with which two CTAs fit on an SM. */
+int consumer_regs(const struct func *f);
 bool is_over_programs(const struct op *o); /* is o the loop over the programs of a CTA (persistent_grid.c)? */
 /* Could a producer warp compute these coordinates and copy the tile of `load`? Only such a load may become a
  * tensor_load. */

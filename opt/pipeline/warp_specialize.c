@@ -67,6 +67,13 @@ struct op *func_roles(const struct func *f)
     return o;
 }
 
+int consumer_regs(const struct func *f)
+{
+    const struct op *roles = func_roles(f);
+    const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
+    return given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps));
+}
+
 /* -- the buffers -- */
 
 static const struct type *barrier_type(struct module *m, int stages)
