@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""overhead.py: measures the host time of a launch in microseconds, the smallest of several rounds. It runs under neso and under Triton.
+"""overhead.py: measures the host time of a launch in microseconds, the smallest of many short rounds, since on a shared machine only some are
+undisturbed. It runs under neso and under Triton.
 
 With a C compiler it also launches the compiled kernels in a loop in C: what a launch takes in the driver alone. Their arguments are 0 there, so
 that no program loads or stores anything.
@@ -86,7 +87,7 @@ def function_of(kernel):
     return found.value if call(kernel.function, ctypes.byref(found)) == 0 else None
 
 
-def measure_bare(name, bare, kernel, rounds=12, calls=500):
+def measure_bare(name, bare, kernel, rounds=100, calls=200):
     best, function = 1e9, bare and function_of(kernel)
     for _ in range(rounds if function else 0):
         torch.cuda.synchronize()
@@ -95,7 +96,7 @@ def measure_bare(name, bare, kernel, rounds=12, calls=500):
     print(f"launch {name}, from C: {1e6 * best:.2f} us" if best < 1 else f"launch {name}, from C: not measured", flush=True)
 
 
-def measure(name, call, rounds=12, calls=500):
+def measure(name, call, rounds=100, calls=200):
     best = 1e9
     for _ in range(5):
         call()
