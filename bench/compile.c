@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.c: measures the time of compilation from source to PTX on one core. It compiles in a loop in one context, and
- * times each stage. If the path of the command `neso` is given, it also times the whole process. It prints the median
- * of many runs in milliseconds:
+/* compile.c: measures the time of compilation from source to PTX on one core. It compiles in a loop in one context,
+ * and times each stage. If it is given the path of the command `neso`, it also times whole processes of the command.
+ * It prints the medians of many runs in milliseconds:
  *
  *     kernel      all    read   trace     opt codegen | process
  *     add        0.31    0.05    0.06    0.12    0.08 |    1.10 */
@@ -92,7 +92,8 @@ static double middle(double *x, int n)
     return x[n / 2];
 }
 
-/* Compiles a source to PTX, and gives the times of the columns all, read, trace, opt, codegen. Returns 0 if it fails. */
+/* Compiles a source to PTX, and sets ms to the times of the columns all, read, trace, opt and codegen. Returns 0 if
+ * the compilation fails. */
 static int compile(neso_context *ctx, int which, double ms[COLUMNS])
 {
     neso_module *module;
@@ -124,7 +125,7 @@ static int compile(neso_context *ctx, int which, double ms[COLUMNS])
     return 1;
 }
 
-/* Runs the command on a file, and returns the time of the whole process; negative if it fails. */
+/* Runs the command on a file, and returns the time of the whole process; a negative number if the process fails. */
 static double run_process(const char *neso, const char *path, int which)
 {
     double start = now_ms();

@@ -7,12 +7,12 @@
  *     kernel  threads    driver      neso     added    (best)
  *     plain         1    1800.0    1950.0     150.0     140.0
  *
- * `plain` has 16 arguments. `maps` also has tensor maps: neso_launch takes them from its cache, and the caller of the
- * driver passes maps that it has encoded before. `fails` has guards, the last of which fails, so that launches use
- * another variant; the result of the guards is in the cache too. The exit status is 1 if neso adds more than 500 ns
- * (1,000 ns with maps) on one thread, or if a launch allocates memory. The bench needs a CUDA driver. With the fake
- * driver of the tests, which does nothing (tests/cli/driver/cuda.c, found through LD_LIBRARY_PATH), the times are those
- * of neso alone. */
+ * The kernel `plain` has 16 arguments. `maps` also needs tensor maps: neso_launch takes them from its cache, and the
+ * launch through the driver passes maps that were encoded before. `fails` has guards, the last of which fails, so
+ * that launches use another variant; neso_launch takes the result of the guards from its cache too. The exit status
+ * is 1 if neso adds more than 500 ns (1,000 ns with maps) on one thread, or if a launch allocates memory. The bench
+ * needs a CUDA driver. If LD_LIBRARY_PATH leads to the fake driver of the tests, which does nothing
+ * (tests/cli/driver/cuda.c), the times are those of neso alone. */
 #include "neso.h"
 
 #include <dlfcn.h>
@@ -62,7 +62,7 @@ static const char source[] =
 
 static const struct {
     const char *name, *signature;
-    double most_ns; /* the largest time that may be added on one thread */
+    double most_ns; /* the largest time that neso may add on one thread */
     int has_maps;
 } kernels[] = {
     {"plain", FLOATS, 500, 0},
@@ -85,7 +85,7 @@ enum {
     NON_BLOCKING = 1
 };
 
-/* The driver's functions that a caller without neso would use. */
+/* The driver's functions that a program without neso would call. */
 static struct {
     int (*push)(void *context);
     int (*retain)(void **context, int device);
@@ -132,9 +132,9 @@ struct work {
     neso_kernel *kernel;
     void *context, *function, *stream;
     unsigned threads, shared;
-    uint64_t memory; /* the address that all pointer arguments have */
-    int32_t
-        numbers[2]; /* the value of all integer arguments: of neso's launches, and of the driver's launches */
+    uint64_t memory; /* the value of all pointer arguments */
+    /* the value of all integer arguments of neso's launches, and of those through the driver */
+    int32_t numbers[2];
     int failed;
     double driver[BATCHES], neso[BATCHES];
 };
@@ -184,8 +184,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Launches on all threads at once, and prints the times of the first one. Returns the median of the time that neso
- * adds. */
+/* Launches on all threads at the same time, and prints the times of the first thread. Returns the median of the time
+ * that neso adds. */
 static double measure(const struct work *like, const char *name, int threads, int *failed)
 {
     static struct work works[THREADS_MOST];
@@ -207,8 +207,8 @@ static double measure(const struct work *like, const char *name, int threads, in
     return neso - driver;
 }
 
-/* Compiles a kernel and loads it twice: through neso and through the driver. Launches through the driver pass K = 0,
- * for which the kernel uses no map. */
+/* Compiles a kernel, and loads it by neso and again by the driver. Launches through the driver pass K = 0, for which
+ * the kernel uses no map. */
 static int prepare(neso_module *module, int which, neso_kernel **kernel, struct work *w)
 {
     const char *ptx;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* allocations.c: makes each allocation of a compilation, and of whole programs on the interpreter and the emulator,
- * fail in turn, until a run succeeds. Every failure must give NESO_OUT_OF_MEMORY with a message, nothing may leak, and
- * every block must be released with the size that was allocated. Then the test repeats these runs with a memory limit
- * that grows step by step. */
+/* allocations.c: repeats a compilation, and whole programs on the interpreter and the emulator. In run i, allocation
+ * number i fails; the last run is the first one that succeeds. Every failure must give NESO_OUT_OF_MEMORY with a
+ * message, nothing may leak, and every block must be released with the size that was allocated. Then the test repeats
+ * the compilation and the programs with a memory limit that grows from run to run. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -29,7 +29,8 @@ static void check(int good, const char *what, long at)
         fprintf(stderr, "failed: %s, at %ld\n", what, at);
 }
 
-/* An allocator that allows `left` more allocations, and counts the bytes in use. Threads of a launch call it too. */
+/* An allocator that fails after `left` more allocations, and counts the bytes in use. The threads of a launch call it
+ * too. */
 struct ration {
     long left, bytes_out;
 };
@@ -134,7 +135,8 @@ static neso_status run(struct ration *r, size_t limit, const char *device)
     return status;
 }
 
-/* Makes each allocation fail in turn: of a compilation if `device` is NULL, else of a program on the device. */
+/* Makes one allocation after the other fail: those of a compilation if `device` is NULL, otherwise those of a program
+ * on the device. */
 static void refuse(const char *device)
 {
     neso_status status = NESO_OUT_OF_MEMORY;

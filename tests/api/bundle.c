@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bundle.c: tests that a context with a bundle compiles nothing. It launches the kernels of the bundle, even without
- * their source. It refuses other kernels, and names the field of the key that differs. It also refuses damaged
- * bundles. */
+ * their source. It refuses other kernels, with a message that names the field of the key that differs. It also
+ * refuses damaged bundles. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void check(int good, const char *what)
         fprintf(stderr, "failed: %s\n", what);
 }
 
-/* The arguments that a context has passed to its callbacks. */
+/* What a context has reported to its callbacks. */
 struct told {
     int compiled, bundled, loaded;
     char record[4096];
@@ -74,7 +74,8 @@ static neso_compile_options with(const char *text)
     return o;
 }
 
-/* Returns a bundle of both kernels, which the caller frees, and the record of the first one in *t. */
+/* Returns a bundle with both kernels, which the caller frees. Sets *t to what the context reported, such as the
+ * record of the first kernel. */
 static char *make(struct told *t, size_t *length)
 {
     static const char *const names[] = {"scale", "product"};
@@ -279,7 +280,8 @@ static void damages(const char *bundle, size_t length)
         damage(bundle, n, none, 0, "its end is missing");
 }
 
-/* Compares the record of a kernel with bundles that have the kernel, and with bundles that lack it. */
+/* Tests neso_bundle_check: compares the record of a kernel with bundles that have the kernel, and with bundles that
+ * lack it. */
 static void records(const char *bundle, size_t length, const char *record)
 {
     struct told t = {.compiled = 0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cache.c: tests the cache on disk. 64 processes that compile one kernel must leave one entry and report no error.
- * If any byte of an entry is changed, or the entry is truncated anywhere, the PTX must still be right. A strict context
- * must report a missing entry, and take the same PTX and resources from an existing one. The folder must stay within
- * its limit. */
+ * If any byte of an entry is changed, or the entry is truncated anywhere, a compilation must still give the right
+ * PTX. A strict context must report a missing entry, and take the same PTX and resources from an existing one. The
+ * folder must stay within its limit. */
 #define _DEFAULT_SOURCE
 #include "neso.h"
 
@@ -33,7 +33,7 @@ static void check(int good, const char *what, long at)
         fprintf(stderr, "failed: %s, at %ld\n", what, at);
 }
 
-/* Compiles a kernel with or without the cache; gives its PTX and resources, and the messages in `error`. */
+/* Compiles a kernel with or without the cache. Writes its PTX and resources to `ptx`, and the messages to `error`. */
 static neso_status compile(int block, const neso_context_options *limits, char *ptx, char *error)
 {
     neso_context *ctx;
@@ -100,8 +100,8 @@ static void write_entry(const char *bytes, size_t n)
         abort();
 }
 
-/* Compiles the kernel in many processes at once. Each process is forked before it uses the library, and either finds
- * the entry or writes it. */
+/* Compiles the kernel in many processes at the same time. Each process either finds the entry or writes it. It is
+ * forked before it uses the library. */
 static void race(const char *right)
 {
     static char ptx[PTX_MOST];
@@ -120,8 +120,8 @@ static void race(const char *right)
     check(count_files(entry) == 1, "one key, one entry", count_files(entry));
 }
 
-/* Changes one bit of each byte of the entry in turn; then truncates the entry to many lengths. With `all`, changes
- * every bit and uses every length. The kernel must compile to the right PTX every time. */
+/* Changes one bit of the entry, in one byte after the other; then truncates the entry to many lengths. With `all`,
+ * tries every bit and every length. The kernel must compile to the right PTX every time. */
 static void damage(const char *right, int all)
 {
     static char bytes[ENTRY_MOST], ptx[PTX_MOST];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule.c: tests capsules in the API. neso_capsule_launch makes a file of a successful and of a failed launch; the
- * file can be read, and its launch has the same outcome on another device. A changed copy of a capsule can be run.
- * Every truncated file is refused. Any allocation may fail. */
+/* capsule.c: tests capsules in the API. neso_capsule_launch makes a file of a successful and of a failed launch. The
+ * file can be read, and its launch has the same outcome on another device. A changed copy of a capsule can be run. A
+ * truncated file is refused, whatever its length. If an allocation fails, the call reports exhausted memory. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -100,7 +100,7 @@ static void run_on(const char *device, const struct file *f)
         expect("it runs", neso_capsule_run(c, capsule, 0, &r) == NESO_OK);
         expect("it does the same", r.same && r.seen == f->seen);
         neso_capsule changed = *capsule;
-        changed.grid[0] = 2; /* removes the third program, which fails */
+        changed.grid[0] = 2; /* without the third program, which fails */
         expect("a copy runs",
                neso_capsule_run(c, &changed, 1, &r) == NESO_OK && !r.same && r.seen == NESO_SEEN_RESULT);
     }
@@ -145,7 +145,8 @@ static void write_nothing(void *user, const void *data, size_t length)
     (void)user, (void)data, (void)length;
 }
 
-/* Reads, runs and writes a capsule with memory for n allocations; returns 1 if that is enough. */
+/* Reads, runs and writes a capsule, with an allocator that fails after n allocations. Returns 1 if no allocation
+ * fails. */
 static int run_with_allocations(const struct file *f, long n)
 {
     neso_context_options how = {.size = sizeof how, .allocator = {allocate, release, NULL}};

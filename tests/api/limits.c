@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* limits.c: tests the limits, which protect callers that compile and run untrusted sources. For each limit (bytes of
- * source, statements, operations, memory, time) there is a hostile input. The limit must stop the input soon, with the
- * limit's error at the right location, and the context must stay usable. Then tests the functions that describe a
- * kernel. */
+ * source, statements, operations, memory, time) there is an input that exceeds it. The call must soon end with the
+ * limit's error, at the right location, and the context must stay usable. Then the test calls the functions that
+ * describe a kernel. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -190,7 +190,8 @@ static void *allocate(void *user, size_t bytes)
 {
     struct tally *t = user;
     void *p = bytes >> 36 ? NULL
-                          : malloc(bytes); /* malloc would fail, and a sanitizer would then end the program */
+                          /* malloc would fail for this size, and a sanitizer would then end the program */
+                          : malloc(bytes);
     long now = p ? __atomic_add_fetch(&t->out, (long)bytes, __ATOMIC_RELAXED) : 0;
     if (now > __atomic_load_n(&t->most, __ATOMIC_RELAXED))
         __atomic_store_n(&t->most, now, __ATOMIC_RELAXED);
@@ -211,7 +212,8 @@ static double run(neso_context *ctx, const char *source, neso_status *status)
     return (double)(clock() - start) / CLOCKS_PER_SEC;
 }
 
-/* SLACK_BYTES: the message about an exceeded memory limit may take this much more: one chunk of an arena. */
+/* SLACK_BYTES is the memory that the message about an exceeded memory limit may take beyond the limit: one chunk of
+ * an arena. */
 enum { THREADS_MOST = 16, SLACK_BYTES = 5 << 20 };
 
 static void ends(const char *what, neso_context_options limits, const char *device, const char *source,
@@ -282,7 +284,7 @@ static void end_programs(const char *device)
                         {"loops in loops", loops_in_loops}};
     for (size_t i = 0; i < sizeof endless_ones / sizeof *endless_ones; i++) {
         neso_status status = NESO_OUT_OF_MEMORY;
-        /* this input exceeds the memory limit before the time limit */
+        /* this input exceeds the memory limit before the time limit ends it */
         int is_memory = endless_ones[i].source == large_functions;
         ends(endless_ones[i].what, brief, device, endless_ones[i].source,
              is_memory ? "torch-memory" : "time-limit", status);
@@ -330,7 +332,8 @@ static void launch(const char *device)
     neso_context_release(ctx);
 }
 
-/* Launches a kernel with a pointer and n ints; `tag`: the error, "" if the launch succeeds. */
+/* Launches a kernel with a pointer and n ints. `tag` is the tag of the expected error; "" if the launch must
+ * succeed. */
 static void parameters(const char *device, int n, const char *tag, neso_status expected)
 {
     enum { NAME_BYTES = 10 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c: launches one kernel from many threads at once, each on its own memory, while other threads compile, each
- * in its own context. All sums must be right, and all texts must be equal. There are six threads of each kind, which
- * repeat their work 20 times; with EVERY set, 64 threads and 200 times. */
+ * in its own context. All sums that the kernels compute must be right, and all texts that the compilations make must
+ * be equal. Six threads launch and six compile; each repeats this 20 times. If EVERY is set in the environment, there
+ * are 64 threads of each kind, and 200 repetitions. */
 #include "neso.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* three_calls.c: embeds neso with three calls, which make a module of the source, compile a kernel, and launch it. It
- * compiles vector add for a GPU and checks the PTX, then runs it on the interpreter and checks every element. It also
- * tests that wrong uses are refused with a reason. */
+/* three_calls.c: shows that three calls suffice to embed neso: one makes a module of the source, one compiles a
+ * kernel, and one launches it. It compiles vector add for a GPU and checks the PTX, then runs it on the interpreter
+ * and checks every element. It also tests that wrong uses are refused with a reason. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -62,8 +62,8 @@ static void compile_to_ptx(void)
     neso_context_release(ctx);
 }
 
-/* Launches the kernel with a value for each parameter that is a type, in order; the interpreter's memory is memory of
- * this process. */
+/* Launches the kernel with a value for each parameter that is a type in the signature, in order. `memory` may be
+ * memory of this process, since the interpreter can access it. */
 static void launch(neso_context *ctx, neso_kernel *kernel, uint64_t memory)
 {
     float *data = (float *)(uintptr_t)memory;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cache.c: writes any bytes as a payload of the cache, after the right key and before the right digest, and as a
- * whole file. A malformed entry must count as absent: a strict cache reports it; any other cache compiles the kernel to
- * the same PTX as without a cache (checked for one input in 64, since a compilation takes as long as 30 other inputs).
- * No input may crash, hang or leak.
+/* cache.c: writes any bytes as an entry of the cache: once as the payload between the right key and the right digest,
+ * and once as the whole file. A malformed entry must count as missing. So with a strict cache, the compilation must
+ * fail, and with any other cache, the kernel must be compiled to the same PTX as without a cache. The latter is
+ * checked only for one input in 64, since a compilation takes as long as 30 inputs. No input may crash, hang or leak.
  *
  *   make fuzz-cache && build/fuzz/fuzz_cache tests/fuzz/cache -max_len=4000 -runs=1000000 */
 #include "runtime/cache.h"
@@ -23,10 +23,10 @@ static const char source[] =
 
 enum { INPUTS_OF_A_MODULE = 500 };
 
-/* The folder with one entry that the library wrote, and the entry's path and contents. */
+/* The folder of the cache, which has one entry that the library wrote, and the path and contents of this entry. */
 struct kept {
     char folder[40], path[400], *file;
-    size_t bytes, head; /* head: the offset of the payload */
+    size_t bytes, head; /* `head` is the offset of the payload */
 };
 
 /* A module whose kernel is compiled for each input. */
@@ -73,7 +73,7 @@ static neso_status compile(const struct subject *s, char **ptx)
     return status;
 }
 
-/* Compiles the kernel in a context that is not strict, which compiles the kernel if the cache lacks it. */
+/* Compiles the kernel in a context without cache_strict, which compiles the kernel if the cache lacks it. */
 static neso_status compile_anyway(const char *folder, char **ptx)
 {
     struct subject s;
@@ -163,7 +163,7 @@ static void expect_compiled(void)
     char *ptx = NULL;
     if (compile_anyway(kept.folder, &ptx) != NESO_OK ||
         strcmp(ptx, strstr(kept.file + kept.head, "\n") + 1) >= 0)
-        abort(); /* the file ends with a digest where the text ends with a terminator */
+        abort(); /* an equal text is less, since the digest directly follows the entry's text */
     free(ptx);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* capsule.c: reads any bytes as a capsule: as a whole file, and as the contents before a correct checksum. If neso
- * accepts them, it must be able to write the capsule, as the same file or as a file that reads as the same capsule, and
+/* capsule.c: reads any bytes as a capsule: once as the whole file, and once as the contents before the right
+ * checksum. If neso accepts them, it must be able to write the capsule to a file that reads as the same capsule, and
  * to run the capsule on the interpreter within limits. No input may crash, hang or leak.
  *
  *   make fuzz-capsule && build/fuzz/fuzz_capsule tests/fuzz/capsule -max_len=4000 -runs=1000000 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* emulate.c: reads any bytes as PTX, and runs it in the emulator. No input may crash, hang or leak; errors must be
- * reported. The value of every parameter is the address of a buffer, which begins with a tensor map. A step limit ends
- * loops whose number of iterations is such an address.
+ * reported. The value of every parameter is the address of a buffer that begins with a tensor map. If this address is
+ * the number of iterations of a loop, a step limit ends the loop.
  *
  *   make fuzz-emulate && build/fuzz/fuzz_emulate tests/fuzz/emulate -max_len=20000 -runs=1000000 */
 #include "runtime/devices/emulator/machine.h"
@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena a;
     struct emu_report r;
     jmp_buf too_large;
-    char *text = malloc(size + 1); /* the emulator reads a text that ends with a zero byte */
+    char *text = malloc(size + 1); /* the emulator needs a text that ends with a zero byte */
     memcpy(text, data, size);
     text[size] = '\0';
     arena_init(&a, &memory, (size_t)64 << 20, full, &too_large);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mutate.c: implements the mutator of the fuzz targets that read a language (Python, IR, PTX). It changes tokens and
- * lines, so that the parser accepts most of its outputs. One time in eight it changes bytes, as libFuzzer does by
- * default.
+ * lines, so that the parser accepts most of its outputs. One time in eight it changes single bytes, as libFuzzer does
+ * by default.
  *
  *     x = tl.load(X + i)  ─►  x = tl.load(i + i)     replaces a token by another one of the text, or of fuzz_words
  *                             x = tl.load(X + 65536) replaces a number by a constant that is a common limit
@@ -87,7 +87,7 @@ static size_t change_number(uint8_t *s, size_t n, size_t most, struct span old, 
     return replace(s, n, most, old, edge, strlen(edge));
 }
 
-/* Replaces a span by a random word of fuzz_words, which are separated by blanks. */
+/* Replaces a span by a random word of fuzz_words, whose words are separated by blanks. */
 static size_t change_to_known(uint8_t *s, size_t n, size_t most, struct span old, uint32_t *state)
 {
     size_t length = strlen(fuzz_words), at = length ? next(state) % length : 0;

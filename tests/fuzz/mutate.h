@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mutate.h: declares the constants that each fuzz target must define for the mutator. */
+/* mutate.h: declares the constants that each fuzz target must define for the mutator (mutate.c). */
 #ifndef NESO_TESTS_FUZZ_MUTATE_H
 #define NESO_TESTS_FUZZ_MUTATE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* replay.c: runs a fuzz target on files, without a fuzzer: on the files given as arguments, or on the target's corpus.
- * It prints the name of each file before it runs the file. A finding ends the program, so the last printed name is that
- * of the file that caused it. The last line counts the files. */
+ * It prints the name of each file before it runs the target on the file. If the target finds a fault, the program
+ * ends, so the last printed name is that of the file that shows the fault. Otherwise the last line has the number of
+ * files. */
 #include "tests/fuzz/mutate.h"
 
 #include <dirent.h>

@@ -70,7 +70,8 @@ class Memory:
         torch.cuda.synchronize()
 
 
-# The driver makes the copies, not torch, because a program may have replaced torch's operators by its own kernels.
+# The copies are made by the driver, not by torch, because a program may have replaced torch's operators by its own
+# kernels.
 @functools.lru_cache
 def driver():
     lib = ctypes.CDLL("libcuda.so.1")

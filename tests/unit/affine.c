@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* affine.c: tests the boxes (parts of arrays that a TMA copy can load) that access_pattern.c finds for accesses. The
- * explanations of pass raise_tma_load show them. */
+/* affine.c: tests the boxes that access_pattern.c finds for accesses. A box is a part of an array that a TMA copy can
+ * load; the explanations of pass raise_tma_load show it. */
 #include "tests/unit/test.h"
 
 #include "opt/passes.h"
 #include "tests/unit/world.h"
 
-/* Every case has a program id %pid, rows %r (64x1) and columns %c (1x32), the strides %sm and
- * %sk, bounds %M and %K. */
+/* The IR before every case defines a program id %pid, row indices %r (64x1), column indices %c (1x32), the strides
+ * %sm and %sk, and the bounds %M and %K. */
 static const char before[] = "kernel @k(%A: ptr<f16> {divisible=16}, %B: ptr<ptr<f16>>, %M: i32, %K: i32, "
                              "%sm: i32, %sk: i32, %n0: i32)"
                              " warps=4 stages=3 target=sm_90a degree=traced {\n"
@@ -44,7 +44,7 @@ static const struct {
     {PLAIN "  %x = load %p, %rin2 : tile<64x32xf16>\n",
      "%A; " ROWS ", below %M; dimension 1: stride 2, from 0"},
 
-    /* the comparison has swapped operands, or includes equality */
+    /* the comparison has its operands swapped, or is `<=` instead of `<` */
     {PLAIN "  %m = cmp %Ms, %rm pred=sge : tile<64x1xi1>\n"
            "  %m2 = broadcast %m : tile<64x32xi1>\n"
            "  %x = load %p, %m2 : tile<64x32xf16>\n",
@@ -58,7 +58,7 @@ static const struct {
            "  %x = load %p, %m3 : tile<64x32xf16>\n",
      "%A; " ROWS ", below %M; dimension 1: stride 2, from 0, below 17"},
 
-    /* a halo: indices may be negative, and the mask is true from index 0 on */
+    /* a halo: indices may be negative, and the mask excludes negative ones */
     {"  %ones = splat %one : tile<64x1xi32>\n"
      "  %rh = sub %rm, %ones : tile<64x1xi32>\n"
      "  %h = mul %rh, %sms : tile<64x1xi32>\n"
@@ -73,7 +73,7 @@ static const struct {
      "  %x = load %p, %m2 : tile<64x32xf16>\n",
      "%A; dimension 0: stride 2 %sm, from 64 %pid - 1, below %M; dimension 1: stride 2, from 0"},
 
-    /* a batch dimension, and an offset that is uniform in the launch */
+    /* a batch dimension, and an offset that is the same in all programs */
     {"  %b = mul %batch, %sk : i32\n"
      "  %bn = add %b, %n0 : i32\n"
      "  %q = addptr %A, %bn : ptr<f16>\n"

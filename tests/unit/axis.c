@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* axis.c: tests that the facts that axis_info derives are true. Builds random index arithmetic, executes it for many
- * parameters (including large and negative ones, so that indices overflow), and checks every fact on every element. */
+/* axis.c: tests that the facts that axis_info derives are true. It builds random index arithmetic, executes it for
+ * many values of the parameters, and checks every fact on every element. Some values are large or negative, so that
+ * indices overflow. */
 #include "tests/unit/test.h"
 
 #include "opt/analysis/analysis.h"
@@ -19,7 +20,7 @@ static int pick(int n)
     return (int)((seed >> 33) % (uint64_t)n);
 }
 
-/* -- the oracle, which computes elements as sign-extended 64-bit integers -- */
+/* -- execution: computes elements as sign-extended 64-bit integers -- */
 
 static int64_t *elements_of(const struct value *v)
 {
@@ -97,7 +98,7 @@ static int64_t element(const struct op *o, int64_t x, int64_t y, int64_t z, int 
     }
 }
 
-/* Returns the row-major index in the operand of the result's element i. */
+/* Returns the row-major index of the operand's element that becomes element i of the result. */
 static int64_t source_index(const struct op *o, int64_t i)
 {
     const struct type *t = op_result(o)->type, *x = op_opnd(o, 0)->type;
@@ -223,7 +224,7 @@ static void put(struct pool *p, struct value *v)
         p->at[p->n++] = v;
 }
 
-/* Returns a random tile of the pool that has t's element type; NULL if a few tries find none. */
+/* Returns a random tile of the pool with t's element type; NULL if a few tries find none. */
 static struct value *any_of(const struct pool *p, const struct type *t)
 {
     for (int i = 0; i < 20; i++) {

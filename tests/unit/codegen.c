@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* codegen.c (test): compiles every elementwise op on every type that it accepts, as a scalar and as a tile, for
- * every target. The compiler must reject exactly the listed ops, which a target does not support. If ptxas is
- * installed, ptxas must accept all PTX without warnings or spills. Equal inputs must give equal PTX. */
+ * every target. The compiler must reject exactly the ops that may_refuse lists, which the target does not support. If
+ * ptxas is installed, it must accept all PTX without warnings or spills. Equal inputs must give equal PTX. */
 #include <unistd.h>
 
 #include "codegen/codegen.h"
@@ -10,7 +10,7 @@
 
 struct variant {
     enum opcode code;
-    enum dtype first, in, out; /* types of operand 0, of the other operands, and of the result */
+    enum dtype first, in, out; /* the types of operand 0, of the other operands, and of the result */
     const char *attrs;
 };
 
@@ -27,7 +27,7 @@ static enum dtype opnd_dtype(const struct variant *v, int k)
     return k ? v->in : v->first;
 }
 
-/* Prints a kernel that loads operands, applies the op and stores the result, as scalars and as tiles. */
+/* Prints a kernel that loads operands, applies the op and stores the result, once on scalars and once on tiles. */
 static void kernel_text(struct text *t, const struct variant *v, const char *target, int number)
 {
     int n = count_opnds(v->code);
@@ -89,7 +89,7 @@ struct file {
     int n, refused, version;
 };
 
-/* Adds the kernel of a variant; returns false if the op does not accept its types. */
+/* Adds the kernel of a variant (an op with types); returns false if the op does not accept these types. */
 static bool add_variant(struct file *f, const struct variant *v)
 {
     struct world w;

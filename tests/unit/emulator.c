@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* emulator.c (test): tests that the emulator reports faults in PTX at the line marked `HERE`, with the right error and
- * Python source location. The same code without the fault must give the right result and no report. */
+ * Python source location. The same PTX without the fault must give the right result and no report. */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -9,8 +9,9 @@ enum { THREADS = 64, ELEMS = 64 };
 
 static const struct memory memory = {world_alloc, world_release, NULL};
 
-/* Declares registers of every class. %r1: the thread's number; %rd4, %rd5: the addresses of its elements of x and y;
- * %r4: the address of its word in shared memory; %p1: thread < 32. */
+/* Declares registers of every class, and sets some of them: %r1 is the thread's number; %rd4 and %rd5 are the
+ * addresses of its elements of x and y; %r4 is the address of its word in shared memory; %p1 tells whether the
+ * thread's number is below 32. */
 static const char head[] = ".version 8.0\n.target sm_90a\n.address_size 64\n.file 1 \"k.py\"\n"
                            ".extern .shared .align 16 .b8 smem[];\n"
                            ".visible .entry k(\n\t.param .u64 k_param_0,\n\t.param .u64 k_param_1\n)\n";
@@ -38,7 +39,7 @@ static int line_of(const char *text, const char *mark)
     return at ? line : 0;
 }
 
-/* Runs one CTA. Initially each element of x is its index, and y is zero. */
+/* Runs the body in one CTA. Initially x[i] = i and y[i] = 0. */
 static struct run run_threads(const char *body, int threads)
 {
     struct run r = {0};
@@ -117,7 +118,7 @@ TEST(clean_in_both_branches)
         LOAD "\t@%p1 bra L1;\n\tsub.s32 %r8, 63, %r5;\n\tbra L2;\nL1:\n\txor.b32 %r8, %r5, 63;\nL2:\n" STORE);
 }
 
-/* Lanes diverge in a loop, and reconverge for the shuffle. */
+/* The lanes leave the loop at different times, and reconverge before the shuffle. */
 TEST(clean_after_a_loop_that_lanes_leave_at_different_times)
 {
     check_reversed("\tsub.s32 %r8, 63, %r1;\n\tmov.u32 %r9, 0;\nL1:\n\tadd.s32 %r9, %r9, 1;\n\tsetp.le.s32 "
@@ -125,7 +126,7 @@ TEST(clean_after_a_loop_that_lanes_leave_at_different_times)
                    "\tshfl.sync.bfly.b32 %r10, %r8, 0, 31, -1;\n\tmov.b32 %r8, %r10;\n" STORE);
 }
 
-/* An undefined value without an observable effect is not an error. */
+/* An undefined value is not an error if no result depends on it. */
 TEST(clean_where_undefined_values_are_not_used)
 {
     check_reversed(
@@ -150,8 +151,8 @@ TEST(write_over_what_another_warp_reads)
     check_fault(LOAD PUT BAR OTHER GET "\t@!%p1 st.shared.b32 [%r4], 77; // HERE\n", ERR_emulator_race);
 }
 
-/* Eight warps read a word. Each group of four warps has its own barrier, which does not order the reads of the other
- * group. */
+/* Eight warps read a word, and one of them then writes it. Each group of four warps has its own barrier, which does
+ * not order the reads of the other group before the write. */
 TEST(write_over_what_warps_of_another_group_read)
 {
 #define READ                                                                                                 \
@@ -261,7 +262,7 @@ TEST(instructions_that_are_none)
     check_fault("\tbra L9; // HERE\n", ERR_emulator_ptx);
 }
 
-/* A fence and a wait for an empty group are valid without a wgmma. */
+/* A wgmma.fence, and a wait for a group without a wgmma, are valid. */
 TEST(wgmma_that_orders_nothing)
 {
     struct run r = run_threads("\twgmma.fence.sync.aligned;\n\twgmma.commit_group.sync.aligned;\n"
@@ -286,7 +287,7 @@ TEST(a_report_says_where)
     CHECK(strstr(r.report.what, ", the nearest (4 bytes are accessed)"));
 }
 
-/* -- asynchronous copies: cp.async of values that the other half of the threads stores -- */
+/* -- asynchronous copies: the threads read values that cp.async copies for other threads -- */
 
 #define ASYNC "\tcp.async.ca.shared.global [%r4], [%rd4], 4;\n"
 #define COMMIT "\tcp.async.commit_group;\n"
@@ -297,7 +298,8 @@ TEST(clean_asynchronous_copy)
     check_reversed(ASYNC "\tcp.async.commit_group;\n\tcp.async.wait_group 0;\n" OTHER BAR GET STORE);
 }
 
-/* The newer group may still be in flight. Lanes that copy 0 bytes get zeros and read no memory. */
+/* A wait for all groups except the newest lets the newest stay in flight. Lanes that copy 0 bytes get zeros and read
+ * no memory. */
 TEST(clean_copy_groups)
 {
     check_reversed(
@@ -434,8 +436,8 @@ TEST(mbarrier_for_copies_of_before)
 
 #define LARGE "\tmul.lo.s32 %r9, %r1, 0x2000000;\n\tadd.s32 %r9, %r9, %r9;\n"
 
-/* Overflow is not an error if the final address is in range again, if the arithmetic is unsigned, or if no access uses
- * the result. */
+/* Overflow is not an error if later arithmetic brings the address back into range, if the arithmetic is unsigned, or
+ * if no access uses the result. */
 TEST(clean_where_numbers_fit_in_the_end)
 {
     check_reversed(LARGE

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* emulator_deletions.c (test): runs compiled kernels repeatedly, each time without one of their synchronizing
- * instructions (barriers, fences, mbarriers, copies, waits). The emulator must report an error, or the table
- * `harmless` must explain why the instruction is not needed. The test fails if a deletion gives a wrong result without
- * a report, or a right result without an explanation.
+/* emulator_deletions.c (test): runs compiled kernels repeatedly, each time without one of their instructions that
+ * synchronize or copy (barriers, fences, mbarriers, copies, waits). Either the emulator must report an error, or the
+ * result must be right and the table `harmless` must explain why the instruction is not needed.
  *
  *     build/tests/emulator_deletions           the test
  *     SHOW=1 build/tests/emulator_deletions    also prints the outcome of every deletion
@@ -61,7 +60,7 @@ struct program {
     const char *what, *kernel, *target, *constants;
     int warps, stages;
     uint32_t grid[3];
-    /* the sizes K to run: for each stage of a ring, one size at which this stage is the last one used */
+    /* the sizes K to run: for each stage of a ring buffer, one size with which the loop ends at this stage */
     int k[KS];
 };
 
@@ -102,8 +101,8 @@ enum { PROGRAMS = sizeof programs / sizeof *programs };
 /* -- the PTX that the emulator loads -- */
 
 static struct {
-    char text[PTX_MOST]; /* the unchanged PTX of the last kernel */
-    int line;            /* the line to delete, from 1; 0: none */
+    char text[PTX_MOST]; /* the unchanged PTX of the kernel that was loaded last */
+    int line;            /* the number of the line to delete, counted from 1; 0: none */
 } ptx;
 
 const struct emu_code *__real_emulator_load(struct arena *a, const char *text, size_t bytes,
@@ -111,7 +110,7 @@ const struct emu_code *__real_emulator_load(struct arena *a, const char *text, s
 const struct emu_code *__wrap_emulator_load(struct arena *a, const char *text, size_t bytes,
                                             struct emu_report *r);
 
-/* Returns the beginning of line `line`; sets its length. */
+/* Returns the start of line number `line`, and sets *length to its length. */
 static const char *line_at(const char *text, int line, size_t *length)
 {
     for (int i = 1; i < line && text; i++)
@@ -133,7 +132,7 @@ const struct emu_code *__wrap_emulator_load(struct arena *a, const char *text, s
     char *changed = arena_strndup(a, text, bytes);
     size_t length;
     const char *at = line_at(ptx.text, ptx.line, &length);
-    /* the branch back to a deleted wait must be deleted too, or the loop would not end */
+    /* the next line, the branch back to a deleted wait, must be deleted too, or the loop would not end */
     if (strncmp(at + strspn(at, "\t "), "mbarrier.try_wait", 17) == 0)
         length += 1 + strcspn(at + length + 1, "\n");
     for (size_t i = 0; i < length && strncmp(ptx.text, text, bytes) == 0; i++)
@@ -184,7 +183,7 @@ static bool run(const struct program *p, int k, const uint64_t at[3], uint16_t *
     }
     const void *args[ARGS] = {&at[0], &at[1], &at[2], &k};
     neso_memory_write(ctx, at[2], zeros, sizeof zeros);
-    alarm(SECONDS_MOST); /* a kernel that does not terminate ends the test */
+    alarm(SECONDS_MOST); /* ends the test if a kernel does not terminate */
     bool ok = neso_launch(kernel, p->grid, NULL, args, &failure) == NESO_OK;
     alarm(0);
     neso_memory_read(ctx, out, at[2], BYTES_MOST);
@@ -210,7 +209,7 @@ static const char *const ordering[] = {"bar.",
                                        "cp.async.bulk.commit",
                                        "cp.async.bulk.wait"};
 
-/* Returns the line's mnemonic, after the guard; NULL: the line has no instruction. */
+/* Returns the start of the line's mnemonic, after the guard predicate; NULL if the line has no instruction. */
 static const char *mnemonic(const char *line, size_t length)
 {
     const char *end = line + length;
@@ -229,14 +228,16 @@ static bool orders(int line)
     for (size_t i = 0; name && i < sizeof ordering / sizeof *ordering; i++)
         if (strncmp(name, ordering[i], strlen(ordering[i])) == 0)
             return true;
-    if (!name || strncmp(name, "bra", 3) != 0 || line == 1) /* the branch of the loop around try_wait */
+    /* only the branch of the loop around try_wait counts */
+    if (!name || strncmp(name, "bra", 3) != 0 || line == 1)
         return false;
     at = line_at(ptx.text, line - 1, &length);
     return at && (name = mnemonic(at, length)) != NULL && strncmp(name, "mbarrier.try_wait", 17) == 0;
 }
 
 struct loss {
-    const char *what, *instruction; /* what: the program; instruction: a prefix of the instruction */
+    /* `what` is the name of the program, `instruction` a prefix of the instruction */
+    const char *what, *instruction;
     int times;
     const char *why;
 };
@@ -248,12 +249,12 @@ static const char idle[] = "the only warpgroup has waited for all that it multip
                   over[] = "asked once: in the emulator's order that phase is over by then",
                   none[] = "of the last round: nothing is written to the slot that it says is free",
                   next[] = "of the last piece but one: the next group has its copy too";
-/* Text `own` explains why no barrier is needed before the stores of the result tile. The tile (two panels of 128 rows
- * of 128 bytes) reuses the memory of stages 0 and 1 of the ring of A; each stage is such a panel. Warpgroup g stores
- * rows 64 g to 64 g + 63 of both panels. Only the warpgroup's own wgmmas have read these bytes, and it has waited for
- * these wgmmas; it has also waited at mbarriers for the copies that wrote the bytes. If the rows of A have 64 bytes,
- * the tile overlaps B and rows of A that the other warpgroup reads: then the barrier is needed, and the emulator
- * reports its deletion. */
+/* The text `own` tells why no barrier is needed before the stores of the result tile. The tile (two panels of 128
+ * rows of 128 bytes) reuses the memory of stages 0 and 1 of the ring buffer of A, each of which is such a panel.
+ * Warpgroup g stores rows 64 g to 64 g + 63 of both panels. These bytes were read only by the warpgroup's own wgmmas,
+ * for which it has waited, and were written by copies, for which it has waited at mbarriers. If the rows of A have 64
+ * bytes, the tile overlaps B and rows of A that the other warpgroup reads. Then the barrier is needed, and the
+ * emulator reports an error without it. */
 static const struct loss harmless[] = {
     {"a CTA a tile", "bar.sync", 1, idle},
     {"rings, roles, CTAs that stay", "setmaxnreg.inc", 1, enough},

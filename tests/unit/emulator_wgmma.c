@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* emulator_wgmma.c (test): tests wgmma in the emulator against sums of integers, for every pair of types, every
- * swizzle, both major dimensions, and A in registers. The test computes swizzled offsets from rows and columns instead
- * of address bits: in a tile whose rows have W bytes, the 16-byte chunk in column c of row r is at position c ^ (r % 8)
- * of the row (W = 128), c ^ (r / 2 % 4) (W = 64) or c ^ (r / 4 % 2) (W = 32). */
+/* emulator_wgmma.c (test): compares wgmma in the emulator with sums of integers, for every pair of types, every
+ * swizzle, both major dimensions, and A in registers. The emulator swizzles address bits; the test computes the same
+ * offsets from rows and columns. In a tile whose rows have W bytes, the 16-byte chunk number c of row r is at
+ * position c ^ (r % 8) of the row for W = 128, c ^ (r / 2 % 4) for W = 64, and c ^ (r / 4 % 2) for W = 32. */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -36,7 +36,7 @@ static int elem_bytes(enum kind k)
     return k == TF32 ? 4 : k < TF32 ? 2 : 1;
 }
 
-/* Returns the encoding of an integer x from -3 to 3 (for unsigned types, of |x|). */
+/* Returns the bits of an integer x from -3 to 3 in type k (for unsigned types, those of |x|). */
 static uint32_t encoded(enum kind k, int x)
 {
     static const uint8_t e4m3[] = {0, 0x38, 0x40, 0x44}, e5m2[] = {0, 0x3c, 0x40, 0x42};
@@ -63,7 +63,7 @@ static int meant(enum kind k, int x)
 /* -- operands in shared memory -- */
 
 struct tile {
-    int mn, k, width; /* width of the swizzle in bytes, 0: none */
+    int mn, k, width; /* `width` is the width of the swizzle in bytes; 0: none */
     bool is_mn_major;
     enum kind kind;
     int lbo, sbo;
@@ -108,8 +108,8 @@ static void put(int at, const struct tile *t, int mn, int k, int x)
     memcpy(image + at + byte_of(t, mn, k), &bits, (size_t)elem_bytes(t->kind));
 }
 
-/* Stores element (row, k) of A in its lane's register: registers 0 and 2 have rows 0 to 7 of a warp's 16 rows,
- * registers 2 and 3 the upper half of k. */
+/* Stores element (row, k) of A in the register of the lane that holds it. Registers 0 and 2 have rows 0 to 7 of a
+ * warp's 16 rows; registers 2 and 3 have the upper half of the indices k. */
 static void put_register(const struct shape *s, int row, int k)
 {
     int es = elem_bytes(s->a), per_word = 4 / es, word = k / per_word;
@@ -178,8 +178,8 @@ static struct emu_report launch(const struct text *t)
     return r;
 }
 
-/* Returns element (row, column) of D, from the thread and register that hold it according to the figure in the PTX
- * ISA. */
+/* Returns element (row, column) of D: reads it from the thread and register that the figure in the PTX ISA shows for
+ * it. */
 static double found(const struct shape *s, int n, int row, int column)
 {
     int thread = row / 16 * 32 + row % 8 * 4 + column % 8 / 2, pair = column / 8 * 2 + row / 8 % 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fold.c: tests that folding preserves results. Executes random functions before and after folding, and compares the
- * values that they store. The functions have all integer ops, comparisons, selects and casts, on scalars and tiles with
- * many special constants. */
+/* fold.c: tests that folding preserves results. It executes random functions before and after folding, and compares
+ * the values that they store. The functions have all integer ops, comparisons, selects and casts, on scalars and
+ * tiles, and many constants for which folding has a rule. */
 #include "opt/passes.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -93,7 +93,8 @@ static struct value *keep(struct generator *g, struct value *v)
     return g->values[g->n++] = v;
 }
 
-/* Returns an existing value of a type, or a constant, often one for which a rule of folding exists, such as 0 or 1. */
+/* Returns an existing value of type t, or a constant, which is often one for which folding has a rule, such as 0 or
+ * 1. */
 static struct value *pick(struct generator *g, const struct type *t)
 {
     int start = random_below(g->n);
@@ -218,8 +219,8 @@ static bool is_valid(const struct func *f)
     return !error;
 }
 
-/* Tests one random function. Adds the number of remaining ops on scalars to nops[0], and of those on tiles to
- * nops[1]. */
+/* Tests one random function. Adds the number of ops that remain after folding to nops[0] for ops on scalars, and to
+ * nops[1] for ops on tiles. */
 static void check_function(int *nops)
 {
     struct world before, after;
@@ -273,5 +274,6 @@ TEST(folding_changes_no_result)
     for (int i = 0; i < 1500; i++)
         check_function(nops);
     printf("%d ops left on scalars, %d on tiles\n", nops[0], nops[1]);
-    CHECK(nops[0] > 10000 && nops[1] > 3000); /* many ops remain, so the functions are not trivial */
+    /* many ops remain after folding, so the functions are not trivial */
+    CHECK(nops[0] > 10000 && nops[1] > 3000);
 }

@@ -4,7 +4,8 @@
 #include "ir/target/fragments.h"
 #include "tests/unit/test.h"
 
-/* Gives the row and column of element e of a lane in A, or in B, according to the tables of the PTX ISA. */
+/* spot_in_a sets *row and *k to the row and column of element e of a lane in A, according to the tables of the PTX
+ * ISA; spot_in_b does this for B. */
 static void spot_in_a(const struct fragment *g, int lane, int e, int *row, int *k)
 {
     int w = g->word_elems, word = e / w, in_word = e % w, group = lane / 4, of_group = lane % 4;
@@ -56,9 +57,9 @@ TEST(one_instruction)
     }
 }
 
-/* In layouts of whole tiles, the thread that holds element (m, n) of the accumulator must also hold row m of A and
- * column n of B for mma. So the input bits (register, lane, warp) that determine m must be the same in A and in the
- * accumulator, and those that determine n the same in B and in the accumulator. */
+/* In layouts of whole tiles, the warp that holds element (m, n) of the accumulator must also hold row m of A and
+ * column n of B, which mma multiplies. So the input bits (register, lane, warp) that determine m must be the same in
+ * A and in the accumulator, and those that determine n must be the same in B and in the accumulator. */
 TEST(whole_tiles)
 {
     enum { K = 64 };

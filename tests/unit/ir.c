@@ -292,7 +292,7 @@ static void set_some_attr(struct op *o, enum attr_key key)
     }
 }
 
-/* Builds an op in f's body that has all attributes of its row in ops.h. The verifier would not accept it. */
+/* Builds an op in f's body with all attributes of its row in ops.h. The op need not be valid. */
 static struct op *some_op(struct func *f, enum opcode code, int nopnds, int nresults)
 {
     struct module *m = f->module;

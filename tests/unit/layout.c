@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* layout.c: tests the layout algebra by brute force: it enumerates places (register, lane, warp), simulates conversions
- * by moving tokens between places, and counts accesses to banks. */
+/* layout.c: tests the layout algebra by brute force. It enumerates all places (a register of a lane of a warp),
+ * simulates conversions by moving the number of each element from place to place, and counts accesses to banks. */
 #include "ir/layout/layout.h"
 #include "ir/params.h"
 #include "ir/support/text.h"
@@ -39,8 +39,9 @@ static uint32_t random_below(uint32_t n)
     return (random_state >> 8) % n;
 }
 
-/* Makes a random surjective layout of a small random shape. Its basis vectors are a random basis (permuted unit
- * vectors, some added to others), and additional linearly dependent or zero vectors. */
+/* Makes a random surjective layout of a small random shape. Its basis vectors are those of a random basis (the unit
+ * vectors in random order, some added to others), and additional vectors that are zero or linearly dependent on
+ * these. */
 static void random_layout(struct layout *l, int nkinds, const enum in *kinds)
 {
     do {
@@ -55,7 +56,7 @@ static void random_layout(struct layout *l, int nkinds, const enum in *kinds)
         for (int i = (int)random_below(3); i > 0; i--)
             layout_add(l, kinds[random_below((uint32_t)nkinds)],
                        random_below(2) ? 0 : random_below(UINT32_C(1) << n));
-        for (int i = 0; i < 20; i++) { /* adds basis vectors to others, so that they have several bits */
+        for (int i = 0; i < 20; i++) { /* add basis vectors to others, so that they have several bits */
             enum in kind = kinds[random_below((uint32_t)nkinds)];
             if (l->nbits[kind] < 2)
                 continue;
@@ -77,7 +78,8 @@ static int place_bits(const struct layout *l)
     return layout_first(l, IN_count);
 }
 
-/* Computes the element at a place by the definition of layouts; `place` is one word with all input bits. */
+/* Returns the element at a place, by the definition of layouts: the XOR of basis vectors. The bits of `place` are all
+ * input bits, one kind after the other. */
 static uint32_t element(const struct layout *l, uint64_t place)
 {
     uint32_t coord = l->flip;
@@ -156,8 +158,8 @@ TEST(blocked)
                 }
 }
 
-/* A bit of a place is free if changing it gives another place of the same element. The owner of an element is its place
- * whose free bits are zero; each element must have exactly one owner. */
+/* A bit of places is free if changing it leads to another place of the same element. The owner of an element is that
+ * of its places whose free bits are 0. Each element must have exactly one owner. */
 TEST(free_bits_and_owners)
 {
     for (int round = 0; round < 2000; round++) {
@@ -367,7 +369,7 @@ TEST(text_as_written)
 
 /* -- conversions -- */
 
-/* Two layouts of one shape with the same numbers of lanes, warps and CTAs. */
+/* Makes two random layouts of the same shape, with the same numbers of lanes, warps and CTAs. */
 static void random_pair(struct layout *from, struct layout *to)
 {
     do {
@@ -375,7 +377,7 @@ static void random_pair(struct layout *from, struct layout *to)
         int mix = (int)random_below(3);
         if (mix == 0) {
             random_layout(to, 3, thread_kinds);
-        } else { /* a layout similar to `from`: some basis vectors are added to others */
+        } else { /* or a layout similar to `from`, in which some basis vectors are added to others */
             *to = *from;
             for (int i = 0; i < mix + 1; i++) {
                 int a = (int)random_below((uint32_t)place_bits(to) + 1),
@@ -388,7 +390,8 @@ static void random_pair(struct layout *from, struct layout *to)
              from->nbits[IN_warp] != to->nbits[IN_warp] || !layout_is_surjective(to));
 }
 
-/* Does the same lane (or, unless same_lane, the same warp) hold in `from` every element that it holds in `to`? */
+/* Returns whether each lane holds in `from` all elements that it holds in `to`; if same_lane is false, whether each
+ * warp does. */
 static bool is_within(const struct layout *from, const struct layout *to, bool same_lane)
 {
     int nreg = 1 << to->nbits[IN_reg], nlane = 1 << to->nbits[IN_lane], nwarp = 1 << to->nbits[IN_warp];
@@ -406,7 +409,8 @@ static bool is_within(const struct layout *from, const struct layout *to, bool s
     return true;
 }
 
-/* Simulates the rounds of shuffles on tokens: in each round all lanes offer a register before any lane reads. */
+/* Simulates a conversion by shuffles. In each round, all lanes provide the value of a register before any lane
+ * receives one. */
 static void check_shuffle(const struct shuffle *s, const struct layout *from, const struct layout *to)
 {
     uint32_t free_regs = layout_free_bits(to, IN_reg);
@@ -464,7 +468,7 @@ TEST(conversion_classes)
     CHECK(impossible * 50 < count[2]);
 }
 
-/* If neither layout has replicas, a sequence of shuffles always exists. */
+/* If neither layout holds an element twice, a sequence of shuffles always exists. */
 TEST(every_permutation_within_a_warp_shuffles)
 {
     for (int round = 0; round < 3000; round++) {
@@ -501,7 +505,8 @@ TEST(vector_counts_neighbours)
     }
 }
 
-/* Counts wavefronts by simulating each lane's access to the banks, phase by phase. */
+/* Counts wavefronts: simulates the access of each lane to the banks, for one phase of a vector access after the
+ * other. */
 static int simulate(const struct layout *shared, const struct layout *l, int elem_bytes, int vector,
                     const int *reg_of)
 {
@@ -539,7 +544,8 @@ static int simulate(const struct layout *shared, const struct layout *l, int ele
     return wavefronts;
 }
 
-/* Returns all blocked layouts of shape a x b with 32 lanes and some warps, for all orders and vector widths. */
+/* Sets `out` to all blocked layouts of shape a x b with 32 lanes and some warps, for all orders of dimensions and all
+ * widths of vectors. Returns their number. */
 static int all_blocked(struct layout *out, int a, int b)
 {
     int n = 0;
@@ -592,7 +598,8 @@ TEST(shared_layouts)
     CHECK_INT(t.conflicts, 0);
 }
 
-/* Conversions between random layouts through shared memory must have exactly the predicted bank conflicts. */
+/* A conversion between random layouts through shared memory must have exactly as many bank conflicts as are
+ * predicted. */
 TEST(shared_layouts_of_random_pairs)
 {
     struct tally t = {0};

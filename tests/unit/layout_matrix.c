@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* layout_matrix.c: simulates ldmatrix lane by lane, for each operand of each instruction, on tiles stored from
- * row-major and column-major layouts. */
+/* layout_matrix.c: tests the loads of dot operands by ldmatrix. It simulates ldmatrix lane by lane, for each operand
+ * of each mma instruction, on tiles that are stored in shared memory by row and by column. */
 #include "ir/target/fragments.h"
 #include "tests/unit/test.h"
 
@@ -15,7 +15,8 @@ static uint32_t element_at(const struct layout *shared, uint64_t offset_elems)
     return layout_apply_offset(shared, (uint32_t)offset_elems);
 }
 
-/* Checks that the matrices loaded for register `k` give every lane the elements of layout l. */
+/* Checks that the ldmatrix that loads register `k` gives every lane the elements that layout l has in this
+ * register. */
 static void check_load(const struct layout *shared, const struct layout *l, const struct matrix_load *x,
                        int elem_bytes, uint32_t k, uint32_t warp)
 {

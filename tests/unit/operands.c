@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* operands.c (test): tests that the emulator rejects invalid instructions. The emulator must accept each statement of
- * tests/ptx/statements.txt, which has statements for every row of insns.h. Then the test changes each statement. It
- * replaces each operand by valid and invalid operands (registers of every class, constants, vectors, addresses, names),
- * removes the operand, or duplicates it. It also removes, adds, replaces or moves words of the mnemonic, up to two at
- * once.
+ * tests/ptx/statements.txt, which has statements for every row of insns.h. Then the test changes each statement in
+ * many ways, most of which make it invalid. It replaces each operand by other operands (registers of every class,
+ * constants, vectors, addresses, names), removes it, or duplicates it. It also removes, adds, replaces or moves one
+ * or two words of the mnemonic.
  *
- * With TAKEN=FILE in the environment, the test writes the accepted statements to FILE as PTX, on which
- * tests/cli/operands.sh runs ptxas. */
+ * With TAKEN=FILE in the environment, the test writes all statements that the emulator accepts to FILE, as PTX.
+ * tests/cli/operands.sh uses this file to check that ptxas accepts them too. */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -122,7 +122,7 @@ static void vary(struct tally *t, const char *s)
             snprintf(variant, sizeof variant, "%.*s%s%s", (int)(begin[i] - s), s, others[k], end[i]);
             judge(t, variant);
         }
-        /* the first element of a vector, or the base of an address */
+        /* also replace the first element of a vector, or the base of an address */
         if (*begin[i] == '{' || *begin[i] == '[') {
             int inner = (int)strcspn(begin[i] + 1, ",+]}");
             for (int k = 0; k < 14; k++) {
@@ -144,7 +144,7 @@ static void vary(struct tally *t, const char *s)
 
 enum { WORDS_MOST = 20, KNOWN_MOST = 160 };
 
-/* Collects all words that some instruction allows. */
+/* Collects all words that can follow the mnemonic of some instruction. */
 static int known_words(const char **known)
 {
     static const char *const more[] = {"weak", "noinc", "tile", "b64", "b128", "f64", "release", "cluster"};
@@ -161,7 +161,7 @@ static int known_words(const char **known)
 struct mnemonic {
     const char *words[WORDS_MOST];
     int bytes[WORDS_MOST], n;
-    const char *rest; /* the operands, with the preceding blank */
+    const char *rest; /* the operands, with the blank before them */
 };
 
 static struct mnemonic split_words(const char *s)
@@ -177,8 +177,8 @@ static struct mnemonic split_words(const char *s)
     return m;
 }
 
-/* Prints the statement with the word `new` inserted before word `at`, or, if `old` is 1, in place of word `at`. An
- * empty `new` inserts no word. */
+/* Prints the statement with the word `new` before word number `at`, or, if `old` is 1, in place of word number `at`.
+ * An empty `new` inserts no word. */
 static void change_words(char *variant, size_t room, const struct mnemonic *m, int at, int old,
                          const char *new)
 {
@@ -217,7 +217,7 @@ static const char *any_word(struct tally *t, const char *const *known, int nknow
     return chance(t) >> 30 ? known[(chance(t) >> 8) % (uint32_t)nknown] : "";
 }
 
-/* Makes two changes of words at once. */
+/* Tests statements in which two words are changed. */
 static void change_twice(struct tally *t, const struct mnemonic *m, const char *const *known, int nknown)
 {
     static char variant[2 * LINE_MOST];

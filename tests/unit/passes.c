@@ -27,7 +27,7 @@ static void collect(void *ctx, const char *pass, const char *s, size_t n)
     text_bytes(t, s, n);
 }
 
-/* Runs opt on the source; returns its output, with [PASS] before the output of each pass. */
+/* Runs the passes on the source, and returns their dumps and explanations, with [PASS] before those of each pass. */
 static struct text run(struct world *w, struct opt_options o)
 {
     struct text written;
@@ -68,7 +68,7 @@ TEST(dumps_follow_the_names)
 {
     struct world w;
     struct text t = run(&w, (struct opt_options){.print_after = "cse,vectorize"});
-    int runs = count(&t, "[cse] kernel"); /* the number of times that cse is in the default list */
+    int runs = count(&t, "[cse] kernel"); /* how often the default list contains cse */
     CHECK(runs > 1);
     CHECK_INT(count(&t, "[vectorize] kernel"), 1);
     CHECK_INT(count(&t, "kernel"), runs + 1);
@@ -126,8 +126,8 @@ static int verbs(const char *text, char verb)
     return n;
 }
 
-/* Each decision must name a pass, or "stepdown" or "schedule", and its text must have at most as many conversion
- * specifiers as a record has operands. */
+/* Each row of the table of decisions must name a pass, or "stepdown" or "schedule". Its text must have at most as
+ * many conversion specifiers as a record of a decision has operands. */
 TEST(decisions_fit_their_records)
 {
     const struct explanation *x = NULL;
@@ -143,7 +143,8 @@ TEST(decisions_fit_their_records)
     }
 }
 
-/* Wider vectors must have a higher grade; among vectors of equal width, those without a tail. */
+/* Accesses by wider vectors must have a higher grade. Among vectors of equal width, those that need no separate
+ * access for the remaining elements must have the higher grade. */
 TEST(grades_rank_decisions)
 {
     struct explanation one = {.what = DECISION_scalars, .numbers = {1}},
@@ -179,13 +180,14 @@ TEST(wrong_names_and_degrees_are_errors)
     CHECK(reports(&w, ERR_pass_between));
     CHECK_INT(w.m.funcs.at[0]->degree, DEGREE_traced);
     world_free(&w);
-    run(&w, (struct opt_options){/* running cse without fold is legal, but finds fewer equal ops */
+    run(&w, (struct opt_options){/* cse may run without fold before it, but then finds fewer equal ops */
                                  .passes = "dedup_loads,cse"});
     CHECK_INT(w.diag.nerrors, 0);
     world_free(&w);
 }
 
-/* Each pass of the table must name valid properties, and may need and provide at most one degree. */
+/* Each pass in the table must need, provide and break only valid properties, and may need and provide at most one
+ * degree of lowering. */
 TEST(contracts_are_consistent)
 {
     const uint32_t degrees = P(traced) | P(laid_out) | P(scheduled);
@@ -215,7 +217,7 @@ TEST(claims_are_looked_for_in_the_ops)
     world_free(&w);
 }
 
-/* For each variant, the compiler must work without the passes that the variant skips. */
+/* The compiler must work without the passes that a variant skips, for each variant. */
 TEST(variants_compile)
 {
     struct world w;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* program.h: runs a program given as text for tests of the evaluator, and records its output and diagnostics.
- * Expected outputs are those of CPython 3.11. */
+/* program.h: for tests of the evaluator, runs a program that is given as text, and records its output and
+ * diagnostics. The expected outputs in these tests are those of CPython 3.11. */
 #ifndef NESO_TESTS_PROGRAM_H
 #define NESO_TESTS_PROGRAM_H
 
@@ -36,7 +36,7 @@ static double program_seconds(void *ctx)
     return 12.5;
 }
 
-/* Returns the source of a module that the program imports. */
+/* Returns the source of a module that the program imports; NULL if there is none. */
 static const struct source *program_find_source(void *ctx, struct eval *e, const char *module)
 {
     static const char *const files[][3] = {
@@ -54,7 +54,7 @@ static const struct source *program_find_source(void *ctx, struct eval *e, const
     return NULL;
 }
 
-/* Runs the program. Without a host, only definitions that kernels need are executed. */
+/* Runs the program. If with_host is false, executes only the definitions that kernels need. */
 static inline void program_run(struct program *p, const char *text, bool with_host, int64_t step_limit)
 {
     static struct host host;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ptx.c (test): runs two hand-written PTX kernels of tests/ptx/ in the emulator: matmul (a TMA ring, multicast in a
- * cluster, wgmma, stores that overlap the next tile) and attention (the same, with A in registers). They must give
- * right results without a report. Then the test inserts faults into the kernels, and the emulator must report each
- * fault at the right line. */
+ * cluster, wgmma, stores that overlap the next tile) and attention (the same, with A in registers). The emulator must
+ * give right results and no report. Then the test inserts faults into the kernels, one at a time; the emulator must
+ * report each of them at the right line. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 #include "tests/unit/test.h"
@@ -20,7 +20,7 @@ static const struct memory memory = {world_alloc, world_release, NULL};
 
 struct program {
     char text[PTX_MOST];
-    int line; /* the number of the changed line */
+    int line; /* the number of the line that is changed */
 };
 
 static struct program source;
@@ -81,7 +81,7 @@ struct map_fault {
         FAULT_nan
     } what;
     uint64_t value;
-    int expected; /* the expected line of the report */
+    int expected; /* the line at which the emulator must report the fault */
     enum error error;
     const char *said;
 };
@@ -267,15 +267,15 @@ TEST(clean_attention)
     check_attention(400, 1, 1);
 }
 
-/* -- faults: in line `line`, `from` is replaced by `to`, or the whole line is deleted; the report must name line
+/* -- faults: `from` in line `line` is replaced by `to`, or the whole line is deleted; the report must name line
  * `expected` -- */
 
 struct sown {
     int line;
-    const char *from, *to; /* from NULL: the whole line; to NULL: deletes it */
+    const char *from, *to; /* if `from` is NULL, the whole line is replaced; if `to` is NULL, it is deleted */
     int expected;
     enum error error;
-    const char *what; /* a part of the report's text */
+    const char *what; /* a text that the report must contain */
 };
 
 static char *line_start(int line)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scalar.c: tests every elementwise op on special and random operands of every type against a second implementation
- * in 128 bits: integers as __int128, floats as __float128, whose results are then rounded. */
+/* scalar.c: compares every elementwise op, on special and random operands of every type, with a second implementation
+ * in 128 bits. It computes integers as __int128, and floats as __float128 and then rounds the result. */
 #include "ir/ir.h"
 #include "tests/unit/test.h"
 
@@ -65,7 +65,7 @@ static uint64_t expected_int(enum opcode code, int bits, uint64_t x, uint64_t y)
     case OP_maxs: return sx > sy ? x : y;
     case OP_minu: return ux < uy ? x : y;
     case OP_maxu: return ux > uy ? x : y;
-    case OP_mulhu: { /* computed from products of halves */
+    case OP_mulhu: { /* compute it from the products of the operands' halves */
         uint64_t carry = ((x & UINT32_MAX) * (y & UINT32_MAX) >> 32) + (x >> 32) * (y & UINT32_MAX);
         uint64_t middle = (x & UINT32_MAX) * (y >> 32) + (carry & UINT32_MAX);
         uint64_t high = (x >> 32) * (y >> 32) + (carry >> 32) + (middle >> 32);
@@ -170,13 +170,14 @@ static uint64_t random_float(enum dtype t)
     uint64_t r = random_bits();
     if (r % 3 == 0)
         return double_to_bits(t, special[r / 3 % (sizeof special / sizeof special[0])]);
-    if (r % 3 == 1) /* operands of similar magnitude */
+    if (r % 3 == 1) /* make operands of similar magnitude */
         return double_to_bits(t, ldexp((double)(int64_t)random_bits(), -60 - (int)(random_bits() % 8)));
     return low((wide)random_bits(), dtype_info[t].bits);
 }
 
-/* Rounds a quad to a type. For f16 and bf16, it first rounds the quad to a double by round-to-odd, so that the double
- * rounding gives the right result. */
+/* Rounds a quad (__float128) to type t. For f16 and bf16, it first rounds the quad to a double, and then the
+ * double to the type. The first rounding is round-to-odd, with which rounding twice gives the same result as
+ * rounding once. */
 static uint64_t round_quad(enum dtype t, quad x)
 {
     if (t == DT_f32) {
@@ -234,7 +235,7 @@ TEST(fma_rounds_once)
                 d[k] = bits_to_double(float_types[t], x[k]);
                 in_range &= t == 0 || (fabs(d[k]) < 0x1p20 && (fabs(d[k]) > 0x1p-20 || d[k] == 0));
             }
-            if (!in_range) /* the result in quad would not be exact */
+            if (!in_range) /* skip these operands: the quad result would not be exact */
                 continue;
             uint64_t found = eval(OP_fma, float_types[t], float_types[t], -1, 0, x[0], x[1], x[2]);
             CHECK(same_float(float_types[t], found,
@@ -263,7 +264,7 @@ TEST(signs_are_bits)
         }
 }
 
-/* Is x before y in the order -inf < ... < -0 < +0 < ... < inf? */
+/* Returns whether x is before y in the order -inf, ..., -0, +0, ..., inf. */
 static bool precedes(double x, double y)
 {
     return x < y || (x == y && signbit(x) && !signbit(y));
@@ -307,7 +308,7 @@ TEST(float_comparisons)
         }
 }
 
-/* Checks the distance in ULPs between the result of the op and that of the f64 function. */
+/* Checks that the result of the op is at most two ULPs from that of the f64 function. */
 static void check_math(enum opcode code, double (*function)(double), enum dtype t, uint64_t x)
 {
     double d = bits_to_double(t, x);

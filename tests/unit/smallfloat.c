@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* smallfloat.c: tests f16, bf16 and fp8 against their definitions: decodes bits with ldexp, and rounds by searching all
- * values for the nearest one. */
+/* smallfloat.c: compares the conversions of f16, bf16 and fp8 with their definitions: it decodes bits with ldexp, and
+ * rounds by searching all values for the nearest one. */
 #include "ir/ir.h"
 #include "tests/unit/test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* special.c (test): tests the emulation of the GPU's special function unit against results of an H200. The test has
- * digests of the H200's results for every 61st argument of a range. */
+/* special.c (test): compares the emulation of the GPU's special function unit with results of an H200. For each range
+ * of arguments, the test contains a digest of the H200's results for every 61st argument. */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.c (test): tests statistical verdicts on simulated timings. Like timings of GPUs, they are skewed and
- * quantized, drift, have outliers, and have a different level in each round. */
+/* statistics.c (test): tests the verdicts of statistics.c on simulated timings. Like timings on GPUs, they have a
+ * skewed distribution, outliers and a limited resolution, they drift, and their mean differs between rounds. */
 #include "runtime/command/bench/statistics.h"
 #include "tests/unit/test.h"
 
@@ -25,8 +25,8 @@ struct sample {
     struct times times;
 };
 
-/* Simulates timings of a kernel that takes `ms`: 0.7 % noise, 0.3 % drift, 0.3 % difference between rounds, one call
- * in 50 up to 40 % slower, and a resolution of 32 ns. */
+/* Simulates timings of a kernel that takes `ms` milliseconds, with 0.7 % noise, 0.3 % drift, a difference of 0.3 %
+ * between rounds, one call in 50 up to 40 % slower, and a resolution of 32 ns. */
 static void simulate(struct sample *s, double ms, uint64_t *state)
 {
     s->times = (struct times){s->stretches, 0, s->values, 0};
@@ -49,8 +49,8 @@ static void simulate(struct sample *s, double ms, uint64_t *state)
 
 static int verdicts[4];
 
-/* Makes many comparisons of a kernel that takes `ms` with a kernel that takes `factor` times as long, and counts the
- * verdicts. */
+/* Compares, many times, a kernel that takes `ms` milliseconds with a kernel that takes `factor` times as long, and
+ * counts the verdicts. */
 static void compare_often(double ms, double factor, uint64_t seed)
 {
     static struct sample base, candidate;
@@ -98,7 +98,7 @@ TEST(thirty_cycles_are_no_difference)
     double base[33], candidate[33], scratch[132], floor_ms = 30 / 1.98e6;
     for (int i = 0; i < 33; i++) {
         base[i] = 4e-4 + 1e-8 * i;
-        candidate[i] = base[i] + 0.9 * floor_ms; /* a regression of 3.4 % */
+        candidate[i] = base[i] + 0.9 * floor_ms; /* slower by 3.4 %, but by less than the floor */
     }
     struct times x = {base, 33, base, 33}, y = {candidate, 33, candidate, 33};
     CHECK_INT(statistics_compare(&x, &y, floor_ms, scratch).verdict, VERDICT_same);
@@ -113,7 +113,7 @@ TEST(a_throttled_stretch_is_dropped)
     CHECK_INT(statistics_steady(times, 320), 256);
     for (int i = 0; i < 256; i++)
         CHECK(times[i] < 1.1);
-    times[100] = 9; /* one slow call */
+    times[100] = 9; /* a single slow call */
     CHECK_INT(statistics_steady(times, 256), 256);
 }
 
@@ -128,8 +128,8 @@ TEST(quantiles)
     CHECK(fabs(statistics_quantile(x, 1, 0.3) - 1) < 1e-12);
 }
 
-/* U = 5 of 25 pairs: z = (12.5 - 5 - 0.5) / sqrt(25 * 11 / 12) = 1.462. If all values are equal, there is no
- * verdict. */
+/* In U = 5 of the 25 pairs, the element of a is larger: z = (12.5 - 5 - 0.5) / sqrt(25 * 11 / 12) = 1.462. If all
+ * values are equal, p must be 1. */
 TEST(ranks)
 {
     const double a[] = {1, 2, 3, 4, 8}, b[] = {3.5, 5, 6, 7, 9}, same[] = {2, 2, 2};

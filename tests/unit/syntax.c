@@ -72,7 +72,7 @@ static void check_file(const char *file, int line, const char *source, bool plac
 #define FILE_IS(source, expected) check_file(__FILE__, __LINE__, (source), false, (expected))
 #define PLACES(source, expected) check_file(__FILE__, __LINE__, (source), true, (expected))
 
-/* Checks the errors, one `line:col message` each, without the quoted source lines. */
+/* Compares the errors with `expected`, which has "line:column message" for each error, without source lines. */
 static void check_errors(const char *file, int line, const char *source, size_t len, const char *expected)
 {
     struct parsed p;

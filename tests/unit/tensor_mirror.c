@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor_mirror.c: tests that a storage is copied to and from its mirror, on a device with separate memory, only when
+/* tensor_mirror.c: tests that a storage is copied to and from a device with its own memory only when this is
  * necessary, and that empty tensors are not copied. */
 #include "runtime/host/tensor.h"
 #include "tests/unit/test.h"

@@ -35,8 +35,8 @@ static void begin(struct tracing *t, const char *source)
     t->module = eval_file(&t->e, src, "__main__", NULL);
 }
 
-/* Parses one argument of a signature: "*fp32:16", "i32", "i32:1" (equal to one), "=64" (a constant int), "='x'",
- * "=None"; the last argument may be "NAME=64", a keyword for **META. */
+/* Parses one argument: a type with an optional promise ("*fp32:16", "i32", "i32:1"), or a constant after an equals
+ * sign ("=64", "='x'", "=None"). The last argument may be "NAME=64", a keyword for **META. */
 static struct spec_arg argument(struct eval *e, const char *s, size_t n)
 {
     if (*s == '=' && s[1] == '\'')
@@ -82,7 +82,8 @@ static const char *diagnostics(struct tracing *t)
     return out.s;
 }
 
-/* Returns the IR without source positions such as " @4:11", which would change with every edit of a test. */
+/* Returns the text of the IR without source positions such as " @4:11", which would change with every edit of a
+ * test. */
 static const char *text_without_places(struct tracing *t, const struct func *f)
 {
     struct text full, out;
@@ -126,7 +127,7 @@ static const char typed_kernel[] =
 static const char typed_signature[] =
     "i1, i8, i16, i32, i64, u8, u16, u32, u64, fp16, bf16, fp32, fp64, fp8e4nv, fp8e5, *fp32, *i1";
 
-/* Expressions, and the type that static_print prints, or the tag of the error. */
+/* Each row has an expression, and the type that static_print prints for it, or the tag of its error. */
 /* clang-format off */
 static const struct {
     const char *expression, *expected;

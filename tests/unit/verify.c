@@ -3,7 +3,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 
-/* Returns the verifier's message for a kernel with this body at this degree of lowering; "" if the kernel is valid;
+/* Returns the verifier's message for a kernel with this body at this degree of lowering: "" if the kernel is valid,
  * NULL if it does not parse. */
 static const char *verdict(struct world *w, const char *degree, const char *layouts, const char *body)
 {

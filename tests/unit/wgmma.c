@@ -7,8 +7,9 @@
 
 enum { WIDEST = 128 };
 
-/* Returns the address from which the instruction reads element (mn, k) of the part that starts at `start`, according to
- * the ISA's tables of descriptors. The swizzle XORs the address bits from bit 4 on with those from bit 7 on. */
+/* Returns the address from which the instruction reads element (mn, k) of the part that starts at `start`, according
+ * to the tables of descriptors in the PTX ISA. The swizzle of 32, 64 or 128 bytes XORs the 1, 2 or 3 address bits
+ * from bit 7 up into those from bit 4 up. */
 static uint32_t hardware_address(const struct wgmma_view *v, uint32_t start, int elem_bytes, int mn, int k)
 {
     static const int widths[] = {16, 128, 64, 32};
@@ -33,7 +34,7 @@ static uint32_t offset_of(const struct layout *l, int row, int column)
     return UINT32_MAX;
 }
 
-/* Does the hardware read every element of every part from its address in the layout? */
+/* Returns whether the hardware reads every element of every part from the address that the layout gives it. */
 static bool reads_all(const struct layout *l, const struct wgmma_view *v, int elem_bytes, int mn_dim, int mn,
                       int k)
 {
@@ -64,7 +65,7 @@ TEST(buffers_are_described)
         {128, 32, 2, 0, 0, 64, 16},
         {64, 256, 2, 1, 1, 256, 16}, /* B, contiguous along n: four panels */
         {64, 256, 2, 1, 1, 128, 16}, /* B for two instructions */
-        {32, 64, 2, 1, 1, 32, 16},   /* instructions that start inside of a row */
+        {32, 64, 2, 1, 1, 32, 16},   /* B for instructions whose part starts inside of a row */
         /* rows too short for a swizzle */
         {32, 32, 2, 1, 1, 32, 16},
         {32, 16, 2, 1, 1, 16, 16},
@@ -90,7 +91,7 @@ TEST(buffers_are_described)
     }
 }
 
-/* Offsets for well-known tiles. */
+/* Checks the offsets in tiles that are often used. */
 TEST(familiar_tiles)
 {
     struct layout l;
@@ -132,7 +133,8 @@ TEST(other_buffers_are_not)
     CHECK(!wgmma_view(&v, &l, 2, 0, 64, 16));
 }
 
-/* Gives the row and column of element e of a lane in warp w, within the 64 rows of a warpgroup. */
+/* Sets *row and *column to the place of element e of a lane of warp w in the accumulator; the row is one of the
+ * warpgroup's 64 rows. */
 static void spot_in_sum(int e, int lane, int w, int *row, int *column)
 {
     *row = lane / 4 + 8 * (e >> 1 & 1) + 16 * w;

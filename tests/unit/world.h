@@ -65,8 +65,8 @@ static inline bool world_parse(struct world *w, const char *text)
     return false;
 }
 
-/* `WORLD_CATCH(&w, { ... })`: after a fatal error inside the block, execution continues after the block; w.diag has
- * the error. */
+/* WORLD_CATCH(&w, { ... }) executes the block. After a fatal error in it, execution continues after the block, and
+ * w.diag has the error. */
 #define WORLD_CATCH(w, ...)                 \
     do {                                    \
         jmp_buf boundary;                   \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cublas.c: a fake cuBLAS for tests, which computes with plain loops. As the documentation of cuBLAS specifies, it
- * multiplies float32 or float64, column-major, with strides and batches. The call that FAKE_FAIL names fails. */
+ * multiplies column-major matrices of float32 or float64, with strides and batches. The call whose name FAKE_FAIL
+ * contains fails. */
 #include <stdlib.h>
 #include <string.h>
 

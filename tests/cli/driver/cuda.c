@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cuda.c: a fake CUDA driver for tests, which needs no GPU. It allocates memory with malloc, and its kernels do
- * nothing. The call that FAKE_FAIL names fails, and FAKE_LOG is then the assembler's log. If FAKE_TRACE is set, the
- * driver prints launches. It writes a line to the file FAKE_LOADED for each loaded image: ptx or code. Timed calls take
- * FAKE_MS. A test that makes each call fail in turn (failures.c) sets fake.until, and reads which call failed and how
- * many objects were not released. */
+ * nothing. Environment variables control it. The call that FAKE_FAIL names fails, and FAKE_LOG is then the
+ * assembler's log. If FAKE_TRACE is set, the driver prints launches. For each image that is loaded, it writes a line
+ * to the file FAKE_LOADED: "ptx" or "code". Timed calls take FAKE_MS milliseconds. A test that makes one call after
+ * the other fail (failures.c) sets fake.until, and then reads which call failed and how many objects were not
+ * released. */
 #include "runtime/devices/cuda/cuda.h"
 
 #include "tests/cli/driver/fake.h"
@@ -33,7 +34,7 @@ static cu_result result(const char *symbol)
     return REFUSED;
 }
 
-/* Defines a call that releases an object. It releases the object even if it then reports a failure. */
+/* Defines a call that releases an object. The call releases the object even if it then returns an error. */
 #define RELEASE(symbol, arguments, ...)                                                                      \
     cu_result symbol arguments;                                                                              \
     cu_result symbol arguments                                                                               \
@@ -130,7 +131,7 @@ CALL(cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t n, cu_stream s),
 CALL(cuMemcpyDtoDAsync_v2, (cu_address to, cu_address from, size_t n, cu_stream s),
      (void)s; memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n))
 CALL(cuMemsetD8Async, (cu_address to, unsigned char byte, size_t n, cu_stream s),
-     /* benchmarks use larger memory, and never read it */
+     /* only benchmarks fill more memory than this, and they never read it */
      (void)s; if (n < 1 << 28) memset((void *)(uintptr_t)to, byte, n))
 CALL(cuMemPoolCreate, (cu_mem_pool *p, const struct cu_pool_props *props), (void)props; *p = &something; fake.held++)
 RELEASE(cuMemPoolDestroy, (cu_mem_pool p), (void)p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* failures.c: compiles, loads, launches and releases five kernels repeatedly, while one allocation or one driver call
- * fails: the first one in the first run, the second one in the second run, and so on, until a run succeeds. Every
- * failure must be reported with its reason, and all memory and driver objects must be released. The test needs the fake
+/* failures.c: compiles, loads, launches and releases five kernels. It repeats this for each kernel: in run i,
+ * allocation number i fails, or in a second series of runs, driver call number i, until a run succeeds. Every failure
+ * must be reported with its reason, and all memory and driver objects must be released. The test needs the fake
  * driver (cuda.c) as libcuda.so.1.
  */
 #include "neso.h"
@@ -72,7 +72,7 @@ static const char *const forgiven[] = {"cuDriverGetVersion",    "cuCtxGetCurrent
 enum { BYTES = 1 << 16 };
 
 static int passed, failed;
-static const char *now; /* the name of the current kernel, for messages */
+static const char *now; /* the name of the kernel that is being tested, for messages */
 
 static void check(int good, const char *what, long at)
 {
@@ -106,11 +106,11 @@ static void release(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-/* -- a kernel from source to the end -- */
+/* -- compiling, loading, launching and releasing a kernel -- */
 
 static neso_status launch(neso_context *ctx, neso_kernel *kernel, uint64_t memory)
 {
-    /* The second number is 0, which makes a matrix empty, so that no tensor map can be encoded. */
+    /* The second number is 0. It makes a matrix empty, so no tensor map can be encoded. */
     static const int32_t numbers[] = {64, 0, 64};
     const uint32_t grid[3] = {1, 1, 1};
     neso_error error = {.size = sizeof error};
@@ -125,7 +125,7 @@ static neso_status launch(neso_context *ctx, neso_kernel *kernel, uint64_t memor
     return neso_synchronize(ctx, NULL);
 }
 
-/* Loads the kernel with machine code for a PTX text that it does not have. */
+/* Loads the kernel, and passes machine code for a PTX text that is not the kernel's. */
 static neso_status load(neso_kernel *kernel)
 {
     static const neso_code code = {.size = sizeof code, .ptx_digest = "none", .code = "code", .length = 4};
@@ -185,7 +185,7 @@ static neso_status run(struct ration *r, int which, const char *cache)
     return status;
 }
 
-/* -- in turn -- */
+/* -- making each allocation and each driver call fail -- */
 
 static void fail_allocations(struct fake *fake, int which, const char *cache)
 {
@@ -206,7 +206,7 @@ static void fail_allocations(struct fake *fake, int which, const char *cache)
 static int is_forgiven(const char *call)
 {
     /* Two variants of the product are compiled, one of them for small grids. If the variant for small grids cannot be
-     * loaded, the other one is launched. */
+     * loaded, neso launches the other one, so the failure is not reported. */
     static const char loading[] = "cuModuleLoadDataEx cuModuleGetFunction cuFuncSetAttribute";
     if (strcmp(now, "matmul") == 0 && strstr(loading, call))
         return 1;
@@ -216,8 +216,8 @@ static int is_forgiven(const char *call)
     return 0;
 }
 
-/* Returns the status that a refused call must give. If the driver refuses to raise the limit of shared memory, the
- * error is that the kernel is too large. */
+/* Returns the status that neso must return if this driver call fails. If the driver refuses to raise the limit of
+ * shared memory, the error is that the kernel is too large. */
 static neso_status wanted(const char *refused)
 {
     if (!refused)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* fake.h: declares the interface that the fake driver (cuda.c) offers to tests, its symbol `fake`. */
+/* fake.h: declares `fake`, the variable of the fake driver (cuda.c) through which tests control it. */
 #ifndef FAKE_H
 #define FAKE_H
 
 struct fake {
-    long until;          /* the call to refuse, counted from now: 1 is the next call; 0: none */
-    const char *refused; /* the name of the refused call */
+    long until;          /* the number of the call that fails, counted from the next call, which is 1; 0: none */
+    const char *refused; /* the name of the call that failed */
     long held;           /* the number of contexts, memory blocks, modules, links and events that are not released */
 };
 
