@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* dots.c: compares random dots with results in float64. Cases differ in shapes, strides, types, blocks, warps, stages,
  * masks, transposed operands, batches and chains. Operands are small multiples of a power of two, so that every sum is
- * exact in any order, and results must be equal bit by bit. One case in four has arbitrary values; its results must be
- * within an error bound.
+ * exact in any order, and results must be equal bit by bit. One case in four has arbitrary values instead; its
+ * results must be within an error bound.
  *
  *     dots DEVICE COUNT [small]      cases 0 .. COUNT-1; small: only cases that are fast on a CPU
  *     dots DEVICE case N [small]     a single case, with a description; failures print this command
@@ -87,8 +87,8 @@ static const char source[] =
 struct type_choice {
     enum dtype a, b, acc;
     const char *precision;
-    /* operands are integers whose absolute value is at most this, divided by `over`, so that all formats represent them
-     * exactly */
+    /* each operand is an integer with an absolute value of at most `grid`, divided by `over`, which all formats
+     * represent exactly */
     int grid;
     double over;
 };
@@ -105,10 +105,11 @@ enum { NTYPES = sizeof types / sizeof types[0] };
 
 struct dot_case {
     const struct type_choice *t;
-    int m, n, k, bm, bn, bk, p; /* p: the number of columns of a chain's second product, or of batches */
+    /* `p` is the number of columns of a chain's second product, or the number of batches */
+    int m, n, k, bm, bn, bk, p;
     int sam, sak, sbk, sbn, scm, scn;
     bool masked, ta, tb, chain, batch, arbitrary;
-    int warps, stages, limit; /* limit: max_num_imprecise_acc */
+    int warps, stages, limit; /* `limit` is max_num_imprecise_acc */
 };
 
 static uint64_t state;
@@ -132,7 +133,7 @@ static int block(int most)
     return size < most ? size : most;
 }
 
-/* Chooses the strides of a row-major or column-major matrix, perhaps with a gap. */
+/* Chooses the strides of a row-major or column-major matrix, sometimes with a gap between rows or columns. */
 static void choose_strides(int rows, int columns, int *row, int *column)
 {
     static const int gaps[] = {0, 0, 0, 8, 16, 1, 3};
@@ -172,12 +173,12 @@ static void make_case(struct dot_case *c, int index, bool small)
     if (narrow && c->bk < 32)
         c->bk = 32;
     bool exact = c->t->a == DT_f64 || strcmp(c->t->precision, "tf32") != 0;
-    if (exact) { /* one block contains all of K, so limit its size in registers */
+    if (exact) { /* limit K: one block, which must fit into registers, contains all of it */
         c->bm = c->bm > 64 ? 64 : c->bm;
         c->bn = c->bn > 64 ? 64 : c->bn;
         c->bk = c->bk > 32 ? 32 : c->bk;
     }
-    while (c->bm * c->bn > 32 * 32 * 8 * c->warps) /* limits the size of the accumulator in registers */
+    while (c->bm * c->bn > 32 * 32 * 8 * c->warps) /* limit the number of registers of the accumulator */
         *(c->bm > c->bn ? &c->bm : &c->bn) /= 2;
     while (c->batch && c->bm * c->bn > 32 * 32 * 2 * c->warps && (c->bm > 16 || c->bn > 16))
         *(c->bm > c->bn ? &c->bm : &c->bn) /= 2;
@@ -215,7 +216,7 @@ static void describe(const struct dot_case *c)
 
 enum { SENTINEL = 0x5a };
 
-/* A tensor: its bits in memory, and its values. */
+/* A tensor: its bits in memory, and its values in double precision. */
 struct tensor {
     enum dtype dt;
     size_t n;
@@ -266,12 +267,12 @@ static size_t extent(int rows, int columns, int sr, int sc)
     return (size_t)(rows - 1) * (size_t)sr + (size_t)(columns - 1) * (size_t)sc + 1;
 }
 
-/* -- the oracle: computes the expected results, and, for error bounds, the sums of the absolute values of products
- * -- */
+/* -- the oracle: the expected results, and the sums of the absolute values of products, from which error bounds
+ * follow -- */
 
 struct oracle {
     double *want, *size;
-    bool *inside; /* does the kernel write the element? */
+    bool *inside; /* for each element: whether the kernel writes it */
 };
 
 static void multiply(const struct dot_case *c, const double *a, const double *b, double *sum, double *size)
@@ -364,7 +365,7 @@ static void drop(neso_context *ctx, struct tensor *t)
     free(t->x);
 }
 
-/* Compares results; describes the first wrong element. */
+/* Returns whether the results are right; if not, prints the first wrong element. */
 static bool compare(const struct dot_case *c, const struct tensor *r, const struct oracle *o)
 {
     size_t bytes = (size_t)dtype_info[r->dt].bytes;
@@ -387,7 +388,8 @@ static bool compare(const struct dot_case *c, const struct tensor *r, const stru
     return true;
 }
 
-/* Returns 0 if the result is right, 1 if it is wrong, 2 if the kernel is too large for the target. */
+/* Launches a case. Returns 0 if the result is right, 1 if it is wrong, and 2 if the kernel is too large for the
+ * target. */
 static int launch(neso_context *ctx, neso_module *module, const struct dot_case *c, struct tensor t[4],
                   const struct oracle *o)
 {
@@ -478,7 +480,7 @@ int main(int argc, char **argv)
         target = slash + 1;
     bool one = argc > 3 && strcmp(argv[2], "case") == 0, small = strcmp(argv[argc - 1], "small") == 0;
     int count = argc > 2 ? atoi(argv[one ? 3 : 2]) : 0, first = one ? count : 0;
-    /* cases FROM to COUNT, so that several processes can share the work */
+    /* run cases FROM to COUNT - 1, so that several processes can share the work */
     if (argc > 4 && strcmp(argv[3], "from") == 0)
         first = atoi(argv[4]);
     neso_context *ctx = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* insns.c: tests every row of codegen/insns.h, on operands of every type and in every form that neso emits, against
- * results according to the PTX ISA. The results of the emulator, and with `cuda` those of the GPU, must equal the
- * expected results bit for bit (results of approximate functions must be within the ISA's error bound). For
- * instructions that the test declares invalid, the emulator must report an error, and the GPU an illegal instruction.
+/* insns.c: tests every instruction in codegen/insns.h, on operands of every type and in every form that neso emits.
+ * The expected results follow from the PTX ISA. The results of the emulator, and with `cuda` those of the GPU, must
+ * equal them bit for bit; results of approximate functions must be within the ISA's error bound. For some copies, the
+ * test expects that they are invalid: the emulator must report an error, and the GPU an illegal instruction.
  *
  *     build/gpu_insns                 emulator
  *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor, tma or sums
@@ -10,7 +10,7 @@
  *     build/gpu_insns cuda first      copies through tensor maps, each at other coordinates and in a separate process
  *     build/gpu_insns ptx DIRECTORY   emulator; also writes the kernels to files, for ptxas
  *
- * The program prints a line for each row of insns.h; if no trial tests the row, the line gives the reason. After a
+ * The program prints a line for each row of insns.h. If the row is not tested, the line gives the reason. After a
  * fault of the GPU, the process ends, and another process continues with the next trial. tests/gpu.sh runs this
  * program. */
 #include "tests/gpu/insns.h"
@@ -30,8 +30,8 @@ enum {
     SPOILED = 0xee,
     SHOWN = 3,
     FAULTS_MOST = 20,
-    FAULT = 3,                 /* exit code of a process after a fault of the GPU */
-    REFUSED,                   /* exit code after the fault that the trial expects */
+    FAULT = 3,                 /* the exit code of a process after a fault of the GPU */
+    REFUSED,                   /* the exit code after the fault that the trial expects */
     ILLEGAL_INSTRUCTION = 715, /* CUDA_ERROR_ILLEGAL_INSTRUCTION */
     SECONDS_MOST = 20,
     MAPS_AT = 3,
@@ -43,7 +43,7 @@ struct tally {
     const char *why_not;
 };
 
-/* State that consecutive processes share. */
+/* The state that one process leaves to the next. */
 struct results {
     int done; /* the number of trials done */
     long values;
@@ -57,7 +57,7 @@ struct bench {
     bool on_gpu;
     const char *directory; /* the folder for kernels; NULL: kernels are not written */
     int trials, tiles;
-    const char *word; /* restricts trials of sums to instructions whose names contain it; NULL: all */
+    const char *word; /* trials of sums test only instructions whose names contain this word; NULL: all */
     struct results *results;
 };
 
@@ -126,7 +126,8 @@ static uint64_t one_operand(enum ptype t, int i, int k)
     }
     if (is_float && i % 2)
         return rounded(t, (double)(int64_t)random_bits() * 0x1p-63 * (i % 4 == 1 ? 1 : 40));
-    if (is_float && i % 8 == 2) /* halfway between two numbers of a narrower type, for conversions */
+    /* make a number halfway between two numbers of a narrower type, for conversions */
+    if (is_float && i % 8 == 2)
         return rounded(t, (double)((int64_t)random_bits() >> 48) * 0.5);
     return i % 3 || is_float ? random_bits() : random_bits() % 70;
 }
@@ -135,7 +136,7 @@ uint64_t operand_bits(enum ptype t, int i, int k)
 {
     int bits = type_bits(type_of_half(t));
     uint64_t mask = ~UINT64_C(0) >> (64 - bits), x = one_operand(type_of_half(t), i, k) & mask;
-    if (bits < ptype_info[t].bits) /* also makes the upper half of a pair */
+    if (bits < ptype_info[t].bits) /* make the upper half of a pair too */
         x |= (one_operand(type_of_half(t), i < 256 ? 255 - i : i, k) & mask) << bits;
     return t == PT_pred ? x & 1 : x;
 }
@@ -348,8 +349,8 @@ static double float_of(uint64_t bits)
     return real_double(real_of(PT_f32, bits));
 }
 
-/* Is an approximate result within the ISA's bound? The bound is on the absolute error for lg2 near 1, and on the
- * relative error otherwise; with .ftz, subnormal numbers become 0. */
+/* Returns whether an approximate result is within the ISA's error bound. The bound is on the absolute error for lg2
+ * near 1, and on the relative error otherwise. With .ftz, subnormal numbers become 0. */
 static bool is_close(const struct check *c, uint64_t got_bits, uint64_t want_bits, double want)
 {
     if (fabs(want) >= 0x1.ffffffp127)
@@ -370,7 +371,7 @@ static bool is_close(const struct check *c, uint64_t got_bits, uint64_t want_bit
     }
 }
 
-/* Computes the function of check c in double. */
+/* Computes the function of check c in double precision. */
 static double approximated(const struct check *c, const struct trial *t, size_t i)
 {
     double x[2];
@@ -394,7 +395,7 @@ static double approximated(const struct check *c, const struct trial *t, size_t 
     }
 }
 
-/* Does the emulator compute this approximate function exactly as an H200, bit for bit? */
+/* Returns whether the emulator computes this approximate function with the same bits as an H200. */
 static bool is_exact_approximation(const struct check *c)
 {
     bool flushes = c->form.mods[1] == MOD_ftz;
@@ -409,7 +410,7 @@ static bool agrees(const struct check *c, const struct trial *t, size_t i, uint6
     if (c->closeness == CLOSE_approx)
         return is_close(c, got, want, approximated(c, t, i));
     enum ptype type = c->code == INSN_mov ? PT_none : (enum ptype)c->form.type;
-    /* the ISA does not specify the bits of this NaN */
+    /* whether the ISA leaves the bits of a NaN open */
     bool is_open = type == PT_f64 || (c->form.from == PT_f64 && holds_float(type));
     return got == want || (is_open && real_of(type, got).nan && real_of(type, want).nan);
 }
@@ -461,7 +462,7 @@ static void write_kernel(struct bench *b, const struct trial *t)
     fclose(f);
 }
 
-/* Counts the checks of a trial that did not run to its end. */
+/* Counts the checks of a trial that did not run to its end as passed (if `good`) or failed. */
 static void count_stopped(struct bench *b, const struct trial *t, bool good)
 {
     if (!good)
@@ -559,7 +560,7 @@ static void run_parts(struct bench *b, const char *name)
             parts[i].run(b);
 }
 
-/* Runs trials in a separate process; returns its exit code. */
+/* Runs trials, from number `first` on, in a separate process, and returns its exit code. */
 static int apart(struct bench *b, const char *name, int first)
 {
     fflush(stdout);

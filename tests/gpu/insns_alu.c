@@ -2,9 +2,9 @@
 /* insns_alu.c: defines the trials of instructions on single lanes: integers, bits, floats, comparisons, conversions,
  * moves.
  *
- * A trial tests many forms of instructions, one after the other. For each form, the kernel loads ELEMS operands,
- * computes, and stores ELEMS results; operands and results have slots of 8 bytes. The test computes expected results
- * with 128-bit integers and with insns_exact.c. */
+ * A trial tests many forms of instructions, one after the other. For each form, the kernel loads the operands of
+ * ELEMS elements, computes, and stores ELEMS results. Each operand and each result takes 8 bytes of memory. The test
+ * computes expected results with 128-bit integers and with insns_exact.c. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ static swide extended(enum ptype t, uint64_t x)
     return holds_sign(t) ? (swide)((int64_t)(x << unused) >> unused) : (swide)(x << unused >> unused);
 }
 
-/* Truncates x to type t as a register holds it: 8 bits are extended to 16. */
+/* Truncates x to type t, and returns the bits of the register that holds it: 8 bits are extended to 16. */
 static uint64_t cut(enum ptype t, swide x)
 {
     return (uint64_t)extended(t, (uint64_t)x) & ~UINT64_C(0) >> (64 - slot_bits(t));
@@ -145,8 +145,8 @@ static uint64_t flushed(struct form f, uint64_t bits)
 
 enum { ONE_F32 = 0x3f800000 };
 
-/* With .ftz, GPUs flush before they round: a result below 2^-126 becomes 0, even if it would round up to 2^-126. With
- * .sat, the result is limited to 0 to 1; NaN and -0 become +0. */
+/* Rounds a result. With .ftz, GPUs flush before they round: a result below 2^-126 becomes 0, even if it would round
+ * up to 2^-126. With .sat, the result is clamped to the range from 0 to 1, and NaN and -0 become +0. */
 static uint64_t rounded(struct form f, enum ptype t, struct real x)
 {
     uint64_t zero = flushed(f, real_round(t, x, MOD_rz, false));
@@ -157,7 +157,7 @@ static uint64_t rounded(struct form f, enum ptype t, struct real x)
     return f.mods[1] == MOD_sat && bits > ONE_F32 ? ONE_F32 : bits;
 }
 
-/* Returns the sum of x and y; if they cancel, the sum is -0 with rounding down (rm), else +0. */
+/* Returns the sum of x and y. If they cancel, the sum is -0 with rounding down (rm), and +0 otherwise. */
 static struct real sum(struct real x, struct real y, enum mod how)
 {
     struct real r = real_add(x, y);
@@ -215,8 +215,8 @@ static uint64_t want_comparison(struct form f, const uint64_t *bits)
     }
 }
 
-/* Converts to an integer, clamped to its range. The result for NaN is 0 or, if one of the types has 64 bits, the
- * highest bit alone. */
+/* Converts a float of type `from` to the integer type t, and clamps the result to t's range. The result for NaN is 0,
+ * or, if one of the types has 64 bits, the integer of which only the highest bit is 1. */
 static uint64_t whole_of(enum ptype t, enum ptype from, struct real x)
 {
     int width = ptype_info[t].bits, digits = width - holds_sign(t);
@@ -246,7 +246,7 @@ static uint64_t want_conversion(struct form f, const uint64_t *bits)
         struct real r = {.minus = x < 0, .m = (wide)(x < 0 ? -x : x)};
         return holds_float(t) ? real_round(t, r, how, false) : cut(t, x);
     }
-    if (t == PT_f32 && from == PT_bf16) /* exact, also for NaNs */
+    if (t == PT_f32 && from == PT_bf16) /* this conversion is exact, also for NaNs */
         return bits[0] << 16;
     struct real x = real_of(from, from == PT_f32 ? flushed(f, bits[0]) : bits[0]);
     bool to_whole = how == MOD_rni || how == MOD_rzi || how == MOD_rmi || how == MOD_rpi;
@@ -317,7 +317,7 @@ static void print_form(struct text *p, struct form f, const char *spelled)
                     register_of(operand_type(f, 0), 0), register_of(operand_type(f, 1), 1));
         return;
     }
-    if (f.code == INSN_unpack) { /* packs the halves again */
+    if (f.code == INSN_unpack) { /* pack the halves again */
         enum ptype piece = f.type == PT_b64 ? PT_b32 : PT_b16;
         const char *low = register_of(piece, 1), *high = register_of(piece, 2);
         text_printf(p, "%s {%s, %s}, %s;\nmov.b%d %s, {%s, %s};\n", spelled, low, high,
@@ -417,7 +417,8 @@ struct kin {
     uint8_t code, mods[2], types[12];
 };
 
-/* Lists the forms with rounding toward zero, down and up, and the forms with .ftz and each of the four roundings. */
+/* Lists the forms of an instruction with rounding toward zero, down and up, and its forms with .ftz and each of the
+ * four roundings. */
 #define ROUNDED(code)                                                                                        \
     {code, {MOD_rz}, TYPES(PT_f32, PT_f64)}, {code, {MOD_rm}, TYPES(PT_f32, PT_f64)},                        \
         {code, {MOD_rp}, TYPES(PT_f32, PT_f64)}, {code, {MOD_rn, MOD_ftz}, TYPES(PT_f32)},                   \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* insns_exact.c: represents floats of every format as an integer times a power of two. Sums, products, quotients and
- * roots are then either exact, or marked as slightly larger than the integer part (`more`), and are rounded once (IEEE
- * 754; PTX ISA, "Floating Point Instructions"). insns_alu.c computes its expected results with these functions, without
- * float arithmetic. */
+/* insns_exact.c: represents floats of every format as an integer times a power of two. A sum, product, quotient or
+ * root is then either exact, or `more` marks it as larger than the representation by less than one unit of the
+ * integer. It is rounded once (IEEE 754; PTX ISA, "Floating Point Instructions"). insns_alu.c computes its expected
+ * results with these functions, without float arithmetic. */
 #include "tests/gpu/insns.h"
 
 #include <math.h>
@@ -80,7 +80,7 @@ static uint64_t overflow(const struct format *f, uint64_t sign, bool to_largest)
     return sign | (to_largest || !f->has_infinity ? f->largest : f->largest + 1);
 }
 
-/* Does this rounding mode round a number away from zero? */
+/* Returns whether this rounding mode rounds an inexact number with this sign away from zero. */
 static bool goes_away(enum mod how, bool minus)
 {
     return how == MOD_rm ? minus : how == MOD_rp && !minus;
@@ -187,7 +187,7 @@ struct real real_sqrt(struct real a)
         return a;
     align_top(&a);
     if (a.e % 2)
-        a.m >>= 1, a.e++; /* the low bits of m are zeros */
+        a.m >>= 1, a.e++; /* no bit is lost, since the low bits of m are zeros */
     wide root = 0;
     for (int i = 63; i >= 0; i--)
         if ((root | (wide)1 << i) <= a.m / (root | (wide)1 << i))

@@ -18,7 +18,7 @@ static int register_bits(enum ptype t)
     return ptype_info[t].bits < 16 ? 16 : ptype_info[t].bits;
 }
 
-/* Returns the value of a register after the load of element x. */
+/* Returns the value that a register has after element x of type t is loaded into it. */
 static uint64_t loaded(enum ptype t, uint64_t x)
 {
     int unused = 64 - ptype_info[t].bits;
@@ -93,8 +93,8 @@ static uint64_t element(const uint8_t *from, enum ptype t, int k)
     return x;
 }
 
-/* Adds the checks of a load's registers, which are stored to block `number` of the output. If `reversed`,
- * thread i has read the input of thread THREADS - 1 - i, otherwise its own. */
+/* Adds the checks of the registers that a load has filled, and that the kernel stores to block `number` of the
+ * output. If `reversed` is true, thread i has read the input of thread THREADS - 1 - i, otherwise its own. */
 static void check_loaded(struct trial *t, struct form f, int number, int reversed)
 {
     enum ptype type = (enum ptype)f.type;
@@ -136,7 +136,8 @@ static void print_policy(struct text *p, bool first)
     text_printf(p, "createpolicy.fractional.L2::evict_%s.b64 %%policy;\n", first ? "first" : "last");
 }
 
-/* Tries each hint on loads from the input, and on stores to the output of values that plain loads read. */
+/* Tests each cache hint: on loads from the input, and on stores to the output of values that loads without a hint
+ * have read. */
 static void try_hints(struct bench *b, enum insn_code code, const uint8_t (*hints)[3], int nhints)
 {
     static const uint8_t types[] = ALL_TYPES;
@@ -162,7 +163,8 @@ static void try_hints(struct bench *b, enum insn_code code, const uint8_t (*hint
                 for (int i = 0; i < THREADS; i++)
                     memcpy(t->want + number * BLOCK + i * 4 * SLOT, t->in + i * OWN,
                            (size_t)(n * ptype_info[*type].bits / 8));
-                for (int k = 0; k < 4; k++) /* also checks that the bytes after the store stay unchanged */
+                /* also check that the store leaves the bytes after it unchanged */
+                for (int k = 0; k < 4; k++)
                     trial_check(t, code, (size_t)(number * BLOCK + k * SLOT), THREADS, 4 * SLOT, SLOT, "%s",
                                 spelled);
                 number++;
@@ -324,8 +326,8 @@ static struct trial *begin_atomics(struct bench *b)
     return t;
 }
 
-/* Each thread sets its word of memory to operand 0, executes the operation with operands 1 and 2, and stores the
- * result and the word to the output. */
+/* For each element, a thread sets its own word of memory to operand 0, executes the atomic on it with operands 1 and
+ * 2, and stores the result and the word to the output. */
 static void add_atomic(struct trial *t, struct form f, int number)
 {
     size_t in = (size_t)number * OPERANDS * SLOTS_BYTES, out = (size_t)number * 2 * SLOTS_BYTES;
@@ -449,7 +451,8 @@ static void try_atomics(struct bench *b)
     end_atomics(&y);
 }
 
-/* All threads of four CTAs add to one word of each kind, which the host has filled with 0xee bytes. */
+/* All threads of four CTAs add to the same words, one for each type and state space, which the host has filled with
+ * 0xee bytes. */
 static void try_contention(struct bench *b)
 {
     static const char *const forms[] = {"atom.relaxed.gpu.global.add.u32", "red.relaxed.gpu.global.add.u32",
@@ -471,7 +474,8 @@ static void try_contention(struct bench *b)
     end(b, t);
 }
 
-/* The threads of a CTA add four times (thread, thread + 1, ...) to vectors of f32, which the first thread has set to 0. */
+/* Each thread of a CTA adds (thread, thread + 1, ...) four times to vectors of f32, which the first thread has set to
+ * 0. */
 static void try_vector_sums(struct bench *b)
 {
     enum { VECTOR = 4, BYTES = VECTOR * sizeof(float), KINDS = 2 };

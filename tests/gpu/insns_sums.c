@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* insns_sums.c: tests that mma.sync and wgmma add and round by the rule of runtime/devices/emulator/sums.c, on tiles of
- * random floats. Tiles have all exponents, equal exponents, few nonzero products, products that cancel, or subnormal,
- * infinite or very large numbers. Also tests that sums of integers are exact and wrap, with random integers and with
- * the ends of ranges.
+/* insns_sums.c: tests that mma.sync and wgmma add and round by the rule of runtime/devices/emulator/sums.c, on tiles
+ * of random floats. The floats of a tile have all exponents or equal exponents, or few nonzero products, or products
+ * that cancel, or are subnormal, infinite or very large. It also tests that sums of integers wrap on overflow, with
+ * random integers and with the least and largest ones.
  *
  *     few tiles (the default)    computes expected results by the rule, in integers
  *     build/gpu_insns cuda sums TILES [SEED [WORD]]      TILES tiles of each type: compares the GPU with the emulator
@@ -58,7 +58,7 @@ static bool is_integer(enum ptype t)
 /* -- random numbers -- */
 
 struct format {
-    /* unused_bits: the low bits of a tf32, which the tensor core ignores */
+    /* unused_bits: `unused_bits` is the number of low bits that the tensor core ignores (of tf32) */
     int exponent_bits, fraction_bits, unused_bits;
 };
 
@@ -78,13 +78,13 @@ static int below(int n)
     return (int)(random_bits() >> 33) % n;
 }
 
-/* Returns a random float whose stored exponent is between `least` and `most`, clamped to that of finite numbers. */
+/* Returns a random float whose exponent field is between `least` and `most`, as far as this gives a finite number. */
 static uint32_t random_float(enum ptype t, struct format f, int least, int most)
 {
     int top = (1 << f.exponent_bits) - (t == PT_e4m3x2 ? 1 : 2), e = least + below(most - least + 1);
     uint32_t fraction = (uint32_t)random_bits() >> (32 - f.fraction_bits), sign = (uint32_t)below(2);
     e = e < 0 ? 0 : e > top ? top : e;
-    if (t == PT_e4m3x2 && e == 15 && fraction == 7) /* avoids NaN */
+    if (t == PT_e4m3x2 && e == 15 && fraction == 7) /* would be NaN */
         fraction = 6;
     return ((sign << f.exponent_bits | (uint32_t)e) << f.fraction_bits | fraction) << f.unused_bits;
 }
@@ -100,7 +100,8 @@ struct tile {
     uint32_t a[ROWS][DEPTH_MOST], b[DEPTH_MOST][COLUMNS], c[ROWS][COLUMNS];
 };
 
-/* Returns a random integer of `bits` bits: any, one next to the ends of the range or to zero, or a small one. */
+/* Returns a random integer of `bits` bits. By `mode`, it is any integer, one near zero or near the ends of the range,
+ * or a small one. */
 static uint32_t random_integer(int bits, int mode)
 {
     uint32_t any = (uint32_t)(random_bits() >> 32), all = ~UINT32_C(0) >> (32 - bits);
@@ -140,7 +141,7 @@ static uint32_t random_addend(enum ptype d, int mode)
     return random_float(d, f, center - spans[mode], center + spans[mode]);
 }
 
-/* Fills a (16 x k) and c (16 x 8) of `x`, and b of `shared`, which several tiles may share. */
+/* Fills the members a (16 x k) and c (16 x 8) of `x`, and b (k x 8) of `shared`, which several tiles may share. */
 static void make_tile(const struct dot_insn *p, int mode, struct tile *x, struct tile *shared)
 {
     struct format fb = format_of(p->b, true);
@@ -166,7 +167,7 @@ static void make_tile(const struct dot_insn *p, int mode, struct tile *x, struct
 struct term {
     bool minus, nan, inf;
     int64_t m;      /* the value is m 2^e */
-    int e, largest; /* largest: the exponent that the hardware uses when it aligns the terms of a sum */
+    int e, largest; /* `largest` is the exponent by which the hardware aligns the terms of a sum */
 };
 
 static struct term term_of(enum ptype t, bool is_tf32, uint32_t bits)
@@ -223,7 +224,7 @@ static struct real added(const struct term *x, int n, int fraction)
     return r;
 }
 
-/* Rounds the sum to type d; a zero result is +0. */
+/* Rounds a sum to type d. A sum of zero becomes +0. */
 static uint32_t finished(enum ptype d, struct real r, enum mod how)
 {
     uint32_t sign = d == PT_f16 ? 0x8000 : 0x80000000;
@@ -241,7 +242,7 @@ static int highest_bit(wide m)
     return n;
 }
 
-/* Rounds toward zero to f32; a sum that is too large becomes infinite. */
+/* Rounds a sum toward zero to f32. A sum that is too large becomes infinite. */
 static uint32_t cut_off(struct real r)
 {
     uint32_t bits = finished(PT_f32, r, MOD_rz);
@@ -249,7 +250,7 @@ static uint32_t cut_off(struct real r)
     return is_large ? (bits & 0x80000000) | 0x7f800000 : bits;
 }
 
-/* Returns the term of an fp8 that is converted to f16, where most subnormal fp8 are normal. */
+/* Returns the term for an fp8 that is first converted to f16, in which most subnormal fp8 are normal numbers. */
 static struct term as_f16(struct term x)
 {
     int top = x.e + highest_bit((wide)x.m);
@@ -312,8 +313,8 @@ static int bytes_of(enum ptype t)
     return t == PT_f32 ? 4 : t == PT_e4m3x2 || t == PT_e5m2x2 || is_integer(t) ? 1 : 2;
 }
 
-/* The input of each thread: 4 words of A, 2 words of B (for wgmma, the thread copies the first to shared memory),
- * and the words of C. */
+/* The input of each thread has 4 words of A, 2 words of B (for wgmma, the thread copies the first of them to shared
+ * memory), and the words of C. */
 enum { A_WORDS = 4, B_WORDS = 2, C_AT = (A_WORDS + B_WORDS) * WORD, THREAD_BYTES = 40, B_BYTES = 256 };
 
 static void print_words(struct text *p, const char *prefix, int first, int n)
@@ -329,10 +330,8 @@ static void print_product(struct text *t, const struct dot_insn *p, int nd)
     if (!p->is_wgmma) {
         text_printf(t, "%s ", mnemonic);
         print_words(t, "%d", 0, nd);
-        enum {
-            A_PART = 8,
-            B_PART = 16
-        }; /* the bytes of a row of A, and of a column of B, for each word of a thread */
+        /* a thread has a word of A for each A_PART bytes of a row, and a word of B for each B_PART bytes of a column */
+        enum { A_PART = 8, B_PART = 16 };
         text_printf(t, ", ");
         print_words(t, "%a", 0, p->k * bytes_of(p->a) / A_PART);
         text_printf(t, ", ");
@@ -393,8 +392,8 @@ static uint32_t word_of_b(const struct dot_insn *p, const struct tile *x, int la
     return word;
 }
 
-/* Returns a word of B in shared memory, which has 8 columns of 16 bytes along k, then the next 16 bytes of each
- * column. */
+/* Returns a word of B in shared memory, where the first 16 bytes (along k) of each of the 8 columns are followed by
+ * the next 16 bytes of each column. */
 static uint32_t word_of_image(const struct dot_insn *p, const struct tile *x, int word)
 {
     int bytes = bytes_of(p->b), per = WORD / bytes, column = word / 4 % COLUMNS;
@@ -405,7 +404,7 @@ static uint32_t word_of_image(const struct dot_insn *p, const struct tile *x, in
     return bits;
 }
 
-/* Fills one warp's input and, if `judged`, its expected output. */
+/* Fills the input of one warp, and, if `judged` is true, its expected output. */
 static void put_tile(struct trial *t, const struct dot_insn *p, const struct tile *x, int warp, int nd,
                      bool judged)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* insns_tma.c: defines the trials of bulk copies: tensor maps of one to five dimensions with every swizzle, boxes that
- * extend beyond each side of the tensor, and multicast.
+/* insns_tma.c: defines the trials of bulk copies. They cover tensor maps of one to five dimensions with every
+ * swizzle, boxes that extend beyond each side of the tensor, and multicast.
  *
- * The elements of a box are consecutive in shared memory, dimension 0 first. In each row of 128 bytes, a swizzle of W
- * bytes moves the 16-byte chunk at column c of row r to column c ^ (r % (W / 16)). Loads set elements outside of the
- * tensor to zero, or to NaN if the map says so; stores skip them.
+ * The elements of a box are consecutive in shared memory; dimension 0 varies fastest. In row r of 128 bytes of this
+ * memory, a swizzle of W bytes moves the 16-byte chunk number c to position c ^ (r % (W / 16)) of the row. Loads set
+ * elements outside of the tensor to zero, or to NaN if the map says so; stores skip these elements.
  *
- * The PTX ISA does not specify the following cases; an H200 behaves as described. A copy of a box that does not begin
- * at a multiple of 16 bytes, and a store of a box that begins at a negative coordinate, are illegal instructions. NaNs
- * for elements outside of the tensor have 0x7ff7 in each 16 bits; maps of integers cannot fill with NaN. If rows are
- * narrower than the swizzle, the distance between rows is the width of the swizzle; the emulator rejects such maps, so
- * no trial has one. */
+ * The PTX ISA does not specify the following cases; an H200 treats them as described here. A copy of a box that does
+ * not begin at a multiple of 16 bytes, and a store of a box that begins at a negative coordinate, are illegal
+ * instructions. The NaNs for elements outside of the tensor have 0x7ff7 in each group of 16 bits; maps of integers
+ * cannot fill with NaN. If rows are narrower than the swizzle, the distance between rows is the width of the swizzle;
+ * the emulator rejects such maps, so no trial has one. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ enum {
     REGION = THREADS * OWN,
     BARRIER = 2 * REGION,
     SHARED = 2 * REGION + 16,
-    BASE = 256, /* offset of the tensor in its buffer */
+    BASE = 256, /* the offset of the tensor in its buffer */
     PLACES = 6
 };
 
@@ -30,8 +30,9 @@ enum {
 
 static const int8_t boxes[MAP_RANK_MAX] = {0, 4, 3, 2, 2}, extents[MAP_RANK_MAX] = {0, 7, 5, 4, 3};
 
-/* Positions of boxes relative to the tensor: inside, across the upper sides, outside, and, only for loads, across the
- * lower sides, across both sides, and outside. Coordinates of dimension 0 are in units of 16 bytes. */
+/* The positions of boxes relative to the tensor: inside, across the upper sides, and beyond them; then, only for
+ * loads, across the lower sides, across lower and upper sides, and below them. Coordinates of dimension 0 are in
+ * units of 16 bytes. */
 enum { STORED_PLACES = 3 };
 static const int8_t places[PLACES][MAP_RANK_MAX] = {{1, 1, 1, 1, 1},   {2, 5, 3, 3, 2},
                                                     {0, 7, 0, 0, 0},   {-1, -1, -2, -1, -1},
@@ -63,8 +64,8 @@ static struct packed_map map_of(enum map_type type, int rank, enum map_swizzle s
     return m;
 }
 
-/* Returns a map whose rows may have any length. It serves only for loads: an H200 would store beyond the end of such
- * rows, up to the next multiple of 16 bytes. */
+/* Returns m with rows that are not a multiple of 16 bytes long. Such a map is used only for loads: an H200 would
+ * store beyond the end of the rows, up to the next multiple of 16 bytes. */
 static struct packed_map ragged(struct packed_map m)
 {
     m.extent[0] = (uint64_t)m.box[0] + 3;
@@ -79,7 +80,8 @@ static struct at place_of(const struct packed_map *m, int k)
     return at;
 }
 
-/* Returns the error that the emulator must report for a copy from or to the box; ERR_count: none. */
+/* Returns the error that the emulator must report for a load (if `loads`) or store of the box at `at`; ERR_count if
+ * it must report none. */
 static enum error refusal_of(const struct packed_map *m, const int8_t *at, bool loads)
 {
     for (int d = 0; d < m->rank; d++)
@@ -106,7 +108,7 @@ static int box_elems(const struct packed_map *m)
     return n;
 }
 
-/* Returns the offset in the tensor's buffer of element `i` of a box; -1: the element is outside of the tensor. */
+/* Returns the offset in the tensor's buffer of element `i` of a box; -1 if the element is outside of the tensor. */
 static long global_place(const struct packed_map *m, const int8_t *at, int i)
 {
     long place = BASE;
@@ -153,7 +155,7 @@ static void print_barrier(struct text *p)
         BARRIER);
 }
 
-/* Fills shared memory, so that bytes that no copy writes also have known values. */
+/* Prints code that fills shared memory, so that bytes that no copy writes also have known values. */
 static void print_spoil(struct text *p)
 {
     text_printf(p, "mov.u32 %%x0, 0xeeeeeeee;\n");
@@ -185,7 +187,7 @@ static void print_coordinates(struct text *p, int rank, const int8_t *at)
         text_printf(p, "mov.b32 %%c%d, %d;\n", d, at[d]);
 }
 
-/* Prints the operand "[%map, {%c0, %c1}]". */
+/* Prints the operand that names a map and the coordinates of a box: "[%map, {%c0, %c1}]". */
 static void print_box(struct text *p, int rank)
 {
     text_printf(p, "[%%map, {");
@@ -343,7 +345,7 @@ static void try_store(struct bench *b, struct packed_map m, int first, const int
     trial_run(b, t);
 }
 
-/* -- a prefetch without a map; copies to all CTAs of a cluster -- */
+/* -- a prefetch without a map, and copies to all CTAs of a cluster -- */
 
 static void try_bulk_prefetch(struct bench *b)
 {
@@ -405,7 +407,7 @@ static void try_maps(struct bench *b)
         try_load(b, map_of(type, 2, SWIZZLE_128, 128, type >= MAP_f16), 0, type % 2);
 }
 
-/* Boxes with one negative coordinate each. */
+/* Tests stores of boxes with one negative coordinate each. */
 static void try_negative(struct bench *b)
 {
     for (int rank = 1; rank <= MAP_RANK_MAX; rank++)

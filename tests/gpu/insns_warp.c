@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* insns_warp.c: defines the trials of instructions that synchronize lanes, warps and CTAs or move data between them:
- * shuffles, votes, reductions, barriers, fences, mbarriers, clusters, and control.
+/* insns_warp.c: defines the trials of instructions that synchronize lanes, warps or CTAs, or move data between them
+ * (shuffles, votes, reductions, barriers, fences, mbarriers, clusters), and of control flow.
  *
  * A thread's results are words: result k of thread t is at offset 4 (k * threads + t) in the CTA's part of the
  * output. */
@@ -91,8 +91,8 @@ static void try_shuffles(struct sheet *s)
     uint32_t want[LANES];
     load(s, "%x", 0);
     load(s, "%y", 1);
-    for (int k = 0; k <= 12;
-         k++) { /* k selects a lane or distance from 0 to 31: a constant, or in the last test a register */
+    /* k is a lane or distance from 0 to 31; the operand is a constant, but in the last test a register */
+    for (int k = 0; k <= 12; k++) {
         int by = k < 6 ? 1 << k >> 1 : k < 12 ? k * 2 + 7 : -1;
         for (int bfly = 0; bfly < 2; bfly++) {
             char name[NAME_BYTES], lane[20];
@@ -196,7 +196,7 @@ static void try_lanes(struct bench *b)
 struct exchange {
     enum insn_code code;
     const char *name;
-    int distance;       /* thread t reads what thread t ^ distance stored */
+    int distance;       /* thread t reads what thread t ^ distance has stored */
     const char *before; /* the PTX between the store and the load */
 };
 
@@ -254,7 +254,7 @@ static void try_arrivals(struct bench *b)
         want[i] = input(&s, 0, i < 64 ? i : i ^ 64);
     store(&s, "%d", INSN_bar_arrive, "bar.arrive", want);
     trial_check(s.t, INSN_bra, 0, BLOCK, WORD, WORD, "bra");
-    /* the output of threads that exit keeps its initial value 0xee */
+    /* the output of threads that exit before the barrier keeps its initial value 0xee */
     text_printf(&s.t->ptx, "setp.lt.u32 %%p, %%t, 50;\n@%%p ret;\n");
     fill(want, BLOCK, 0xeeeeeeee);
     memcpy(want + 50, s.t->want + 50 * WORD, sizeof want - 50 * WORD);
@@ -279,8 +279,8 @@ static void try_registers(struct bench *b)
 
 /* -- addresses -- */
 
-/* The generic address of the input equals its global address; a shared address converted to generic and back is
- * unchanged. */
+/* The generic address of the input must equal its global address. Converting a shared address to a generic one and
+ * back must give the same address. */
 static void try_addresses(struct bench *b)
 {
     struct sheet s = begin(b, LANES, 1, "");
@@ -298,9 +298,9 @@ static void try_addresses(struct bench *b)
     end(&s);
 }
 
-/* -- mbarriers: one thread completes and tests several phases -- */
+/* -- mbarriers: one thread completes several phases, and tests them -- */
 
-/* Tests the phases of parity 0 and 1. Bit i of the expected value is 1 if the phase of parity i is complete. */
+/* Prints tests of the phases of parity 0 and 1. Bit i of `phases` is 1 if the phase of parity i must be complete. */
 static void test_phases(struct sheet *s, enum insn_code code, const char *name, uint32_t phases)
 {
     uint32_t want[LANES];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ops.c: compares every elementwise op on every type on the GPU with the interpreter. Results must be equal bit for
- * bit, or, for approximate functions, within the error bound. Kernels are generated from the op table, so new ops are
- * tested automatically. tests/gpu.sh runs this program; arguments name the ops to run. */
+/* ops.c: compares the results of every elementwise op on every type on the GPU with those of the interpreter. They
+ * must be equal bit for bit; for approximate functions, they must differ by less than the error bound. The kernels
+ * are generated from the table of ops, so new ops are tested automatically. tests/gpu.sh runs this program; arguments
+ * name the ops to test. */
 #include "ir/ir.h"
 #include "runtime/neso.h"
 
@@ -17,7 +18,7 @@ struct variant {
     enum dtype in, out;
     char attrs[40];
     int n;            /* the number of operands */
-    enum dtype first; /* the type of operand 0, which differs for a select (its condition) */
+    enum dtype first; /* the type of operand 0; for a select, this is the condition, whose type differs */
 };
 
 struct side {
@@ -37,7 +38,7 @@ static uint64_t random_bits(void)
     return random_state * 0x2545F4914F6CDD1Du;
 }
 
-/* -- operands: random bits, ordinary numbers, and special values of each type -- */
+/* -- operands: random bits, ordinary numbers and special values of each type -- */
 
 static uint64_t special_bits(enum dtype d, int i)
 {
@@ -106,8 +107,8 @@ static void kernel_text(char *out, size_t room, const struct variant *v)
              TILE, dtype_info[v->out].word, TILE, dtype_info[v->out].word);
 }
 
-/* Compiles and runs a kernel on one device. Returns 0 on success, 1 if the op does not accept these types, 2 if this
- * device does not support it, 3 on failure. */
+/* Compiles a kernel and runs it on one device. Returns 0 on success, 1 if the op does not accept these types, 2 if
+ * the device does not support the op, and 3 on any other failure. */
 static int run_side(struct side *s, const char *text, const struct variant *v, char *result)
 {
     neso_module *module = NULL;
@@ -145,7 +146,7 @@ static int run_side(struct side *s, const char *text, const struct variant *v, c
 
 /* -- comparing -- */
 
-/* Returns the error in ULPs that the language allows; x is the first operand. */
+/* Returns the error in ULPs that the language allows for an op; x is its first operand. */
 static double bound_ulp(const struct variant *v, double x)
 {
     bool approximate_div = v->code == OP_fdiv && !v->attrs[0] && v->in == DT_f32;

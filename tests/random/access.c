@@ -26,7 +26,7 @@ struct buffer *buffer_new(struct gen *g, enum role role, enum elem e, int log_co
     return b;
 }
 
-/* Chooses the formula for the contents of an input buffer, such that its numbers cover the buffer's range. */
+/* Chooses the formula that computes the contents of an input buffer. Its numbers cover the buffer's range. */
 static void fill_formula(struct gen *g, struct buffer *b)
 {
     const struct elem_info *e = &elem_info[b->elem];
@@ -75,7 +75,7 @@ struct buffer *input_for(struct gen *g, enum elem e, struct range r)
     if (!b)
         return NULL;
     b->range = r;
-    /* small numbers, so that more expressions can use the input */
+    /* choose small numbers, so that more expressions can use the input */
     if ((info->class & (FLOAT | SMALL)) && r.least != ANY_LEAST) {
         int bits = info->precision < 3 ? info->precision : 3;
         if (r.most - r.least > bits && chance(g, 70)) {
@@ -88,7 +88,7 @@ struct buffer *input_for(struct gen *g, enum elem e, struct range r)
             b->range.least = info->least;
     }
     fill_formula(g, b);
-    /* rarely for large products, because tensor maps need aligned buffers */
+    /* misalign buffers of large products rarely, because tensor maps need aligned buffers */
     if (chance(g, g->is_large ? 4 : 12))
         b->skew = 1 + below(g, 3);
     return b;
@@ -113,7 +113,7 @@ void buffer_needs(struct gen *g, struct buffer *b, int64_t count)
 
 /* -- indices -- */
 
-/* Returns x + y, x | y or x ^ y, all of which are at most x + y. x and y must be at least 0. */
+/* Returns one of x + y, x | y and x ^ y. For x and y of at least 0, none of these exceeds x + y. */
 static struct node *add_index(struct gen *g, struct node *x, struct node *y)
 {
     if (!x || !y)
@@ -128,8 +128,8 @@ static struct node *add_index(struct gen *g, struct node *x, struct node *y)
     return node_binary(g, chance(g, 80) ? NODE_add : chance(g, 70) ? NODE_or : NODE_xor, t, x, y);
 }
 
-/* Applies to index x an op with which users wrap, group, stride or clamp rows. Both x and the result are below
- * 2^log. */
+/* Applies an op to index x, as users do with row indices: a remainder, division, minimum, bitwise and, or shift. Both
+ * x and the result are below 2^log. */
 static struct node *index_turned(struct gen *g, struct node *x, int log)
 {
     static const enum node_kind kinds[] = {NODE_rem, NODE_div, NODE_minimum, NODE_and, NODE_shr};
@@ -148,7 +148,7 @@ static struct node *index_turned(struct gen *g, struct node *x, int log)
     return node_binary(g, kind, t, x, by);
 }
 
-/* Returns an index along an axis, mostly a plain range. */
+/* Returns an index for an axis of shape s; mostly a plain range. */
 static struct node *index_along(struct gen *g, const struct shape *s, int axis)
 {
     struct node *n = node_arange(g, s, axis);
@@ -166,7 +166,8 @@ static void shuffle(struct gen *g, int *order, int n)
     }
 }
 
-/* Returns the start of a tile: an offset that depends on the program, a constant offset, both, or NULL for 0. */
+/* Returns the start of a tile: an offset that depends on the program, a constant offset, or the sum of both; NULL
+ * means 0. */
 static struct node *index_start(struct gen *g, const struct shape *s, int64_t *bound)
 {
     struct extent whole = {shape_symbols(s), 1, 0};
@@ -189,8 +190,8 @@ static struct node *index_start(struct gen *g, const struct shape *s, int64_t *b
     return start;
 }
 
-/* Returns the sum of strides times indices, for some order of dimensions, perhaps with padding or an offset. All
- * indices are below *bound. */
+/* Returns the sum of strides times indices, for a random order of dimensions, sometimes with padding or an offset.
+ * Sets *bound to a number that is larger than each element of the sum. */
 static struct node *index_linear(struct gen *g, const struct shape *s, int64_t *bound)
 {
     int order[RANK_LIMIT], pad = 0;
@@ -245,7 +246,8 @@ static struct node *address(struct gen *g, struct buffer *b, struct node *index)
 
 /* -- masks -- */
 
-/* Returns a mask index < bound along one or more axes, in one of the forms that users write. */
+/* Returns a mask that compares the indices along one or more axes with bounds, in one of the forms that users
+ * write. */
 static struct node *mask_bounds(struct gen *g, const struct shape *s)
 {
     struct node *all = NULL;
@@ -314,7 +316,8 @@ static struct node *make_load(struct gen *g, const struct vtype *t, int depth)
     if (chance(g, depth > 0 ? 30 : 8)) {
         bool grows = n->type.shape.rank == t->shape.rank || n->type.shape.rank == 0;
         if (n->type.shape.rank > 0 && grows)
-            n->type.shape = t->shape; /* the mask may have a larger shape than the address */
+            /* the mask may have a larger shape than the address, so the result has the mask's shape */
+            n->type.shape = t->shape;
         n->arg[1] = mask_for(g, &n->type.shape, depth - 1);
         struct vtype other = n->type;
         n->arg[2] = chance(g, 70) ? node_zero(g, other) : leaf(g, other);
@@ -349,7 +352,8 @@ static struct node *make_block_load(struct gen *g, const struct vtype *t, int de
     n->nargs = s->rank;
     shuffle(g, n->perm, s->rank);
     int64_t bound = 1;
-    for (int i = 0; i < s->rank; i++) { /* `order` lists the dimensions, fastest first */
+    /* `order` lists the dimensions; the one with the smallest stride comes first */
+    for (int i = 0; i < s->rank; i++) {
         int axis = s->rank - 1 - n->perm[i];
         n->perm[i] = axis;
         n->strides[axis] = stride;
@@ -370,8 +374,8 @@ static struct node *make_block_load(struct gen *g, const struct vtype *t, int de
     return load;
 }
 
-/* Generates a load of data that the program has stored, perhaps in another shape, so that threads load elements that
- * other threads stored. */
+/* Generates a load of data that the program has stored, sometimes in another shape, so that threads load elements
+ * that other threads stored. */
 static struct node *make_reload(struct gen *g, const struct vtype *t, int depth)
 {
     (void)depth;
@@ -462,8 +466,8 @@ struct stmt *region_statement(struct gen *g, struct node *v, bool again)
 
 /* -- atomics -- */
 
-/* Generates an atomic on elements that no other op accesses, so that the old values that it returns are known and
- * checked. The compiler must execute it exactly once, at its place in the program. */
+/* Generates an atomic on elements that no other op accesses. So the old values that it returns are known, and they
+ * are checked: they are right only if each atomic is executed exactly once, at its place in the program. */
 struct node *fetch_node(struct gen *g, struct vtype t, int depth)
 {
     static const char *const ints[] = {"add", "max", "min", "and", "or", "xor", "xchg", "add"},
@@ -488,8 +492,8 @@ struct node *fetch_node(struct gen *g, struct vtype t, int depth)
     return n;
 }
 
-/* Generates an atomic on a few elements that all programs share, with a function whose result does not depend on the
- * order. The old values that it returns are not checked. */
+/* Generates an atomic on a few elements that all programs share. Its function is one for which the final contents do
+ * not depend on the order of programs; the old values that it returns do, so they are not used. */
 struct stmt *atomic_statement(struct gen *g, int depth)
 {
     static const char *const words[] = {"add", "max", "min", "and", "or", "xor", "add", "add"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* data.c: fills memory before a launch and compares it afterwards. It is the only file of this folder that includes the
- * compiler's ir.h: it uses ir.h's functions that convert numbers to bits. */
+/* data.c: fills memory before a launch and compares it afterwards. It is the only file of this folder that includes
+ * the compiler's ir.h, for its functions that convert numbers to bits. */
 #include "ir/ir.h"
 #include "tests/random/random.h"
 
@@ -102,7 +102,7 @@ bool program_compare(const struct program *p, const unsigned char *want, const u
         snprintf(text + strlen(text), room - strlen(text), " (and %d more)", ndiffer - 1);
     if (ndiffer)
         return false;
-    for (int64_t i = 0; i < bytes; i++) { /* fills the gaps between buffers */
+    for (int64_t i = 0; i < bytes; i++) { /* fill the gaps between buffers too */
         bool inside = false;
         for (int k = 0; k < p->nbuffers && want[i] != got[i]; k++) {
             const struct buffer *b = p->buffers[k];

@@ -222,7 +222,7 @@ static void add_assign(struct gen *g, struct stmt ***at, int depth)
     } else {
         struct vtype t = type_any(g);
         bool mutable = chance(g, 60);
-        if (is_float(t.elem) && chance(g, 60)) { /* exact values, so that sums of them are exact */
+        if (is_float(t.elem) && chance(g, 60)) { /* choose values whose sums are exact */
             int bits = elem_info[t.elem].precision < 12 ? elem_info[t.elem].precision : 12;
             t.range.least = -bits / 2;
             t.range.most = t.range.least + bits;
@@ -259,7 +259,7 @@ static struct var *load_back(struct gen *g, struct stmt ***at, const struct stmt
     return s->var;
 }
 
-/* Adds a load from a region, a store to it, and another load from it, directly or in a loop. */
+/* Adds a load from a region, a store to the region, and another load from it, sometimes in a loop. */
 static void add_exchange(struct gen *g, struct stmt ***at, int depth)
 {
     struct vtype t = vtype_of(elem_any(g, INTS | FLOAT), chance(g, 30) ? (struct shape){0} : shape_any(g));
@@ -294,7 +294,8 @@ static struct node *condition_of_tile(struct gen *g)
     return n;
 }
 
-/* Returns a small scalar integer that differs between programs or iterations. Two such integers are often equal. */
+/* Returns a small scalar integer that differs between programs or iterations. It is so small that two such integers
+ * are often equal. */
 static struct node *small_scalar(struct gen *g, struct vtype t)
 {
     int what = below(g, 4);
@@ -305,8 +306,7 @@ static struct node *small_scalar(struct gen *g, struct vtype t)
     return value(g, t, 2);
 }
 
-/* Returns a comparison of small integers for equality or inequality. The integers are equal in some programs and
- * iterations. */
+/* Returns a comparison (== or !=) of small integers, which are equal in some programs and iterations. */
 static struct node *condition_of_equality(struct gen *g)
 {
     struct vtype t = vtype_ranged(elem_any(g, INTS), (struct shape){0}, 1 + below(g, 3), 0),
@@ -366,8 +366,8 @@ static struct node *small_int(struct gen *g, int x)
     return n;
 }
 
-/* Adds a store of the loop counter, at an address that does not depend on the counter, so that the counter is live
- * until this store. */
+/* Adds a store of the loop counter to an address that does not depend on the counter. So the counter's register is
+ * needed until this store. */
 static void store_counter(struct gen *g, struct stmt **list, struct var *counter)
 {
     struct node *round = g->round;
@@ -405,12 +405,12 @@ static void add_for(struct gen *g, struct stmt ***at, int depth)
     s->e[1] = small_int(g, from + trips * step);
     s->e[2] =
         step == 1 && chance(g, 80) ? NULL : node_int(g, vtype_ranged(EL_i32, (struct shape){0}, 3, 0), step);
-    if (chance(g, 15)) { /* with a negative step */
+    if (chance(g, 15)) { /* make the step negative */
         struct node *swap = s->e[0];
         s->e[0] = s->e[1];
         s->e[1] = swap;
         s->e[2] = node_int(g, vtype_of(EL_i32, (struct shape){0}), -step);
-    } else if (chance(g, 25)) { /* with a number of iterations that is loaded from memory */
+    } else if (chance(g, 25)) { /* load the number of iterations from memory */
         struct vtype t = vtype_ranged(EL_i32, (struct shape){0}, 2, 0);
         s->e[1] = value(g, t, 2);
     }
@@ -450,7 +450,7 @@ static void add_while(struct gen *g, struct stmt ***at, int depth)
     step->e[0] = node_binary(g, NODE_add, t, node_var(g, s->var), node_int(g, t, 1));
     append(&end, step);
     append(at, s);
-    if (chance(g, 40)) /* another exchange through shared memory follows the last one in the condition */
+    if (chance(g, 40)) /* then another exchange through shared memory follows the one in the condition */
         append(at, store_statement(g, number_of_tile(g), NULL));
 }
 
@@ -503,7 +503,7 @@ static void add_function(struct gen *g)
     struct vtype part = f->type;
     if (is_float(part.elem))
         part.range.most--;
-    if (chance(g, 50)) { /* the result has a name, or there is an early return */
+    if (chance(g, 50)) { /* give the result a name, or return early */
         struct stmt *s = stmt_new(g, STMT_assign);
         s->e[0] = value(g, part, 2);
         s->var = var_new(g, part, false);
@@ -565,8 +565,8 @@ static bool has_effect(const struct stmt *s)
     return false;
 }
 
-/* The limit of the multiply-adds and elements that all programs compute, so that a run takes only a few seconds.
- * Without it, a large grid could have large tiles of products. */
+/* The limit of the number of multiply-adds and elements that all programs together compute, so that a run takes only
+ * a few seconds. It prevents large grids of programs with large products. */
 static const int64_t WORK_MOST = (int64_t)1 << 27;
 
 static int64_t expression_work(const struct program *p, const struct node *n)
@@ -583,7 +583,7 @@ static int64_t expression_work(const struct program *p, const struct node *n)
     return work;
 }
 
-/* Returns the value of a loop's bound, or `guess` if the bound is computed at run time. */
+/* Returns the value of n, the bound of a loop, or `guess` if it is computed at run time. */
 static int64_t bound_value(const struct program *p, const struct node *n, int64_t guess)
 {
     if (n->kind == NODE_number)
@@ -604,7 +604,7 @@ static int64_t iterations(const struct program *p, const struct stmt *s)
     return n < 1 ? 1 : n;
 }
 
-/* Estimates the work of one program of the grid. */
+/* Estimates how many multiply-adds and elements one program of the grid computes. */
 static int64_t statements_work(const struct program *p, const struct stmt *s)
 {
     int64_t work = 0;
@@ -617,8 +617,8 @@ static int64_t statements_work(const struct program *p, const struct stmt *s)
     return work;
 }
 
-/* Chooses the grid. It usually has few programs. Sometimes it has small tiles and more programs than a GPU or the
- * emulator runs at once. */
+/* Chooses the grid. It usually has few programs. If tiles are small, it sometimes has more programs than a GPU or the
+ * emulator runs at the same time. */
 static void choose_grid(struct gen *g, bool is_small)
 {
     int what = is_small ? 0 : below(g, 100);
@@ -668,7 +668,7 @@ static struct program *generate(struct arena *a, uint64_t seed, bool small_grid,
     }
     statements(&g, &at, n, 3);
     g.round = NULL;
-    /* stores the values of variables, so that the devices' results are compared */
+    /* store the values of variables: only what is stored is compared between devices */
     for (int i = 0; i < g.nscope && i < 6; i++)
         if (g.scope[i]->type.kind == KIND_value && g.scope[i]->mutable)
             append(&at, store_statement(&g, node_var(&g, g.scope[i]), NULL));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* generate.h: functions that the files of the generator share. */
+/* generate.h: declares the data and functions that the files of the generator share. */
 #ifndef NESO_TESTS_GENERATE_H
 #define NESO_TESTS_GENERATE_H
 
@@ -13,21 +13,21 @@ struct gen {
     uint64_t state;
     struct var *scope[SCOPE]; /* the variables in scope */
     int nscope;
-    /* the number of nodes in the current statement; after `nodes_most` of them only leaves are generated */
+    /* the number of nodes in the current statement; when it reaches `nodes_most`, only leaves are generated */
     int nodes;
     int nodes_most;
     int tile_log;             /* binary logarithm of the maximum number of elements of a tile */
     int ndots;
     int depth_of_loops;
-    /* the code of a function is generated, which may use only its parameters, no memory and no program id */
+    /* the body of a function is being generated, which may use only its parameters, no memory and no program id */
     bool in_function;
     struct shape shapes[6];   /* shapes that statements prefer */
     int nshapes;
-    const bool *avoid;        /* kinds of nodes that are not generated; NULL: none */
-    struct region *regions[6]; /* the regions that the program may load from */
+    const bool *avoid;        /* avoid[kind]: no nodes of this kind are generated; NULL: all kinds are */
+    struct region *regions[6]; /* the regions from which the program may load */
     int nregions;
-    struct node *round;       /* a scalar that differs in each iteration of the loop; NULL: no loop */
-    /* for a plain product: the number of tiles in a row of the result; 0: not a plain product */
+    struct node *round;       /* a scalar that differs in each iteration of the innermost loop; NULL: no loop */
+    /* for a program of plain_product: the number of tiles in a row of the result; 0 for other programs */
     int columns;
     bool is_large;            /* the product's tiles are large */
 };
@@ -44,13 +44,14 @@ struct scalar *scalar_new(struct gen *g, struct extent value);
 struct shape shape_any(struct gen *g);
 int shape_log(const struct gen *g, const struct shape *s);
 dims shape_symbols(const struct shape *s);
-bool shape_is_plain(const struct shape *s); /* does no symbol occur twice? */
+bool shape_is_plain(const struct shape *s); /* whether each symbol occurs at most once */
 
-struct vtype vtype_of(enum elem e, struct shape s);              /* with the widest range */
+struct vtype vtype_of(enum elem e, struct shape s);              /* the type with the widest range */
 struct vtype vtype_ranged(enum elem e, struct shape s, int most, int least);
 struct range range_full(enum elem e);
 bool range_within(enum elem e, struct range inner, struct range outer);
-/* Is t a type of integers that are at least 0 and have at most range.most bits? */
+/* Returns whether t is a type of integers of at least 0 with at most range.most bits, fewer than the element type
+ * has. */
 bool is_limited(const struct vtype *t);
 enum elem elem_any(struct gen *g, int classes);
 
@@ -62,23 +63,23 @@ struct node *node_binary(struct gen *g, enum node_kind kind, struct vtype t, str
 struct node *node_int(struct gen *g, struct vtype t, int64_t x);
 struct node *node_float(struct gen *g, struct vtype t, double x);
 struct node *node_zero(struct gen *g, struct vtype t);
-struct node *node_extent(struct gen *g, dims of, int times, int plus); /* the extent as an i32 scalar */
+struct node *node_extent(struct gen *g, dims of, int times, int plus); /* an extent as an i32 scalar */
 struct node *node_var(struct gen *g, struct var *v);
 struct node *node_pid(struct gen *g);
-/* an i32 range along `axis`, of size 1 along the other axes */
+/* an i32 range along `axis`, with size 1 along the other axes */
 struct node *node_arange(struct gen *g, const struct shape *s, int axis);
 struct node *node_cast(struct gen *g, struct node *x, struct vtype t);
-/* Converts x, of an arithmetic type, to the element type and range of t. */
+/* Converts x, which has an arithmetic type, to the element type and range of t. */
 struct node *node_fit(struct gen *g, struct node *x, struct vtype t);
 
-/* Returns a divisor of type t whose elements count up along one axis, from a number that is at least 1. */
+/* Returns a divisor of type t: (arange & 3) + c along one axis, where c is at least 1. */
 struct node *counting_divisor(struct gen *g, struct vtype t);
 struct node *value(struct gen *g, struct vtype t, int depth);
 struct node *leaf(struct gen *g, struct vtype t);
 /* Returns a value of t's shape, or of a shape that broadcasts to it. */
 struct node *value_broadcast(struct gen *g, struct vtype t, int depth);
 
-/* A production is a function that generates an expression of type t, or returns NULL if it cannot. */
+/* A production is a function that generates an expression of type t; it returns NULL if it cannot. */
 typedef struct node *production(struct gen *g, const struct vtype *t, int depth);
 struct choice {
     /* the production is possible for elements of these classes and for tiles of at least this rank */
@@ -86,19 +87,19 @@ struct choice {
     production *make;
 };
 
-/* -- tables of productions in shapes.c, access.c and products.c; they end with an entry whose `make` is NULL -- */
+/* -- tables of productions in shapes.c, access.c and products.c; in the last entry, `make` is NULL -- */
 
 extern const struct choice shape_choices[], access_choices[], product_choices[];
 
 /* -- access.c -- */
 
 struct buffer *buffer_new(struct gen *g, enum role role, enum elem e, int log_count);
-/* Returns an input buffer with elements e within range r; NULL: there are too many buffers. */
+/* Returns an input buffer with elements of type e in range r; NULL if there are too many buffers. */
 struct buffer *input_for(struct gen *g, enum elem e, struct range r);
 struct node *buffer_node(struct gen *g, struct buffer *b);
 void buffer_needs(struct gen *g, struct buffer *b, int64_t count);
 struct stmt *store_statement(struct gen *g, struct node *v, struct node *mask);
-/* Generates a store to a region from which later expressions can load; NULL: there are too many regions. */
+/* Generates a store to a region from which later expressions can load; returns NULL if there are too many regions. */
 struct stmt *region_statement(struct gen *g, struct node *v, bool again);
 struct node *fetch_node(struct gen *g, struct vtype t, int depth);
 struct stmt *atomic_statement(struct gen *g, int depth);
@@ -112,16 +113,16 @@ struct region *region_new(struct gen *g, enum elem e, const struct shape *s);
 void product_loop(struct gen *g, struct stmt ***at);
 void attention_loop(struct gen *g, struct stmt ***at);
 struct node *i32_binary(struct gen *g, enum node_kind kind, struct node *x, struct node *y);
-struct node *extent_node(struct gen *g, struct extent e); /* the extent as a constant or a parameter */
+struct node *extent_node(struct gen *g, struct extent e); /* an extent as a constant or a parameter */
 
-/* -- plain.c: kernels with one purpose, like most kernels of users -- */
+/* -- plain.c: kernels that do one thing, like most kernels of users -- */
 
 /* These functions return the row and the column of the program's tile in a matrix that is g->columns tiles wide. */
 struct node *tile_row(struct gen *g);
 struct node *tile_column(struct gen *g);
-/* Generates a store of the program's tile of an output matrix; NULL: there are too many outputs. */
+/* Generates a store of v as the program's tile of an output matrix; returns NULL if there are too many outputs. */
 struct stmt *tile_statement(struct gen *g, struct node *v);
-/* These functions choose warps and grid, and append the kernel's statements. */
+/* These functions choose the number of warps and the grid, and append the kernel's statements. */
 void plain_product(struct gen *g, struct stmt ***at);
 void plain_rows(struct gen *g, struct stmt ***at);
 void plain_indices(struct gen *g, struct stmt ***at);

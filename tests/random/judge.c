@@ -15,15 +15,16 @@ enum { MEMORY = 16 << 20 };
 
 struct device {
     neso_context *context;
-    /* on a GPU, the allocation for all tensors; on a CPU, each tensor has a separate allocation, so that bounds are
-     * checked */
+    /* on a GPU, one allocation for all tensors; on a CPU it is unused: each tensor has its own allocation, so that
+     * accesses out of bounds are detected */
     uint64_t memory;
 };
 
 struct judge {
     bool cuda;
-    bool checks;             /* use the library's option `check` instead of a comparison by this file */
-    struct verdict *checked; /* receives the result of the option `check` */
+    /* compile with the library's option `check`, instead of comparing results here */
+    bool checks;
+    struct verdict *checked; /* receives the finding of the option `check` */
     struct device devices[DEVICES];
     unsigned char *before, *want, *got;
 };
@@ -65,7 +66,7 @@ void judge_by_check(struct judge *j)
     j->checks = true;
 }
 
-/* Prints a line for each check, for tests/random/faults.sh, and records a difference as a failure. */
+/* Prints a line for each check, which tests/random/faults.sh reads, and records a difference as a failure. */
 static void take_check(void *user, const neso_checked *x)
 {
     static const char *const words[] = {"agrees", "differs", "unknown"};
@@ -128,13 +129,14 @@ void config_print(const struct config *c, char *out, size_t room)
 
 /* -- verdicts -- */
 
-/* Sets the kind of a failure: its message without numbers and names of values. Failures with the same cause should
- * have the same kind. */
+/* Sets the kind of a failure: `what`, and the message without numbers and names of values, so that failures with the
+ * same cause mostly have the same kind. */
 static void set_kind(struct verdict *v, const char *what, const char *message)
 {
     size_t n = (size_t)snprintf(v->kind, sizeof v->kind, "%s: ", what);
     bool quoted = false;
-    /* nesting depth in the shape and layout of a type, which are skipped because they differ from failure to failure */
+    /* the nesting depth inside the shape and layout of a type; these are skipped, because they differ from failure to
+     * failure */
     int inside = 0;
     for (const char *s = message; *s && *s != '\n' && n + 2 < sizeof v->kind; s++) {
         quoted ^= *s == '\'';
@@ -152,7 +154,7 @@ static void set_kind(struct verdict *v, const char *what, const char *message)
     v->kind[n] = 0;
 }
 
-/* The diagnostics that do not count as failures, by tag and by a part of the message. */
+/* Diagnostics with such a tag and such a part of the message do not count as failures. */
 static const struct {
     const char *tag, *part;
 } honest[] = {
@@ -270,7 +272,7 @@ static bool launch(struct device *d, const struct program *p, neso_kernel *kerne
     fetch(d, p, memory, bytes, at);
     if (ok)
         return true;
-    /* The fallback without tensor maps may need more shared memory than the GPU has; this is not a failure. */
+    /* It is not a failure if the fallback without tensor maps needs more shared memory than the GPU has. */
     v->what = strstr(error.message, "does not fit the GPU") ? REFUSED : FAILED;
     set_kind(v, "launch", error.message);
     snprintf(v->text, sizeof v->text, "%s", error.message);
@@ -421,7 +423,7 @@ static int choose_configs(const struct judge *j, const struct program *p, struct
             }
             if (j->cuda && i) {
                 c[n].device = DEVICE_cuda;
-                c[n].target = targets[0]; /* the target of the GPU */
+                c[n].target = targets[0]; /* compile for the target of the GPU */
             }
         }
         n++;
@@ -433,7 +435,7 @@ static int choose_configs(const struct judge *j, const struct program *p, struct
     return n;
 }
 
-/* Does the target support all types of the program? fp8e4nv needs sm_89. */
+/* Returns whether the target supports all types of the program: fp8e4nv needs sm_89. */
 static bool has_types(const struct program *p, const struct config *c)
 {
     return !p->has_small4 || (strcmp(c->target, "sm_80") != 0 && strcmp(c->target, "sm_86") != 0);

@@ -77,8 +77,8 @@ struct reason {
     int times;
 };
 
-/* The state of a worker in shared memory: only the worker writes it, and the parent process reads it after the
- * worker has ended. */
+/* The state of a worker, in memory that it shares with the parent process. Only the worker writes it; the parent
+ * process reads it after the worker has ended. */
 struct worker {
     uint64_t next; /* the seed of the current kernel; the worker has judged all earlier seeds */
     int passed, nfailures, nreasons;
@@ -88,10 +88,10 @@ struct worker {
 
 struct run {
     uint64_t first;
-    int count, jobs, each;        /* each: the number of differences to shrink */
+    int count, jobs, each;        /* `each` is the number of differences to shrink */
     double small_until;           /* the time at which shrinking ends; 0: no limit */
-    int small_seconds;            /* the limit of shrinking in seconds; 0: no limit */
-    bool cuda, quick, first_only; /* first_only: stop at the first failure */
+    int small_seconds;            /* the limit in seconds of all shrinking; 0: no limit */
+    bool cuda, quick, first_only; /* `first_only`: stop at the first failure */
     bool checks;
     const char *ignore[IGNORED]; /* prefixes of the kinds of failures to ignore */
     int nignore;
@@ -115,7 +115,8 @@ static void count_reason(void *user, const char *text)
 
 static void limit_time(void)
 {
-    alarm(6 * SECONDS_MOST); /* wall-clock time, because other processes share the cores */
+    /* alarm measures wall-clock time, so the limit is large: other processes share the cores */
+    alarm(6 * SECONDS_MOST);
     struct rlimit r = {SECONDS_MOST, SECONDS_MOST + 1}, now = {0, 0};
     struct rusage used;
     getrlimit(RLIMIT_CPU, &now);
@@ -133,7 +134,7 @@ static bool any_failure(const struct run *r)
     return false;
 }
 
-/* On a terminal, prints the number of kernels that all workers have judged, once a second. */
+/* On a terminal, prints once a second how many kernels all workers together have judged. */
 static void show_progress(const struct run *r, time_t *last)
 {
     time_t now = time(NULL);
@@ -175,7 +176,7 @@ static _Noreturn void work(const struct run *r, int index)
         if (index == 0)
             show_progress(r, &last);
         if (v.what == FAILED && r->cuda && strncmp(v.kind, "launch", 6) == 0)
-            _exit(4); /* ends the process, because the failure may have broken the GPU's context */
+            _exit(4); /* end the process, because the failure may have broken the GPU's context */
     }
     judge_close(j);
     arena_free(&a);
@@ -286,7 +287,8 @@ static bool simpler_config(struct config *c, int number)
     }
 }
 
-/* Applies edits to the program as long as some edit yields a program that fails in the same way. */
+/* Makes the program smaller: applies edits as long as there is an edit after which the program fails in the same
+ * way. */
 static struct program *shrink(struct program *p, struct config *c, const char *kind, bool cuda,
                               struct attempt *shared, double seconds)
 {
@@ -387,7 +389,7 @@ static void report(const struct run *r, struct attempt *shared)
             }
             char config[200];
             config_print(&f->verdict.config, config, sizeof config);
-            /* differences may have several causes, so several differences are shrunk */
+            /* a wrong result does not show its cause, so several differences are shrunk */
             bool is_vague = strcmp(f->verdict.kind, "difference") == 0;
             if ((kinds[at].times == 0 || (is_vague && kinds[at].times < r->each)) && nchosen < FAILURES)
                 chosen[nchosen++] = f;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* plain.c: generates kernels with one purpose, like most kernels of users. There are three kinds. Products of two
- * matrices compute one tile in each program. Kernels over rows read each row in blocks: once for each number that they
- * compute from the row, and once more to write results. Index kernels compute the coordinates of elements from their
- * linear indices. Passes that transform whole kernels apply to these kernels, but rarely to the mixed kernels of
- * generate.c. */
+/* plain.c: generates kernels that do one thing, like most kernels of users. There are three kinds. Products of two
+ * matrices compute one tile in each program. Kernels over rows read each row in blocks: once for each number that
+ * they compute from the row, and once more to write results. Index kernels compute the coordinates of elements from
+ * their linear indices. Passes that transform whole kernels apply to these kernels, but rarely to those of
+ * generate.c, which mix all statements. */
 #include "tests/random/generate.h"
 
 /* -- tiles of a matrix -- */
@@ -38,8 +38,8 @@ struct node *tile_column(struct gen *g)
     return i32_binary(g, NODE_rem, node_pid(g), extent_node(g, (struct extent){0, 0, g->columns}));
 }
 
-/* A matrix that consists of the tiles of all programs, with padding after each row. The masks of stores may exclude the
- * last rows and columns. */
+/* A matrix that consists of the tiles of all programs. Each row is followed by padding. The masks of stores may
+ * exclude the last rows and columns. */
 struct matrix {
     struct region *region;
     struct shape tile;
@@ -145,8 +145,7 @@ struct stmt *tile_statement(struct gen *g, struct node *v)
     return s;
 }
 
-/* Uses the program ids along the first two grid axes as the tile's column and row, and that along the third axis as its
- * layer. Many kernels do so, and the number of programs then differs from the size of each axis. */
+/* Makes a grid with three axes, whose program ids are the tile's column, row and layer, as in many kernels. */
 static void tile_the_grid(struct gen *g)
 {
     struct program *p = g->p;
@@ -164,7 +163,7 @@ void plain_product(struct gen *g, struct stmt ***at)
     g->is_large = chance(g, 55);
     p->warps = chance(g, 60) ? 4 : 8;
     p->stages = 1 + below(g, 4);
-    /* chooses the warps and the grid such that one CTA fills an SM and runs several programs */
+    /* with these warps and this grid, one CTA fills an SM and runs several programs */
     if (g->is_large) {
         p->warps = 8;
         p->stages = 3 + below(g, 2);
@@ -181,15 +180,15 @@ void plain_product(struct gen *g, struct stmt ***at)
 /* -- rows in blocks -- */
 
 struct rows {
-    struct shape tile, row; /* the shape of a block of rows, and of a number for each row */
-    int axis;               /* the last axis, along which the rows extend */
+    struct shape tile, row; /* the shape of a block of rows, and that of one number for each row */
+    int axis;               /* the last axis: that of the columns */
     struct extent length, pitch;
     int trips;
     bool in_loop;
     struct buffer *in;
     enum elem elem; /* the element type of computations */
     struct var *found[4];
-    bool is_extreme[4]; /* is the number a maximum or minimum, not a sum? */
+    bool is_extreme[4]; /* whether the number is a maximum or minimum, not a sum */
     int nfound;
 };
 
@@ -209,7 +208,8 @@ static struct node *columns_of(struct gen *g, const struct rows *r, struct node 
     return from ? i32_binary(g, NODE_add, from, n) : n;
 }
 
-/* Returns the addresses of the block's elements: adds the offsets of rows and columns to `base`, in either order. */
+/* Returns the addresses of the block's elements: adds the offsets of the rows and those of the columns to `base`, in
+ * random order. */
 static struct node *addresses(struct gen *g, const struct rows *r, struct node *base, struct node *from)
 {
     struct node *row = node_pid(g);
@@ -251,7 +251,7 @@ static struct var *load_block(struct gen *g, const struct rows *r, struct node *
     return v;
 }
 
-/* Broadcasts number i of each row to the row's elements. */
+/* Broadcasts computed number i, of which there is one for each row, to the elements of the rows. */
 static struct node *spread(struct gen *g, const struct rows *r, int i)
 {
     struct node *n = node_var(g, r->found[i]);
@@ -264,7 +264,8 @@ static struct node *spread(struct gen *g, const struct rows *r, int i)
     return n;
 }
 
-/* Returns an expression of element x and of the rows' numbers; its absolute value is at most twice that of x. */
+/* Returns an expression of the elements v and of the numbers that were computed from the rows. Its absolute value is
+ * at most twice that of v. */
 static struct node *of_element(struct gen *g, const struct rows *r, struct var *v)
 {
     struct node *x = node_var(g, v);
@@ -297,7 +298,8 @@ static struct node *over_row(struct gen *g, const struct rows *r, enum node_kind
     return n;
 }
 
-/* Opens a loop `for from in range(0, length, BLOCK)`, or adds a single iteration without a loop. */
+/* Opens the loop `for from in range(0, length, BLOCK)`; if r->in_loop is false, there is only one block, and no
+ * loop. */
 static struct stmt **open_blocks(struct gen *g, const struct rows *r, struct node **from, struct stmt ***at)
 {
     *from = NULL;
@@ -330,7 +332,7 @@ static void find(struct gen *g, struct rows *r, struct stmt ***at)
     int what = below(g, 3);
     bool by_elements = chance(g, 50);
     struct vtype t = vtype_of(r->elem, by_elements ? r->tile : r->row);
-    if (is_float(r->elem)) /* a row has up to 2^15 elements */
+    if (is_float(r->elem)) /* the sum must stay exact, and a row has up to 2^15 elements */
         t.range = (struct range){r->in->range.most + (what ? 1 : 16), r->in->range.least};
     struct var *sum = var_new(g, t, false);
     assign(g, at, sum, node_zero(g, t));
@@ -384,7 +386,8 @@ static bool choose_rows(struct gen *g, struct rows *r)
     static const enum elem kinds[] = {EL_f32, EL_f16, EL_bf16, EL_f32, EL_i32, EL_f64, EL_i8};
     enum elem e = kinds[below(g, 7)];
     int log_rows = chance(g, 30) ? 1 + below(g, 3) : 0, log = 4 + below(g, 6 - log_rows);
-    if (!log_rows && chance(g, 25)) /* large blocks, so that each thread holds many elements of the row */
+    /* make blocks large, so that each thread holds many elements of the row */
+    if (!log_rows && chance(g, 25))
         log = 10 + below(g, 4);
     dims block = (dims)1 << symbol_new(g, log, 0);
     if (log_rows) {
@@ -463,7 +466,7 @@ void plain_indices(struct gen *g, struct stmt ***at)
     number = i32_binary(g, NODE_add, number,
                         i32_binary(g, NODE_mul, node_pid(g), node_extent(g, s.dim[0] | s.dim[1], 1, 0)));
     if (elem_info[t.elem].class == SIGNED &&
-        chance(g, 60)) /* makes some indices negative, like those before the edge of an image */
+        chance(g, 60)) /* make some indices negative, as indices before the edge of an image are */
         number = i32_binary(g, NODE_sub, number, extent_node(g, (struct extent){0, 0, 1 + below(g, 40)}));
     struct var *i = var_new(g, t, false), *of[3];
     assign(g, at, i, node_fit(g, number, t));

@@ -216,7 +216,7 @@ static void typed_literal(const struct printer *q, const struct node *n)
 
 static void expression(const struct printer *q, const struct node *n);
 
-/* May operand i of n be printed as a number without a cast? */
+/* Returns whether operand i of n may be printed as a number without a cast. */
 static bool stands_bare(const struct node *n, int i)
 {
     const struct node *x = n->arg[i];
@@ -330,7 +330,8 @@ static void descriptor(const struct printer *q, const struct node *n)
     text_char(q->out, ')');
 }
 
-/* Prints a cast to the element type if the function returns wider integers or floats than those of its operand. */
+/* If the function of node n returns wider integers or floats than its operand has, prints a cast to the element
+ * type. */
 static void cast_back(const struct printer *q, const struct node *n)
 {
     if (elem_info[n->type.elem].bits < 32 || n->type.elem == EL_u32)
@@ -362,7 +363,8 @@ static const char *number_of_program(const struct program *p)
     return forms[p->grid_form];
 }
 
-/* Prints the row-major indices of a shape, with its dimensions permuted; nothing for a scalar. */
+/* Prints " + " and the row-major indices of the elements of a shape whose dimensions are permuted; for a scalar,
+ * prints nothing. */
 static void linear(const struct printer *q, const struct shape *shape, const int *perm)
 {
     int order[RANK_LIMIT], n = 0;
@@ -404,7 +406,7 @@ static void placeholder(const struct printer *q, const struct node *n, char c)
     case 'N': text_str(q->out, number_of_program(q->p)); break;
     case 'W': text_str(q->out, n->word ? n->word : "?"); break;
     case 'Q':
-    case 'O': /* cache attributes, after a load's mask and other */
+    case 'O': /* cache attributes, which follow a load's mask and other */
         if (n->kind == NODE_load)
             keyword(q, "other", n, 2);
         text_str(q->out, n->word ? n->word : "");
@@ -431,7 +433,7 @@ static void expression(const struct printer *q, const struct node *n)
         else
             literal(q, n);
         return;
-    case NODE_scalar: /* a cast, because an i32 argument that is 1 becomes a constant */
+    case NODE_scalar: /* print a cast, because an i32 argument that is 1 becomes a constant */
         text_printf(q->out, n->scalar->is_float ? "%s" : "tl.cast(%s, tl.int32)", n->scalar->name);
         return;
     case NODE_var: text_str(q->out, n->var->name); return;
@@ -458,7 +460,8 @@ static void indent(const struct printer *q, int depth)
         text_str(q->out, "    ");
 }
 
-/* Prints the offset of the first element of a store, which differs for each program and each iteration of the loop. */
+/* Prints the offset of the first element that a store writes. It differs for each program and each iteration of the
+ * loop. */
 static void store_base(const struct printer *q, const struct stmt *s)
 {
     int64_t slot = shape_size(q->p, &s->e[0]->type.shape), base = s->region ? s->region->base : s->base;
@@ -546,7 +549,7 @@ static bool takes_box(const struct printer *q, const struct stmt *s)
            size_of(q->p, shape->dim[shape->rank - 1]) * elem_bytes(s->buffer->elem) >= 16;
 }
 
-/* Prints a store to pointers, a block pointer or a descriptor that the statement names. */
+/* Prints a store to the pointers, block pointer or descriptor in the statement's e[3]. */
 static void store_at(const struct printer *q, const struct stmt *s)
 {
     const struct node *to = s->e[3];
@@ -613,7 +616,8 @@ static void loop(const struct printer *q, const struct stmt *s, int depth)
     if (s->unroll && s->form == FORM_tl_range)
         text_printf(q->out, ", loop_unroll_factor=%d", s->unroll);
     text_str(q->out, "):\n");
-    if (s->form == FORM_static) { /* the counter of static_range becomes an ordinary variable */
+    /* assign the counter of static_range, a constant, to an ordinary variable */
+    if (s->form == FORM_static) {
         indent(q, depth + 1);
         text_printf(q->out, "%s = i%s\n", s->var->name, s->var->name);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* products.c: generates dots in expressions, and loops of dots like those of users: operands loaded by computed
- * pointers, advancing pointers, block pointers or descriptors; transposed, masked or computed operands; several
- * dots, chained or independent; epilogues. */
+/* products.c: generates dots in expressions, and loops of dots like those of users. Operands are loaded by computed
+ * pointers, advancing pointers, block pointers or descriptors; some are transposed, masked or computed. A loop may
+ * have several dots, chained or independent, and a computation on the result (an epilogue). */
 #include "tests/random/generate.h"
 
 struct product_kind {
@@ -28,8 +28,8 @@ static const struct product_kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Returns a type whose values have so few bits that sums of 2^10 products are exact, even if the hardware sums fp8
- * products in 14 bits. */
+/* Returns a type for operands whose values have so few bits that sums of 2^10 products are exact, even where the
+ * hardware sums fp8 products in 14 bits. */
 static struct vtype operand_type(const struct product_kind *k, enum elem e, struct shape s)
 {
     if (e == EL_i8)
@@ -58,7 +58,8 @@ static void note_kind(struct gen *g, const struct product_kind *k)
 {
     g->p->has_dot = true;
     g->p->has_small4 |= k->in == EL_f8e4 || k->other == EL_f8e4;
-    /* If a pass fused an addition into the dot as its accumulator, the sum would have to fit in 14 bits too. */
+    /* If a pass made the operand of a following addition the dot's accumulator, this sum would also have to be exact
+     * in 14 bits. So this fusion is turned off. */
     g->p->no_fusion |= sums_in_14_bits(k);
 }
 
@@ -122,7 +123,7 @@ static struct node *make_dot(struct gen *g, const struct vtype *t, int depth)
     n->arg[1] = value(g, operand_type(k, k->other, b), depth - 1);
     if (!sums_in_14_bits(k) && chance(g, 30)) {
         struct vtype acc = *t;
-        if (is_float(t->elem)) { /* the operands are so small that the sum is exact */
+        if (is_float(t->elem)) { /* make the operands so small that the sum is exact */
             acc.range.least = r.least;
             acc.range.most = r.least + elem_info[t->elem].precision - 2;
             acc.range.most = acc.range.most > t->range.most - 1 ? t->range.most - 1 : acc.range.most;
@@ -147,7 +148,7 @@ struct loop {
     const struct product_kind *kind;
     int m, n, k, trips, rest; /* symbols of the sizes; the sum is over k * trips - rest elements */
     struct var *counter;
-    bool counts_steps;   /* the counter counts iterations, not elements */
+    bool counts_steps;   /* the loop counter counts iterations, not elements */
     struct node *length; /* the number of elements of the sum */
 };
 
@@ -155,12 +156,14 @@ struct operand {
     enum elem elem, loaded; /* element types of the dot's operand and of the memory */
     struct vtype type;      /* the type of the dot's operand */
     struct shape tile;      /* the shape of the loaded tile */
-    int sum;                /* the axis of the tile along which the loop advances */
+    int sum;                /* the axis of the tile over which the dot sums, along which the loop advances */
     bool turned, masked,
-        /* turned: transposed after the load; moves: the other axis starts at an offset that depends on the program */
+        /* `turned`: the tile is transposed after the load; `moves`: along the other axis, the tile starts at an
+         * offset that depends on the program */
         moves;
-    bool first; /* is it operand a? */
-    int wrap;  /* for pointers: the indices along the other axis are taken modulo this number; 0: no modulo */
+    bool first; /* whether it is operand a of the dot */
+    /* for pointers: the indices along the other axis are taken modulo this number; 0: they are not */
+    int wrap;
     int inner; /* the contiguous axis */
     enum way way;
     struct buffer *buffer;
@@ -189,7 +192,7 @@ struct node *i32_binary(struct gen *g, enum node_kind kind, struct node *x, stru
     return node_binary(g, kind, vtype_of(EL_i32, s), x, y);
 }
 
-/* Returns the position of the current iteration, in elements of the sum. */
+/* Returns how many elements of the sum precede the current iteration. */
 static struct node *position(struct gen *g, const struct loop *l)
 {
     struct node *n = node_var(g, l->counter);
@@ -204,7 +207,7 @@ static struct node *start_of(struct gen *g, const struct operand *o)
     return i32_binary(g, NODE_mul, at, node_extent(g, o->tile.dim[1 - o->sum], 1, 0));
 }
 
-/* Returns the indices along an axis, from `start` on (NULL: from 0). */
+/* Returns the indices along an axis of the operand's tile, which begin at `start`, or at 0 if `start` is NULL. */
 static struct node *along(struct gen *g, const struct operand *o, int axis, struct node *start)
 {
     struct node *n = node_arange(g, &o->tile, axis);
@@ -217,7 +220,7 @@ static struct node *wrapped(struct gen *g, const struct operand *o, struct node 
     if (!o->wrap)
         return rows;
     struct node *n = i32_binary(g, NODE_rem, rows, extent_node(g, (struct extent){0, 0, o->wrap}));
-    /* the range is larger than that of the rows, so that shrinking does not replace the remainder by the rows */
+    /* this range is larger than that of the rows, so that shrink.c does not replace the remainder by the rows */
     n->type.range = (struct range){10, 0};
     return n;
 }
@@ -389,13 +392,13 @@ static struct node *operand_load(struct gen *g, const struct loop *l, const stru
     return n;
 }
 
-/* Returns the value that is the dot's operand. */
+/* Returns the value of an operand in this iteration, which the dot uses. */
 static struct node *operand_value(struct gen *g, const struct loop *l, const struct operand *o,
                                   struct stmt ***at)
 {
     struct node *n = operand_load(g, l, o);
     struct vtype t = n->type;
-    if (chance(g, 50)) { /* assigned to a variable, which later expressions can use */
+    if (chance(g, 50)) { /* assign it to a variable, which later expressions can use */
         struct var *v = var_new(g, t, false);
         assign(g, at, v, n);
         n = node_var(g, v);
@@ -459,7 +462,7 @@ static struct node *dot_node(struct gen *g, const struct loop *l, struct node *a
     return n;
 }
 
-/* Builds the loop with its counter and number of iterations. */
+/* Builds the loop, with its counter and its number of iterations. */
 static struct stmt *open_loop(struct gen *g, struct loop *l)
 {
     struct extent length = {(dims)1 << l->k, l->trips, -l->rest};
@@ -474,7 +477,7 @@ static struct stmt *open_loop(struct gen *g, struct loop *l)
     s->e[0] = node_int(g, i32_scalar(1), 0);
     s->e[1] = l->counts_steps ? extent_node(g, (struct extent){0, 0, l->trips}) : l->length;
     s->e[2] = l->counts_steps ? NULL : node_extent(g, (dims)1 << l->k, 1, 0);
-    if (chance(g, 8)) { /* a number of iterations that is loaded from memory */
+    if (chance(g, 8)) { /* load the number of iterations from memory */
         struct buffer *b = input_for(g, EL_i32, (struct range){2, 0});
         if (b && l->counts_steps) {
             struct vtype t = i32_scalar(2);
@@ -521,7 +524,7 @@ static void epilogue(struct gen *g, struct var *acc, struct stmt ***at)
     }
 }
 
-/* Changes some elements of v in a branch that has no side effects. */
+/* Appends an `if` that changes some elements of v, and has no other effect. */
 static void branch(struct gen *g, struct var *v, struct stmt ***at)
 {
     struct stmt *s = stmt_new(g, STMT_if), **body = &s->body;
@@ -559,8 +562,8 @@ static void chained(struct gen *g, const struct loop *l, struct node *first, str
     assign(g, at, acc, n);
 }
 
-/* Replaces some elements of x, an operand of a dot, by elements of `other`. Another dot uses `other` itself as an
- * operand. */
+/* Replaces some elements of x, which becomes an operand of a dot, by elements of `other`, which is the operand of
+ * another dot. */
 static struct node *with_other(struct gen *g, struct node *x, struct node *other)
 {
     if (elem_info[x->type.elem].class == SMALL || !chance(g, 30))
@@ -611,7 +614,7 @@ static bool choose_loop(struct gen *g, struct loop *l)
         g->p->log_size[l->n] = 5 + below(g, 3);
         g->p->log_size[l->k] = 5 + below(g, 2);
     }
-    /* tiles so large that a CTA fills an SM */
+    /* make tiles so large that a CTA fills an SM */
     if (g->columns && elem_info[l->kind->in].bits <= 16 && chance(g, 70)) {
         g->p->log_size[l->m] = 6 + below(g, 2);
         g->p->log_size[l->n] = 6 + below(g, chance(g, 50) ? 2 : 3);
@@ -655,7 +658,7 @@ void product_loop(struct gen *g, struct stmt ***at)
         struct vtype begin = t;
         begin.range.most -= is_float(t.elem);
         acc[i] = var_new(g, t, true);
-        g->nscope--; /* the variable is not in scope before it has a value */
+        g->nscope--; /* take the variable out of the scope, since it has no value yet */
         assign(g, at, acc[i],
                sums_in_14_bits(l.kind) || chance(g, 75) ? node_zero(g, t) : value(g, begin, 2));
         g->scope[g->nscope++] = acc[i];
@@ -681,7 +684,8 @@ void product_loop(struct gen *g, struct stmt ***at)
 
 struct attention {
     const struct product_kind *kind;
-    struct shape md, nd, mn, m; /* shapes: of Q, of K and V, of the scores, and of one number for each row */
+    /* the shapes of Q, of K and V, of the scores, and of one number for each row */
+    struct shape md, nd, mn, m;
     int trips;
     struct var *q, *max, *sum, *acc, *counter;
     struct buffer *in[3];
@@ -703,7 +707,7 @@ static struct node *f32_node(struct gen *g, enum node_kind kind, struct shape s,
     return node_binary(g, kind, vtype_ranged(EL_f32, s, 20, -12), x, y);
 }
 
-/* Loads rows, from row `start` on, of a matrix with d columns; the result may be transposed. */
+/* Returns a load of rows, from row `start` on, of a matrix with d columns; transposes them if `turned` is true. */
 static struct node *rows_of(struct gen *g, struct buffer *b, const struct shape *s, struct node *start,
                             bool turned)
 {
@@ -745,7 +749,7 @@ static struct var *named(struct gen *g, struct stmt ***at, struct node *n)
     return v;
 }
 
-/* Masks the scores whose position is after the row's position. */
+/* Masks the scores of keys that come after the query of their row. */
 static struct node *causal(struct gen *g, const struct attention *a, struct node *scores)
 {
     struct node *rows = node_arange(g, &a->mn, 0), *columns = node_arange(g, &a->mn, 1),

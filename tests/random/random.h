@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* random.h: the representation of random Triton kernels, and functions that the files of this folder share.
+/* random.h: declares the representation of random Triton kernels, and the functions that the files of this folder
+ * share.
  *
  *     seed ─► generate.c (values.c, shapes.c, access.c, products.c) ─► program ─► print.c ─► text of a .py file
  *                                                                        │
  *                            shrink.c: a smaller one, same failure ◄──┴─► judge.c: interpreter, emulator, GPU, ptxas
  *
- * Programs are typed: each node has an element type, a shape, and a range of values. The generator chooses ranges such
- * that every result is exact in any order of computation, so that results of devices can be compared bit by bit. Sizes
- * are products of symbols; a program stores the values of the symbols separately, so that it stays well typed if sizes
- * are reduced. The generator shares no code with the compiler except arenas, texts, and the conversion of numbers to
- * bits. */
+ * Programs are typed: each node has an element type, a shape, and a range of values. The generator chooses ranges
+ * such that every result is exact in any order of computation. So the results of devices can be compared bit by bit.
+ * A size is a product of symbols, whose values are stored only in the program; so a program stays well typed if a
+ * symbol's value is reduced. The generator shares no code with the compiler except arenas, texts, and the conversion
+ * of numbers to bits. */
 #ifndef NESO_TESTS_RANDOM_H
 #define NESO_TESTS_RANDOM_H
 
@@ -38,7 +39,7 @@
     E(f8e4, SMALL,     8,  4,  8,   -6, "float8e4nv", "fp8e4nv", "float8_e4m3fn") \
     E(f8e5, SMALL,     8,  3, 15,  -14, "float8e5", "fp8e5", "float8_e5m2")
 
-/* SMALL: floats that can only be loaded, stored, moved, cast, and multiplied by tl.dot. */
+/* SMALL is the class of 8-bit floats, which can only be loaded, stored, moved, cast, and multiplied by tl.dot. */
 enum class { BOOL = 1, SIGNED = 2, UNSIGNED = 4, FLOAT = 8, SMALL = 16, INTS = SIGNED | UNSIGNED };
 
 enum elem {
@@ -72,7 +73,8 @@ static inline bool is_float(enum elem e)
 
 enum { SYMBOLS = 24, RANK_LIMIT = 5, TWO = 0, OTHER_TWO = 1, FIRST_SYMBOL = 2 };
 
-/* The size of a dimension, as a set of symbols whose sizes are multiplied; the empty set is size 1. */
+/* The size of a dimension: the product of the sizes of the symbols in this set, which has a bit for each symbol. The
+ * empty set means size 1. */
 typedef uint32_t dims;
 
 struct shape {
@@ -81,11 +83,11 @@ struct shape {
 };
 
 /* The range of a value. Floats are multiples of 2^least with absolute values of at most 2^most. Integers are below
- * 2^most, and at least 0 if `most` is less than the type's width. */
+ * 2^most; if `most` is less than the type's width, they are also at least 0. */
 struct range {
     int most, least;
 };
-enum { ANY_LEAST = -2000 }; /* the float may have rounding errors, so a sum of such floats depends on the order */
+enum { ANY_LEAST = -2000 }; /* such floats may have rounding errors, so their sum depends on the order */
 
 enum kind { KIND_value, KIND_pointer, KIND_block, KIND_descriptor };
 
@@ -98,9 +100,11 @@ struct vtype {
 
 /* -- nodes -- */
 
-/* The kinds of nodes and their text: $0 to $5 are operands, $* all operands, $S the shape, $T the element type, $A
- * the axis, $B the other axis, $P the permutation, $W a word, $C a cast to the element type if the function may
- * return a wider type, $N the program's number. */
+/* The kinds of nodes, and their text. In the text, $0 to $5 stand for operands, $* for all operands, $: for all but
+ * the first, $S for the shape, $T for the element type, $A for `axis`, $B for `other`, $P for the permutation, $W for
+ * the word, $C for a cast to the element type if the function may return a wider type, and $N for the program's
+ * number. placeholder() in print.c also defines placeholders for arguments of single functions, such as $K for
+ * keep_dims. */
 #define NODES(N) \
     N(number, "")            N(var, "")              N(extent, "")          N(arange, "") \
     N(pid, "$N") N(pid_at, "tl.program_id($A)") N(programs_at, "tl.num_programs($A)") N(scalar, "") \
@@ -147,7 +151,7 @@ extern const char *const node_words[NODE_count], *const node_texts[NODE_count];
 
 enum { OPERANDS = 10 };
 
-/* A number that depends on sizes: times * (the product of the sizes of the symbols `of`) + plus. */
+/* A number that depends on sizes: times * (the product of the sizes of the symbols in `of`) + plus. */
 struct extent {
     dims of;
     int times, plus;
@@ -157,19 +161,20 @@ struct node {
     enum node_kind kind;
     struct vtype type;
     int nargs;
-    struct node *arg[OPERANDS]; /* the operands; NULL: an absent mask or other */
-    int axis, other;            /* axis of a reduction, scan, ...; other: index of a pair's element, or a flag */
-    bool flag;                  /* the flag keep_dims, reverse or descending */
+    struct node *arg[OPERANDS]; /* the operands; NULL if the mask or `other` is absent */
+    /* `axis` is that of a reduction, scan and so on; `other` is the index of a pair's element, or a flag */
+    int axis, other;
+    bool flag;                  /* the argument keep_dims, reverse or descending */
     int perm[RANK_LIMIT];
     /* the bins of a histogram, k of topk, or the end of an arange, whose start is extent.plus */
     dims end;
-    double number;              /* the value of a float constant; `bits` is that of an integer */
+    double number;              /* the value of a float constant; that of an integer is in `bits` */
     int64_t bits;
     struct extent extent;
     struct extent rows[RANK_LIMIT], strides[RANK_LIMIT]; /* for a block pointer or descriptor */
     struct scalar *scalar;
     struct buffer *buffer;
-    /* the region of a reload, fetch, place, or of a block pointer or descriptor for stores */
+    /* the region of a node of kind reload, fetch or place, or of a block pointer or descriptor for stores */
     struct region *region;
     struct var *var;
     const char *word;
@@ -190,12 +195,12 @@ struct buffer {
     char name[12];
     enum elem elem;
     struct range range;   /* the range of an input's elements */
-    /* for inputs and atomics: binary logarithm of the number of elements; for outputs see stmt */
+    /* for inputs and atomics, the binary logarithm of the number of elements; for outputs, stmt.slot gives the size */
     int log_count;
     int64_t a, b, c, modulus, minus; /* element i is ((i a + b) % 65521 c % modulus - minus) 2^scale */
     int scale;
-    const char *word;     /* for atomics: the only function that is applied to the buffer */
-    int64_t offset, count; /* placement in memory: offset in bytes, number of elements */
+    const char *word;     /* for atomics: the only atomic function that is applied to this buffer */
+    int64_t offset, count; /* the place in memory: the offset in bytes, and the number of elements */
     int skew;             /* the number of elements by which the buffer is misaligned */
 };
 
@@ -207,15 +212,15 @@ struct scalar {
     double number;
 };
 
-/* A part of an output buffer to which programs store and from which they load; either each program has a separate part,
- * or all programs share one part. */
+/* A part of an output buffer to which programs store and from which they load. Either each program has its own
+ * region, or all programs share one. */
 struct region {
     struct buffer *buffer;
     struct shape shape;
-    /* the number of elements of a region that all programs share; if whole.times is 0, each program has a separate
+    /* the number of elements of a region that all programs share; if whole.times is 0, each program has its own
      * region */
     struct extent whole;
-    int64_t base; /* offset of the first program's region, set by program_layout */
+    int64_t base; /* the offset of the first program's region in the buffer; program_layout sets it */
     bool placed;
 };
 
@@ -230,22 +235,23 @@ struct stmt {
     enum stmt_kind kind;
     struct stmt *next;
     struct var *var;         /* the variable of assign, for and while */
-    struct node *e[4];       /* assign: value; store: value, mask, index of the slot, and with STORE_at the address;
-                              * if: condition; for: from, to, step */
+    /* assign: the value; store: the value, the mask, the index of the slot, and with STORE_at the address; if: the
+     * condition; for: from, to, step */
+    struct node *e[4];
     struct stmt *body, *alternative;
     struct buffer *buffer;   /* store: the output buffer */
-    /* store: the slot is the part of the output that a program writes; its size is that of these symbols, times
-     * `rounds` */
+    /* store: the slot is the part of the output that a program writes; its size is the product of these symbols'
+     * sizes and `rounds` */
     dims slot;
-    int rounds;              /* store: the number of iterations that store to different slots */
-    /* store: the region, with barriers before and after the store, from which other statements load; NULL: a slot
-     * that no other statement accesses */
+    int rounds;              /* store: the number of iterations, each of which stores to its own part of the slot */
+    /* store: the region to which it stores, and from which other statements load, so that barriers precede and follow
+     * the store; NULL: it stores to a slot that no other statement accesses */
     struct region *region;
     int form;                /* for: enum form; store: enum store_form */
     int stages, unroll;      /* for: num_stages and loop_unroll_factor of tl.range; 0: absent */
     int perm[RANK_LIMIT];    /* store: the order of dimensions in memory */
     const char *word;
-    int64_t base;            /* store: the first element of the slot, set by program_layout */
+    int64_t base;            /* store: the index of the slot's first element; program_layout sets it */
 };
 
 struct function {
@@ -272,11 +278,12 @@ struct program {
     int nfunctions;
     int nvars;
     struct stmt *body;
-    int grid, warps, stages; /* grid: the number of programs */
+    int grid, warps, stages; /* `grid` is the number of programs */
     enum { GRID_x, GRID_y, GRID_xy, GRID_tiles } grid_form; /* the axes of the grid */
-    int columns, layers; /* GRID_tiles: the sizes of the grid's first and last axes, which divide `grid` */
+    /* for GRID_tiles: the sizes of the grid's first and last axes; their product divides `grid` */
+    int columns, layers;
     bool no_fusion;
-    bool has_dot, has_small4; /* has_small4: the program has fp8e4nv values, so it cannot run on sm_80 */
+    bool has_dot, has_small4; /* has_small4: the program has fp8e4nv values, which sm_80 does not support */
 };
 
 static inline int64_t size_of(const struct program *p, dims d)
@@ -295,7 +302,8 @@ bool shape_equal(const struct shape *a, const struct shape *b);
 
 /* -- print.c -- */
 
-/* Computes offsets and sizes of buffers from the program's current sizes; returns the total number of bytes. */
+/* Computes the offsets and sizes of all buffers from the current sizes of the program's symbols. Returns the total
+ * number of bytes. */
 int64_t program_layout(struct program *p);
 /* The expected values of some elements of an output. */
 struct expectation {
@@ -306,13 +314,13 @@ struct expectation {
         double number;
     } at[64];
 };
-/* Prints the kernel and its functions; with `whole` also the host code, which checks expectation x (NULL: none).
- * Prints `why` as a comment above the program. */
+/* Prints the kernel and its functions. If `whole` is true, also prints the host code, which checks the results
+ * against expectation x (NULL: no check). Prints `why` as a comment above the program. */
 void program_print(const struct program *p, bool whole, const struct expectation *x, const char *why, struct text *out);
 /* Prints the signature for neso_kernel_compile. */
 void program_signature(const struct program *p, struct text *out);
-/* An argument of a launch: a buffer, or a number. program_arguments sets the arguments in order and returns their
- * number; numbers that are 1 are also in the signature. */
+/* An argument of a launch: a buffer, or a number. program_arguments sets the arguments in order, and returns how many
+ * there are. If an argument is the number 1, the signature promises this. */
 struct argument {
     const struct buffer *buffer;
     uint64_t bits;
@@ -324,16 +332,16 @@ void program_grid(const struct program *p, uint32_t grid[3]);
 
 /* -- generate.c -- */
 
-/* Generates the program of a seed. `avoid` (may be NULL): the kinds of nodes that are not generated, to avoid known
- * failures. */
+/* Generates the program of a seed. To avoid known failures, it generates no nodes of a kind for which avoid[kind] is
+ * true; `avoid` may be NULL. */
 struct program *program_generate(struct arena *a, uint64_t seed, const bool *avoid);
 
 /* -- data.c -- */
 
-/* Fills memory for a launch, with the placement by program_layout. */
+/* Fills memory for a launch: each buffer at the offset that program_layout has set. */
 void program_fill(const struct program *p, unsigned char *memory);
-/* Compares memory after a launch. If outputs differ, returns false, sets the expectation to some of the right values,
- * and describes a difference in the text. */
+/* Compares the memory after two launches of the program. If outputs differ, returns false, sets *x to some of the
+ * right values, and describes a difference in `text`. */
 bool program_compare(const struct program *p, const unsigned char *want, const unsigned char *got, int64_t bytes,
                      struct expectation *x, char *text, size_t room);
 
@@ -352,32 +360,32 @@ struct config {
 /* The result of judging a program. */
 struct verdict {
     enum { PASSED, REFUSED, FAILED } what;
-    char kind[120]; /* a text that failures with the same cause share */
+    char kind[120]; /* a text that is mostly equal for failures with the same cause */
     char text[1200];
     struct config config;
 };
 
 struct judge; /* contexts of devices, opened on first use */
 struct judge *judge_open(bool cuda);
-/* Makes the judge report the findings of the library's option `check`, instead of comparing results. */
+/* Makes the judge compile with the library's option `check` and report what it finds, instead of comparing results. */
 void judge_by_check(struct judge *j);
 void judge_close(struct judge *j);
-/* Compiles and runs a program in one configuration, and compares it with the interpreter. Sets `x` (may be NULL) to
- * the expected values if results differ. */
+/* Compiles and runs a program in one configuration, and compares it with the interpreter. If the results differ, sets
+ * *x to some of the right values; `x` may be NULL. */
 void judge_one(struct judge *j, struct program *p, const struct config *c, struct verdict *v, struct expectation *x);
 /* Judges a program in all configurations that the seed chooses, until one fails. Calls `refused` with the reason of
  * each expected refusal. */
 void judge_all(struct judge *j, struct program *p, struct verdict *v, void (*refused)(void *, const char *),
                void *user);
-/* Is ptxas installed? */
+/* Returns whether ptxas is installed. */
 bool judge_has_ptxas(void);
 /* Prints a configuration: "sm_90a, 4 warps, 3 stages, without cse". */
 void config_print(const struct config *c, char *out, size_t room);
 
 /* -- shrink.c -- */
 
-/* Applies the edit with this number. Returns 1 if it was applied, -1 if it is impossible, 0 if there are no more
- * edits. */
+/* Applies edit number `number`. Returns 1 if it was applied, -1 if this edit is impossible, and 0 if there are no
+ * more edits. */
 int program_edit(struct program *p, int number);
 struct program *program_copy(const struct program *p, struct arena *a);
 

@@ -15,7 +15,8 @@ static bool fits(const struct gen *g, const struct shape *s)
     return s->rank <= RANK_LIMIT && shape_is_plain(s) && shape_log(g, s) <= g->tile_log;
 }
 
-/* Returns a symbol that does not occur in the shape and whose size the shape can be multiplied by; 0: there is none. */
+/* Returns a symbol that does not occur in the shape, and by whose size the shape's size can be multiplied without
+ * exceeding the limit for tiles; 0 if there is none. */
 static dims other_symbol(struct gen *g, const struct shape *s)
 {
     int room = g->tile_log - shape_log(g, s), n = g->p->nsymbols - FIRST_SYMBOL;
@@ -175,8 +176,8 @@ static struct node *make_flip(struct gen *g, const struct vtype *t, int depth)
 
 /* -- reductions -- */
 
-/* Chooses the operand's shape and axis: t's shape with an additional dimension or, with keep_dims, with a dimension
- * of size 1 enlarged. */
+/* Chooses the shape and the axis of a reduction's operand. The shape is that of t with an additional dimension, or,
+ * with keep_dims, with another size in place of a dimension of size 1. */
 static bool choose_axis(struct gen *g, const struct vtype *t, struct shape *s, struct node *n)
 {
     *s = t->shape;
@@ -193,7 +194,7 @@ static bool choose_axis(struct gen *g, const struct vtype *t, struct shape *s, s
         return false;
     }
     n->axis = at;
-    if (t->shape.rank == 0 && !n->flag && chance(g, 30)) { /* reduces all axes */
+    if (t->shape.rank == 0 && !n->flag && chance(g, 30)) { /* reduce all axes */
         dims more = other_symbol(g, s);
         if (more)
             *s = with_dim(*s, below(g, 2), more);
@@ -266,8 +267,8 @@ static struct node *make_reduce(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* Generates a reduction of pairs (value, index) that returns the larger value and its index; for equal values, the
- * smaller index. The function is associative and commutative. */
+/* Generates a reduction of pairs (value, index) by a function that returns the pair with the larger value, or, if the
+ * values are equal, the pair with the smaller index. This function is associative and commutative. */
 static struct node *make_reduce_pair(struct gen *g, const struct vtype *t, int depth)
 {
     struct node *n = node_new(g, NODE_reduce_pair, *t);
@@ -334,7 +335,8 @@ static struct node *make_scan(struct gen *g, const struct vtype *t, int depth)
     n->axis = below(g, t->shape.rank);
     n->flag = chance(g, 30);
     n->nargs = 1;
-    if (is_int(t->elem) && !is_limited(t) && chance(g, 35)) { /* the scan composes functions x -> a x + b */
+    /* scan the pairs (a, b) of functions x -> a x + b by composition */
+    if (is_int(t->elem) && !is_limited(t) && chance(g, 35)) {
         n->kind = NODE_scan_pair;
         n->word = "f_linear";
         n->other = below(g, 2);
@@ -351,13 +353,14 @@ static struct node *make_scan(struct gen *g, const struct vtype *t, int depth)
 
 /* -- gathers and histograms -- */
 
-/* Returns indices of shape s that are below the size of d. Indices for a histogram have 32 bits, and some are out of
- * range. */
+/* Returns indices of shape s that are below the size of d. For a histogram, they have 32 bits, and some are not below
+ * it. */
 static struct node *index_below(struct gen *g, struct shape s, dims d, bool for_histogram, int depth)
 {
     static const enum elem kinds[] = {EL_i32, EL_u32, EL_i32, EL_i32, EL_i64, EL_i16};
     struct vtype i = vtype_of(kinds[below(g, for_histogram ? 3 : 6)], s);
-    int times = for_histogram && chance(g, 50) ? 2 : 1; /* indices out of range are not counted */
+    /* some indices out of range, which a histogram does not count */
+    int times = for_histogram && chance(g, 50) ? 2 : 1;
     struct node *n = node_new(g, NODE_and, i), *last = node_extent(g, d, times, -1);
     n->nargs = 2;
     n->arg[0] = value(g, i, depth);

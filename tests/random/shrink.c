@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* shrink.c: makes programs smaller by edits. Applying edit 0, 1, 2, ... to program_copy(p) tries all edits: fewer
- * programs, smaller sizes, a removed statement, a statement replaced by its body, an expression replaced by one of
- * its operands or by 0. After an edit, undefined names are replaced by 0. */
+/* shrink.c: makes programs smaller by edits. An edit reduces the number of programs or a size, removes a statement,
+ * replaces a statement by its body, or replaces an expression by one of its operands or by 0. The caller applies edit
+ * 0, 1, 2 and so on, each to a new program_copy(p). After an edit, names that have become undefined are replaced by
+ * 0. */
 #include "tests/random/random.h"
 
 #include <string.h>
@@ -61,7 +62,7 @@ struct edit {
     int result; /* the result of program_edit; 0: no edit was applied yet */
 };
 
-/* Is the current edit the requested one? */
+/* Returns whether the edit that could be applied here is the requested one. */
 static bool turn(struct edit *e)
 {
     return e->result == 0 && e->left-- == 0;
@@ -77,7 +78,7 @@ static bool same_type(const struct vtype *x, const struct vtype *y)
     return true;
 }
 
-/* May x replace y? True if x has the type of y, and a range that is not larger. */
+/* Returns whether x may replace y: it has the type of y, and its range is not larger. */
 static bool may_replace(const struct node *x, const struct node *y)
 {
     int class = (int)elem_info[y->type.elem].class, bits = elem_info[y->type.elem].bits - (class == SIGNED);
@@ -98,7 +99,7 @@ static struct node *zero(struct edit *e, const struct node *n)
     return z;
 }
 
-/* Returns the k-th node in the subtree `below` that may replace `at`. */
+/* Returns that node in the subtree `below` which may replace `at` and is preceded by *k such nodes. */
 static struct node *stand_in(struct node *at, struct node *below, int *k, int depth)
 {
     for (int i = 0; i < below->nargs && depth < 4; i++) {
@@ -169,7 +170,7 @@ static void edit_node(struct edit *e, struct node **at, bool may_vanish)
         n->flag = false;
         e->result = was && n->kind <= NODE_reduce_pair && n->kind >= NODE_sum
                         ? -1
-                        : 1; /* keep_dims changes the shape */
+                        : 1; /* with keep_dims, the shape would change */
         return;
     }
     for (int i = 0; i < n->nargs; i++)
@@ -226,7 +227,7 @@ static void edit_expressions(struct edit *e, struct stmt *s)
     for (; s && !e->result; s = s->next) {
         for (int i = 0; i < 4; i++) {
             bool may_vanish = (s->kind == STMT_store && i > 0) || (s->kind == STMT_for && i == 2);
-            /* keeps the address of STORE_at, with which programs store to different elements */
+            /* do not edit the address of STORE_at, which makes programs store to different elements */
             if (s->e[i] && !(s->kind == STMT_store && i == 3))
                 edit_node(e, &s->e[i], may_vanish);
             if (s->kind == STMT_store && i == 2 && !s->e[2])

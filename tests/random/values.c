@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* values.c: generates expressions of a given type: arithmetic, comparisons, casts, constants. Ranges keep floats exact:
- * if the result must be a multiple of 2^least of at most 2^most, the operands get ranges that guarantee this. */
+/* values.c: generates expressions of a given type: arithmetic, comparisons, casts, constants. The ranges of operands
+ * keep floats exact: if the result must be a multiple of 2^least and at most 2^most, the operands get ranges that
+ * guarantee this. */
 #include "tests/random/generate.h"
 
 /* -- nodes -- */
@@ -128,7 +129,7 @@ struct node *node_fit(struct gen *g, struct node *x, struct vtype t)
     if (bits > 20 || t.range.least == ANY_LEAST)
         bits = 4, t.range.least = t.range.most - 4;
     struct node *n = x;
-    if (is_float(x->type.elem)) { /* rounded to an integer that fits into an i32 */
+    if (is_float(x->type.elem)) { /* round it to an integer that fits into an i32 */
         if (x->type.range.most > 28)
             n = node_binary(g, NODE_compare, vtype_of(EL_i1, t.shape), x, node_zero(g, x->type)),
             n->word = ">";
@@ -240,7 +241,7 @@ struct node *value_broadcast(struct gen *g, struct vtype t, int depth)
     if (t.shape.rank > 0 && chance(g, 25)) {
         if (chance(g, 40)) {
             t.shape = (struct shape){0};
-        } else if (chance(g, 50) && t.shape.rank > 1) { /* drops the first dimensions */
+        } else if (chance(g, 50) && t.shape.rank > 1) { /* drop the first dimensions */
             int drop = 1 + below(g, t.shape.rank - 1);
             for (int i = 0; i + drop < t.shape.rank; i++)
                 t.shape.dim[i] = t.shape.dim[i + drop];
@@ -252,7 +253,8 @@ struct node *value_broadcast(struct gen *g, struct vtype t, int depth)
     return value(g, t, depth);
 }
 
-/* Returns a constant for which an operation may be simplified, such as 0, 1 or -1, or any other constant. */
+/* Returns a constant operand. It is often one for which the compiler may simplify the operation, such as 0, 1 or
+ * -1. */
 static struct node *constant_operand(struct gen *g, const struct vtype *t)
 {
     int what = below(g, 10);
@@ -287,7 +289,8 @@ static struct node *make_add(struct gen *g, const struct vtype *t, int depth)
     if (chance(g, 30))
         n->kind = NODE_sub;
     operands(g, n, part, depth);
-    /* Turns fusion off: if a pass made the sum the accumulator of a dot, the dot would round after every product. */
+    /* If a pass made an operand of this sum the accumulator of a dot, the dot would round after every product. So
+     * this fusion is turned off. */
     g->p->no_fusion |= is_float(t->elem) && t->range.least == ANY_LEAST && g->p->has_dot;
     return n;
 }
@@ -347,8 +350,8 @@ static struct node *make_shift(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* Returns (arange & 3) + c. If a thread holds several elements of a short axis, this divisor is a different constant in
- * each register, which only code generation can see. */
+/* Returns (arange & 3) + c. If a thread holds several elements of a short axis, this divisor is another constant in
+ * each of its registers, which only code generation can find. */
 struct node *counting_divisor(struct gen *g, struct vtype t)
 {
     static const int64_t starts[] = {1, 2, 4, 7, 8, 13, 29};
@@ -358,7 +361,8 @@ struct node *counting_divisor(struct gen *g, struct vtype t)
     return node_binary(g, NODE_add, vtype_of(t.elem, n->type.shape), n, node_int(g, t, starts[below(g, 7)]));
 }
 
-/* Generates a division by a constant, a small number or an odd one, so that the divisor is not 0. */
+/* Generates a division or remainder. The divisor is a constant, a small positive number or an odd number, so it is
+ * not 0. */
 static struct node *make_division(struct gen *g, const struct vtype *t, int depth)
 {
     if (elem_info[t->elem].class != UNSIGNED && chance(g, 30)) {
@@ -485,7 +489,7 @@ static struct node *make_umulhi(struct gen *g, const struct vtype *t, int depth)
     return node_binary(g, NODE_umulhi, *t, value(g, *t, depth - 1), value(g, *t, depth - 1));
 }
 
-/* Generates x & (2^n - 1), which limits the range of any x. */
+/* Generates x & (2^n - 1), which is below 2^n for any x. */
 static struct node *make_limited(struct gen *g, const struct vtype *t, int depth)
 {
     if (!is_limited(t))
@@ -544,7 +548,8 @@ static struct node *cast_to_float(struct gen *g, const struct vtype *t, int dept
             return NULL;
         return node_cast(g, value(g, x, depth - 1), *t);
     }
-    x.range = t->range; /* if the precision is not narrower, the operand has the range of the result */
+    /* if the operand's type has at least this precision, the operand gets the range of the result */
+    x.range = t->range;
     if (of->most - 3 < x.range.most)
         x.range.most = of->most - 3;
     if (x.range.least != ANY_LEAST && x.range.most < x.range.least)
@@ -561,7 +566,7 @@ static struct node *make_cast(struct gen *g, const struct vtype *t, int depth)
     return is_float(t->elem) ? cast_to_float(g, t, depth) : cast_to_int(g, t, depth);
 }
 
-/* Generates a cast to an 8-bit float, from a float that the cast rounds, or that is exact. */
+/* Generates a cast to an 8-bit float, of a float that the cast must round, or of one that it represents exactly. */
 static struct node *make_small(struct gen *g, const struct vtype *t, int depth)
 {
     static const enum elem wide[] = {EL_f32, EL_f16, EL_bf16};
@@ -580,7 +585,7 @@ static struct node *make_bitcast(struct gen *g, const struct vtype *t, int depth
     if (elem_info[from].bits != elem_info[t->elem].bits || from == t->elem)
         return NULL;
     struct node *x = value(g, with_elem(*t, from), depth - 1);
-    if (is_float(from)) /* + 0 turns -0 into +0: ops may return either zero */
+    if (is_float(from)) /* an op may return either zero; adding 0 turns -0 into +0 */
         x = node_binary(g, NODE_add, x->type, x, node_float(g, x->type, 0));
     return node_unary(g, NODE_bitcast, *t, x);
 }
