@@ -1,5 +1,5 @@
 # A function for tl.map_elementwise may only compute and assert, and must return one or more
-# numbers. Its operands must be blocks, and the number of elements per call must divide the row.
+# numbers. Its operands must be blocks, and the number of elements per call must divide the length of a row.
 # run: compile map-elementwise.py::wrong --signature "*i32, 32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Errors are: a reduction of an empty tuple, a tuple as number of bins, and a shape with more than 24 dimensions.
+# A reduction of an empty tuple, a tuple as the number of bins, and a shape with more than 24 dimensions are errors.
 # run: compile reduction-of-no-tensor.py::k --signature "*i32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# tl.sort works only along the last dimension and on numbers; tl.topk requires a power of two.
+# tl.sort works only along the last dimension and on numbers; in tl.topk, k must be a power of two.
 # run: compile sorting.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# Positional arguments and parameters must precede keyword ones.
+# A positional argument cannot follow a keyword argument, nor a parameter without a default one that has a default.
 f(a=1, 2)
 f(**k, 2)
 f(a=1, a=2)

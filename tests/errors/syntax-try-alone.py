@@ -1,4 +1,4 @@
-# A 'try' must have a following clause, and such a clause must follow a 'try'.
+# A 'try' needs 'except' or 'finally' after it, and these clauses need a 'try' before them.
 try:
     x = 1
 y = 2

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests attention through plain pointers with few warps: loops of two dots whose buffers leave room for a second CTA, one
-# warpgroup with rows of several instructions, one and two warpgroups, several programs in a CTA, and a loop without iterations.
+# Tests attention through plain pointers with few warps: loops of two dots whose buffers leave room for a second CTA on the
+# SM, one warpgroup with the rows of several wgmma, two warpgroups, several programs in a CTA, and a loop without iterations.
 import torch
 import triton
 import triton.language as tl
@@ -37,7 +37,7 @@ def attn(Q, K, V, O, sm_scale, stride_h, stride_m, N, CAUSAL: tl.constexpr, BM: 
     tl.store(O + off + offs_m[:, None] * stride_m + offs_d[None, :], acc.to(tl.float16))
 
 
-# l starts with 1 for an empty maximum; the factor 0 of the first block removes this 1. Without any block, the result is 0 / 1.
+# l_i starts at 1 and m_i at -inf, so the first block multiplies this 1 by 0. If there is no block (keys = 0), the result is 0 / 1.
 def check(heads, rows, keys, causal, BM, BN, D, warps, stages):
     torch.manual_seed(rows + keys + D)
     q, k, v = (torch.randn(heads, rows, D, device='cuda', dtype=torch.float16) for _ in range(3))
@@ -61,7 +61,7 @@ check(2, 128, 128, False, 128, 64, 128, 4, 2)
 check(2, 128, 64, False, 128, 64, 64, 8, 2)
 check(2, 128, 0, False, 128, 64, 64, 8, 2)
 
-# If one CTA has all registers of an SM, a product starts one iteration early. Tests no, one, two and three iterations.
+# If one CTA uses all registers of an SM, the first dot of an iteration starts one iteration early. Tests 0 to 3 iterations.
 for keys in (0, 128, 256, 384):
     check(1, 384, keys, False, 128, 128, 128, 8, 2)
 check(1, 256, 256, True, 128, 128, 64, 8, 3)

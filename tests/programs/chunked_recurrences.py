@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton
 # Tests recurrences in chunks, as in models with linear attention: loops with dots and stores, tiles that several
-# dots read, and vectors with one number per row. The argument `time` measures each kernel at sizes of models.
+# dots read, and vectors with one number per row. With the argument `time`, it measures each kernel at the sizes of real models.
 import sys
 
 import torch

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A local variable with the annotation constexpr to which a run-time value is assigned has that value.
+# If a run-time value is assigned to a local variable with the annotation constexpr, the variable has this value.
 import torch
 import triton
 import triton.language as tl

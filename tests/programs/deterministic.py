@@ -1,7 +1,7 @@
 # runs: emulator cuda (not triton: it has no launch option deterministic; not interpreter: it adds all products of a dot at once)
 # spills: tiles of 128 x 64 for one warp, and five sums of rows of 1024 elements for two
-# Equal rows must have equal bits for every batch, tile size, number of warps and stages, and alignment, in
-# reductions, scans, dots and attention. The argument is the number of random combinations that each check uses.
+# Equal rows must give results with equal bits for every batch, tile size, number of warps and stages, and alignment,
+# in reductions, scans, dots and attention. The argument is the number of random combinations that each check uses.
 import sys
 
 import torch

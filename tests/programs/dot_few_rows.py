@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # Tests products with few rows, as in text generation: for a dot with 16 rows, warpgroups compute the transposed product.
-# Tests weights in both orders, sums that a loop carries or not, sums that are split and added up in memory, and sums in f16.
+# Tests weights in both orders, sums over a loop and in a single dot, sums that are split and added up in memory, and sums in f16.
 import torch
 import triton
 import triton.language as tl

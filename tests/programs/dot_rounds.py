@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # Tests tiles that one CTA multiplies one after the other, with one and two warpgroups: no, one, two and more iterations
-# of K, counting up and down, with a remainder. Sums start with a nonzero value, or every iteration uses them.
+# of K, counting up and down, with a remainder. Sums begin with a nonzero value, or every iteration reads them.
 import torch
 import triton
 import triton.language as tl

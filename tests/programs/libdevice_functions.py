@@ -72,7 +72,7 @@ def check(dtype, bits):
     inverse[(1,)](x, out, N=n)
     rows, values = out.tolist(), x.tolist()
     for r, (f, ulps) in enumerate(ROWS):
-        # if both Python's argument and the kernel's argument are rounded, each may be off by one ulp of the argument
+        # for some functions, Python and the kernel round the argument differently, each by up to one ulp of the argument
         for got, v in zip(rows[r], values):
             want = f(v)
             step = 2.0 ** (math.floor(math.log2(abs(want))) - bits) if want else 0

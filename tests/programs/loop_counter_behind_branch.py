@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A loop stores its counter after a branch in the loop body. The store must see the counter's value of this iteration. The next
-# value, which a block computes in its first instruction, must not overwrite a copy of the old value that is still needed.
+# A loop stores its counter after a branch in the loop body. The store must see the counter's value of this iteration. The
+# counter's next value, which the first instruction of a basic block computes, must not overwrite the old value while it is needed.
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # Tests tl.range(..., loop_unroll_factor=N): every number of iterations with every factor,
 # bounds and steps that are constant or not, counting up and down, carried values, stores
-# in order, nested loops, and pipelines of dots, whose remaining iterations run after them.
+# in order, nested loops, and pipelined loops of dots, after which the remaining iterations run.
 import torch
 import triton
 import triton.language as tl
@@ -96,7 +96,7 @@ for warps, BM, N, rounds, stages, factor, moves in ((4, 64, 64, 5, 3, 2, False),
     product[(2,)](a, b, c, rounds * 32, N, BM, 32, moves, stages, factor, num_warps=warps)
     assert torch.equal(c, torch.matmul(a.to(torch.float32), b.to(torch.float32))), (warps, rounds, factor)
 
-# Nothing uses the products of the merged iterations except that of the last one.
+# Of the products of all iterations, only that of the last one is used.
 for factor in (1, 2, 3):
     torch.manual_seed(factor)
     a = torch.randint(-4, 5, (64, 5 * 32), device='cuda').to(torch.float16)

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# A CTA runs many programs, and pairs of CTAs share the tiles that both load. Tests grids that are a multiple of a block of pairs, that
-# leave a block incomplete, or that are odd, partners with adjacent and distant ids, and pairs that have the same tile only sometimes.
+# A CTA runs many programs, and pairs of CTAs share the tiles that both load. The ids of partners are adjacent or 2 or 4 apart, so pairs form
+# blocks of 2, 4 or 8 ids. Tests grids of whole blocks, with an incomplete block, and of odd size, and pairs that share a tile only sometimes.
 import torch
 import triton
 import triton.language as tl
@@ -53,7 +53,7 @@ def check(kernel, M, N, K, blocks, group, warps=4, turned=(False, False)):
     torch.testing.assert_close(c.to(torch.float64), torch.matmul(a.to(torch.float64), b.to(torch.float64)), rtol=0, atol=0)
 
 
-# 16 programs are whole blocks of 2, 4 and 8; 12 programs with partners 4 apart leave half a block; 9 programs form no pairs.
+# 16 programs are whole blocks of 2, 4 and 8 ids; 12 programs with partners 4 apart leave half a block; 9 programs form no pairs.
 for group in [1, 2, 4]:
     check(grouped, 256, 256, 160, (64, 64, 64), group)
 check(grouped, 192, 256, 96, (64, 64, 32), 4)

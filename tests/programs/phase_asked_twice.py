@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests a barrier phase that several warps wait for: one thread releases a slot for four warps, so the next phase may have ended before a
-# late warp tests the barrier. The kernel is attention whose second dot overlaps arithmetic, over many iterations with a ring of two slots.
+# Tests an mbarrier for whose phase several warps wait: one thread releases a slot for four warps, so the next phase may have ended before
+# a late warp tests it. The kernel is attention whose second dot overlaps arithmetic, over many iterations with a ring of two slots.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # A CTA runs several programs, each of which stores a product twice: unchanged, and transposed as float16.
-# The wait of the second store does not cover the first store, which each warpgroup starts separately.
+# Each warpgroup starts its part of the first store itself, so waiting for the second store does not wait for the first.
 import torch
 import triton
 import triton.language as tl
