@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* build.c: creates and changes ops. Every change of the IR is made by functions of this file, so that uses,
- * names, defining ops and indices always agree. A value's list of uses contains exactly the operands that refer
- * to the value, in any order. */
+/* build.c: creates and changes ops. Only functions of this file change the IR. So the fields of a value (uses,
+ * name, defining op, index) always agree with the ops that define and use it. A value's list of uses contains
+ * exactly the operands that refer to the value, in any order. */
 #include "ir/ir.h"
 
 #include <stdlib.h>
@@ -87,7 +87,8 @@ struct name {
     uintptr_t number;
 };
 
-/* Splits a name into base and number. A suffix that neso itself would not print (.007, .0) belongs to the base. */
+/* Splits a name into base and number: x.1 into x and 1. A suffix that neso itself would not print (.007, .0)
+ * belongs to the base. */
 static struct name split_name(const char *s, size_t n)
 {
     size_t dot = n;
@@ -123,8 +124,8 @@ const char *func_name_value(struct func *f, const char *hint)
     return name.s;
 }
 
-/* If s has the highest number of its base, makes this number free again, so that renaming a new value leaves no
- * gap. */
+/* If s has the highest number of its base, makes this number free again, so that renaming a new value leaves no gap
+ * in the numbers. */
 static void release_name(struct func *f, const char *s)
 {
     struct name x = split_name(s, strlen(s));
@@ -370,8 +371,8 @@ static void set_attr(struct op *o, struct attr x)
     o->nattrs++;
 }
 
-/* Does not store a default value (unless the kind is bits or index), but removes the attribute: ops compare equal
- * whether or not the default was set. */
+/* If i is the attribute's default, removes the attribute instead of storing i, so that two ops compare equal if one
+ * has the default and the other lacks the attribute. (Attributes of kind bits or index are always stored.) */
 void op_set_int(struct op *o, enum attr_key key, int64_t i)
 {
     enum attr_kind kind = attr_info[key].kind;
@@ -646,7 +647,8 @@ struct value *build_trans(struct builder *b, struct value *x, const int *order)
     return finish(o);
 }
 
-/* Creates an op without the absent operands at the end of the list, so that the text does not show them as `_`. */
+/* Creates an op, and leaves out absent operands (NULL) at the end of the list, so that the text does not show them
+ * as `_`. */
 static struct op *build_memory(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds,
                                int nresults)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* families.h: defines one enumeration for each family of ops. A switch over such an enumeration without
- * `default` must have a case for every op of the family; the compiler rejects it otherwise (-Wswitch):
+/* families.h: defines one enumeration for each family of ops. A switch without `default` over such an enumeration
+ * must have a case for every op of the family, or the C compiler rejects it (-Wswitch):
  *
  *     switch ((enum cast_op)o->code) {
  *     case CAST_OP_sext: ...

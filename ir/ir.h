@@ -77,7 +77,7 @@ struct type {
     const struct type *elem;  /* of a ptr: the pointee; of a tile: a scalar or ptr; of a buffer: a scalar */
     int rank;                 /* of a tile or buffer: at least 1 */
     int shape[RANK_MAX];
-    /* of a tile: NULL while the function is traced; of a buffer: of its offsets; interned */
+    /* of a tile: NULL while the function is traced; of a buffer: maps offsets to elements; interned */
     const struct layout *layout;
     int nstages;              /* of a buffer: pipeline stages, consecutive in memory, at least 1 */
 };
@@ -120,9 +120,9 @@ enum attr_key {
     ATTR_count
 };
 
-/* Kinds of attribute values. The text form of a `bits` value depends on the result's type. `bits` and `index`
- * values are printed even if they equal the default. The kinds in the second row have words as values, which the
- * WORDS_ list of the kind names. */
+/* Kinds of attribute values. How a `bits` value is printed depends on the type of the op's result. `bits` and
+ * `index` values are printed even if they equal the default. A value of a kind in the second row is a word of the
+ * kind's list (WORDS_pred, ...). */
 enum attr_kind {
     ATTRK_int, ATTRK_index, ATTRK_bits, ATTRK_list, ATTRK_str,
     ATTRK_pred, ATTRK_cache, ATTRK_evict, ATTRK_round, ATTRK_sem, ATTRK_scope, ATTRK_rmw, ATTRK_prec
@@ -298,7 +298,7 @@ struct attr_info {
     int64_t dflt;
 };
 extern const struct attr_info attr_info[ATTR_count];
-/* Returns the NULL-terminated words of a kind that has words, and NULL for other kinds. */
+/* Returns the NULL-terminated list of a kind's words; NULL if the values of this kind are not words. */
 const char *const *attr_words(enum attr_kind kind);
 
 /* Returns the thresholds of the module to which v (or o) belongs. */
@@ -372,7 +372,7 @@ struct value *block_add_arg(struct block *b, const struct type *t, const char *h
 /* Returns an unused name: the hint without its number, followed by the next free number (hint, hint.1, ...). */
 const char *func_name_value(struct func *f, const char *hint);
 void value_rename(struct value *v, const char *hint);
-/* Gives v the name of `old`. The op that defined `old` must already be erased. */
+/* Gives v the name of `old`. The op that defined `old` must already be erased, because names are unique. */
 void value_take_name(struct value *v, const struct value *old);
 /* Gives v exactly this name; no other value may have it. */
 void value_set_name(struct value *v, const char *name);
@@ -432,7 +432,8 @@ void op_set_str(struct op *o, enum attr_key key, const char *s, int n);
 void op_drop_attr(struct op *o, enum attr_key key);
 
 struct value *op_opnd(const struct op *o, int i); /* NULL if operand i is absent or past the end */
-/* Returns how many elements of inline assembly share a register. */
+/* Returns how many elements of `bits` bits share a register in inline assembly that processes `pack` elements at a
+ * time. */
 static inline int asm_elems_per_register(int bits, int pack)
 {
     int most = bits < 32 ? 32 / bits : 1;
@@ -488,7 +489,8 @@ struct op *value_def_as(const struct value *v, enum opcode code);
 bool combines_either_way(const struct op *o);
 /* Is the result of a reduce or scan the same, bit for bit, in whatever order the elements are combined? */
 bool combines_in_any_order(const struct op *o);
-/* Calls `visit` for every op in order; for an op before the ops in its regions. The callback may erase that op. */
+/* Calls `visit` for every op in the order of the text: an op precedes the ops in its regions. The callback may
+ * erase the op that it receives. */
 void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx);
 void block_walk(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);
 struct op *block_terminator(const struct block *b); /* NULL if the block is not terminated yet */
@@ -530,7 +532,7 @@ double bits_to_double(enum dtype dtype, uint64_t bits);
 /* -- print.c, parse.c: the text form; print(parse(print(x))) equals print(x), byte for byte -- */
 void func_print(const struct func *f, struct text *out);
 void module_print(const struct module *m, struct text *out);
-/* Prints one line for a message, without the bodies of regions. */
+/* Prints the op on one line, without its regions, for a message. */
 void op_print(const struct op *o, struct text *out);
 /* Adds the text's functions to m. Reports errors to m->diag at places in `src`, and returns false if there are
  * any. */

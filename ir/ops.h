@@ -12,9 +12,9 @@
  *                       attribute that has its default value, unless its kind is bits or index (ir.h).
  *   family              the group of ops to which the op belongs (families.h)
  *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
- *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (must keep its
- *                       order for a reason besides memory), TERMINATOR, FREE (moves no data: shape changes), COSTLY
- *                       (not worth recomputing), MULTIPLIES (matrices)
+ *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (must stay in order
+ *                       with other effects, for a reason besides memory), TERMINATOR, FREE (moves no data: shape
+ *                       changes), COSTLY (not worth recomputing), MULTIPLIES (matrices)
  *   rule                rules.c's function rule_NAME: checks operand types and, where it can, infers the result's type.
  *                       "given": the builder or the text sets the result type, and the rule checks it.
  *   meaning             one line, for `neso help ops`
@@ -201,8 +201,8 @@ OP(warp_all,     "x",       "r", 0, 0,         layout, PURE,           warp_all,
 OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "puts the tile into shared memory (given type), from which an asynchronous unit reads it; into buf if given")
 
 /* -- async: ops of units that run asynchronously to the threads. `buf` and `bar` are buffers of one stage. A barrier
- *    is a shared<1xi64>; there is one for each stage. All threads of the role reach each op; the op's meaning says
- *    which of them execute it -- */
+ *    is a shared<1xi64>; there is one for each stage. All threads of the warp role reach each op; the op's
+ *    meaning says which of them execute it -- */
 OP(async_copy,   "buf ptr mask?",   "",  0, A(vec),          async, READS|WRITES, async_copy, "copies a tile from global into shared memory; the owner of an element copies it; where mask is 0: 0")
 OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "makes the copies since the last commit one group")
 OP(async_wait,   "",                "",  0, A(pending),      async, EFFECT, none,      "each thread waits for its groups of copies")

@@ -203,7 +203,7 @@ static const char *read_name(struct parser *p, char sign)
     return name;
 }
 
-/* Reads @12:5, @12:5+3 or @2:12:5+3/1. */
+/* Reads a location, such as @12:5, @12:5+3 or @2:12:5+3/1 (`place` in the grammar). */
 static struct loc read_place(struct parser *p)
 {
     struct loc at = {0};

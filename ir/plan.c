@@ -193,8 +193,8 @@ static bool adds(const struct expr_step *s)
     return s->code == EXPR_add || s->code == EXPR_sub;
 }
 
-/* Appends the steps of e, but first adds constants that follow each other: x - 1 + 1 becomes x. Returns the number
- * of steps. */
+/* Copies the steps of e to `out`, and combines constants that are added or subtracted one after the other: x + 3 -
+ * 1 becomes x + 2. Returns the number of steps. */
 static int simplify(const struct expr *e, struct expr_step *out)
 {
     int n = 0;

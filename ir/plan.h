@@ -61,7 +61,7 @@ struct tensor_map {
     int rank;  /* number of dimensions: 1 to MAP_RANK_MAX */
     struct expr base;
     struct expr extents[MAP_RANK_MAX]; /* size of each dimension, in elements */
-    struct expr strides[MAP_RANK_MAX]; /* distance along each dimension, in bytes */
+    struct expr strides[MAP_RANK_MAX]; /* bytes between neighbours, for each dimension */
     /* The box's size in elements, at most MAP_BOX_MOST in each dimension. Once the buffer has a layout, the innermost
      * dimension also takes at most `swizzle` bytes; several boxes cover a larger tile. */
     int box[MAP_RANK_MAX];

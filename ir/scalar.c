@@ -23,8 +23,8 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
     return (uint64_t)((wide)x * y >> bits);
 }
 
-/* Each row is an op and its result for x and y, which are unsigned W-bit numbers in the type P; sx and sy are
- * the same numbers, signed. */
+/* Each row is an op and its result for x and y: numbers of W bits in the unsigned type P. sx and sy are the same
+ * numbers, read as signed. (WIDTH below defines W and P.) */
 #define BINARY(X)                                                                                            \
     X(add, x + y)                                                                                            \
     X(sub, x - y)                                                                                            \
@@ -92,8 +92,8 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
         }                                                                                                    \
         return true;
 
-/* WIDTH expands once for each width. U is the type in memory; the computation uses the unsigned type P and the
- * signed type S, which are wide enough that C does not promote them. */
+/* WIDTH defines the functions for integers of W bits. U is the type in memory; the computation uses the unsigned
+ * type P and the signed type S, which are wide enough that C does not promote them. */
 #define WIDTH(bits, unsigned_type, compute_type, signed_type)                                                \
     static bool unary_i##bits(enum opcode code, int64_t n, unsigned_type *restrict r,                        \
                               const unsigned_type *a)                                                        \

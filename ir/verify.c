@@ -275,9 +275,9 @@ static bool check_roles(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* May o follow stagger_wait, because it never waits for another warpgroup? An mbar_wait is allowed: it waits for
- * copies, and the stage to copy into does not depend on an arrival that the other warpgroup makes after its
- * stagger_wait. (overlap_dots delays an arrival only if the ring has a stage to spare.) */
+/* May o follow stagger_wait, because it never waits for another warpgroup? An mbar_wait is allowed, because it
+ * waits only for a copy. The copy never waits until the other warpgroup, after its own stagger_wait, releases the
+ * stage: overlap_dots delays a release only if the ring of stages has one to spare. */
 static bool synchronizes_nothing(const struct op *o)
 {
     return is_pure(o) || o->code == OP_mma_start || o->code == OP_mma_wait || o->code == OP_mbar_arrive ||

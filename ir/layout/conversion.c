@@ -88,7 +88,7 @@ static bool find_moves(struct moves *m, const struct layout *from, const struct 
     return true;
 }
 
-/* Computes the subspace of the places that M maps to places without a bit of `mask`. */
+/* Computes the subspace of the places that M maps to places in which all bits of `mask` are zero. */
 static void kernel(struct basis *out, const struct moves *m, uint32_t mask)
 {
     struct span images = {0};

@@ -3,7 +3,7 @@
  * hardware places to elements of a tile.
  *
  * Example: a tile of 4x4 elements in 2 warps of 4 lanes (to keep the example small) with 2 registers each. The
- * square of each element names its place, as warp, lane, register:
+ * table shows the place of each element, as the numbers of its warp, lane and register:
  *
  *              column 0   1   2   3
  *     row 0         000 001 010 011          coordinate = row-major index: row r, column c is 4r + c
@@ -179,8 +179,8 @@ bool layout_equal(const struct layout *a, const struct layout *b)
 }
 
 /* Adds all vectors to the span, each with its input bit as combo (span.h). A vector that depends linearly on
- * earlier vectors is not added. So no combo contains its bit, and every place that span_reduce finds is an
- * owner. */
+ * earlier vectors is not added, so no combo contains the input bit of such a vector. Hence every place that
+ * span_reduce finds is an owner. */
 static void span_of_layout(const struct layout *l, struct span *s)
 {
     *s = (struct span){0};

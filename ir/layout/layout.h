@@ -29,7 +29,7 @@ static inline bool is_power_of_two(int64_t n)
     return n > 0 && (n & (n - 1)) == 0;
 }
 
-/* Returns 0 for n <= 0. */
+/* Returns the logarithm of n to base 2, rounded down; 0 for n <= 0. */
 static inline int log2_floor(int64_t n)
 {
     return n > 0 ? 63 - __builtin_clzll((unsigned long long)n) : 0;
@@ -56,8 +56,8 @@ void layout_init(struct layout *l, int rank, const int *shape);
 void layout_add(struct layout *l, enum in kind, uint32_t vector);
 /* Spreads a tile over lanes and warps so that accesses coalesce, with dimensions in `order` (fastest first). A
  * thread holds elems_per_thread[d] neighbouring elements of dimension d in registers; lanes, and then warps, divide
- * the dimensions in that order. If the tile is too large for this, each thread holds more registers. If it is too
- * small, the excess lanes or warps replicate elements. */
+ * the dimensions, also in `order`. If the tile is too large for this, each thread holds more registers. If it is
+ * too small, the excess lanes or warps replicate elements. */
 void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread,
                     const int *order, int num_warps);
 
@@ -164,9 +164,9 @@ void layout_shared_for(struct layout *out, const struct layout *from, const stru
 struct matrix_load {
     bool trans;                    /* ldmatrix.trans: a thread's word holds elements of a column */
     int nmatrices;                 /* matrices that an instruction loads: 1, 2 or 4 */
-    int word_bits;                 /* the lowest register bits number the elements of a 32-bit word */
-    /* nrows bits number the threads that give row addresses: first the bits of the lane, then of the warp and the
-     * CTA. */
+    int word_bits;                 /* how many of the lowest register bits number the elements of a 32-bit word */
+    /* The number of bits in the number of a thread that gives a row address: bits of the lane, then of the warp and
+     * of the CTA. */
     int nrows;
     /* Bit i of a thread's number adds the place row[i] of l (by XOR) to the place where the thread's row begins. */
     uint64_t row[LAYOUT_BITS_MAX];
@@ -201,8 +201,8 @@ void layout_panels(struct layout *out, const int *shape, int elem_bytes, int inn
 bool layout_boxes(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order);
 /* Halves boxes until there are at least `parts` boxes (a power of two). Each time, halves the outermost dimension
  * whose size exceeds 1, but never the innermost dimension. The entries of `more` stay in ascending order of
- * `offset`, so the last entry has the largest offset. Returns false if the boxes become too small, or have no
- * dimension to halve. */
+ * `offset`, so the last entry has the largest offset. Returns false if a box has at most 1024 bytes (a whole period
+ * of the swizzle) or no such dimension, and so cannot be halved. */
 bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int parts);
 /* Halves boxes in the same way until their outermost dimension is at most `rows`. */
 bool boxes_cut_rows(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int rows);

@@ -164,8 +164,8 @@ void diag_warn(struct diag *d, struct loc at, enum error e, ...)
     va_end(args);
 }
 
-/* Are the two locations equal except for their `call`? If a kernel is traced a second time, its locations get new
- * numbers of calls. */
+/* Are the two locations equal except for their `call`? If a kernel is traced a second time, its inlined calls, and
+ * so its locations, get new call numbers. */
 static bool same_place(const struct diag *d, struct loc a, struct loc b)
 {
     while (a.call && b.call && a.file == b.file && a.line == b.line && a.col == b.col) {

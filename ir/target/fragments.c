@@ -190,7 +190,8 @@ static int give(struct layout *l, enum in kind, struct supply *x, int n)
     return n;
 }
 
-/* Adds the vectors of n bits of the three dimensions x, in this order, and zero vectors when no bits are left. */
+/* Adds vectors for n input bits: those of the unassigned bits of dimension x[0], then of x[1] and x[2], and zero
+ * vectors when no bits are left. */
 static void give_all(struct layout *l, enum in kind, struct supply *const *x, int n)
 {
     for (int i = 0; i < 3; i++)
