@@ -75,7 +75,8 @@ static void take_inside(struct branch_over *s, const struct insn *in, int store)
         use_inside(s, in->guard, store);
 }
 
-/* Is the register changed between here and the store by an instruction that does not move? */
+/* Returns whether an instruction that does not move to the store changes the register between the current position
+ * of the walk and the store. */
 static bool changes(const struct branch_over *s, int reg, int store)
 {
     return s->regs[reg].ndefs > 1 && s->regs[reg].change == store;
@@ -146,7 +147,7 @@ static void jump_over(struct branch_over *s, struct mblock *from, const struct i
     jump->op = store->op;
 }
 
-/* Rebuilds the block; to[i] is the store to which instruction i moves. */
+/* Rebuilds the block; to[i] is the position of the store to which instruction i moves. */
 static void split(struct branch_over *s, const struct mblock *b, const int *to)
 {
     struct mblock *now = mir_block(s->m, b->dominator < 0 ? b->dominator : s->at[b->dominator], b->depth);

@@ -27,13 +27,13 @@
  *   ptx        first PTX version with the instruction, on targets that support it: 70 is 7.0
  *   latency    row of LATENCIES (ir/target/target.h); a target says how many cycles each takes
  *   counts     the emulator's counter for the instruction, a word of INSN_COUNTS (mir.h)
- *   overflow   how the emulator follows a number from which an address is computed: none (the result is no longer part
- *              of an address), copies, computes (exactly, if it fits), shifts, widens (32 bits to 64), converts (a cvt that
- *              may widen)
+ *   overflow   how the emulator follows a number from which an address is computed: none (the result is no longer
+ *              part of an address), copies, computes (the result is exact unless it overflows), shifts, widens (32
+ *              bits to 64), converts (a cvt that may widen)
  *   undefined  how the emulator follows undefined bits: whole (an undefined bit of an operand makes the whole result
  *              undefined; halves of packed types are separate), bits (an undefined bit makes the same bit of the
- *              result undefined), and
- *              one word for each kind of instruction whose second operand can mask bits of the first */
+ *              result undefined), and one word for each kind of instruction whose second operand can mask bits of
+ *              the first */
 
 #ifdef CLASS
 /*    word  prefix  type    bits  32-bit registers that one takes */

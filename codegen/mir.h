@@ -156,7 +156,7 @@ enum opnd_kind {
 
 enum special {
     SPECIAL_tid,
-    SPECIAL_tid_y, /* always 0, but ptxas does not know that all lanes have the same */
+    SPECIAL_tid_y, /* always 0; but ptxas does not know that all lanes read the same value */
     SPECIAL_ctaid_x,
     SPECIAL_ctaid_y,
     SPECIAL_ctaid_z,
@@ -240,8 +240,8 @@ struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int n
                         const struct opnd *opnds);
 enum reg_class form_class(struct form form); /* the class of the result */
 struct form form_mov(enum reg_class cls);
-/* Can operand k be a constant? It cannot if it is a 16-bit float, or if its word in insns.h allows only registers.
- * nvec is as in struct insn. */
+/* Returns whether operand k may be a constant. A 16-bit float may not, nor may an operand whose word in insns.h
+ * allows only registers. nvec is the number of operands in braces, as in struct insn. */
 bool form_takes_imm(struct form form, int k, int nvec);
 struct opnd opnd_int(enum reg_class cls, int64_t i);
 /* Returns the constant x as a constant of class cls with the same bits. */

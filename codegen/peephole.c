@@ -238,7 +238,7 @@ static bool can_hoist(const struct peep *p, const struct insn *in, const struct 
     return may_share(p, in) && !insn_has(in, WARP);
 }
 
-/* Returns the index of an instruction of the block that does the same work, or -1. */
+/* Returns the index of an instruction of block b that computes the same as `in`; -1 if there is none. */
 static int equal_in(const struct mblock *b, const struct insn *in, const uint64_t *hashes)
 {
     uint64_t hash = hash_work(in);
@@ -268,7 +268,8 @@ static void remove_null(struct mblock *b)
     b->insns.n = kept;
 }
 
-/* Moves the instructions that are equal in both arms of a branch in front of it. */
+/* Moves each instruction that blocks x and y, the arms of the branch at the end of b, both contain to before the
+ * branch. */
 static void hoist_from_arms(struct peep *p, struct mblock *b, struct mblock *x, struct mblock *y)
 {
     uint64_t *hashes = NEW_ARRAY(p->m->arena, x->insns.n + 1, uint64_t);
@@ -289,7 +290,8 @@ static void hoist_from_arms(struct peep *p, struct mblock *b, struct mblock *x, 
     remove_null(y);
 }
 
-/* From the innermost branches outwards, so that what four arms of nested branches share moves twice. */
+/* Visits inner branches before outer ones. So if all arms of two nested branches contain an instruction, it moves
+ * to before the outer branch. */
 static void hoist_all(struct peep *p)
 {
     struct mir *m = p->m;
@@ -441,7 +443,8 @@ static void sweep(struct peep *p)
     }
 }
 
-/* Counts the definitions of each register, and computes whether it is stable and which of its bits may be 1. */
+/* Counts the definitions of each register, and computes whether the register is stable (peephole.h) and which of
+ * its bits may be 1. */
 static void count_defs(struct peep *p)
 {
     struct mir *m = p->m;

@@ -73,8 +73,8 @@ static struct live_range merged(struct arena *arena, const struct live_range *x,
     return r;
 }
 
-/* Do copy and source hold the same value as long as both are live? They do if neither is redefined while the copy is
- * live. */
+/* Returns whether `copy` and `source` hold the same value as long as both are live, because neither is redefined
+ * while the copy is live. */
 static bool stays_equal(const struct web *copy, const struct web *source)
 {
     if (copy->defs.n != 1)
@@ -237,10 +237,10 @@ static bool is_of_sum(const struct allocator *a, int reg)
     return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
 }
 
-/* May reg get number n, which is free? A number that an accumulator has had is only for accumulators, and an
- * accumulator never takes a number that another tuple has had. The first register of an operand's tuple may take a
- * number that an older tuple of the same size had at the same index; the other registers of the tuple then follow by
- * wanted_number. */
+/* Returns whether reg may get number n, which is free. A number that an accumulator has had is only for
+ * accumulators, and an accumulator never takes a number that another tuple has had. The first register of an
+ * operand's tuple may take a number that an older tuple of the same size had at the same index; the other registers
+ * of the tuple then follow by wanted_number. */
 static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
                      int reg)
 {
@@ -278,13 +278,13 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
 }
 
 /* Assigns each live range the lowest free number. The numbers do not affect the machine code that ptxas generates,
- * except for the registers of wgmmas, which ptxas does not rename: - ptxas serializes wgmmas if a register has
- * different indices in the tuples of two wgmmas (warning C7511); - ptxas silently generates wrong code if a register
- * of an accumulator holds another value earlier or later: it merges distinct shuffles into one, or computes a wrong
- * sum if it spills (ptxas 13.0, driver 580; tests/programs/sums_apart.py). So an accumulator does not share its
- * numbers with other values, and shares them with another accumulator only if one starts with the value of the other.
- * (If two dots wrote the same tuple, and a multiplication of the accumulator followed each dot, ptxas would keep only
- * the first multiplication.) Operands in registers may share their numbers. */
+ * except for the registers of wgmmas, which ptxas does not rename. First, ptxas serializes wgmmas if a register has
+ * different indices in the tuples of two wgmmas (warning C7511). Second, ptxas silently generates wrong code if a
+ * register of an accumulator holds another value earlier or later: it merges distinct shuffles into one, or
+ * computes a wrong sum if it spills (ptxas 13.0, driver 580; tests/programs/sums_apart.py). So an accumulator does
+ * not share its numbers with other values, and shares them with another accumulator only if one starts with the
+ * value of the other. (If two dots wrote the same tuple, and a multiplication of the accumulator followed each dot,
+ * ptxas would keep only the first multiplication.) Operands in registers may share their numbers. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};

@@ -19,8 +19,9 @@ int func_regs_most(const struct func *f)
 
 /* -- the registers that ptxas needs -- */
 
-/* If a kernel has one reduction, it needs all loaded values directly after the reduction. If it has several
- * reductions, each of them hides the latency of the loads for the next one. */
+/* A kernel with one reduction needs all loaded values directly after that reduction. In a kernel with several
+ * reductions, each reduction hides the latency of the loads for the next one. So estimates and schedules
+ * distinguish the two kinds. */
 bool reduces_once(const struct mir *m)
 {
     const struct op *seen = NULL;
@@ -45,8 +46,8 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
-/* Does a thread divide several elements? Then the inverse and the scale of a shared divisor stay live in registers
- * (select/arith.c). */
+/* Returns whether a thread divides several elements. The inverse and the scale of a divisor that they share then
+ * stay live in registers (select/arith.c). */
 static bool divides_many(const struct mir *m)
 {
     for (int i = 0; i < m->blocks.at[0]->insns.n; i++) {
@@ -57,9 +58,9 @@ static bool divides_many(const struct mir *m)
     return false;
 }
 
-/* At the peak, do two 16-bit halves share the register from which they were unpacked? If the kernel also loads halves
- * under masks, each loaded half takes a whole register. The answer is then yes only if unpacked halves are live at
- * the peak. */
+/* Returns whether pairs of 16-bit halves share the register from which they were unpacked, at the position where
+ * the most halves are live. Halves that the kernel loads one by one, under masks, take a whole register each. So if
+ * there are such loads, this function returns true only if unpacked halves are live at that position. */
 static bool shares_registers(const struct liveness *live)
 {
     return live->unpacks && (live->peak_unpacked || !live->loads_halves);

@@ -6,12 +6,12 @@
  * This is list scheduling from the top. Of the ready instructions, the scheduler takes the one with the longest
  * latency path (in cycles) to the block's end, so that loads come early and instructions without dependents come
  * late. When many registers are live, it instead takes the instruction that frees the most registers. It then takes
- * an instruction that increases the number of live registers (a load, shuffle or constant) only if no other is ready,
- * and of these the one with the longest path. If more registers are live than a thread has, all blocks are scheduled
- * a second time. In this schedule, when registers are short, the scheduler first takes the instructions on which the
- * block's first store depends, then those of the second store, and so on. ptxas schedules again with more knowledge
- * of the hardware, but does not move instructions far. So this order should already hide latencies and fit the
- * registers. */
+ * an instruction that increases the number of live registers (a load, shuffle or constant) only if no other is
+ * ready; of several such instructions, it takes the one with the longest path. If more registers are live than a
+ * thread has, all blocks are scheduled a second time. In this schedule, when registers are short, the scheduler
+ * first takes the instructions on which the block's first store depends, then those of the second store, and so on.
+ * ptxas schedules again with more knowledge of the hardware, but does not move instructions far. So this order
+ * should already hide latencies and fit the registers. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -156,8 +156,8 @@ static void order_access(struct scheduler *s, struct memory_order *o, int at, bo
     o->last_write = at;
 }
 
-/* Adds the dependences of an instruction on earlier accesses. Barriers and traps order the accesses of both spaces. A
- * volatile load is treated as a write. */
+/* Adds the dependences of an instruction on earlier accesses. Barriers and traps order accesses of both memory
+ * spaces, shared memory and all other memory. A volatile load is treated as a write. */
 static void add_memory(struct scheduler *s, struct memory_order memories[2], int at)
 {
     const struct insn *in = s->nodes[at].insn;
@@ -359,9 +359,9 @@ static void rank_nodes(struct scheduler *s)
         rank_node(s, i, &rank);
 }
 
-/* Is the block the body of a pipelined loop (opt/pipeline/pipeline_loops.c), in which a wait for copies follows dots?
- * The order of such a block overlaps the loads of each part of the operands with the dots of the previous part, so it
- * should not change. */
+/* Returns whether the block is the body of a pipelined loop (opt/pipeline/pipeline_loops.c), in which a wait for
+ * copies follows dots. The order of such a block overlaps the loads of each part of the operands with the dots of
+ * the previous part, so it should not change. */
 static bool is_pipelined(const struct mblock *b)
 {
     bool multiplies = false;
@@ -623,9 +623,9 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
     return is_worth_it ? make_room_in_loops(m, before, urgent, keeps_pipelines, was, n) : live;
 }
 
-/* Does the kernel store a tile of many registers to shared memory? Shared memory then limits the number of CTAs on
- * an SM. ptxas does not know how much shared memory the kernel uses. So without .maxnreg, ptxas spills to reach an
- * occupancy that the shared memory does not allow. */
+/* Returns whether the kernel stores a tile of many registers to shared memory. Shared memory then limits the number
+ * of CTAs on an SM. ptxas does not know how much shared memory the kernel uses. So without .maxnreg, ptxas spills
+ * to reach an occupancy that the shared memory does not allow. */
 static bool carries_much(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)
@@ -638,9 +638,9 @@ static bool carries_much(const struct mir *m)
     return false;
 }
 
-/* Does a reduction of the kernel combine more than two elements into one? Reductions of two elements are exchanges in
- * sorts. A sort keeps a whole tile live, and needs no other CTAs to hide the latency of a shuffle: the instructions
- * of other elements hide it. */
+/* Returns whether a reduction of the kernel combines more than two elements into one. Reductions of two elements
+ * are exchanges in sorts. A sort keeps a whole tile live, and needs no other CTAs to hide the latency of a shuffle:
+ * the instructions of other elements hide it. */
 static bool reduces_rows(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)

@@ -6,8 +6,8 @@
  *     wide((x + 1) * 4)    =>     wide(x * 4) + 4    where x + 1 cannot overflow
  *
  * A sum with a constant cannot overflow if the constant's bits are zero in the other operand. The peephole knows
- * which bits of each register may be 1. Since sizes of tiles are powers of two, this proves that adding the offset of
- * a layout's register does not overflow. */
+ * which bits of each register may be 1. Since sizes of tiles are powers of two, this proves that adding the
+ * constant part of an index, which depends only on the register (layout.h), does not overflow. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -249,7 +249,8 @@ static bool simplify_wide(struct peep *p, struct insn *in)
     return widen_apart(p, in, x[2].i, &x[2], 1) && simplify_add(p, in);
 }
 
-/* Is x the sign extension of a 32-bit value? If so, sets *narrow to this value, a register or a constant. */
+/* Returns whether x is the sign extension of a 32-bit value. If so, sets *narrow to this value, a register or a
+ * constant. */
 static bool sign_extended(const struct peep *p, struct opnd x, struct opnd *narrow)
 {
     const struct insn *cvt = peep_def(p, x, INSN_cvt);
@@ -386,7 +387,8 @@ static struct opnd split_exact(const struct peep *p, struct opnd x, int64_t *c)
     return add ? add->opnds[1] : x;
 }
 
-/* Does predicate a imply b? For example x + 3 < n implies x + 1 < n: masks of neighbouring elements. */
+/* Returns whether predicate a implies b. For example x + 3 < n implies x + 1 < n, as in masks of neighbouring
+ * elements. */
 static bool implies(const struct peep *p, struct opnd a, struct opnd b)
 {
     const struct insn *m = peep_def(p, a, INSN_setp), *n = peep_def(p, b, INSN_setp);
@@ -618,10 +620,10 @@ static bool are_used_once(const struct peep *p, struct opnd x, struct opnd y)
     return p->regs.at[x.n].nuses <= 1 && p->regs.at[y.n].nuses <= 1;
 }
 
-/* Can packed instructions compute low and high as the two halves of one register? They can if low and high are the
- * halves of one register, or if pairs of equal instructions compute them from such halves. In addition, at most
- * *packs pairs of other registers may be joined by new pack instructions. Callers allow one new pack, because it
- * replaces the pack of the result, but none if the separate results have other uses. */
+/* Returns whether packed instructions can compute low and high as the two halves of one register: whether low and
+ * high are the halves of one register already, or pairs of equal instructions compute them from such halves. In
+ * addition, at most *packs pairs of other registers may be joined by new pack instructions. Callers allow one new
+ * pack, because it replaces the pack of the result, but none if the separate results have other uses. */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth, int *packs)
 {
     int none = 0;

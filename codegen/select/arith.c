@@ -201,8 +201,8 @@ static struct opnd minus_16(struct select *s, enum opcode code, const struct opn
     return code == OP_neg ? negated : emit2(s, form0(INSN_max, PT_s16), x[0], negated);
 }
 
-/* Is o a negation of 32 bits? Such a negation must be selected as `sub.u32`: when ptxas 13.0 fuses two maxima or
- * minima of negated, extended bytes into one instruction, it drops a `neg.s32` or `sub.s32 0, x`. */
+/* Returns whether o negates 32-bit integers. Such a negation must be selected as `sub.u32`: when ptxas 13.0 fuses
+ * two maxima or minima of negated, extended bytes into one instruction, it drops a `neg.s32` or `sub.s32 0, x`. */
 static bool negates_32(const struct op *o, enum ptype type, const struct opnd *x)
 {
     return type == PT_s32 &&
@@ -326,8 +326,9 @@ static bool is_inverse_of_more(const struct op *o)
     return false;
 }
 
-/* Computes 1 / x as 1 / (x / 4) / 4. If x exceeds 2^126, its inverse is subnormal; here only the last multiplication
- * has a subnormal result. */
+/* Computes 1 / x as 1 / (x / 4) / 4, because the instruction for 1 / x flushes subnormal results to zero. If x
+ * exceeds 2^126, 1 / x is subnormal, but 1 / (x / 4) is not; only the last multiplication has a subnormal
+ * result. */
 static struct opnd inverse(struct select *s, const struct value *result, struct opnd x)
 {
     struct opnd quarter = opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, 0.25));

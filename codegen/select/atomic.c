@@ -232,7 +232,8 @@ static struct opnd old_register(struct select *s, const struct op *o, enum dtype
     return old;
 }
 
-/* Is every use of v a store into shared memory? Only owners store, so replicas of v need no value. */
+/* Returns whether every use of v is a store into shared memory. Only owners store, so replicas of v then need no
+ * value. */
 static bool is_only_stored(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)

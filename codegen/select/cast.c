@@ -55,8 +55,8 @@ static struct opnd narrow_int(struct select *s, enum dtype from, enum dtype to, 
 
 /* -- casts to f32 and from f32 -- */
 
-/* Places the bits of an e4m3 float into an f16's exponent and mantissa, which gives 2^-8 times its value, and
- * multiplies by 2^8. Handles NaN, of which e4m3 has only one, separately. */
+/* Places the bits of an e4m3 float into the exponent and mantissa of an f16, whose value is then 2^-8 times that of
+ * the e4m3 float, and multiplies the f16 by 2^8. Handles NaN, of which e4m3 has only one, separately. */
 static struct opnd f8e4_to_f16_by_hand(struct select *s, struct opnd x)
 {
     enum { MAGNITUDE = 0x7f, TO_SIGN = 8, TO_MANTISSA = 7, F16_256 = 0x5c00 };

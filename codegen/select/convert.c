@@ -88,7 +88,8 @@ static void exchange(struct select *s, int n, struct opnd *x, int nbits, const u
     }
 }
 
-/* In every round of shuffles, is the source lane the destination lane XOR a constant of the round? */
+/* Returns whether, in every round of shuffles, the number of the source lane is that of the destination lane XORed
+ * with a constant. */
 static bool is_own_lane(const struct shuffle *g)
 {
     for (int b = 0; b < g->nthread; b++)
@@ -182,8 +183,8 @@ struct buffer buffer_of(struct select *s, const struct op *o, const struct layou
     return b;
 }
 
-/* The offset has a part that depends on the thread, and a part that depends on the register. If the thread's part can
- * set a bit too, this bit of the register's part is XORed. The other bits of the register's part are added as a
+/* The offset has a part that depends on the thread, and a part that depends on the register. The bits of the
+ * register's part that the thread's part may set too are XORed with that part. The other bits are added as a
  * constant. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
@@ -377,8 +378,9 @@ static void select_shared_load(struct select *s, const struct op *o)
 
 /* -- opaque values -- */
 
-/* Adds a zero to each pair of 16-bit elements; neither ptxas nor the peephole can know that it is zero. Other
- * elements do not change. */
+/* Adds a zero, which neither ptxas nor the peephole can know to be zero, to each pair of 16-bit elements. So
+ * neither of them merges the computations before and after an opaque (opt/simplify/remat.c). Elements of other
+ * types do not change. */
 static void select_opaque(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);

@@ -69,8 +69,8 @@ static double added_to(const struct op *o, const struct value *v, double *factor
     }
 }
 
-/* Is every use of v an addition to a constant so large that a v of at most `tiny` does not change the sum? Before the
- * addition, at most `steps` negations and multiplications by constants are allowed. */
+/* Returns whether every use of v is an addition to a constant so large that a v of at most `tiny` does not change
+ * the sum. Before the addition, at most `steps` negations and multiplications by constants are allowed. */
 static bool is_lost(const struct value *v, double tiny, int steps)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -101,8 +101,9 @@ static struct opnd exp_f32(struct select *s, const struct op *o, struct opnd x)
 
 /* -- logarithms: x = 2^e m with m from 2/3 to 4/3, f = m - 1; log(1 + f) = f - f^2/2 + f^3 P(f) -- */
 
-/* Is v certainly a positive normal number, infinity or NaN? It is if v is such a constant, a maximum with such a
- * number, or the sum of such a number and an exponential or another such number. */
+/* Returns whether v is certainly a positive normal number, infinity or NaN. A v is such a number if it is a
+ * constant of this kind, a maximum with such a number, or the sum of such a number and an exponential or another
+ * such number. */
 static bool is_normal(const struct value *v, int steps)
 {
     const struct op *o = v->def;

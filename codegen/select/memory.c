@@ -218,8 +218,8 @@ static struct guards guards_of(struct select *s, const struct opnd *mask, int ve
     return g;
 }
 
-/* Do the elements of v at positions where `mask` is false affect no result? They may affect results if control flow
- * depends on v. *budget bounds the search. */
+/* Returns whether the elements of v at positions where `mask` is false affect no result. If control flow depends on
+ * v, they may affect results. *budget bounds the search. */
 static bool only_under_mask(const struct value *v, const struct value *mask, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -334,7 +334,8 @@ static int free_regs(const struct type *t)
     return t->kind == TY_tile ? (int)layout_free_bits(t->layout, IN_reg) : 0;
 }
 
-/* Do all lanes of a warp load the same for a later iteration? */
+/* Returns whether all lanes of a warp load from the same address, and a later iteration of a loop uses the loaded
+ * value. */
 static bool is_shared_ahead(const struct op *o)
 {
     const struct type *t = op_result(o)->type;
@@ -347,8 +348,9 @@ static bool is_shared_ahead(const struct op *o)
     return false;
 }
 
-/* Adds zeros to addresses that all lanes share, so that ptxas does not know that the lanes load the same. Otherwise it
- * would move the loaded value to a uniform register at once, and wait for a load that a later iteration needs. */
+/* Adds zeros to addresses that all lanes share, so that ptxas does not know that the lanes load the same value.
+ * Otherwise ptxas would move the value to a uniform register directly after the load, and this move would wait for
+ * a load whose value only a later iteration uses. */
 static const struct opnd *with_zero(struct select *s, const struct opnd *ptr, int n)
 {
     struct opnd zero = emit1(s, form_cvt(PT_u64, PT_u32, MOD_none), emit_special(s, SPECIAL_tid_y));

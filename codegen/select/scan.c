@@ -6,7 +6,8 @@
  *     registers    each value adds the total of all preceding lanes
  *
  * lower_scan has chosen a layout in which the axis' lowest bits are register bits and the next bits are lane bits,
- * in order. A reverse scan flips all bits of the axis. "First" and "preceding" refer to the order of the scan. */
+ * in order. A reverse scan flips all bits of the axis. "First" and "preceding" refer to the order of the scan. A
+ * "sum" or "total" is the combination of elements by the scan's region. */
 #include "codegen/select/select.h"
 
 #include <string.h>
