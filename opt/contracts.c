@@ -170,7 +170,7 @@ static const struct op *contradiction(struct func *f, enum property p)
 
 /* -- the properties that f claims -- */
 
-/* Is p of kind `order`: is the code correct, but slower, without p? */
+/* Returns whether p is of kind `order`: without p, the code is correct but slower. */
 static bool is_order(enum property p)
 {
     return strcmp(property_info[p].kind, "order") == 0;
@@ -229,7 +229,7 @@ static const struct pass_info *breaker_of(const struct check *c, enum property p
     return NULL;
 }
 
-/* May the list lack pass x? It may if x provides no property of kind `must`. */
+/* Returns whether pass x may be missing from the list: whether it provides no property of kind `must`. */
 static bool is_optional(const struct pass_info *x)
 {
     for (enum property p = 0; p < PROPERTY_count; p++)
@@ -263,7 +263,8 @@ static void refuse(const struct check *c, int i, enum property p)
     diag_fatal(d, nowhere, ERR_pass_left_out, by->name, who.s, name, meaning);
 }
 
-/* Is the requirement of p met? If p is of kind `order`, and no pass of the list provides it, p is not required. */
+/* Returns whether the function has the required property p. A property of kind `order` is not required if no pass
+ * of the list provides it. */
 static bool is_met(const struct check *c, enum property p)
 {
     const uint32_t bit = UINT32_C(1) << p;

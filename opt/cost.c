@@ -22,8 +22,8 @@ struct room {
     int64_t early_bytes; /* the part of ring_bytes for tiles that only ops outside of loops read */
 };
 
-/* Do both loads read tiles of the same element type and shape, or is one shape the transpose of the other? The
- * buffers of such tiles may have the same type. */
+/* Returns whether both loads read tiles of one element type, and the shapes are equal or one is the transpose of
+ * the other. The buffers of such tiles may have the same type. */
 static bool are_alike(const struct op *a, const struct op *b)
 {
     const struct type *x = op_result(a)->type, *y = op_result(b)->type;
@@ -53,7 +53,7 @@ static bool shares_ring(const struct room *r, const struct op *o)
     return false;
 }
 
-/* Do only ops of v's own block read the tile v, and no ops of loops in this block? */
+/* Returns whether all ops that read the tile v are directly in v's block, and not in loops inside it. */
 static bool is_read_early(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -92,7 +92,7 @@ struct needs {
     int64_t bytes; /* operands that stay in shared memory, and the rings of tiles that threads copy */
     bool anew;     /* the accumulator of a dot starts as a constant in each iteration */
     bool
-        idles; /* tensor cores wait for the threads: for arithmetic, or to load fragments of a synchronous dot */
+        idles; /* tensor cores wait until threads have done arithmetic, or loaded the fragments of a synchronous dot */
 };
 
 static bool is_dot(const struct op *o)
@@ -115,8 +115,8 @@ static int64_t regs_of(const struct value *v)
     return tile_regs(v->type, v->block->func->num_warps, REGISTER_BITS);
 }
 
-/* Is v computed from a matrix of floats that the loop loads? (If v is computed from a dot's result or from a
- * carried tile instead, v reuses the registers of that tile.) */
+/* Returns whether v is computed from a matrix of floats that the loop loads, and so needs registers of its own. (If
+ * v is computed from a dot's result or from a carried tile, it reuses the registers of that tile.) */
 static bool comes_of_load(const struct value *v, int depth)
 {
     const struct op *o = v->def;
@@ -179,7 +179,8 @@ static struct needs needs_of_loop(const struct op *loop)
     return ndots ? n : (struct needs){0};
 }
 
-/* Returns the maximum over the loops of the block. The needs of a loop include those of its inner loops. */
+/* Returns the needs of the block's loops: each number is the maximum over the loops. The needs of a loop include
+ * those of its inner loops. */
 static struct needs needs_of(const struct block *b)
 {
     struct needs most = {0};
@@ -214,10 +215,10 @@ static bool fit_by_memory(const struct func *f, int64_t bytes)
     return target_ctas(f->target, 0, 0, bytes + f->module->params->persistent_grid_barrier_bytes) >= 2;
 }
 
-/* Do two CTAs with one consumer warpgroup each fit on an SM only if setmaxnreg gives most registers to the consumers?
- * Two CTAs are faster if tensor cores wait for arithmetic; otherwise one CTA with all registers is faster
- * (overlap_epilogue.c). Buffers of the loops reuse the shared memory of tiles that are read only before the
- * loops. */
+/* Returns whether two CTAs with one consumer warpgroup each fit on an SM, but only if setmaxnreg gives most
+ * registers to the consumers. Two CTAs are faster if tensor cores wait for arithmetic; otherwise one CTA with all
+ * registers is faster (overlap_epilogue.c). Buffers of the loops reuse the shared memory of tiles that are read
+ * only before the loops. */
 static bool divides(const struct func *f, const struct room *r)
 {
     const struct needs n = needs_of(f->body);

@@ -7,9 +7,10 @@
 #include "ir/ir.h"
 #include "ir/target/target.h"
 
-/* Do two CTAs fit on an SM, according to the sizes of their rings of buffers and accumulators? If so, one CTA runs
- * its dots while the other stores its tile or begins its next program. Overlap between programs of one CTA
- * (persistent_grid.c) then gains nothing, and a CTA must not take all registers of an SM (warp_specialize.c). */
+/* Returns whether two CTAs fit on an SM, as estimated from the sizes of their rings of buffers and of their
+ * accumulators. If so, one CTA runs its dots while the other stores its tile or begins its next program. Overlap
+ * between programs of one CTA (persistent_grid.c) then gains nothing, and a CTA must not take all registers of an
+ * SM (warp_specialize.c). */
 bool cost_two_ctas_fit(struct func *f);
 /* Returns how many CTAs run on an SM if setmaxnreg should give the roles of these CTAs different numbers of
  * registers; 0: all threads keep the same number of registers. */

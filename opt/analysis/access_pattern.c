@@ -31,7 +31,7 @@ static bool is_nonnegative_opnd(struct affine_table *t, const struct op *o, int 
     return x && poly_is_nonnegative(t, &x->p, a);
 }
 
-/* To prove that o's result is at least 0, may a guard require that operand i is at least 0? */
+/* Returns whether a guard may require that operand i is at least 0, in a proof that o's result is at least 0. */
 static bool may_guard(const struct op *o, int i)
 {
     switch (o->code) {
@@ -44,8 +44,8 @@ static bool may_guard(const struct op *o, int i)
     }
 }
 
-/* v, an atom, may be the counter of a loop whose step is not constant (affine.c). Assumes that the step is
- * positive. */
+/* Returns whether v, an atom, is the counter of a loop that starts at a value of at least 0. Such a counter is an
+ * atom if the loop's step is not constant (affine.c); the step is assumed to be positive. */
 static bool is_nonnegative_counter(struct affine_table *t, const struct value *v)
 {
     const struct op *loop = v->def || v->index ? NULL : v->block->parent;
@@ -76,7 +76,8 @@ static bool is_nonnegative_atom(struct affine_table *t, int atom, struct access 
     return a.kind != ATOM_carried;
 }
 
-/* Is the uniform polynomial p at least 0, either always or under a guard that the function adds to a? */
+/* Returns whether the uniform polynomial p is at least 0, either always or under a guard that the function adds to
+ * a. */
 static bool is_nonnegative_factor(struct affine_table *t, const struct poly *p, struct access *a)
 {
     bool known = true;

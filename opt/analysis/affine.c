@@ -358,8 +358,8 @@ static bool sum(struct affine_table *t, const struct op *o, struct affine *r)
     return poly_add(t, &r->p, &x.p, &y.p, times) || refuse(t, op_result(o), "has too many terms");
 }
 
-/* Is o a wrapped index: x % n, or x < n ? x : 0? Its result becomes an atom, and modulo_of later derives the bound
- * from the atom's value. */
+/* Returns whether o is a wrapped index: x % n, or (x < n ? x : 0). The result of o becomes an atom, and modulo_of
+ * later derives the bound of x from the atom's value. */
 static bool modulo_index(struct affine_table *t, const struct op *o, struct affine *r)
 {
     struct modulo w;

@@ -91,8 +91,8 @@ struct atom atom_of(const struct affine_table *t, int atom);
 /* Returns the term's only non-uniform atom; -1 if all atoms are uniform. */
 int term_atom(const struct affine_table *t, const struct term *x);
 bool poly_is_uniform(const struct affine_table *t, const struct poly *p);
-/* Is p at least 0, either always or under guards that the launch checks? Adds these guards to a->guards; if a is
- * NULL, guards are not allowed. Assumes that divisors in index arithmetic are positive. */
+/* Returns whether p is at least 0, either always or under guards that the launch checks. Adds these guards to
+ * a->guards; if a is NULL, guards are not allowed. Assumes that divisors in index arithmetic are positive. */
 bool poly_is_nonnegative(struct affine_table *t, const struct poly *p, struct access *a);
 void poly_print(const struct affine_table *t, const struct poly *p, struct text *out);
 bool poly_equal(const struct poly *a, const struct poly *b);
@@ -147,15 +147,15 @@ struct access {
 const char *access_of(struct affine_table *t, const struct op *access, struct access *out);
 /* Like access_of, but starts may be negative. */
 const char *box_of(struct affine_table *t, const struct op *access, struct access *out);
-/* Is the start of dimension d at least 0: always, because of the mask, or under guards that the function adds to
- * a? */
+/* Returns whether the start of dimension d is at least 0: always, because of the mask, or under guards that the
+ * function adds to a. */
 bool starts_inside(struct affine_table *t, struct access *a, int d);
 /* Like access_of, but for callers that need only the extent of the access. Dimensions may be broadcast or have any
  * stride. If the mask is not a conjunction of bounds, it is treated as always true. */
 const char *extents_of(struct affine_table *t, const struct op *access, struct access *out);
 void access_print(const struct affine_table *t, const struct access *a, struct text *out);
-/* Does the mask imply f < 0? The tile index of dimension 0 in f stands for the index along dimension `dim` of the
- * mask. */
+/* Returns whether the mask implies f < 0. The tile index of dimension 0 in f stands for the index along dimension
+ * `dim` of the mask. */
 bool mask_implies(struct affine_table *t, const struct value *mask, int dim, const struct poly *f);
 
 /* -- tensor maps (raise_tma_load.c) -- */
@@ -198,13 +198,14 @@ bool guards_of(struct affine_table *t, const struct access *a, struct guards *g)
 bool guard_forward(struct affine_table *t, const struct access *a, struct guards *g);
 /* Does a loop contain both a and b, and may it run more than one iteration? */
 bool share_a_loop(const struct affine_table *t, const struct op *a, const struct op *b);
-/* May the kernel write memory that the load reads, between `from` (NULL: the start of the kernel) and the load? Two
- * parameters may point to the same array: the function adds to `g` the guards under which the arrays do not overlap.
- * Assumes that the load's strides are not negative. If `a` is NULL, the addresses of the load are unknown. */
+/* Returns whether the kernel may write memory that the load reads, between `from` (NULL: the start of the kernel)
+ * and the load. Two parameters may point to the same array: the function adds to `g` the guards under which the
+ * arrays do not overlap. Assumes that the load's strides are not negative. If `a` is NULL, the addresses of the
+ * load are unknown. */
 bool may_be_written(struct affine_table *t, const struct op *from, const struct op *load,
                     const struct access *a, struct guards *g);
-/* May an iteration of the loop that contains the load write memory that the load reads? The function adds to `g` the
- * guards under which no iteration does. */
+/* Returns whether an iteration of the loop that contains the load may write memory that the load reads, even under
+ * the guards that the function adds to `g`. */
 bool may_be_written_in_loop(struct affine_table *t, const struct op *load, struct guards *g);
 
 /* -- tma_shift.c -- */

@@ -72,7 +72,8 @@ static bool largest_quotient(struct affine_table *t, const struct op *o, int dep
     return good;
 }
 
-/* Does the loop count up? If its step is not a constant, adds a guard which requires that the step is positive. */
+/* Returns whether the loop counts up. If its step is not a constant, adds a guard which requires that the step is
+ * positive. */
 static bool counts_up(struct affine_table *t, const struct op *loop, struct guards *g)
 {
     struct arena *arena = t->f->module->arena;
@@ -335,7 +336,8 @@ bool is_on_way_out(const struct op *o, const struct op *load)
     return false;
 }
 
-/* Does the op write memory, or may the program see writes of other programs after it (op_may_acquire)? */
+/* Returns whether the op writes memory, or the program may see writes of other programs after the op
+ * (op_may_acquire). */
 static bool changes_memory(const struct op *o)
 {
     return op_has(o, WRITES) || op_may_acquire(o);

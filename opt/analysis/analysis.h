@@ -65,7 +65,7 @@ static inline bool starts_dot(const struct op *o)
 }
 
 /* -- alias.c -- */
-/* Does every program that executes o then return without executing the load? */
+/* Returns whether every program that executes o returns afterwards without executing the load. */
 bool is_on_way_out(const struct op *o, const struct op *load);
 
 /* -- slice.c -- */
@@ -97,12 +97,12 @@ struct maximum {
     struct op *max;            /* computes the maximum at the end of an iteration */
     struct value *old, *data; /* operands of max: the carried maximum at the start of the iteration, and new data */
 };
-/* Is the loop's carried value number `at` a running maximum: does each iteration yield the maximum of it and other
- * data? */
+/* Returns whether the loop's carried value number `at` is a running maximum: each iteration yields the maximum of
+ * this value and of other data. */
 bool find_maximum(const struct op *loop, int at, struct maximum *m);
-/* In exact arithmetic, would the kernel compute the same if, in each row and iteration, the loop used any finite
- * number instead of this maximum? If so, the functions below can be called until the pass ends or maximum_is_free
- * is called again. */
+/* Returns whether, in exact arithmetic, the kernel would compute the same results if the loop used, in each row and
+ * iteration, any finite number instead of its carried value number `at`, a running maximum. If so, the functions
+ * below can be called until the pass ends or maximum_is_free is called again. */
 bool maximum_is_free(struct op *loop, int at);
 /* Does v shrink exponentially as the maximum of the same iteration grows? (Exponentials of row elements do.) */
 bool falls_with_maximum(const struct value *v);

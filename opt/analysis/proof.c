@@ -166,8 +166,8 @@ static void visit_quotient(struct op *o, void *ctx)
             learn(p->known, op_opnd(o, 0));
 }
 
-/* Does v determine the program's id along the axis? v may be the id. It may also be a loop counter that starts at
- * the id, if its step is at least the size of the grid: the id is then v modulo the step. Sets *step to that step,
+/* Returns whether v determines the program's id along the axis: v is the id, or a loop counter that starts at the
+ * id and whose step is at least the size of the grid, so that the id is v modulo the step. Sets *step to that step,
  * or to NULL. */
 static bool gives_program(struct affine_table *t, const struct value *v, int axis, const struct value **step)
 {

@@ -390,13 +390,13 @@ static void note_wait(struct op *o, void *ctx)
     const struct op *ring = buffer_alloc(op_opnd(o, 0), NULL);
     for (int i = 0; i < p->users.n; i++)
         if (buffer_alloc(op_opnd(p->users.at[i], 0), NULL) == ring) {
-            p->users.at[i] = o; /* the last wait for a barrier replaces earlier waits */
+            p->users.at[i] = o; /* in p->users, the last wait for a barrier replaces an earlier one */
             return;
         }
     VEC_PUSH(p->arena, &p->users, o);
 }
 
-/* v is carried by the loop that contains `wait`. Returns its final value after all loops. */
+/* v is carried by the loop that contains `wait`. Returns the value that v has after all loops. */
 static struct value *after_loops(const struct pairing *p, const struct op *wait, struct value *v)
 {
     const struct block *role = p->roles->regions[1];

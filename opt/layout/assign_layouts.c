@@ -584,8 +584,8 @@ static int run_of_warp(const struct layout *l, int dim)
     return run;
 }
 
-/* Do the class's accesses coalesce in layout l as well as in the class's own best layout, at least up to segments of
- * SEGMENT_BYTES? */
+/* Returns whether the class's accesses coalesce in layout l as well as in the class's own best layout. Runs of
+ * consecutive elements that are longer than SEGMENT_BYTES count as equally good. */
 static bool serves_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     if (c->fast_dim < 0)
@@ -614,8 +614,8 @@ static bool is_before_loop(const struct op *o)
     return u && !u->next && u->user->code == OP_for;
 }
 
-/* Would the accesses of the class need so many instructions in layout l that it costs less to give the class its
- * own best layout, and to convert its tiles from and to l? */
+/* Returns whether the accesses of the class would need so many instructions in layout l that it costs less to give
+ * the class its own best layout, and to convert its tiles from and to l. */
 static bool scatters_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     const struct params *p = a->m->params;

@@ -58,8 +58,8 @@ struct value *reduce_in_threads(struct builder *b, const struct op *o);
 /* Replaces the dot by one with swapped operands, or with an f32 accumulator, if that is faster. `chains` is the
  * result of dot_chains_swapped for the dot. Returns whether the operands are swapped. */
 bool dot_swap_operands(struct op *dot, bool chains);
-/* Is the dot part of a chain of dots in a loop such that, if the operands of all these dots were swapped, each dot
- * could read the previous dot's result from registers? */
+/* Returns whether the dot is part of a chain of dots in a loop, and each dot of the chain could read the previous
+ * dot's result from registers if the operands of all of them were swapped. */
 bool dot_chains_swapped(struct op *dot);
 
 /* -- lower_layout_conversion.c -- */
@@ -75,11 +75,12 @@ struct value *buffer_load(struct builder *b, struct value *buf, const struct typ
 
 /* Can the target compute the dot asynchronously, from operands in shared memory? */
 bool dot_is_async(const struct op *dot);
-/* Do the dot's operands go through shared memory? They do if an asynchronous engine computes the dot. They also do if
- * the target has no asynchronous engine, and mma.sync computes the dot: each warp then loads its part of an operand
- * from a buffer into registers. */
+/* Returns whether the dot's operands go through shared memory. They do so if an asynchronous engine computes the
+ * dot. They also do so if the target has no asynchronous engine, and mma.sync computes the dot: each warp then
+ * loads its part of an operand from a buffer into registers. */
 bool dot_is_staged(const struct op *dot);
-/* Does the dot have an operand of 8-bit floats, although no instruction of the target multiplies such operands? */
+/* Returns whether the dot has an operand of 8-bit floats, although no instruction of the target multiplies such
+ * operands. */
 bool dot_is_narrow(const struct op *dot);
 /* Does operand a or b of some dot depend on another dot's result in the same iteration? */
 bool dots_are_chained(struct func *f);

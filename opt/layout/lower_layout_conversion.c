@@ -67,8 +67,8 @@ static int wavefronts(const struct layout *shared, const struct layout *from, co
            layout_wavefronts(shared, to, elem_bytes, widest(shared, to, elem_bytes));
 }
 
-/* Do consecutive registers of a hold pairs of neighbouring elements, as in accumulators, while consecutive
- * registers of b hold neighbours along another dimension? */
+/* Returns whether consecutive registers of layout a hold pairs of neighbouring elements, as in accumulators, while
+ * consecutive registers of layout b hold neighbours along another dimension. */
 static bool splits_pairs(const struct layout *a, const struct layout *b)
 {
     const int n = a->nbits[IN_reg];
@@ -179,8 +179,8 @@ static struct op *end_of_run(const struct op *first)
 
 /* -- conversions in halves -- */
 
-/* Can register bits, alone or combined, change exactly this bit of the coordinate, while no lane or warp bit
- * changes it? */
+/* Returns whether register bits, alone or combined, can change exactly this bit of the coordinate, and no lane or
+ * warp bit changes it. */
 static bool is_in_registers(const struct layout *l, int bit)
 {
     struct span registers = {0};

@@ -48,7 +48,7 @@ static struct axis_bits bits_of_axis(const struct layout *l, int axis, enum in k
     return a;
 }
 
-/* Can the axis be split? It can if each warp bit changes at most one bit of the axis, and no other bit of the
+/* Returns whether the axis can be split: each warp bit changes at most one bit of the axis, and no other bit of the
  * layout changes this axis bit. */
 static bool can_split(const struct layout *l, const struct axis_bits *a)
 {

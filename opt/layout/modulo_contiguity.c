@@ -90,8 +90,8 @@ static const struct op *difference_below(const struct modulo_runs *w, const stru
     return found ? o : NULL;
 }
 
-/* Does the mask imply that `difference` is at least 0, because the mask compares the first operand of `difference`
- * with a constant? */
+/* Returns whether the mask implies that `difference` is at least 0, because the mask compares the first operand of
+ * `difference` with a constant. */
 static bool implies_nonnegative(const struct value *mask, const struct op *difference, int *budget)
 {
     const struct op *o = mask->def;

@@ -136,9 +136,9 @@ static bool fits_swapped(struct op *o, const struct form *f)
     return fits;
 }
 
-/* If the operands were swapped, could an asynchronous engine read the dot's second operand from registers? Returns
- * false if the program itself transposes the result, because the program has then already chosen the order of the
- * operands. */
+/* Returns whether an asynchronous engine could read the dot's second operand from registers if the operands were
+ * swapped. Returns false if the program itself transposes the result, because the program has then already chosen
+ * the order of the operands. */
 static bool could_chain(struct op *o)
 {
     for (const struct use *u = op_result(o)->uses; u; u = u->next)

@@ -51,7 +51,8 @@ struct access {
     /* the kind of completion of the access while it is in flight; COMPLETION_order: the access has ended, or a wait
      * covers all ops of its kind */
     enum completion in_flight;
-    /* the access was in flight, but a wait since the last barrier may cover it, so a barrier can order it */
+    /* the access was in flight, but a wait since the last barrier may cover it, so that the next barrier orders it
+     * before later accesses */
     bool landed;
     bool by_groups; /* each warpgroup accesses its own part */
     bool met;       /* barriers order the access within its warpgroup, but not yet for other warpgroups */
@@ -141,7 +142,8 @@ static bool evaluate(const struct value *v, const struct value *known, int64_t i
                        o->attrs, o->nattrs, 1, result, opnds);
 }
 
-/* Can a's stage number be computed from b's stage number, and do the two differ for every possible value of b's? */
+/* Returns whether a's stage number can be computed from b's stage number, and the two differ for every possible
+ * value of b's. */
 static bool follows_apart(const struct access *a, const struct access *b)
 {
     int64_t only, k;
@@ -195,9 +197,9 @@ static enum meeting conflicts(const accesses *list, const struct access *x)
     return m;
 }
 
-/* Removes the accesses that a barrier of all threads orders. If the barrier synchronizes only the threads of a
- * warpgroup, the accesses stay in the list, because they may conflict with other warpgroups; `met` marks them.
- * Accesses in flight stay too. */
+/* Removes the accesses that a barrier of all threads orders before all later accesses. If the barrier synchronizes
+ * only the threads of a warpgroup, the accesses stay in the list, because they may conflict with other warpgroups;
+ * `met` marks them. Accesses in flight stay too. */
 static void forget(accesses *list, enum meeting m)
 {
     int n = 0;
@@ -213,9 +215,9 @@ static void forget(accesses *list, enum meeting m)
     list->n = n;
 }
 
-/* Notes that all, or the oldest, of the copies or dots of the kind for which `wait` waits have ended. A thread
- * waits only for the bulk stores that it has started itself, so a bulk_wait with `group` covers only the stores
- * with `group`. */
+/* Notes that copies or dots of the kind for which `wait` waits have ended: all of them, or the oldest ones. A
+ * thread waits only for the bulk stores that it has started itself, so a bulk_wait with `group` covers only the
+ * stores with `group`. */
 static void land(accesses *list, const struct op *wait)
 {
     const enum completion kind = op_awaits(wait);
@@ -229,7 +231,8 @@ static void land(accesses *list, const struct op *wait)
         }
 }
 
-/* Does this pass order the accesses of o? (It does not order ops that mbarriers synchronize.) */
+/* Returns whether this pass places barriers between o and other accesses. (For ops that mbarriers synchronize, it
+ * does not.) */
 static bool is_ordered_here(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_layout
@@ -237,7 +240,7 @@ static bool is_ordered_here(const struct op *o)
                : op_completion(o) != COMPLETION_order && op_completion(o) != COMPLETION_phase;
 }
 
-/* Is operand i a buffer in shared memory? If so, sets *x to the op's access of the buffer. */
+/* Returns whether operand i is a buffer in shared memory. If so, sets *x to the op's access of the buffer. */
 static bool shared_access(const struct op *o, int i, struct access *x)
 {
     const struct value *buf = op_opnd(o, i);

@@ -46,7 +46,8 @@ struct prefetcher {
     bool may_return;     /* a program may return early, perhaps because its row does not exist */
 };
 
-/* Does the load read a row: address start + cols, mask cols < bound? If so, fills r. */
+/* Returns whether the load reads a row: its address is start + cols, and its mask is cols < bound. If so, fills
+ * r. */
 static bool row_of(const struct op *load, struct row *r)
 {
     if (load->code != OP_load || op_int(load, ATTR_volatile))

@@ -50,8 +50,9 @@ struct raising {
 
 /* -- is the rewrite faster? -- */
 
-/* Does a dot whose operands go through shared memory read v or a transposition of v? Other ops of the block may read
- * v too (they will load it from shared memory into registers), but an op of another block may not. */
+/* Returns whether a dot whose operands go through shared memory reads v or a transposition of v. Other ops of
+ * the block may read v too (they will load it from shared memory into registers), but an op of another block may
+ * not. */
 static bool is_operand(const struct value *v, const struct block *b)
 {
     bool any = false;
@@ -65,16 +66,16 @@ static bool is_operand(const struct value *v, const struct block *b)
     return any;
 }
 
-/* Can the rewrite be faster? It can only if such a dot reads the loaded tile, because the tile must then be in
- * shared memory in any case. */
+/* Returns whether the rewrite may be faster: whether a dot whose operands go through shared memory reads the loaded
+ * tile. The tile must then be in shared memory anyway. */
 static bool may_pay(const struct op *load)
 {
     return is_operand(op_result(load), load->block);
 }
 
-/* Dimension `dim` of v is contiguous in memory, and hence in the copied tile. Can all dots that read v read a tile
- * that is contiguous along `dim`? A buffer whose elements do not have either_major_bytes bytes must be contiguous
- * along K. */
+/* Dimension `dim` of v is contiguous in memory, and hence in the copied tile. Returns whether all dots that read v
+ * can read a tile that is contiguous along `dim`. A buffer whose elements do not have either_major_bytes bytes must
+ * be contiguous along K. */
 static bool major_fits(const struct value *v, int dim)
 {
     const struct target *t = v->block->func->target;
@@ -101,8 +102,8 @@ struct spread {
     struct map seen;      /* from a value to the bit mask of its dimensions that have been visited */
 };
 
-/* Do all ops that use v, directly or indirectly, keep elements with different indices along `dim` of v separate,
- * and do the masks of all stores exclude the wrapped rows? */
+/* Returns whether all ops that use v, directly or indirectly, keep elements with different indices along `dim` of v
+ * separate, and the masks of all stores exclude the wrapped rows. */
 static bool stays_apart(struct spread *x, const struct value *v, int dim);
 
 static bool stays_apart_in_dot(struct spread *x, const struct op *o, int i, int dim)
@@ -177,8 +178,8 @@ static bool modulo_rows_are_masked(struct raising *r, const struct op *load, con
 
 /* -- the map -- */
 
-/* Can a tensor map fill masked elements with the value `other`? It can if this is 0 or, for floats of 16 bits and
- * more, NaN. */
+/* Returns whether a tensor map can fill masked elements with the value `other`: whether `other` is 0 or, for floats
+ * of 16 bits and more, NaN. Sets *nan if it is NaN. */
 static bool fill_of(const struct value *other, bool *nan)
 {
     uint64_t bits;
@@ -322,8 +323,8 @@ static bool is_only_operand(const struct op *load)
     return value_nuses(v) == 1 && may_pay(load);
 }
 
-/* Will threads copy the tile to shared memory, 16 bytes at once, several iterations before the dot that reads it
- * (pipeline_loops.c)? The dot must add to a carried sum. */
+/* Returns whether threads will copy the tile to shared memory, 16 bytes at once, several iterations before the dot
+ * that reads it (pipeline_loops.c). The dot must add to a carried sum. */
 static bool threads_copy(struct raising *r, const struct op *load)
 {
     const struct op *dot = op_result(load)->uses->user;

@@ -34,8 +34,8 @@ struct following {
     const char *why;
 };
 
-/* Are two boxes disjoint parts of one array? They are if, along some dimension, the distance of their starts is at
- * least the size of the box that starts first. */
+/* Returns whether two boxes are disjoint parts of one array: along some dimension, the distance of their starts is
+ * at least the size of the box that starts first. */
 static bool are_apart(const struct affine_table *t, const struct access *a, const struct type *tile_a,
                       const struct access *b, const struct type *tile_b)
 {
@@ -56,8 +56,8 @@ static bool are_apart(const struct affine_table *t, const struct access *a, cons
     return apart > 0;
 }
 
-/* May the store o write bytes that x->store writes? A store before x->store matters too, because copies are not
- * ordered with the stores of threads. */
+/* Returns whether the store o may write bytes that x->store writes. A store before x->store matters too, because
+ * copies are not ordered with the stores of threads. */
 static bool may_touch(struct following *x, const struct op *o)
 {
     const struct affine *to = affine_of(x->t, op_opnd(o, 0));
@@ -92,8 +92,8 @@ static void visit_follower(struct op *o, void *ctx)
 
 /* -- is the rewrite faster and legal? -- */
 
-/* Does the row end at a multiple of 16 bytes, either always or under guards that this function adds? On an H200, a
- * copy of 32-bit elements with an odd bound wrote one element too many. */
+/* Returns whether the row ends at a multiple of 16 bytes, either always or under guards that this function adds. On
+ * an H200, a copy of 32-bit elements with an odd bound wrote one element too many. */
 static bool ends_aligned(struct putting *x, const struct access_dim *d, struct guards *g)
 {
     int64_t bytes;
@@ -105,8 +105,8 @@ static bool ends_aligned(struct putting *x, const struct access_dim *d, struct g
     return true;
 }
 
-/* Does the box start at or above 0 along each dimension that the mask bounds from below, either always or under
- * guards that this function adds? On an H200, a load may start below 0, but a store may not. */
+/* Returns whether the box starts at or above 0 along each dimension that the mask bounds from below, either always
+ * or under guards that this function adds. On an H200, a load may start below 0, but a store may not. */
 static bool begins_inside(struct putting *x, struct access *a)
 {
     for (int d = 0; d < a->ndims; d++)

@@ -31,7 +31,7 @@ bool is_shifted(const struct access *a)
     return false;
 }
 
-/* Can `limited` compute p? It can if p is a single value, or if p consists of values and trips of at most 32
+/* Returns whether `limited` can compute p: p is a single value, or consists of values and trips of at most 32
  * bits. */
 static bool can_limit(const struct affine_table *t, const struct poly *p)
 {

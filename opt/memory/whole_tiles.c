@@ -24,7 +24,8 @@ struct masked {
     int n, vectors;
 };
 
-/* Is v the tile counter + 0, counter + 1, ... of a loop? */
+/* Returns whether v is a tile with the elements counter + 0, counter + 1, ..., where `counter` is that of a
+ * loop. */
 static bool counts_with(const struct value *v, const struct value *counter)
 {
     const struct op *o = value_def_as(v, OP_add);

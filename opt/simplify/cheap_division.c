@@ -21,10 +21,11 @@
 
 enum { INT_BITS = 32 };
 
-/* Does an address depend on v through additions, multiplications and quotients by small constants only? */
+/* Returns whether an address is computed from v by additions, multiplications and quotients by small constants
+ * only. */
 static bool is_part_of_address(const struct value *v, int *budget)
 {
-    /* even after a division by 4096, an index that overflowed is 2^20 elements outside */
+    /* even after a division by 4096, an index that overflowed is about 2^20 elements away from its array */
     enum { QUOTIENT_MOST = 4096 };
     int64_t by;
     for (const struct use *u = v->uses; u; u = u->next) {

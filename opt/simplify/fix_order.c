@@ -246,8 +246,8 @@ static void fix_scan(struct op *o)
 
 /* -- products and sums -- */
 
-/* Is v a product that only the sum o uses? (If the other summand is a dot's result, the sum is left to
- * legalize_dot, which makes it part of the dot.) */
+/* Returns whether v is a product that only the sum o uses. (If the other summand is a dot's result, the sum is left
+ * to legalize_dot, which makes it part of the dot.) */
 static bool is_own_product(const struct op *o, const struct value *v)
 {
     return v->def && v->def->code == OP_mul && v->block == o->block && value_nuses(v) == 1;
@@ -289,8 +289,8 @@ bool atomic_depends_on_order(const struct op *o)
     return rmw == RMW_fadd || rmw == RMW_xchg || has_uses(op_result(o));
 }
 
-/* Is a dot too small for tensor cores, although they support its types? If so, it adds in another order than larger
- * tiles. */
+/* Returns whether a dot is too small for tensor cores, although they support its types. Its products are then added
+ * in another order than those of larger tiles. */
 static bool is_too_small(const struct op *o)
 {
     enum { HALF = 16, ROWS = 16, COLUMNS = 8, INNER = 16 };

@@ -90,8 +90,8 @@ static struct op *def_if(const struct value *v, enum opcode code)
 
 /* -- constants -- */
 
-/* Could folding o give different results on different machines or on the GPU? It could if libm computes the op, or
- * if the GPU approximates it. */
+/* Returns whether the folded result of o could differ between machines, or from the GPU's result, because libm
+ * computes the op or the GPU approximates it. */
 static bool depends_on_machine(const struct op *o)
 {
     if (o->code == OP_sqrt)
@@ -489,7 +489,7 @@ static struct value *choice(struct builder *b, const struct op *o)
     return is_const(x, 0) && is_const(y, 1) ? negated(b, c) : NULL;
 }
 
-/* Is x zero at all elements where c is false, because a load under mask c returned zeros there? */
+/* Returns whether x is zero at all elements where c is false, because a load under mask c returned zeros there. */
 static bool is_zero_without(const struct value *x, const struct value *c)
 {
     const struct op *load = x->def && x->def->code == OP_fext ? op_opnd(x->def, 0)->def : x->def;

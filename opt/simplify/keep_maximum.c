@@ -125,7 +125,8 @@ static bool find_sum(struct keeping *k)
     return k->sum != NULL;
 }
 
-/* o depends on the maximum. Does it also depend on another carried value with a weight (as a rescaled sum does)? */
+/* Returns whether o, which depends on the maximum, also depends on another carried value with a weight (as a
+ * rescaled sum does). */
 static bool rescales(const struct keeping *k, const struct op *o)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -162,7 +163,7 @@ static bool is_cheap_shape(const struct op *o)
     return o->code == OP_expand_dims || o->code == OP_broadcast || o->code == OP_splat;
 }
 
-/* Does o move data between warps, or might it? */
+/* Returns whether o may move data between warps. */
 static bool needs_other_warps(const struct op *o)
 {
     return o->code == OP_convert || o->code == OP_to_shared || (o->code == OP_reduce && !rows_in_warps(o)) ||

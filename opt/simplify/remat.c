@@ -47,8 +47,8 @@ static void set_part(struct remat *a, const struct op *o, int part)
 
 /* -- which values can be rematerialized -- */
 
-/* Is o cheap to recompute? An exponential is, but only if its tile takes more than 1 / remat_exp_part of a thread's
- * registers. */
+/* Returns whether o is cheap to recompute. An exponential counts as cheap only if its tile takes more than 1 /
+ * remat_exp_part of a thread's registers. */
 static bool is_cheap(const struct remat *a, const struct op *o)
 {
     switch (o->code) {
@@ -87,8 +87,8 @@ static const struct value *narrow_root(const struct value *v)
     return v;
 }
 
-/* Do at most *ops cheap ops compute v from a single tile of 16-bit floats? Sets *from, initially NULL, to this tile,
- * and subtracts the number of these ops from *ops. */
+/* Returns whether at most *ops cheap ops compute v from a single tile of 16-bit floats. Sets *from, initially NULL,
+ * to this tile, and subtracts the number of these ops from *ops. */
 static bool follows(const struct remat *a, const struct value *v, const struct value **from, int *ops)
 {
     if (is_at_hand(a, v))
@@ -212,8 +212,8 @@ static int programs_keeping(const struct remat *a, int bits)
     return target_ctas(t, 32 * a->func->num_warps, regs, 0);
 }
 
-/* Can all values stay live, because rematerialization does not help at the end of any part? It helps if the
- * programs that fit on an SM do not have enough bytes of rows in flight, and if more programs fit with
+/* Returns whether all values can stay live, because rematerialization does not help at the end of any part. It
+ * helps if the programs that fit on an SM do not have enough bytes of rows in flight, and if more programs fit with
  * rematerialization. */
 static bool has_room(const struct remat *a, int nparts)
 {

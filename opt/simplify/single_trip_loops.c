@@ -163,7 +163,8 @@ static bool guard_single_trip(struct single_trip *x, const struct op *loop)
 
 /* -- which loads share a tile -- */
 
-/* May the tile have changed since `first` loaded it? Adds the guards under which the tile has not changed. */
+/* Returns whether the tile may have changed since `first` loaded it, even under the guards that the function
+ * adds. */
 static bool may_have_changed(struct single_trip *x, const struct op *first, const struct op *load)
 {
     struct access a;

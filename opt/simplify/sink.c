@@ -56,7 +56,8 @@ static struct op *user_in(const struct use *u, const struct block *b)
     return o;
 }
 
-/* Is a before b? (All ops that moved to directly before the same op have its position.) */
+/* Returns whether a is before b. (Ops that have moved to directly before another op count as being at the position
+ * of that op.) */
 static bool stands_before(const struct sink *s, const struct op *a, const struct op *b)
 {
     int place = number_of(&s->place, a), other = number_of(&s->place, b);
@@ -89,7 +90,7 @@ static bool lives_in_loop(const struct value *v, const struct block *b)
     return (v->def ? v->def->block : v->block) != b || (!v->def && v->index == 0 && loop->code == OP_for);
 }
 
-/* Is v live throughout all loops before `user` in any case, because `user` or a later op uses it? */
+/* Returns whether v is live throughout all loops before `user` anyway, because `user` or a later op uses it. */
 static bool is_kept_for(const struct sink *s, const struct value *v, const struct op *user)
 {
     if (lives_in_loop(v, user->block))
@@ -147,9 +148,9 @@ static bool waits_for_others(struct op *loop)
     return waits;
 }
 
-/* May an op move to before `wait`, a wait for a dot? The registers of the dot's operand a must keep their values
- * until the wait. They do if operand a is also an operand of the wait; if the dot reads operand a from shared
- * memory, there are no such registers. */
+/* Returns whether an op may move to before `wait`, a wait for a dot, without taking the registers of the dot's
+ * operand a, which must keep their values until the wait. The registers do so if operand a is also an operand of
+ * the wait; if the dot reads operand a from shared memory, there are no such registers. */
 static bool keeps_operand(const struct op *wait)
 {
     const struct op *dot = op_opnd(wait, 0)->def;
