@@ -1,8 +1,8 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # Tests the backward pass of attention in one kernel. A program computes dK and dV of a block of keys, then dQ of a block of queries;
 # separate loops handle the blocks on the diagonal. The loops have five dots, carry two sums, and keep probabilities in registers. Arguments:
-# head dimension, causal (0 or 1), lengths; the default is small sizes of each kind. `time` measures each kernel at the
-# sizes of real models. spills: five dots of 64 x 64 x 128 with 4 warps need more than 255 registers, in Triton too
+# head dimension, causal (0 or 1), lengths; the default is small sizes of each kind. `time` measures each kernel at the sizes of real models.
+# spills: five dots of 64 x 64 x 128 with 4 warps need more than 255 registers, in Triton too
 import sys
 
 import torch
