@@ -30,6 +30,9 @@
  * next first dot. In front of the loop, where the first operand is computed, the branch's second arm replaces the
  * branch.
  *
+ * If a loop is known to run one or two iterations, like the loop over the diagonal blocks of causal attention, the loop
+ * between the first part and the last part would run no iteration or one. So none, or its body, takes its place.
+ *
  * If a CTA has two to four warpgroups, the pass staggers them once per tile: each warpgroup starts its first dot when
  * the first dot of the previous warpgroup has ended:
  *
@@ -77,6 +80,7 @@
 #include "ir/target/fragments.h"
 #include "ir/support/map.h"
 #include "ir/target/target.h"
+#include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
@@ -591,8 +595,38 @@ static void take_turns(struct rotation *r)
     build_stagger(r, &b, OP_stagger_end);
 }
 
+/* Returns how many iterations the loop runs if it runs any; 0: unknown. */
+static int64_t known_iterations(const struct op *loop)
+{
+    int64_t length, step;
+    bool is_known = value_distance(op_opnd(loop, 0), op_opnd(loop, 1), &length) &&
+                    value_const_int(op_opnd(loop, 2), &step) && length > 0 && step > 0;
+    return is_known ? (length - 1) / step + 1 : 0;
+}
+
+/* Replaces a loop that runs no iteration, or one iteration, by what it runs. */
+static void dissolve(struct op *loop, int64_t iterations)
+{
+    if (iterations) {
+        loop_inline(loop);
+        return;
+    }
+    for (int i = 0; i < loop->nresults; i++)
+        value_replace(&loop->results[i], op_opnd(loop, 3 + i));
+    op_erase(loop);
+}
+
+static void unroll(const struct rotation *r)
+{
+    const bool delays = spare_stages(r) > 0;
+    struct op *loop = r->loop, *unrolled = loop_unroll(loop, 2);
+    if (delays && unrolled != loop)
+        delay_wait(unrolled);
+}
+
 static void rotate(struct rotation *r)
 {
+    const int64_t iterations = known_iterations(r->loop);
     int n = r->loop->nresults;
     visit_late(r, note_crossing);
     struct value **x = NEW_ARRAY(r->arena, n + r->crossing.n + 1, struct value *);
@@ -614,12 +648,10 @@ static void rotate(struct rotation *r)
     b = build_at_end(either->regions[0], r->loop->loc);
     build_last(r, &b, x, n);
     build_yield(&b, n, x);
-    if (!r->two_sets)
-        return;
-    const bool delays = spare_stages(r) > 0;
-    struct op *loop = r->loop, *unrolled = loop_unroll(loop, 2);
-    if (delays && unrolled != loop)
-        delay_wait(unrolled);
+    if (iterations == 1 || iterations == 2)
+        dissolve(r->loop, iterations - 1);
+    else if (r->two_sets)
+        unroll(r);
 }
 
 static bool visit(struct block *b, bool is_staggered);
