@@ -132,6 +132,10 @@ PARAM(warp_specialize_vector_bytes, 1024, 0, 65536, "bytes",
       "a loop of dots copies a one-dimensional tile through a ring if the tile takes at most so many bytes",
       "456 kernels have the same PTX at 512 and 2048")
 
+PARAM(warp_specialize_outer_stages, 2, 1, 8, "stages",
+      "a ring has at most so many stages if the dots that read it are in loops inside the block that loads its tiles",
+      "the second stage overlaps a program with the copy for the next; more would not help a consumer that is never late")
+
 /* -- keep_maximum -- */
 PARAM(keep_maximum_slack, 8, 1, 15, "log2 of a sum",
       "a row keeps its old maximum while the sum of its exponentials is at most 2^value; an f16 is less than 2^16",

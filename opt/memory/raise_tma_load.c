@@ -50,27 +50,65 @@ struct raising {
 
 /* -- is the rewrite faster? -- */
 
-/* Returns whether a dot whose operands go through shared memory reads v or a transposition of v. Other ops of
- * the block may read v too (they will load it from shared memory into registers), but an op of another block may
- * not. */
+/* Is o an op of block b, or of a `for` loop in b? */
+static bool stands_in(const struct op *o, const struct block *b)
+{
+    while (o->block != b && o->block->parent && o->block->parent->code == OP_for)
+        o = o->block->parent;
+    return o->block == b;
+}
+
+/* Does a dot whose operands go through shared memory read v or a transposition of v? If the dot is asynchronous, it may
+ * stand in a loop of the block. Other ops of the block may read v too (they will load it from shared memory into
+ * registers), but other ops outside the block may not. */
 static bool is_operand(const struct value *v, const struct block *b)
 {
     bool any = false;
     for (const struct use *u = v->uses; u; u = u->next) {
         const struct op *o = u->user;
-        if (o->block != b)
+        const bool is_dot = o->code == OP_dot && u != &o->opnds[2] && dot_is_staged(o);
+        if (is_dot && dot_is_async(o) ? !stands_in(o, b) : o->block != b)
             return false;
-        any |= o->code == OP_trans ? is_operand(op_result(o), b)
-                                   : o->code == OP_dot && u != &o->opnds[2] && dot_is_staged(o);
+        any |= is_dot || (o->code == OP_trans && is_operand(op_result(o), b));
     }
     return any;
 }
 
-/* Returns whether the rewrite may be faster: whether a dot whose operands go through shared memory reads the loaded
- * tile. The tile must then be in shared memory anyway. */
+static bool is_read_in(const struct value *v, const struct op *loop)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (op_is_inside(u->user, loop) ||
+            (u->user->code == OP_trans && is_read_in(op_result(u->user), loop)))
+            return true;
+    return false;
+}
+
+static void note_dot(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= o->code == OP_dot;
+}
+
+/* Do either all loops with dots in the load's block read its tile, or none? A producer's buffer takes shared memory
+ * during the whole kernel. Threads need a buffer only as long as loops read it, so buffers of different loops can share
+ * memory. */
+static bool has_same_readers(const struct op *load)
+{
+    int nreading = 0, nother = 0;
+    for (const struct op *o = load->block->first; o; o = o->next) {
+        bool has_dot = false;
+        if (o->code == OP_for)
+            block_walk(o->regions[0], note_dot, &has_dot);
+        nreading += has_dot && is_read_in(op_result(load), o);
+        nother += has_dot && !is_read_in(op_result(load), o);
+    }
+    return !nreading || !nother;
+}
+
+/* Can the rewrite be faster? It can only if such a dot reads the loaded tile, because the tile must then be in
+ * shared memory in any case. */
 static bool may_pay(const struct op *load)
 {
-    return is_operand(op_result(load), load->block);
+    return is_operand(op_result(load), load->block) && has_same_readers(load);
 }
 
 /* Dimension `dim` of v is contiguous in memory, and hence in the copied tile. Returns whether all dots that read v
@@ -255,8 +293,9 @@ int map_add(struct func *f, const struct tensor_map *m)
 static const char *why_not(struct raising *r, struct candidate *c)
 {
     struct op *o = c->load;
-    const char *why = may_pay(o) ? box_of(r->t, o, &c->a)
-                                 : "no dot of its block reads it from shared memory, or another block does";
+    const char *why =
+        may_pay(o) ? box_of(r->t, o, &c->a)
+                   : "no dot of its block or of all its loops reads it from shared memory, or others do";
     why = why ? why : shift_starts(r->t, &c->a, &c->guards);
     if (why)
         return why;

@@ -449,19 +449,6 @@ static void take_over(struct rotation *r, int ncarried)
     visit_late(r, hand_over);
 }
 
-/* Makes each warp arrive at this mbarrier to release a stage, instead of one warp for its whole warpgroup. */
-static void release_by_warps(struct rotation *r, const struct value *bar)
-{
-    for (const struct use *u = bar->uses; u; u = u->next) {
-        if (u->user->code == OP_shared_stage)
-            release_by_warps(r, op_result(u->user));
-        else if (u->user->code == OP_mbar_arrive)
-            op_set_int(u->user, ATTR_group, 1);
-        else if (u->user->code == OP_mbar_init)
-            op_set_int(u->user, ATTR_arrivals, r->loop->block->func->num_warps);
-    }
-}
-
 /* Starts the second dot directly behind the first one, and puts the wait for the second dot at the end of the body, in
  * front of the op that writes the next operand. ptxas would move this wait up, but it does not move a wait across a
  * branch. So the pass builds a branch in front of the wait. The branch contains a copy of the mbar_wait for the second
@@ -491,7 +478,7 @@ static void reorder(struct rotation *r)
     struct map same;
     map_init(&same, r->arena);
     op_clone(&b, e[WAIT_B], &same);
-    release_by_warps(r, op_result(buffer_alloc(op_opnd(e[FREE_B], 0), NULL)));
+    release_by_warps(r->loop->block->func, op_result(buffer_alloc(op_opnd(e[FREE_B], 0), NULL)));
 }
 
 /* Makes operand a of the second dot an operand and a result of that dot's wait. */

@@ -33,6 +33,8 @@ bool repeats_staged_vector(const struct op *o, const struct layout *l);
 /* -- warp_specialize.c -- */
 /* Advances *stage to the next stage of the ring. Stage 0 follows the last stage; *phase then changes its parity. */
 void ring_advance(struct builder *b, int stages, struct value **stage, struct value **phase);
+/* Makes each warp arrive at this mbarrier to release a stage, instead of one warp for its whole warpgroup. */
+void release_by_warps(const struct func *f, const struct value *bar);
 /* Returns the wait for the only dot of a loop's body if this dot could stay in flight while the dot of the next
  * iteration starts. It could if the body has no ops with regions, and if the loop does nothing with the accumulator
  * but carry it. Otherwise returns NULL. */

@@ -133,6 +133,10 @@ static void build_wait(struct builder *b, struct value *bar, const struct ring *
 
 void ring_advance(struct builder *b, int stages, struct value **stage, struct value **phase)
 {
+    if (stages == 1) {
+        *phase = build_binary(b, OP_xor, *phase, build_const_i32(b, 1));
+        return;
+    }
     struct value *next = build_binary(b, OP_add, *stage, build_const_i32(b, 1));
     struct value *is_last = build_cmp(b, PRED_eq, next, build_const_i32(b, stages));
     *stage = build_select(b, is_last, build_const_i32(b, 0), next);
@@ -247,6 +251,12 @@ static void yield_rings(struct specialize *w, struct block *body, int nkept, str
 
 /* -- the consumers -- */
 
+/* Is `inner` the op o, or does a region of o contain it? */
+static bool is_or_contains(const struct op *o, const struct op *inner)
+{
+    return inner == o || op_is_inside(inner, o);
+}
+
 /* Returns the last op in the block of the batch that reads a buffer of the batch, or that waits for a dot that reads
  * such a buffer. */
 static struct op *last_user(struct specialize *w, const struct batch *g)
@@ -256,14 +266,25 @@ static struct op *last_user(struct specialize *w, const struct batch *g)
         for (int i = 0; i < g->views.n; i++)
             for (const struct use *u = g->views.at[i]->uses; u; u = u->next) {
                 bool is_dot = starts_dot(u->user);
-                if (!is_dot && u->user == o)
+                if (!is_dot && is_or_contains(o, u->user))
                     last = o;
                 for (const struct use *d = is_dot ? op_result(u->user)->uses : NULL; d; d = d->next)
-                    if (d->user->code == OP_mma_wait && d->user == o)
+                    if (d->user->code == OP_mma_wait && is_or_contains(o, d->user))
                         last = o;
             }
     if (!last)
         diag_bug(w->func->module->diag, g->takes.at[0].load->loc, "a ring without a reader");
+    return last;
+}
+
+/* Returns the last wait in o's block for a dot that the loop o leaves in flight; o, if there is none. */
+static struct op *wait_behind(struct op *o)
+{
+    struct op *last = o;
+    for (int i = 0; i < o->nresults; i++)
+        for (const struct use *u = o->results[i].uses; u; u = u->next)
+            if (u->user->code == OP_mma_wait && u->user->block == o->block && op_is_before(last, u->user))
+                last = u->user;
     return last;
 }
 
@@ -358,6 +379,18 @@ static void end_last_dot(const struct specialize *w, const struct batch *g, stru
         op_set_int(arrive, ATTR_last, 1);
 }
 
+void release_by_warps(const struct func *f, const struct value *bar)
+{
+    for (const struct use *u = bar->uses; u; u = u->next) {
+        if (u->user->code == OP_shared_stage)
+            release_by_warps(f, op_result(u->user));
+        else if (u->user->code == OP_mbar_arrive)
+            op_set_int(u->user, ATTR_group, 1);
+        else if (u->user->code == OP_mbar_init)
+            op_set_int(u->user, ATTR_arrivals, f->num_warps);
+    }
+}
+
 /* -- readers of a stage -- */
 
 /* Builds a view of the current stage of take t. Dimension d of the view is dimension by[d] of the tile. Inserts the
@@ -429,7 +462,9 @@ static void use_ring(struct specialize *w, struct batch *g)
         leave_one_in_flight(g, r);
         return;
     }
-    b = build_after(last_user(w, g));
+    struct op *last = last_user(w, g);
+    r->by_warps |= last->nregions > 0;
+    b = build_after(wait_behind(last));
     if (g->into_registers) /* one thread of the warpgroup releases the stage, so the other threads must have read it */
         op_set_int(build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0), ATTR_group, WARPGROUP_WARPS);
     release(&b, r, r->stage, NULL);
@@ -684,6 +719,9 @@ void opt_warp_specialize(struct func *f)
         build_ready(&consumers);
     }
     use_in_block(&w, roles->regions[0]);
+    for (int i = 0; i < w.plan.rings.n; i++)
+        if (w.plan.rings.at[i].by_warps)
+            release_by_warps(f, w.plan.rings.at[i].empty);
     consumers = build_at_end(roles->regions[0], f->loc);
     build_yield(&consumers, 0, NULL);
 }
