@@ -21,6 +21,7 @@ static struct mir *select_and_schedule(struct func *f, const struct codegen_opti
     *info = (struct ptx_info){.num_threads = 32 * (f->num_warps + f->extra_warps),
                               .shared_bytes = f->shared_bytes,
                               .persistent = f->persistent,
+                              .late_part = f->persistent > 1 ? f->module->params->launch_late_part : 0,
                               .turned = f->turned,
                               .packs = f->packs,
                               .pair_multiple = f->pair_multiple};

@@ -833,7 +833,7 @@ static void read_settings(struct parser *p)
         else if (n == 13 && memcmp(word, "deterministic", n) == 0)
             p->f->deterministic = read_int(p, 0, 1) != 0;
         else if (n == 10 && memcmp(word, "persistent", n) == 0)
-            p->f->persistent = read_int(p, 0, 1) != 0;
+            p->f->persistent = (int)read_int(p, 0, 2);
         else if (n == 6 && memcmp(word, "target", n) == 0)
             read_target(p);
         else if (n == 6 && memcmp(word, "degree", n) == 0)

@@ -321,7 +321,7 @@ static void print_header(struct printer *p, const struct func *f)
     if (f->extra_warps)
         text_printf(p->out, " extra=%d", f->extra_warps);
     if (f->persistent)
-        text_str(p->out, " persistent=1");
+        text_printf(p->out, " persistent=%d", f->persistent);
     if (f->turned)
         text_str(p->out, " turned=1");
     if (f->packs)

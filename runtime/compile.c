@@ -300,9 +300,11 @@ static void make_plan(struct neso_kernel *k, const char *name, const struct targ
     plan_params(k, out);
     text_str(out, "  \"variants\": [\n    {");
     plan_print(k, out);
-    text_printf(out, "\"grid\": \"%s\", \"ctas_per_sm\": %d, \"pairs\": %d, \"packs\": %d, \"threads\": %d, ",
-                k->info.persistent ? "persistent" : "logical", k->info.persistent, k->info.pair_multiple,
-                k->info.packs, k->info.num_threads);
+    text_printf(out,
+                "\"grid\": \"%s\", \"ctas_per_sm\": %d, \"late_part\": %d, \"pairs\": %d, \"packs\": %d, "
+                "\"threads\": %d, ",
+                k->info.persistent ? "persistent" : "logical", k->info.persistent, k->info.late_part,
+                k->info.pair_multiple, k->info.packs, k->info.num_threads);
     text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}",
                 k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10);
     plan_variants(k, out);

@@ -366,6 +366,7 @@ static bool find_maps(struct neso_kernel *k, const struct candidate *v, const st
  * be resident: the two CTAs of a pair start and end together, which costs time and saves none there. */
 static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
+    enum { ROWS_MOST = 65535 };
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
              sms = (uint64_t)k->device->multiprocessors * (uint64_t)(info->persistent ? info->persistent : 1);
     sms = sms ? sms : total;
@@ -376,8 +377,11 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
         return;
     if (l->pairs)
         sms -= sms % 2;
+    const uint64_t rounds = (total + sms - 1) / sms, part = (uint64_t)info->late_part,
+                   rows = part && rounds > 1 ? 1 + (rounds + part - 1) / part : 1;
     l->grid[0] = (uint32_t)(total < sms ? total : sms);
-    l->grid[1] = l->grid[2] = 1;
+    l->grid[1] = (uint32_t)(rows < ROWS_MOST ? rows : ROWS_MOST);
+    l->grid[2] = 1;
 }
 
 /* Chooses the variant for a launch. If the grid has at most as many programs as the GPU has SMs, and there is a

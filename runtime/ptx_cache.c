@@ -124,7 +124,7 @@ const char *ptx_cache_key(struct neso_kernel *k, const struct func *f)
 
 /* This assertion fails if one of these structures gets a new field. The author must then also store the field in
  * ptx_info_write and read it in ptx_info_read. */
-_Static_assert(sizeof(struct ptx_info) == 88 && sizeof(struct tensor_map) == 216 &&
+_Static_assert(sizeof(struct ptx_info) == 96 && sizeof(struct tensor_map) == 216 &&
                    sizeof(struct expr) == 16 && sizeof(struct expr_step) == 16,
                "all that codegen learnt is kept");
 
@@ -154,9 +154,9 @@ static void write_plan(const struct ptx_info *info, struct text *out)
 
 void ptx_info_write(const struct ptx_info *i, struct text *out)
 {
-    text_printf(out, "%d %d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
-                i->stored_maps, i->turned, i->packs, i->pair_multiple, i->ptx_version, i->live_regs,
-                i->peak.file, (int)i->peak.line, i->peak.col);
+    text_printf(out, "%d %d %d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
+                i->late_part, i->stored_maps, i->turned, i->packs, i->pair_multiple, i->ptx_version,
+                i->live_regs, i->peak.file, (int)i->peak.line, i->peak.col);
     for (int p = 0; p < i->params.n; p++)
         text_printf(out, " %d %d", i->params.at[p].offset_bytes, i->params.at[p].bytes);
     write_plan(i, out);
@@ -254,6 +254,7 @@ bool ptx_info_read(struct arena *a, struct ptx_info *i, const struct ptx_param *
     i->num_threads = next_int(&r, 1, THREADS_MOST);
     i->shared_bytes = next_int(&r, 0, INT_MAX);
     i->persistent = next_int(&r, 0, INT_MAX);
+    i->late_part = next_int(&r, 0, INT_MAX);
     i->stored_maps = next_int(&r, 0, (1 << MAPS_MOST) - 1);
     i->turned = next_int(&r, 0, 1) != 0;
     i->packs = next_int(&r, 0, THREADS_MOST);

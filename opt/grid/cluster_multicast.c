@@ -475,7 +475,7 @@ static void pair_up(struct pairing *p)
 void opt_cluster_multicast(struct func *f)
 {
     struct pairing p = {.func = f, .arena = f->module->scratch, .roles = func_roles(f)};
-    if (!p.roles || !target_has(f->target, HAS_cluster) || f->num_ctas != 1)
+    if (!p.roles || !target_has(f->target, HAS_cluster) || f->num_ctas != 1 || f->persistent > 1)
         return;
     block_walk(p.roles->regions[1], find_copies, &p);
     block_walk(p.roles->regions[0], count_cycles, &p);

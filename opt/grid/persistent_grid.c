@@ -17,12 +17,31 @@
  * return early, and kernels with atomics, volatile loads, prints, assertions, inline assembly that has effects or
  * reads %ctaid, or loops that may wait for another program. It applies only to loops that load their tiles through
  * tensor maps. It does not apply if two CTAs fit on an SM, because then one CTA stores while the other runs dots.
- * Nor does it apply if the number of iterations depends on the program, because the GPU's CTA scheduler then
- * balances the load better. In this case, if programs with higher numbers along axis 0 run longer, the pass only
- * reverses the numbers, so that the longest programs start first:
  *
- *     %m = program_id axis=0                 %p = program_id axis=0; %m = num_programs axis=0 - 1 - %p
- *     for %i = 0 to (%m + 1) * 128    =>     for %i = 0 to (%m + 1) * 128 */
+ * If programs with higher numbers along axis 0 run longer, as in causal attention, or all shorter, the order matters:
+ * a long program that starts last keeps one SM busy while the others are idle. So the pass renumbers the programs. It
+ * divides axis 1 into sections of about persistent_grid_section_programs programs. In a section, the longest programs
+ * come first. Sections are short because programs that are neighbours along axis 0 often read the same memory (K and V
+ * of a head), which then stays in L2. The CTAs of such a persistent grid are launched in rows. Each CTA of row 0
+ * takes every nth of the early programs. The rows after it have CTAs of one program each, which the GPU's scheduler
+ * starts where a CTA of row 0 has ended; so they balance the load:
+ *
+ *     %before = %row == 0 ? 0 : %early + (%row - 1) * cta_count
+ *     for %t = cta_id + %before to min(%before + (%row == 0 ? %early : cta_count), %programs) step cta_count
+ *
+ * where %early is the number of programs that the later rows leave over. A launch of row 0 alone is right too. In every
+ * second section the longest programs come last, because a CTA that took the first program of each section would
+ * otherwise always take the longest. Attention (128 heads of 4096 rows, causal, 128 x 128, fp_reassoc, sections of 512
+ * programs; H200), cycles:
+ *
+ *                                               D = 128      D = 64
+ *     one CTA for each program, shortest first  1,372,573    1,097,305
+ *     one CTA for each program, sections        1,365,445    1,013,414
+ *     persistent, row 0 alone                   1,338,332      994,715
+ *     persistent, an eighth in later rows       1,298,967      956,331
+ *
+ * If the number of iterations depends on the program in another way, each program keeps a CTA of its own, which the GPU
+ * schedules. */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
 #include "opt/passes.h"
@@ -71,7 +90,9 @@ static void look_at_loop(struct look *l, const struct op *loop)
     for (int i = 0; i < 3; i++)
         l->uneven |= value_depends_on(op_opnd(loop, i), false) != 0;
     int budget = op_params(loop)->persistent_grid_ops;
-    l->grows |= growth_of(op_opnd(loop, 1), &budget) | negated(growth_of(op_opnd(loop, 0), &budget));
+    int64_t length;
+    if (!value_distance(op_opnd(loop, 0), op_opnd(loop, 1), &length))
+        l->grows |= growth_of(op_opnd(loop, 1), &budget) | negated(growth_of(op_opnd(loop, 0), &budget));
 }
 
 static void look_at(struct op *o, void *ctx)
@@ -95,51 +116,81 @@ static void look_at(struct op *o, void *ctx)
     }
 }
 
+/* The new numbers of the program along the axes. If they are computed from program_id ops, `old` has these. */
 struct numbers {
-    struct value *of[3];
+    struct value *of[3], *old[3];
 };
 
 static void renumber(struct op *o, void *ctx)
 {
-    struct numbers *n = ctx;
-    if (o->code != OP_program_id)
+    const struct numbers *n = ctx;
+    if (o->code != OP_program_id || op_result(o) == n->old[op_int(o, ATTR_axis)])
         return;
-    struct value *pid = n->of[op_int(o, ATTR_axis)];
-    value_replace(op_result(o), pid);
+    value_replace(op_result(o), n->of[op_int(o, ATTR_axis)]);
     op_erase(o);
 }
 
-static void reverse_number(struct op *o, void *ctx)
+/* Renumbers the programs of each section of axis 1 (see above). grows: higher numbers along axis 0 run longer. */
+static void build_longest_first(struct builder *b, struct numbers *pid, struct value *const n[2], bool grows)
 {
-    struct numbers *n = ctx;
-    if (o->code == OP_program_id && op_int(o, ATTR_axis) == 0)
-        value_replace(op_result(o), n->of[0]);
+    struct value *one = build_const_i32(b, 1);
+    struct value *most = build_const_i32(b, b->func->module->params->persistent_grid_section_programs);
+    struct value *width = build_binary(b, OP_maxs, build_binary(b, OP_divu, most, n[0]), one);
+    struct value *section = build_binary(b, OP_divu, pid->of[1], width);
+    struct value *first = build_binary(b, OP_mul, section, width);
+    struct value *left = build_binary(b, OP_sub, n[1], first);
+    struct value *is_odd = build_cast(b, OP_trunc, section, type_scalar(b->func->module, DT_i1));
+    struct value *is_last = build_cmp(b, PRED_sge, width, left);
+    width = build_binary(b, OP_mins, width, left);
+    struct value *k = build_binary(b, OP_mul, build_binary(b, OP_sub, pid->of[1], first), n[0]);
+    k = build_binary(b, OP_add, k, pid->of[0]);
+    struct value *up = build_binary(b, OP_divu, k, width);
+    struct value *rest = build_binary(b, OP_sub, k, build_binary(b, OP_mul, up, width));
+    struct value *down = build_binary(b, OP_sub, build_binary(b, OP_sub, n[0], one), up);
+    struct value *in_order = grows ? down : up;
+    pid->of[1] = build_binary(b, OP_add, first, rest);
+    pid->of[0] = build_select(b, is_last, in_order, build_select(b, is_odd, grows ? up : down, in_order));
 }
 
-static void longest_first(struct func *f)
+static struct value *build_cta(struct builder *b, enum opcode code, int axis)
 {
-    struct builder b = build_before(f->body->first);
-    struct value *one = build_const_i32(&b, 1);
-    struct value *last = build_binary(&b, OP_sub, build_num_programs(&b, 0), one);
-    struct numbers pid = {{build_binary(&b, OP_sub, last, last)}};
-    func_walk(f, reverse_number, &pid);
-    b = build_before(pid.of[0]->def);
-    op_set_opnd(pid.of[0]->def, 1, build_program_id(&b, 0));
+    struct value *v = build_i32(b, code);
+    op_set_int(v->def, ATTR_axis, axis);
+    return v;
 }
 
-static void loop_over_programs(struct func *f)
+/* Returns the number of programs in front of those of the CTA's row. Sets *end, on entry the number of all programs, to
+ * the end of the row's programs. */
+static struct value *build_row(struct builder *b, struct value *step, struct value **end)
+{
+    struct value *zero = build_const_i32(b, 0), *one = build_const_i32(b, 1), *two = build_const_i32(b, 2);
+    struct value *row = build_cta(b, OP_cta_id, 1), *later = build_cta(b, OP_cta_count, 1);
+    struct value *is_first = build_cmp(b, PRED_eq, row, zero);
+    struct value *rounds = build_binary(b, OP_divu, build_binary(b, OP_sub, *end, one), step);
+    rounds = build_binary(b, OP_add, build_binary(b, OP_sub, rounds, later), two);
+    struct value *early = build_binary(b, OP_mul, rounds, step);
+    struct value *before = build_binary(b, OP_mul, build_binary(b, OP_sub, row, one), step);
+    before = build_select(b, is_first, zero, build_binary(b, OP_add, early, before));
+    struct value *length = build_select(b, is_first, early, step);
+    *end = build_binary(b, OP_mins, build_binary(b, OP_add, before, length), *end);
+    return before;
+}
+
+static void loop_over_programs(struct func *f, const struct look *l)
 {
     struct op *first = f->body->first;
     struct builder b = build_before(first);
-    struct value *n[3], *total = NULL;
+    struct value *n[3], *end = NULL;
     for (int axis = 0; axis < 3; axis++) {
         n[axis] = build_num_programs(&b, axis);
-        total = total ? build_binary(&b, OP_mul, total, n[axis]) : n[axis];
+        end = end ? build_binary(&b, OP_mul, end, n[axis]) : n[axis];
     }
-    struct value *step = build_i32(&b, OP_cta_count);
-    struct op *loop = build_for(&b, build_i32(&b, OP_cta_id), total, step, 0, NULL);
+    struct value *step = build_i32(&b, OP_cta_count), *from = build_i32(&b, OP_cta_id);
+    if (l->uneven)
+        from = build_binary(&b, OP_add, from, build_row(&b, step, &end));
+    struct op *loop = build_for(&b, from, end, step, 0, NULL);
     struct block *body = loop->regions[0];
-    struct numbers pid;
+    struct numbers pid = {.old = {NULL}};
     b = build_at_end(body, first->loc);
     struct value *t = body->args.at[0];
     value_rename(t, "tile");
@@ -147,6 +198,8 @@ static void loop_over_programs(struct func *f)
     struct value *rest = build_binary(&b, OP_divu, t, n[0]);
     pid.of[1] = build_binary(&b, OP_remu, rest, n[1]);
     pid.of[2] = build_binary(&b, OP_divu, rest, n[1]);
+    if (l->uneven)
+        build_longest_first(&b, &pid, n, l->grows == GROWS);
     for (struct op *next, *o = first; o->code != OP_return; o = next) {
         next = o->next;
         op_move_to_end(o, body);
@@ -154,8 +207,22 @@ static void loop_over_programs(struct func *f)
     block_walk(body, renumber, &pid);
     b = build_at_end(body, f->loc);
     build_yield(&b, 0, NULL);
-    f->persistent = true;
-    opt_explain(f, (struct explanation){DECISION_many_programs, .at = loop});
+    f->persistent = l->uneven ? 2 : 1;
+    opt_explain(f, (struct explanation){l->uneven ? DECISION_many_uneven_programs : DECISION_many_programs,
+                                        .at = loop});
+}
+
+static void longest_first(struct func *f, const struct look *l)
+{
+    struct builder b = build_before(f->body->first);
+    struct numbers pid;
+    struct value *n[2];
+    for (int axis = 0; axis < 3; axis++)
+        pid.of[axis] = pid.old[axis] = build_program_id(&b, axis);
+    for (int axis = 0; axis < 2; axis++)
+        n[axis] = build_num_programs(&b, axis);
+    build_longest_first(&b, &pid, n, l->grows == GROWS);
+    func_walk(f, renumber, &pid);
 }
 
 void opt_persistent_grid(struct func *f)
@@ -164,13 +231,15 @@ void opt_persistent_grid(struct func *f)
     func_walk(f, look_at, &l);
     if (!l.has_tensor_loads || l.forbidden || f->num_ctas != 1)
         return;
-    if (l.uneven) {
-        if (l.grows == GROWS)
-            longest_first(f);
-        opt_explain(f, (struct explanation){.what = l.grows == GROWS ? DECISION_longest_first
-                                                                     : DECISION_uneven_programs});
-    } else if (cost_two_ctas_fit(f))
+    const bool is_ordered = l.grows == GROWS || l.grows == SHRINKS;
+    if (l.uneven && !is_ordered) {
+        opt_explain(f, (struct explanation){.what = DECISION_uneven_programs});
+    } else if (!cost_two_ctas_fit(f)) {
+        loop_over_programs(f, &l);
+    } else if (l.uneven) {
+        longest_first(f, &l);
+        opt_explain(f, (struct explanation){.what = DECISION_longest_first});
+    } else {
         opt_explain(f, (struct explanation){.what = DECISION_two_ctas_fit});
-    else
-        loop_over_programs(f);
+    }
 }

@@ -17,7 +17,9 @@
 bool is_over_programs(const struct op *o)
 {
     const struct value *lo = o->code == OP_for ? op_opnd(o, 0) : NULL;
-    return lo && lo->def && lo->def->code == OP_cta_id;
+    const struct op *from = lo ? lo->def : NULL;
+    from = from && from->code == OP_add ? op_opnd(from, 0)->def : from;
+    return from && from->code == OP_cta_id;
 }
 
 bool stands_in_loops(const struct op *o)

@@ -367,8 +367,10 @@ static int put_source(struct embedding *e)
     for (int i = 0; i < e->nimages; i++)
         put_variant(e, i);
     fputs("};\n\n", e->to);
-    if (e->has_plan)
+    if (e->has_plan) {
         fputs(plan_functions, e->to);
+        fputs(plan_start, e->to);
+    }
     put_filled(e, functions);
     put_launch(e);
     return GOOD;

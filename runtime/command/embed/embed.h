@@ -38,6 +38,6 @@ void put_plan_tables(const struct embedding *e);
  * their values for image number `which`. */
 void put_plan_members(const struct embedding *e);
 void put_plan_row(const struct embedding *e, int which);
-extern const char plan_driver[], plan_functions[];
+extern const char plan_driver[], plan_functions[], plan_start[];
 
 #endif

@@ -121,8 +121,11 @@ const char plan_functions[] =
     "        if (!encode(&maps[v->maps.first + i], bits, grid, made + 16 * i))\n"
     "            return 0;\n"
     "    return 1;\n"
-    "}\n\n"
-    "/* If v is persistent, v->persistent CTAs on each multiprocessor run all programs. */\n"
+    "}\n\n";
+
+const char plan_start[] =
+    "/* If v is persistent, v->persistent CTAs on each multiprocessor run all programs, or those that later "
+    "rows leave. */\n"
     "static int start(const struct variant *v, void *function, int multiprocessors, const unsigned "
     "*programs, void *stream,\n"
     "                 void **params)\n"
@@ -136,8 +139,11 @@ const char plan_functions[] =
     "    c.nattributes = v->pairs && dealt % v->pairs == 0 && total > sms && sms > 1;\n"
     "    if (v->persistent) {\n"
     "        const uint64_t most = c.nattributes ? sms - sms % 2 : sms;\n"
+    "        const uint64_t rounds = most ? (total + most - 1) / most : 0;\n"
     "        c.grid[0] = (unsigned)(total < most ? total : most);\n"
-    "        c.grid[1] = c.grid[2] = 1;\n"
+    "        c.grid[1] = v->late_part && rounds > 1 ? 1 + (unsigned)(rounds - 1) / v->late_part + 1 : 1;\n"
+    "        c.grid[1] = c.grid[1] < 65535 ? c.grid[1] : 65535;\n"
+    "        c.grid[2] = 1;\n"
     "    }\n"
     "    return cuLaunchKernelEx(&c, function, params, 0);\n"
     "}\n\n";
@@ -367,6 +373,8 @@ void put_plan_members(const struct embedding *e)
 {
     fputs("    struct expression guards, maps; /* index of the variant's first one, and their number */\n"
           "    int persistent, is_single;\n"
+          "    unsigned late_part; /* one part in late_part of the rounds are later rows of the grid; 0: "
+          "none */\n"
           "    unsigned pairs; /* CTAs form pairs if the grid is a multiple of this number; 0: never */\n",
           e->to);
 }
@@ -379,6 +387,7 @@ void put_plan_row(const struct embedding *e, int which)
         guards += count_of(guards_of(&e->images[i]));
         maps += plan_maps(&e->images[i]);
     }
-    fprintf(e->to, ", {%d, %d}, {%d, %d}, %d, %d, %d", guards, count_of(guards_of(image)), maps,
-            plan_maps(image), persistent(image), image->is_single, atoi(word_of(image, "pairs")));
+    fprintf(e->to, ", {%d, %d}, {%d, %d}, %d, %d, %d, %d", guards, count_of(guards_of(image)), maps,
+            plan_maps(image), persistent(image), image->is_single, atoi(word_of(image, "late_part")),
+            atoi(word_of(image, "pairs")));
 }
