@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """attend.py: measures forward attention (bench/programs/attention.py) of neso, Triton and cuDNN (called by PyTorch), at sustained load.
 
-    python3 bench/peers/attend.py OUT.json [SHAPE...]      a SHAPE: heads x rows x D, followed by `c` if causal: 128x4096x64c
+    python3 bench/peers/attend.py OUT.json [SHAPE...]      a SHAPE: heads x rows x D, followed by `c` if causal, and by `gN` if
+                                                            N heads of Q share a head of K and V: 128x4096x64c, 128x4096x128cg8
 
 neso and Triton try the same tile sizes in a short trial, and each uses its fastest. Then blocks of launches alternate, in a new random
 order in each round. The first half of a block is not counted, because its clock rate still depends on the preceding block.
@@ -9,6 +10,7 @@ VARIANTS="skip=sink;fp_reassoc=1;fp_reassoc=1+params=A=1" adds contestants.
 """
 import os
 import random
+import re
 import statistics
 import sys
 
@@ -56,15 +58,15 @@ def sustained(calls, block_ms=BLOCK_MS, rounds=ROUNDS):
 
 
 def parse(shape):
-    heads, n, d = map(int, shape.rstrip("c").split("x"))
-    return heads, n, d, shape.endswith("c")
+    heads, n, d, causal, _, group = re.fullmatch(r"(\d+)x(\d+)x(\d+)(c?)(g(\d+))?", shape).groups()
+    return int(heads), int(n), int(d), causal == "c", int(group or 1)
 
 
 class Problem:
     def __init__(self, shape, dtype=None):
-        self.heads, self.n, self.d, self.causal = parse(shape)
-        make = lambda: torch.randn(self.heads, self.n, self.d, device="cuda").to(dtype or torch.float16)  # noqa: E731
-        self.q, self.k, self.v = make(), make(), make()
+        self.heads, self.n, self.d, self.causal, self.group = parse(shape)
+        make = lambda heads: torch.randn(heads, self.n, self.d, device="cuda").to(dtype or torch.float16)  # noqa: E731
+        self.q, self.k, self.v = make(self.heads), make(self.heads // self.group), make(self.heads // self.group)
         self.o, self.lse = torch.empty_like(self.q), torch.empty(self.heads, self.n, device="cuda")
         self.scale = self.d ** -0.5
         self.args = [self.q, self.k, self.v, self.o, self.lse, self.scale, self.n]
@@ -73,7 +75,7 @@ class Problem:
     def reference(self):
         with torch.no_grad():
             return torch.nn.functional.scaled_dot_product_attention(self.q[None], self.k[None], self.v[None], is_causal=self.causal,
-                                                                    scale=self.scale)[0].float()
+                                                                    scale=self.scale, enable_gqa=self.group > 1)[0].float()
 
     def cudnn(self):
         from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -81,20 +83,22 @@ class Problem:
 
         def call():
             with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-                return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal, scale=self.scale)
+                return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal, scale=self.scale,
+                                                                        enable_gqa=self.group > 1)
         return lambda: call
 
     def ours(self, ours, tile, desc, options):
         bm, bn, warps, stages = tile
         signature, values = compiling.specialize(self.args)
-        text = ", ".join([signature, str(self.causal), str(desc), str(bm), str(bn), str(self.d)])
+        text = ", ".join([signature, str(self.causal), str(desc), str(bm), str(bn), str(self.d), str(self.group)])
         future = ours.start("attention", "forward", text, num_warps=warps, num_stages=stages, **options)
         return lambda: future.result().bind((self.n // bm, self.heads), *values)
 
     def triton(self, tile, desc):
         bm, bn, warps, stages = tile
         grid = (self.n // bm, self.heads)
-        return lambda: lambda: attention.forward[grid](*self.args, self.causal, desc, bm, bn, self.d, num_warps=warps, num_stages=stages)
+        return lambda: lambda: attention.forward[grid](*self.args, self.causal, desc, bm, bn, self.d, self.group, num_warps=warps,
+                                                       num_stages=stages)
 
 
 def label(tile, desc):
