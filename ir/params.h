@@ -55,6 +55,13 @@ PARAM(legalize_dot_warps_most, 8, 1, 32, "warps",
 PARAM(legalize_dot_chain_percent, 50, 1, 100, "percent of a thread's registers",
       "if the accumulators of two chained dots take more than this part, the number of warps doubles",
       "attention D=64, 128 x 64: 335 us in 4 warps, 307 in 8")
+PARAM(legalize_dot_kept_columns, 64, 0, 256, "columns",
+      "a dot of at most so many columns, in a warpgroup of 64 rows, reads a first operand that iterations share from registers",
+      "H200, from shared memory and from registers: attention backward D=64 64 x 64 863 and 815 us, 64 x 128 in 8 warps 1008 "
+      "and 915; forward D=128 128 x 64 in 8 warps 972 and 941; D=64 in 4 warps (128 rows a warpgroup) 1249 and 1307")
+PARAM(legalize_dot_kept_percent, 75, 0, 100, "percent of a thread's registers",
+      "... and if it and the accumulators of each loop take at most so many, but accumulators too many for two equal CTAs",
+      "attention backward spills above: D=64 32 x 128 (100 percent) 910 and 1368 us, D=128 64 x 128 757 and 969")
 
 /* -- raise_tma_load -- */
 PARAM(raise_tma_load_copied_bytes, 16, 4, 32, "bytes",

@@ -238,6 +238,45 @@ bool cost_two_ctas_fit(struct func *f)
     return fit_by_memory(f, r.ring_bytes) && (needs_of(f->body).sums <= equal_share(f) || divides(f, &r));
 }
 
+/* Does the dot read a first operand from outside its loop? */
+static bool repeats_operand(const struct op *dot)
+{
+    const struct op *loop = dot->block->parent;
+    return is_dot(dot) && loop && loop->code == OP_for && value_is_outside(op_opnd(dot, 0), loop);
+}
+
+/* Sets *most to the largest number of registers of a thread that the accumulators of a loop's dots take together with
+ * the first operands from outside the loop, if these are kept in registers. */
+static void find_most_regs(struct op *o, void *most)
+{
+    enum { REGISTER_BITS = 32 };
+    int64_t bits = 0, *regs = most;
+    bool repeats = false;
+    for (const struct op *dot = o->code == OP_for ? o->regions[0]->first : NULL; dot; dot = dot->next)
+        for (int i = 0; i <= 2 && is_dot(dot); i += 2) {
+            const struct type *t = op_opnd(dot, i)->type;
+            bits += i == 2 || repeats_operand(dot) ? type_elems(t) * type_elem_bits(t) : 0;
+            repeats |= repeats_operand(dot);
+        }
+    bits = repeats ? bits / REGISTER_BITS / (32 * o->block->func->num_warps) : 0;
+    *regs = bits > *regs ? bits : *regs;
+}
+
+bool cost_keeps_operand(const struct op *dot)
+{
+    enum { PERCENT = 100 };
+    struct func *f = dot->block->func;
+    const struct params *p = f->module->params;
+    const struct type *t = op_result(dot)->type;
+    const struct mma_engine *e = target_engine(f->target, true);
+    int64_t regs = 0;
+    if (!e || !repeats_operand(dot) || t->shape[1] > p->legalize_dot_kept_columns ||
+        t->shape[0] * e->warps > e->rows * f->num_warps || needs_of(f->body).sums <= equal_share(f))
+        return false;
+    func_walk(f, find_most_regs, &regs);
+    return regs * PERCENT <= (int64_t)f->target->regs_thread * p->legalize_dot_kept_percent;
+}
+
 int64_t cost_shared_bytes(const struct func *f, enum shared_share share)
 {
     enum { WHOLE = 100 };

@@ -135,6 +135,7 @@ static void select_for(struct select *s, const struct op *o)
         jump_to(skip, s->b);
     for (int k = 0; k < ncarried; k++)
         set_copy(s, &o->results[k], carried[k]);
+    select_reads_behind(s, o);
 }
 
 static void select_while(struct select *s, const struct op *o)

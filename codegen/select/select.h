@@ -129,6 +129,8 @@ void select_copy(struct select *s, const struct op *o);
 void select_copy_wait(struct select *s, const struct op *o);
 void select_wgmma(struct select *s, const struct op *o);
 void select_wgmma_wait(struct select *s, const struct op *o);
+/* Reads, behind the loop, the registers of operand A that are the same in each iteration. */
+void select_reads_behind(struct select *s, const struct op *loop);
 /* Returns the generic address of a tensor map, which is a kernel parameter. */
 struct opnd tensor_map_address(struct select *s, int map);
 void select_control(struct select *s, const struct op *o);

@@ -280,3 +280,45 @@ void select_wgmma_wait(struct select *s, const struct op *o)
         memcpy(tile_new(s, &o->results[i]), tile_of(s, op_opnd(o, i)),
                (size_t)tile_nregs(o->results[i].type) * sizeof(struct opnd));
 }
+
+/* A condition that never holds, although ptxas cannot know that: an argument is a pointer to address 1. */
+static struct opnd never(struct select *s)
+{
+    const struct block *body = s->f->body;
+    for (int i = 0; i < body->args.n; i++)
+        if (type_is_ptr(body->args.at[i]->type))
+            return emit2(s, form1(INSN_setp, PT_s64, MOD_eq), in_reg(s, tile_of(s, body->args.at[i])[0]),
+                         opnd_int(CLASS_b64, 1));
+    return (struct opnd){.kind = OPND_none};
+}
+
+/* ptxas (12.8 and 13.0) takes registers from which wgmmas of a loop read operand A for other values of the loop, although
+ * the next iteration reads them again, unless code behind the loop reads them too (tests/programs/attention_backward.py). So
+ * behind the loop a store reads them that no thread executes. */
+void select_reads_behind(struct select *s, const struct op *loop)
+{
+    enum { WORDS = 4 };
+    struct opnd when = {.kind = OPND_none}, at = {.kind = OPND_none};
+    for (const struct op *o = loop->regions[0]->first; o; o = o->next) {
+        void **kept = o->code == OP_mma_start && op_opnd(o, DOT_a)->type->kind == TY_tile &&
+                              value_is_outside(op_opnd(o, DOT_a), loop)
+                          ? map_get_ptr(&s->words, o)
+                          : NULL;
+        if (!kept)
+            continue;
+        const struct matrix *words = *kept;
+        if (when.kind == OPND_none) {
+            struct opnd smem = {.kind = OPND_smem, .cls = CLASS_b32};
+            at = emit1(s, form0(INSN_mov, PT_u32), smem);
+            when = never(s);
+        }
+        for (int k = 0; k < words->n / mma_choose(o, true, false).fragment->word_elems; k += WORDS) {
+            struct opnd x[1 + WORDS] = {{.kind = OPND_addr, .cls = CLASS_b32, .n = at.n}};
+            memcpy(x + 1, words->x + k, WORDS * sizeof *x);
+            struct insn *in = emit_insn(s, access_shape(form1(INSN_st, PT_none, MOD_shared), PT_b32, WORDS),
+                                        0, 1 + WORDS, x);
+            in->nvec = WORDS;
+            set_guard(in, when);
+        }
+    }
+}

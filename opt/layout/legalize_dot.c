@@ -6,7 +6,8 @@
  *
  * For each dot, the pass chooses the fastest engine of the target (see ir/target/engine.h) that can compute the dot.
  * Warpgroups (wgmma, on sm_90a) multiply f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more. Operand
- * b is then in shared memory. Operand a is in shared memory too, unless it is computed from another dot's result.
+ * b is then in shared memory. Operand a is in shared memory too, unless it is computed from another dot's result, or
+ * is the same in each iteration of a loop whose dots have few columns (cost_keeps_operand).
  * mma.sync, which a single warp executes, multiplies tiles of at least 16 x 8. Only some targets have mma.sync for
  * fp8. On other targets, and in deterministic kernels (fix_order.c), the pass extends fp8 to f16, which is exact. All
  * other dots, mainly those of f64 and of f32 with full precision, use fused multiply-adds: each thread computes its
@@ -27,6 +28,7 @@
  * along rows stay within a warp. */
 #include "ir/target/engine.h"
 #include "opt/analysis/analysis.h"
+#include "opt/cost.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
@@ -115,7 +117,8 @@ const struct type *dot_operand_buffer(const struct op *o, int i, const struct la
     const struct mma_engine *e = choose(o, false).engine;
     struct value *v = op_opnd(o, i);
     struct module *m = o->block->func->module;
-    if (!(e->holds[i] & PLACE_shared))
+    if (!(e->holds[i] & PLACE_shared) ||
+        (e->holds[i] & PLACE_registers && i == DOT_a && cost_keeps_operand(o)))
         return NULL;
     if (e->holds[i] & PLACE_registers && dot_behind(v, true, NULL) &&
         layout_conversion(x, dot_operand_layout(o, i, NULL, true), op_params(o)) != CONVERSION_shared)

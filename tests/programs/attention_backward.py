@@ -193,4 +193,4 @@ elif len(sys.argv) > 3:
     tiles = [(32, 128, 4, 5), (32, 128, 4, 3), (64, 128, 8, 2), (64, 64, 4, 3), (64, 128, 4, 2)]
     assert sum(check(int(n), D, causal, tiles) for n in sys.argv[3:]) == 0
 else:
-    assert check(128, 64, True, [(32, 64, 4, 3)]) + check(128, 128, True, [(64, 64, 4, 3)]) + check(128, 64, False, [(32, 128, 4, 5)]) == 0
+    assert check(128, 64, True, [(32, 64, 4, 3)]) + check(128, 128, True, [(64, 64, 4, 3)]) + check(128, 64, False, [(32, 128, 4, 5), (64, 64, 4, 3)]) == 0
