@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.c: measures the time that neso_launch adds to cuLaunchKernel. Both launch the same kernel in the same context,
- * alternately, on one thread and on several threads, each with its own stream. It prints the median and the best of
- * many batches, in nanoseconds for each launch. A batch is short, so that its launches fit in the driver's queue and no
- * launch waits for an earlier one:
+/* launch.c: measures the time that neso_launch adds to cuLaunchKernel. neso_launch and cuLaunchKernel launch the same
+ * kernel in the same context, alternately, on one thread and on several threads, each of which has its own stream. It
+ * prints the median and the best of many batches, in nanoseconds for each launch. A batch is short, so that its
+ * launches fit in the driver's queue and no launch waits for an earlier one:
  *
  *     kernel  threads    driver      neso     added    (best)
  *     plain         1    1800.0    1950.0     150.0     140.0

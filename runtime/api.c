@@ -81,8 +81,8 @@ static neso_status diag_status(const struct diag *d)
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
 {
     struct diag *d = &m->diag;
-    /* Some fields of the evaluator may point into stack frames that a longjmp removes; after it, they are restored
-     * from this copy. */
+    /* Some fields of the evaluator may point into stack frames that a longjmp removes. After a longjmp, they get
+     * their values in this copy again. */
     const struct eval before = m->eval;
     size_t limit = m->arena.limit_bytes;
     jmp_buf here, *outer = d->fatal;

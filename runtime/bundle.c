@@ -17,10 +17,10 @@
  *     ...
  *     sum 9f86...                       SHA-256 of all before it
  *
- * A record has the same keys without contents: `neso bundle` compiles a record into a bundle, and neso_bundle_check
- * compares a bundle with a record. The field `source` is a digest of the traced IR, so an edited kernel does not match.
- * A context that uses a bundle compiles nothing: it takes a kernel from the bundle, or reports which fields of the
- * kernel's key differ from those of the most similar entry. */
+ * A record consists of such keys without the contents of entries: `neso bundle` compiles a record into a bundle, and
+ * neso_bundle_check compares a bundle with a record. The field `source` is a digest of the traced IR, so an edited
+ * kernel does not match. A context that uses a bundle compiles nothing: it takes a kernel from the bundle, or reports
+ * which fields of the kernel's key differ from those of the most similar entry. */
 #include "runtime/bundle.h"
 #include "runtime/runtime.h"
 
@@ -481,7 +481,7 @@ static bool read_params(struct neso_kernel *k, struct lines *at, struct ptx_para
 }
 
 /* Reads the code called `name` ("kernel", or the name of a variant) from the lines of an entry. Returns false if the
- * entry lacks it or is malformed. */
+ * entry lacks this code or is malformed. */
 static bool read_code(struct arena *a, struct lines at, const char *name, const struct ptx_param *slots,
                       int nslots, struct text *ptx, struct ptx_info *info)
 {

@@ -22,8 +22,8 @@
  * The library never prints, exits or reads the environment. It opens files only in the folder of the disk cache
  * (neso_context_options.cache). It loads the CUDA driver (dlopen) when a context uses a GPU or the caller lists GPUs.
  * If cuBLAS is installed, it also loads cuBLAS, for the large or timed matrix products that a program computes on a
- * GPU. Structures start with their size, so that later versions can extend them: set `size` to sizeof the structure.
- * An option with the value 0 selects the default. */
+ * GPU. Most structures start with a member `size`, so that later versions can extend them. The caller sets it to
+ * sizeof the structure. An option with the value 0 selects the default. */
 #ifndef NESO_H
 #define NESO_H
 
@@ -205,7 +205,7 @@ NESO_API const char *neso_diagnostics_json(neso_context *context);
 
 /* -- source to kernel -- */
 
-/* Reads a Triton source (length bytes, copied). Executes of the top level only what kernels may need: imports,
+/* Reads a Triton source (length bytes, copied). At the top level, executes only what kernels may need: imports,
  * definitions, and assignments whose values can be evaluated. `name` names the source in messages. If `name` ends in
  * ".ir", the text is neso's IR. */
 NESO_API neso_status neso_module_from_source(neso_context *context, const char *name, const char *text, size_t length,
@@ -720,7 +720,8 @@ typedef struct neso_run_options {
     /* On the interpreter, neso calls this function after each launch, for each load, store and atomic of the kernel.
      * The proofs assume that index arithmetic does not overflow and that divisors are positive. May be NULL. */
     void (*accessed)(void *user, const neso_access *access);
-    /* 1: on the interpreter, the debugger also stops where an operation of a kernel first makes a NaN. */
+    /* 1: on the interpreter, the debugger also stops where a value becomes a NaN, at the first time for each
+     * operation of a kernel. */
     int break_nan;
 } neso_run_options;
 

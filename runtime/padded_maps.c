@@ -5,11 +5,11 @@
  *     A: 4101 x 4101 f16, rows 8202 bytes apart ──copy_rows──► workspace: rows 8320 bytes apart ◄── tensor map
  *
  * With the copy, the launch can use the code for aligned rows, which has a pipeline, a producer warp and wgmma.
- * Without it, the launch would use the fallback, which loads only 2 bytes at once. The copy reads and writes each
- * byte once, while the kernel loads each byte once for each tile of the other operand. A kernel never uses a map to
- * read data that it has written itself (raise_tma_load.c ensures this), so it may read the copy, which lacks these
- * writes, instead of the array. An array to which the kernel stores through a map is not copied, since the stores
- * would go to the copy.
+ * Without it, the launch would use the fallback, which loads only 2 bytes at once. The copy takes little time: it
+ * reads and writes each byte once, while the kernel loads each byte once for each tile of the other operand. A kernel
+ * never uses a map to read data that it has written itself (raise_tma_load.c ensures this), so it may read the copy,
+ * which lacks these writes, instead of the array. An array to which the kernel stores through a map is not copied,
+ * since the stores would go to the copy.
  *
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
  * allocation, because the copy also reads elements that this grid does not read. The programs of the grid must

@@ -322,8 +322,8 @@ static struct obj *add_descriptor(struct reader *r, const struct leaf *leaf, spe
     return descriptor_new(e, (struct obj *[]){obj_none, shape, strides, shape, obj_none});
 }
 
-/* Adds the spec's arguments for a tree whose first leaf is *at; returns the tree with its descriptors expanded;
- * NULL for a single argument. */
+/* Adds the arguments for a tree whose first leaf is number *at to `args`, and moves *at past the tree's leaves.
+ * Returns the tree with a tuple in place of each descriptor; NULL for a single argument. */
 static struct obj *add_tree(struct reader *r, struct obj *tree, int *at, spec_args *args)
 {
     struct eval *e = &r->module->eval;
@@ -507,8 +507,8 @@ static bool is_tuple(struct reader *r, const struct entry *x, int depth)
     return false;
 }
 
-/* Returns the named tuple before the parenthesis; NULL after an error, which it reports, if there is no such
- * class. */
+/* Returns the class of a named tuple, whose name precedes the parenthesis. If there is no such class, reports an
+ * error and returns NULL. */
 static struct obj *read_class(struct reader *r, const struct entry *x, struct obj **names)
 {
     struct entry name = {.s = x->s, .n = tuple_name_length(x)};

@@ -158,8 +158,8 @@ static bool is_parameter(const struct call *c, const char *name)
     return false;
 }
 
-/* Removes the launch options from the keywords, except options that are also parameters. Then binds the arguments as
- * Python does. */
+/* Removes the launch options from the keywords, except options that are also parameters. Then binds the arguments to
+ * the parameters as Python does. */
 static void bind(struct call *c, const struct args *args)
 {
     struct eval *e = c->eval;

@@ -64,8 +64,8 @@ static bool begins(const char *s, const char *prefix)
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-/* In `setp.ge.s32 %p1, %r2, %r2; @%p1 bra $L3` the jump is always taken. If p is such a comparison, gives its
- * predicate, and returns true. */
+/* In `setp.ge.s32 %p1, %r2, %r2; @%p1 bra $L3` the jump is always taken. If the instruction at p is such a
+ * comparison, sets `pred` to "@%p1 bra", with which the jump begins, and returns true. */
 static bool is_always(const char *p, char *pred, size_t size)
 {
     char x[32], y[32], guard[16];
@@ -76,7 +76,7 @@ static bool is_always(const char *p, char *pred, size_t size)
     return true;
 }
 
-/* Is the first operand the predicate of the jump `pred`, as in "@%p1 bra"? */
+/* Returns whether the first operand of the instruction at p is the predicate of the jump `pred`, "@%p1 bra". */
 static bool redefines(const char *p, const char *pred)
 {
     const char *operand = p + strcspn(p, " \t\n");
@@ -85,7 +85,8 @@ static bool redefines(const char *p, const char *pred)
     return pred[0] && n == strlen(pred) - strlen("@ bra") && strncmp(operand, pred + 1, n) == 0;
 }
 
-/* Does the next instruction overwrite the data of the store at p? True if it is the same store with another value. */
+/* Returns whether the next instruction overwrites the data of the store at p: whether it is the same store with
+ * another value. */
 static bool is_overwritten(const char *p, const char *next)
 {
     const char *end = strchr(p, ']');

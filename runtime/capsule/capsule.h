@@ -24,8 +24,8 @@ const char *capsule_find_file(void *capsule, const char *module, size_t *length)
 /* Sets *o to the options with which the capsule's kernel was compiled. */
 void capsule_options(const neso_capsule *c, neso_compile_options *o);
 
-/* Passes a capsule of a difference that a check has just found to the context's `capsule`. The capsule contains the
- * set of inputs that showed the difference. */
+/* Makes a capsule of the difference x, which a check has just found, and calls the context's callback `capsule` with
+ * it. The capsule contains the set of inputs that showed the difference. */
 void capsule_of_check(struct checking *c, const neso_checked *x);
 
 #endif

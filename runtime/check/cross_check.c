@@ -27,8 +27,8 @@ static const struct check_draw draws[] = {
     {"any bits in memory of integers", FLOATS_integers, false, true, 1, false},
     {"random numbers, the launch's sizes", FLOATS_general, true, false, 0, false},
 };
-/* No further set begins after TOTAL_MS of processor time. A run ends after RUN_MS. During the search for the faulty
- * pass, a run may take SEARCH_MS, because the search could find a wrong pass if runs ended early. */
+/* No further set of inputs begins after TOTAL_MS of processor time. A run ends after RUN_MS. During the search for
+ * the faulty pass, a run may take SEARCH_MS, because the search could find a wrong pass if runs ended early. */
 enum { DRAWS = sizeof draws / sizeof *draws, TOTAL_MS = 50, RUN_MS = 400, SEARCH_MS = 10000, ROUNDS = 3 };
 
 /* The stages of code generation that can be left out, after all passes. */

@@ -5,8 +5,8 @@
  * (launches.c). Then each kernel that the file does not launch is compiled with guessed types: the names of
  * parameters suggest which of them are pointers. The guess for one parameter after the other is changed, and a change
  * that leaves fewer errors is kept. An error is reported only if it occurs with every guess, since any other error
- * may come from a wrong guess. A function whose name occurs elsewhere in the file is not checked in this way: kernels
- * that call it are.
+ * may come from a wrong guess. A function whose name occurs elsewhere in the file is not compiled on its own, but as
+ * a part of the kernels that call it.
  *
  *     def scale(X, Y, n, factor, BLOCK: tl.constexpr)        X=*fp32, Y=*fp32, n=i32, factor=i32, BLOCK=64
  */

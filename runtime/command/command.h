@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Exit status: success, the program failed, bad usage or bad input. */
+/* The exit statuses: success, failure of the program, and bad usage or bad input. */
 enum { GOOD, FAILED, BAD };
 
 enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128, COMPLETION = 256, CHECK = 512, BUNDLE = 1024, LSP = 2048, CAPSULE = 4096, REPLAY = 8192 };
@@ -149,7 +149,7 @@ struct language_row {
     const char *meaning, *types, *errors, *example; /* as in builtins.h */
 };
 extern const struct language_row language_rows[];
-/* Prints the thresholds of optimisations, each with its unit, meaning and measurement. */
+/* Prints the thresholds of optimisations, each with its unit, its meaning, and the measurement that set its value. */
 void print_params(FILE *to);
 
 /* -- manual/tables.c: ops and instructions with their meanings -- */

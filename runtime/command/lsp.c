@@ -18,7 +18,8 @@
 
 enum { KERNELS_MOST = 16, BODY_MOST = 1 << 26 };
 
-/* The IR of one kernel, before all passes and with layouts; both texts are "" if the kernel does not compile. */
+/* The IR of one kernel: as traced, and after the passes, with layouts (`laid_out`). Both texts are "" if the kernel
+ * does not compile. */
 struct shown {
     char *kernel, *signature;
     struct buffer laid_out, traced;
@@ -434,8 +435,8 @@ static bool find_word(const struct document *d, const struct json *position, str
     return true;
 }
 
-/* Returns whether the name (n bytes) is one of triton.language in the file: "tl", or NAME of `import triton.language
- * as NAME`. */
+/* Returns whether the name (n bytes) stands for the module triton.language in the file: "tl", or NAME after `import
+ * triton.language as NAME`. */
 static bool is_language(const char *text, const char *name, size_t n)
 {
     static const char import[] = "triton.language as ";

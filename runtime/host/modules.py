@@ -365,7 +365,8 @@ def tabulate(rows):
     return '\n'.join([rule] + lines + [rule])
 
 # -- triton_util
-# Helper functions of a lecture's programs; a file of that name in the program's folder takes precedence.
+# Helper functions that the programs of a lecture import. If the program's folder has a file triton_util.py, the
+# program imports this file instead.
 import os
 
 def cdiv(n, d):
@@ -553,8 +554,8 @@ class _Table:
     def line_word(self, name, oracle):
         return f'{name} ({oracle})' if oracle and oracle not in name else name
 
-    # Returns the format of a column: six decimal places without the trailing zeros of all cells, or an exponent if
-    # six places would show a number as 0 or be too many.
+    # Returns the format of a column: six decimal places without the trailing zeros of all cells, or an exponent if,
+    # with six places, a number would be shown as 0 or be too long.
     def column_format(self, i):
         finite = [row[i] for row in self.rows if isinstance(row[i], (int, float)) and isfinite(row[i])]
         texts = [f'{x:.6f}' for x in finite]

@@ -316,7 +316,7 @@ static void read_row(double *row, const char *host, const struct tensor *t, int6
     }
 }
 
-/* The rows `first` to `last` of one matrix product of a batch, out = a b, in double precision. */
+/* A part of one matrix product of a batch, out = a b, in double precision: the rows from `first` on, before `last`. */
 struct product {
     struct tensor_pool *pool;
     char *out_host;

@@ -194,7 +194,7 @@ static struct obj *placed(struct eval *e, struct tensor t, struct obj *device)
 
 /* -- creating tensors -- */
 
-/* Returns an element of a new tensor: the number x, or a random number of the pool. */
+/* Returns an element of a new tensor: the number x, or a random number from the pool's generator. */
 typedef struct number fill_function(struct tensor_pool *p, const struct number *x);
 
 static struct number fill_value(struct tensor_pool *p, const struct number *x)

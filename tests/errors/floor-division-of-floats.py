@@ -1,4 +1,4 @@
-# // accepts only integers: the message suggests a workaround.
+# The operator // accepts only integers; the message suggests a workaround.
 # run: compile floor-division-of-floats.py::k --signature "*fp32" --emit ir
 import triton
 import triton.language as tl

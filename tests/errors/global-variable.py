@@ -1,4 +1,4 @@
-# A kernel must not use globals that are no constexprs, as in Triton: numbers, strings, lists, also variables of an
+# As in Triton, a kernel must not use globals that are not constexprs: numbers, strings, lists, and variables of an
 # enclosing function. It may use globals that are constexprs, defaults of parameters, modules, types and functions.
 # run: compile global-variable.py::k --signature "*fp32" --emit ir
 import triton

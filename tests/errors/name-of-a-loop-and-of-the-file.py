@@ -1,5 +1,5 @@
-# A name that a kernel bound in a loop does not refer to the file's variable of the same name after the loop.
-# run: run --device emulator name-of-a-loop-and-of-the-file.py
+# If a kernel binds a name in a loop, then after the loop this name does not refer to the file's variable with the
+# same name. run: run --device emulator name-of-a-loop-and-of-the-file.py
 import torch
 import triton
 import triton.language as tl

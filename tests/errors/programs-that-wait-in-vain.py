@@ -1,4 +1,4 @@
-# Two programs each wait for the other one.
+# Two programs wait for each other.
 import torch
 import triton
 import triton.language as tl

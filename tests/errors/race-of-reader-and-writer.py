@@ -1,4 +1,4 @@
-# A shift in place: each program reads elements that the neighbouring program writes.
+# The kernel shifts a tensor in place: each program reads elements that the neighbouring program writes.
 import torch
 import triton
 import triton.language as tl

@@ -2,7 +2,8 @@
 /* cache.c: writes any bytes as an entry of the cache: once as the payload between the right key and the right digest,
  * and once as the whole file. A malformed entry must count as missing. So with a strict cache, the compilation must
  * fail, and with any other cache, the kernel must be compiled to the same PTX as without a cache. The latter is
- * checked only for one input in 64, since a compilation takes as long as 30 inputs. No input may crash, hang or leak.
+ * checked only for one input in 64, since a compilation takes as long as the other checks of 30 inputs. No input may
+ * crash, hang or leak.
  *
  *   make fuzz-cache && build/fuzz/fuzz_cache tests/fuzz/cache -max_len=4000 -runs=1000000 */
 #include "runtime/cache.h"

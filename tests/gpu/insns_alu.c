@@ -4,7 +4,7 @@
  *
  * A trial tests many forms of instructions, one after the other. For each form, the kernel loads the operands of
  * ELEMS elements, computes, and stores ELEMS results. Each operand and each result takes 8 bytes of memory. The test
- * computes expected results with 128-bit integers and with insns_exact.c. */
+ * computes expected results with 128-bit integers, or, for floats, by the functions of insns_exact.c. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* insns_sums.c: tests that mma.sync and wgmma add and round by the rule of runtime/devices/emulator/sums.c, on tiles
- * of random floats. The floats of a tile have all exponents or equal exponents, or few nonzero products, or products
- * that cancel, or are subnormal, infinite or very large. It also tests that sums of integers wrap on overflow, with
- * random integers and with the least and largest ones.
+ * of random floats. There are tiles whose floats have random or equal exponents, tiles with few nonzero products or
+ * with products that cancel, and tiles with subnormal, infinite or very large floats. It also tests that sums of
+ * integers wrap on overflow, with random integers and with the least and largest ones.
  *
  *     few tiles (the default)    computes expected results by the rule, in integers
  *     build/gpu_insns cuda sums TILES [SEED [WORD]]      TILES tiles of each type: compares the GPU with the emulator
@@ -58,7 +58,7 @@ static bool is_integer(enum ptype t)
 /* -- random numbers -- */
 
 struct format {
-    /* unused_bits: `unused_bits` is the number of low bits that the tensor core ignores (of tf32) */
+    /* `unused_bits` is the number of low bits that the tensor core ignores: 13 for tf32 */
     int exponent_bits, fraction_bits, unused_bits;
 };
 

@@ -43,7 +43,7 @@ def check(M, N, K, blocks, dtype=torch.float16, ta=False, tb=False, warps=4, dty
     torch.testing.assert_close(c.to(torch.float64), want, rtol=0, atol=0)
 
 
-# Types, and all four combinations of major orders; only 16-bit types can keep each of them.
+# Types, and all four combinations of major orders; wgmma reads each of them for 16-bit types, but only one of them for other types.
 for ta in [False, True]:
     for tb in [False, True]:
         check(64, 32, 64, (64, 32, 32), ta=ta, tb=tb)
@@ -64,7 +64,7 @@ check(64, 256, 32, (64, 256, 16))
 check(64, 16, 64, (64, 16, 64), dtype=torch.float32, tb=True)
 check(64, 16, 256, (64, 16, 256), dtype=torch.int8, tb=True)
 
-# Warpgroups split rows, columns or both; one warpgroup has the rows of several instructions.
+# Warpgroups split rows, columns or both; one warpgroup has the rows of several wgmma instructions.
 check(128, 64, 32, (128, 64, 32), warps=8)
 check(64, 64, 32, (64, 64, 32), warps=8)
 check(64, 64, 32, (64, 64, 32), warps=8, ta=True, tb=True)

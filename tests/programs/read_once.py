@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests loops over a row in blocks: less than one block, one, several, none. If a row fits into
-# one block, data that several loops read must stay in registers; loaded 16-bit floats must
-# stay 16-bit. If a store between the loops may change the array, the loops must read it again.
+# Tests loops over a row in blocks, for rows of less than one block, one, several, or none. If a row fits into one
+# block, data that several loops read must stay in registers; loaded 16-bit floats must stay 16-bit. If a store
+# between the loops may change the array, the loops must read it again.
 import torch
 import triton
 import triton.language as tl
@@ -137,7 +137,7 @@ for columns in [100, 128, 200]:
     norm[(3,)](x[2], y[2], w, mean, -columns, columns, BLOCK=BLOCK)
     close(y, expected(x, w))
     close(mean, torch.flip(x.mean(1), [0]))
-# Halves must stay halves, in place; a label selects an element outside of the row.
+# 16-bit floats must stay 16-bit where the output is the input; a label selects an element outside of the row.
 for columns in [20000, 32768, 32784]:
     x = torch.randn(3, columns, device='cuda').to(torch.float16)
     y, l = torch.tensor([0, 7, columns - 1], device='cuda'), torch.empty(3, device='cuda')

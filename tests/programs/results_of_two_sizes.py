@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda
-# A program stores two results, with elements of 1 and 2 bytes, through tensor maps from the same shared memory, half by
-# half. The halves of the larger result occupy other bytes than those of the smaller one, so both warpgroups must wait.
+# A program stores two results, with elements of 1 and 2 bytes, through tensor maps from the same shared memory. Each warpgroup
+# stores half of a result. Its halves of the two results occupy different bytes, so it must wait for both warpgroups.
 import torch
 import triton
 import triton.language as tl

@@ -57,9 +57,9 @@ TEST(one_instruction)
     }
 }
 
-/* In layouts of whole tiles, the warp that holds element (m, n) of the accumulator must also hold row m of A and
- * column n of B, which mma multiplies. So the input bits (register, lane, warp) that determine m must be the same in
- * A and in the accumulator, and those that determine n must be the same in B and in the accumulator. */
+/* The layouts of whole tiles must give each warp the rows of A and the columns of B from which mma computes the warp's
+ * elements of the accumulator. So the first element of a warp in A must be in the same row as its first element in the
+ * accumulator, and its first element in B in the same column. */
 TEST(whole_tiles)
 {
     enum { K = 64 };

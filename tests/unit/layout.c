@@ -158,8 +158,8 @@ TEST(blocked)
                 }
 }
 
-/* A bit of places is free if changing it leads to another place of the same element. The owner of an element is that
- * of its places whose free bits are 0. Each element must have exactly one owner. */
+/* A bit of places is free if changing it leads to another place of the same element. The owner of an element is the
+ * one of its places whose free bits are 0. Each element must have exactly one owner. */
 TEST(free_bits_and_owners)
 {
     for (int round = 0; round < 2000; round++) {

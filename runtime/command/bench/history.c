@@ -336,7 +336,7 @@ static double across(const struct history *h, size_t i)
     return LEFT + (double)(WIDTH - LEFT - EDGE) * ((double)i + 0.5) / (double)h->n;
 }
 
-/* Writes a value, and large values without an exponent. */
+/* Writes a value of a chart; never writes a large value with an exponent. */
 static void put_value(FILE *f, double v)
 {
     if (fabs(v) >= 1e5)

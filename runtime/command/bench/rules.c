@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* rules.c: if nothing was timed, decides by the changes of a kernel's costs whether the kernel is slower.
  *
- * A rule compares the values of one cost in the base and in the candidate. The kernel is slower after
+ * A rule compares the values of one cost in the base and in the candidate. Three kinds of changes make the kernel
+ * slower.
  *
  *     any growth of a cost that always takes time      spilled bytes, barriers, counts of the emulator
  *     growth beyond a bound                            registers, instructions, accesses to shared and global memory

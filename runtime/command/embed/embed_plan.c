@@ -287,7 +287,7 @@ static void put_expression(const struct embedding *e, const char *text, int *at)
     *at += n;
 }
 
-/* Writes, for the expressions of a list in reverse order, the index of its first step and the number of its steps.
+/* Writes, for each expression of a list, in reverse order, the index of its first step and the number of its steps.
  * *at is the index of the list's first step; the function sets it to the index after the list's last step. */
 static void put_reversed(const struct embedding *e, const struct json *list, int *at)
 {

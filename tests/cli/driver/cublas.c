@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cublas.c: a fake cuBLAS for tests, which computes with plain loops. As the documentation of cuBLAS specifies, it
- * multiplies column-major matrices of float32 or float64, with strides and batches. The call whose name FAKE_FAIL
- * contains fails. */
+ * multiplies column-major matrices of float32 or float64, with strides and batches. A call fails if FAKE_FAIL
+ * contains its name. */
 #include <stdlib.h>
 #include <string.h>
 

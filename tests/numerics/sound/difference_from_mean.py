@@ -1,6 +1,6 @@
 # trace: both
 # SPDX-License-Identifier: MIT
-# Differences from the mean are small for some elements, but these lose no precision relative to the others.
+# Some differences from the mean are small and have few exact bits, but their errors are small relative to the other differences.
 import torch
 import triton
 import triton.language as tl

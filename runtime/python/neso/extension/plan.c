@@ -45,8 +45,8 @@ static uint64_t bits_of(char kind, double x)
     return value;
 }
 
-/* Gives the bits of x, rounded to nearest even, in a format of 16 bits with `digits` fraction bits and the exponents
- * from `least` on: 10 and -14 for float16, 7 and -126 for bfloat16. Returns 0 if x is too large. */
+/* Sets *value to the bits of x, rounded to nearest even, in a float format of 16 bits with `digits` fraction bits,
+ * whose least exponent is `least`: 10 and -14 for float16, 7 and -126 for bfloat16. Returns 0 if x is too large. */
 static int short_bits(double x, int digits, int least, uint64_t *value)
 {
     uint64_t sign = signbit(x) ? 0x8000 : 0, infinity = (uint64_t)0x7FFF >> digits << digits;
@@ -78,7 +78,8 @@ static int integer(PyObject *x, uint64_t *value)
     return *value != (uint64_t)-1 || !PyErr_Occurred();
 }
 
-/* Gets the address of an array that has no data_ptr() from its other interfaces. */
+/* If x has no data_ptr(), which has just raised an AttributeError, asks neso/launches.py for its address, which looks
+ * for other interfaces of arrays. */
 static PyObject *address_by_python(PyObject *x)
 {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError))
@@ -90,7 +91,7 @@ static PyObject *address_by_python(PyObject *x)
     return found;
 }
 
-/* Gives an array's address; a number is an address itself, and None is 0. */
+/* Sets *value to the address of the array x. A number x is itself an address, and None means 0. */
 static int address(PyObject *x, uint64_t *value)
 {
     *value = 0;
