@@ -14,20 +14,20 @@
  *   other uses becomes a copy if shared memory has space for its ring.
  * - The load is not volatile, its elements are not pointers, and masked elements are 0.
  * - The loop writes no memory, or invariant_loads.c has marked the load.
- * - One instruction can copy at least 4 bytes.
+ * - A thread can copy at least 4 bytes with one instruction.
  * - If a producer warp serves the loop and a dot reads the tile from a buffer, nothing else reads the tile.
- * - The addresses and the mask can be computed iterations ahead: pure ops, and loads that rotate_loads.c has moved,
- *   compute them from the loop's counter and carried values. These ops are the slice.
+ * - The addresses and the mask can be computed several iterations ahead: pure ops, and loads that rotate_loads.c has
+ *   moved, compute them from the loop's counter and carried values. All these ops together are called the slice.
  *
  * A dot is split into steps if the loop copies nothing but the dot's two operands, if only conversions load these into
  * registers, as fragments of elements with 16 bits or more, and if the dot takes several instructions along K.
  *
- * A dot stays in flight while the next iteration's dot starts if the dot is asynchronous, reads both operands from
- * rings, and if the loop only carries its large accumulator. A dot can also stay in flight if a producer warp copies
- * one operand and threads copy the other one, whose addresses come from memory (rows that a table names).
- * warp_specialize.c lets such a dot start only behind the wait for the previous dot, because the loop stores one
- * operand to a buffer. Where this buffer becomes a view of a ring, the plan asks for the wait to move behind the dot.
- * */
+ * A dot stays in flight while the next iteration's dot starts if the dot is asynchronous, if it reads both operands
+ * from rings, and if the loop only carries the dot's accumulator, which must be large. A dot can also stay in flight
+ * if a producer warp copies one operand, and threads copy the other operand, whose addresses come from memory (rows
+ * that a table names). warp_specialize.c lets such a dot start only behind the wait for the previous dot, because the
+ * loop stores one operand to a buffer. Where this buffer becomes a view of a ring, the plan moves the wait behind the
+ * dot. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "opt/cost.h"
@@ -74,7 +74,7 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
-    bool all_direct = true, all_convert = x->type->rank > 1; /* vectors have no conflicts */
+    bool all_direct = true, all_convert = x->type->rank > 1; /* reads of vectors cause no bank conflicts */
     for (const struct use *u = x->uses; u; u = u->next) {
         const struct op *o = u->user;
         bool is_shared = o->code == OP_to_shared, is_direct = o->block == load->block;
@@ -267,7 +267,7 @@ static bool is_rotated(const struct copy_plan *p, const struct op *o)
 }
 
 /* Adds to the slice the op that computes v, and everything inside the loop that this op uses. Returns false if v
- * cannot be computed iterations ahead. */
+ * cannot be computed several iterations ahead. */
 static bool add_to_slice(struct copy_plan *p, struct value *v)
 {
     if (!v || value_is_outside(v, p->loop))
