@@ -352,7 +352,7 @@ bool type_is_tile(const struct type *t);
 bool type_same_shape(const struct type *a, const struct type *b);
 /* Prints `tile<512xf32,#l0>`. A layout prints as #name if `layout_names` contains it, else in full within braces. */
 void type_print(const struct type *t, struct text *out, const struct map *layout_names);
-bool op_has(const struct op *o, unsigned traits); /* has the op all of these traits? */
+bool op_has(const struct op *o, unsigned traits); /* whether the op has all of these traits */
 enum opcode op_by_name(const char *name, size_t n); /* OP_count if there is no such op */
 /* Returns how many operands or results the table allows; `list` is op_info.operands or op_info.results. */
 void arity_of(const char *list, int *least, int *most);
@@ -462,33 +462,34 @@ void value_set_type(struct value *v, const struct type *t);
 /* -- walk.c -- */
 bool has_uses(const struct value *v);
 int value_nuses(const struct value *v);
-bool is_pure(const struct op *o);     /* is the op pure, with all ops in its regions? */
-/* May the op be erased if its results are unused? True for pure ops, for loads that are not volatile, for reads of
- * shared memory, and for arrivals at a barrier at which no thread waits. A `for` or an `if` may be erased if all
- * ops in its regions may. */
+bool is_pure(const struct op *o);     /* whether the op and all ops in its regions are pure */
+/* Returns whether the op may be erased if its results are unused. It may if it is a pure op, a load that is not
+ * volatile, a read of shared memory, or an arrival at a barrier at which no thread waits. A `for` or an `if` may be
+ * erased if all ops in its regions may. */
 bool is_removable(const struct op *o);
-/* Can the op be an acquire, after which the program may read what other programs have written? True for atomics,
- * for volatile loads, which may poll a flag, and for inline assembly that accesses memory. Later loads must not
- * move before such an op. */
+/* Returns whether the op may be an acquire, after which the program may read what other programs have written.
+ * Atomics, volatile loads (which may poll a flag) and inline assembly that accesses memory may be acquires. Later
+ * loads must not move before such an op. */
 bool op_may_acquire(const struct op *o);
-/* Is o inline assembly that reads the number of the CTA or of the thread? If so, CTA i must run program i and no
- * other. */
+/* Returns whether o is inline assembly that reads the number of the CTA or of the thread. If so, CTA i must run
+ * program i and no other. */
 bool op_asks_for_cta(const struct op *o);
-/* does the op, or an op in its regions, write memory, acquire, or have another effect (barrier, ...)? */
+/* Returns whether the op, or an op in its regions, may write memory, acquire, or have another effect (barrier, ...). */
 bool op_may_write(const struct op *o);
-/* Does the definition of v dominate `at`, so that `at` may use it? */
+/* Returns whether the definition of v dominates `at`, so that `at` may use it. */
 bool value_dominates(const struct value *v, const struct op *at);
-/* Is `o` inside a region of `ancestor`, at any depth? */
+/* Returns whether `o` is inside a region of `ancestor`, at any depth. */
 bool op_is_inside(const struct op *o, const struct op *ancestor);
-/* Is `b` equal to `outer`, or inside a region of one of its ops, at any depth? */
+/* Returns whether `b` equals `outer`, or is inside a region of one of its ops, at any depth. */
 bool block_is_inside(const struct block *b, const struct block *outer);
-/* Is v defined outside every region of `loop`? */
+/* Returns whether v is defined outside every region of `loop`. */
 bool value_is_outside(const struct value *v, const struct op *loop);
 /* Returns the op that defines v if it has this opcode; NULL if it has another opcode, or if v is NULL. */
 struct op *value_def_as(const struct value *v, enum opcode code);
-/* Is the region of a reduce or scan commutative: does it yield the same for (a, b) as for (b, a)? */
+/* Returns whether the region of a reduce or scan is commutative: it yields the same for (a, b) as for (b, a). */
 bool combines_either_way(const struct op *o);
-/* Is the result of a reduce or scan the same, bit for bit, in whatever order the elements are combined? */
+/* Returns whether the result of a reduce or scan is the same, bit for bit, in whatever order the elements are
+ * combined. */
 bool combines_in_any_order(const struct op *o);
 /* Calls `visit` for every op in the order of the text: an op precedes the ops in its regions. The callback may
  * erase the op that it receives. */

@@ -52,8 +52,8 @@ static bool shares_word(const char *name, const char *word, size_t n)
     return false;
 }
 
-/* May the user have meant the threshold `name` by `written`? Returns true if the spellings differ in at most two
- * letters, or if `name` contains all words of `written`. */
+/* Returns whether the user may have meant the threshold `name` by `written`: the spellings differ in at most two
+ * letters, or `name` contains all words of `written`. */
 static bool is_near(const char *name, const char *written)
 {
     enum { LETTERS = 2 };

@@ -452,7 +452,7 @@ static void read_attr_value(struct parser *p, struct attr *a, struct pending *x)
     }
 }
 
-/* Does the text at p->at begin with `key =`? */
+/* Returns whether the text at p->at begins with `key =`. */
 static bool at_key(struct parser *p)
 {
     size_t n = word_bytes(p);

@@ -97,7 +97,7 @@ bool tensor_map_equal(const struct tensor_map *a, const struct tensor_map *b);
 /* Computes the values of a launch. Returns false if the GPU could not encode the map even if it were aligned. */
 bool tensor_map_values(const struct tensor_map *m, const int64_t *args, const uint32_t grid[3],
                        struct tensor_map_values *out);
-/* Are the base and the strides, except the last, multiples of 16 bytes, as the GPU needs? */
+/* Returns whether the base and the strides, except the last, are multiples of 16 bytes, as the GPU needs. */
 bool tensor_map_is_aligned(const struct tensor_map_values *v);
 
 #endif

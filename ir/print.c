@@ -190,7 +190,8 @@ static void print_operands(struct printer *p, const struct op *o)
     }
 }
 
-/* Can the notation for control ops express this op? A malformed control op prints in the general form. */
+/* Returns whether the notation for control ops can express this op. A malformed control op prints in the general
+ * form. */
 static bool is_regular(const struct op *o)
 {
     switch (o->code) {

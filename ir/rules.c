@@ -121,7 +121,7 @@ static bool same_without_repeats(const struct layout *a, const struct layout *b)
     return layout_equal(&x, &y);
 }
 
-/* Are both layouts NULL, or do both assign the same elements to every thread? */
+/* Returns whether both layouts are NULL, or both assign the same elements to every thread. */
 static bool layouts_agree(const struct layout *a, const struct layout *b)
 {
     return a && b ? same_without_repeats(a, b) : !a && !b;
@@ -414,7 +414,8 @@ const char *rule_trans(struct module *m, const struct op *o, const struct type *
     return NULL;
 }
 
-/* Is `part` equal to `whole` without dimension dim: does every thread hold the same elements in both layouts? */
+/* Returns whether `part` equals `whole` without dimension dim: every thread holds the same elements in both
+ * layouts. */
 static bool is_slice(const struct layout *part, const struct layout *whole, int dim)
 {
     struct layout l;
@@ -440,7 +441,7 @@ const char *rule_join(struct module *m, const struct op *o, const struct type **
     return NULL;
 }
 
-/* Does every thread that holds element 2i of the last dimension also hold element 2i + 1? */
+/* Returns whether every thread that holds element 2i of the last dimension also holds element 2i + 1. */
 static bool has_pairs(const struct layout *l)
 {
     struct span registers = {0};
@@ -652,8 +653,8 @@ const char *rule_histogram(struct module *m, const struct op *o, const struct ty
     return want_optional(m, o, 1, "the mask", bool_like(m, x));
 }
 
-/* May a dot have these element types? Both inputs have the same type, or are both fp8. The only integer type is i8,
- * which accumulates in i32; floats accumulate in a float type that is at least as wide. */
+/* Returns whether a dot may have these element types. Both inputs have the same type, or are both fp8. The only
+ * integer type is i8, which accumulates in i32; floats accumulate in a float type that is at least as wide. */
 static bool dot_elems_fit(const struct type *a, const struct type *b, const struct type *acc)
 {
     if (type_elem_bits(a) != type_elem_bits(b))
@@ -933,7 +934,7 @@ const char *rule_mbar_wait(struct module *m, const struct op *o, const struct ty
     return error ? error : want_type(m, "the parity", opnd(o, 1), type_scalar(m, DT_i32));
 }
 
-/* Is the buffer's layout the identity: is each element's offset its coordinate? */
+/* Returns whether the buffer's layout is the identity: each element's offset equals its coordinate. */
 static bool is_in_order(const struct type *buf)
 {
     for (int i = 0; i < buf->layout->nbits[IN_offset]; i++)

@@ -249,8 +249,8 @@ static bool check_map(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Is o, an op `ready`, at a place where its role executes it exactly once? It may be in the role's outermost block,
- * or in a branch of an `if` if the branch ends in return. */
+/* Returns whether o, an op `ready`, is at a place where its role executes it exactly once. Such places are the
+ * role's outermost block, and a branch of an `if` that ends in return. */
 static bool is_in_role(const struct op *o)
 {
     const struct op *p = o->block->parent;
@@ -275,9 +275,10 @@ static bool check_roles(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* May o follow stagger_wait, because it never waits for another warpgroup? An mbar_wait is allowed, because it
- * waits only for a copy. The copy never waits until the other warpgroup, after its own stagger_wait, releases the
- * stage: overlap_dots delays a release only if the ring of stages has one to spare. */
+/* Returns whether o may stand between stagger_wait and stagger_arrive, because o never waits for another warpgroup.
+ * An mbar_wait is allowed, because it waits only for a copy. The copy never waits until the other warpgroup, after
+ * its own stagger_wait, releases the stage: overlap_dots delays a release only if the ring of stages has one to
+ * spare. */
 static bool synchronizes_nothing(const struct op *o)
 {
     return is_pure(o) || o->code == OP_mma_start || o->code == OP_mma_wait || o->code == OP_mbar_arrive ||
@@ -495,7 +496,7 @@ static bool check_header(struct verifier *v)
     return true;
 }
 
-/* Does the evaluation of the postfix expression e leave exactly one value? */
+/* Returns whether the evaluation of the postfix expression e leaves exactly one value. */
 static bool is_whole(const struct expr *e)
 {
     int n = 0;

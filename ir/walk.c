@@ -21,14 +21,14 @@ int value_nuses(const struct value *v)
 
 /* -- effects -- */
 
-/* Is the op a control op whose only effects are those of the ops in its regions, or a terminator that yields
- * values? (A `while` may run forever, so it counts as an effect itself.) */
+/* Returns whether the op is a control op whose only effects are those of the ops in its regions, or a terminator
+ * that yields values. (A `while` may run forever, so it counts as an effect itself.) */
 static bool is_frame(const struct op *o)
 {
     return o->code == OP_for || o->code == OP_if || o->code == OP_yield || o->code == OP_condition;
 }
 
-/* Does the predicate `holds` return true for o and for every op in its regions? */
+/* Returns whether the predicate `holds` is true of o and of every op in its regions. */
 static bool all_ops(const struct op *o, bool (*holds)(const struct op *o))
 {
     if (!holds(o))
@@ -45,7 +45,8 @@ static bool is_pure_itself(const struct op *o)
     return op_has(o, PURE) || is_frame(o);
 }
 
-/* Is o an arrival with last=1 in a program without a partner CTA, so that no thread waits for it? */
+/* Returns whether o is an arrival with last=1 in a program without a partner CTA, so that no thread waits for
+ * it. */
 static bool has_no_waiter(const struct op *o)
 {
     return o->code == OP_mbar_arrive && op_int(o, ATTR_last) && !op_opnd(o, 2);
@@ -57,7 +58,7 @@ static bool is_removable_itself(const struct op *o)
            o->code == OP_tensor_load || o->code == OP_shared_load || o->code == OP_shared_gather;
 }
 
-/* Is o inline assembly whose text contains one of the words? */
+/* Returns whether o is inline assembly whose text contains one of the words. */
 static bool asm_contains(const struct op *o, int n, const char *const *words)
 {
     bool found = false;
@@ -203,7 +204,8 @@ bool combines_in_any_order(const struct op *o)
 
 /* -- constants -- */
 
-/* If all elements of the operand equal a constant, do all elements of the result equal that constant? */
+/* Returns whether, if all elements of the operand equal a constant, all elements of the result equal that
+ * constant. */
 static bool keeps_elements(enum opcode code)
 {
     switch (code) {

@@ -212,7 +212,7 @@ struct shuffle_step shuffle_at(const struct shuffle *s, uint32_t round, uint32_t
 
 /* -- kinds of conversion -- */
 
-/* Does every lane read its own registers in every round? */
+/* Returns whether every lane reads its own registers in every round. */
 static bool stays_in_lane(const struct shuffle *s, int lane_bits)
 {
     uint32_t moved = s->first.source;

@@ -176,7 +176,7 @@ struct matrix_load {
  * load elements of this size. */
 bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct layout *l, int elem_bytes,
                         bool trans);
-/* Can ldmatrix load the tile from `shared`? */
+/* Returns whether ldmatrix can load the tile from `shared`. */
 bool layout_matrix_load(struct matrix_load *x, const struct layout *shared, const struct layout *l,
                         int elem_bytes);
 

@@ -75,7 +75,8 @@ bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct 
     return true;
 }
 
-/* Do the column bits map to the lowest bits of the offset, in order, and does no other bit map to these? */
+/* Returns whether the column bits map to the lowest bits of the offset, in order, and no other bit maps to
+ * these. */
 static bool rows_line_up(const struct layout *shared, const struct layout *rows, int elem_bytes)
 {
     int n = ROW_BYTES / elem_bytes, reg_of[ROW_BYTES];

@@ -131,7 +131,8 @@ void diag_forget(struct diag *d, int n, int nerrors)
     d->nerrors = nerrors;
 }
 
-/* Have more errors been reported than the list may contain? If so, further errors and their notes are dropped. */
+/* Returns whether more errors have been reported than the list may contain. Further errors and their notes are then
+ * dropped. */
 static bool is_full(const struct diag *d)
 {
     return d->nerrors > DIAG_ERRORS_MOST;
@@ -164,8 +165,8 @@ void diag_warn(struct diag *d, struct loc at, enum error e, ...)
     va_end(args);
 }
 
-/* Are the two locations equal except for their `call`? If a kernel is traced a second time, its inlined calls, and
- * so its locations, get new call numbers. */
+/* Returns whether the two locations are equal except for their `call`. If a kernel is traced a second time, its
+ * inlined calls, and so its locations, get new call numbers. */
 static bool same_place(const struct diag *d, struct loc a, struct loc b)
 {
     while (a.call && b.call && a.file == b.file && a.line == b.line && a.col == b.col) {

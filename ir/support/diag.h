@@ -98,7 +98,7 @@ uint16_t diag_push_call(struct diag *d, struct loc at, const char *callee);
 void diag_error(struct diag *d, struct loc at, enum error e, ...);
 void diag_verror(struct diag *d, struct loc at, enum error e, va_list args);
 void diag_warn(struct diag *d, struct loc at, enum error e, ...);
-/* Does this location already have a warning `e`? (A kernel is traced again for each specialization.) */
+/* Returns whether this location already has a warning `e`. (A kernel is traced again for each specialization.) */
 bool diag_has_warned(const struct diag *d, struct loc at, enum error e);
 /* Drops all diagnostics after the first n, nerrors of which are errors. */
 void diag_forget(struct diag *d, int n, int nerrors);
@@ -121,8 +121,8 @@ void diag_render_json(const struct diag *d, struct text *out);
 void text_json_string(struct text *out, const char *s);
 const char *error_tag(enum error e); /* the tag in errors.h: "shape_broadcast"; messages show "shape-broadcast" */
 const char *error_text(enum error e);
-/* Does the error mean that memory ran out or that a limit of the caller was exceeded? (All other errors mean that
- * the input is wrong.) */
+/* Returns whether the error means that memory ran out or that a limit of the caller was exceeded. (All other errors
+ * mean that the input is wrong.) */
 bool error_is_exhaustion(enum error e);
 
 #endif

@@ -53,7 +53,7 @@ struct warp_split group_split_for(const struct type *acc, int num_warps, int war
  * the instruction's matrices. */
 void layout_fragment(struct layout *out, const struct fragment *g, enum dot_role role, const struct type *t,
                      struct warp_split split);
-/* Do l's lowest register bits and its lane bits lay out the instruction's matrix of operand `role`? */
+/* Returns whether l's lowest register bits and its lane bits lay out the instruction's matrix of operand `role`. */
 bool fragment_matches(const struct fragment *g, enum dot_role role, const struct layout *l);
 /* Gives the accumulator's layout for a dot without tensor cores: each thread computes its own elements, a block
  * with about as many rows as columns. */
