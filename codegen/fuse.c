@@ -168,8 +168,8 @@ static void fuse_and(struct peep *p, const struct mblock *b, struct insn *in)
         fuse_setp(p, b, in, in->opnds[2], in->opnds[1]);
 }
 
-/* Does the instruction compute its result from x and another operand, and may it move down to the use of its
- * result? */
+/* Returns whether the instruction computes its result from x and another operand, and may move down to the use of
+ * its result. */
 static bool computes_from(const struct peep *p, const struct insn *in, struct opnd x)
 {
     return in->guard < 0 && in->ndefs == 1 && in->nopnds == 3 && insn_has(in, PURE) && !insn_has(in, WARP) &&

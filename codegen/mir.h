@@ -182,7 +182,7 @@ struct opnd {
     int64_t i;
 };
 
-/* Is the operand a register, or an address that contains a register? */
+/* Returns whether the operand is a register, or an address that contains a register. */
 static inline bool opnd_has_reg(const struct opnd *x)
 {
     return x->kind == OPND_reg || x->kind == OPND_addr;
@@ -250,13 +250,13 @@ bool opnd_same(struct opnd a, struct opnd b);
 bool opnd_is_imm(struct opnd o, int64_t i);
 /* Finds the blocks that can execute after b, at most two. Returns their number. */
 int mblock_successors(const struct mir *m, const struct mblock *b, int successors[2]);
-/* Does the kernel have an instruction that was selected for a tile op with this opcode? */
+/* Returns whether the kernel has an instruction that was selected for a tile op with this opcode. */
 bool mir_has(const struct mir *m, enum opcode code);
 static inline bool insn_has(const struct insn *in, unsigned traits)
 {
     return (insn_info[in->form.code].traits & traits) == traits;
 }
-/* Does the instruction depend on the old values of its results, because it is guarded or TIED? */
+/* Returns whether the instruction depends on the old values of its results, because it is guarded or TIED. */
 static inline bool insn_keeps_old(const struct insn *in)
 {
     return (in->guard >= 0 || insn_has(in, TIED)) && !in->fresh;
@@ -295,9 +295,9 @@ struct liveness {
     struct loc peak;
     int peak_halves; /* the maximum number of live 16-bit halves of registers, as ptxas counts them */
     int peak_preds;
-    bool unpacks;       /* does the kernel unpack registers into two 16-bit halves? */
-    bool loads_halves; /* does the kernel load 16-bit halves one by one, under masks? */
-    bool peak_unpacked; /* are unpacked halves live at the position with peak_halves? */
+    bool unpacks;       /* the kernel unpacks registers into two 16-bit halves */
+    bool loads_halves; /* the kernel loads 16-bit halves one by one, under masks */
+    bool peak_unpacked; /* unpacked halves are live at the position with peak_halves */
 };
 struct liveness *liveness_of(const struct mir *m);
 
@@ -325,7 +325,7 @@ int resources_ctas(const struct mir *m, int regs);
 /* Returns how many CTAs fit on an SM with the registers that setmaxnreg gives to the warp roles; 0 if the kernel has
  * no setmaxnreg. */
 int resources_ctas_of_roles(const struct func *f);
-/* Does the kernel have exactly one reduction of a whole tile, and neither loops nor branches? */
+/* Returns whether the kernel has exactly one reduction of a whole tile, and neither loops nor branches. */
 bool reduces_once(const struct mir *m);
 /* Sets m->ctas and info->persistent. Removes setmaxnreg if more CTAs share an SM than resources_ctas_of_roles
  * returns. Runs after register allocation. */

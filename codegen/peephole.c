@@ -229,7 +229,7 @@ static void rewrite_block(struct peep *p, struct mblock *b)
 
 /* -- instructions that both arms of a branch execute -- */
 
-/* Can the instruction move from its block to the end of the block's dominator? */
+/* Returns whether the instruction can move from its block to the end of the block's dominator. */
 static bool can_hoist(const struct peep *p, const struct insn *in, const struct mblock *from)
 {
     for (int i = in->ndefs; i < in->nopnds; i++)

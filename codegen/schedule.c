@@ -193,7 +193,7 @@ static bool goes_before(const struct scheduler *s, const struct heap *h, int a, 
     return x->height != y->height ? x->height > y->height : a < b;
 }
 
-/* Is the register dead after its reads in this block? */
+/* Returns whether the register is dead after its reads in this block. */
 static bool is_private(const struct reg_use *r)
 {
     return !r->elsewhere || r->changes > 0;
@@ -435,7 +435,7 @@ static void find_elsewhere(struct scheduler *s)
         s->regs[r].block = -1;
 }
 
-/* Does a thread have enough registers for pipelined blocks in their original order? */
+/* Returns whether a thread has enough registers for pipelined blocks in their original order. */
 static bool has_room(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)

@@ -597,8 +597,8 @@ static const struct insn *any_def(const struct peep *p, struct opnd x)
     return is_reg(x) ? p->regs.at[x.n].def : NULL;
 }
 
-/* Do both instructions have the same form on 16-bit floats, and does PTX have a packed version (f16x2, bf16x2) of
- * this form? */
+/* Returns whether both instructions have the same form on 16-bit floats, and PTX has a packed version (f16x2,
+ * bf16x2) of this form. */
 static bool pairs_up(const struct insn *a, const struct insn *b)
 {
     if (!a || !b || a->ndefs != 1 || memcmp(&a->form, &b->form, sizeof a->form))

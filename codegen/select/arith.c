@@ -209,7 +209,7 @@ static bool negates_32(const struct op *o, enum ptype type, const struct opnd *x
            (o->code == OP_neg || (o->code == OP_sub && x[0].kind == OPND_imm && x[0].i == 0));
 }
 
-/* Does another op compute the other half (low or high word) of this product of 32-bit integers? */
+/* Returns whether another op computes the other half (low or high word) of this product of 32-bit integers. */
 static bool has_other_half(const struct op *o)
 {
     const enum opcode other = o->code == OP_mul ? OP_mulhu : OP_mul;
@@ -311,7 +311,8 @@ static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, st
 
 static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x);
 
-/* Is o of the form 1 / (c + exp(x)), as in a sigmoid, where c is so large that the divisor cannot be subnormal? */
+/* Returns whether o is of the form 1 / (c + exp(x)), as in a sigmoid, where c is so large that the divisor cannot
+ * be subnormal. */
 static bool is_inverse_of_more(const struct op *o)
 {
     const struct op *sum = op_opnd(o, 1)->def;
@@ -354,7 +355,7 @@ enum mod flush_mod(const struct op *o)
     return round_flushes((enum rounding)op_int(o, ATTR_round)) ? MOD_ftz : MOD_none;
 }
 
-/* Does a thread divide several elements by one divisor? */
+/* Returns whether a thread divides several elements by one divisor. */
 static bool shares_divisor(const struct op *o)
 {
     const struct op *d = op_opnd(o, 1)->def;

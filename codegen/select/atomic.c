@@ -137,7 +137,7 @@ static void exchange_halves(struct select *s, const struct atomic *a, enum dtype
         emit_mov(s, old, seen);
 }
 
-/* Does the target have a single instruction for this operation? */
+/* Returns whether the target has a single instruction for this operation. */
 static bool is_atomic_of(struct select *s, enum dtype dt, enum rmw rmw)
 {
     bool is_half = dt == DT_f16 || dt == DT_bf16;
@@ -277,7 +277,7 @@ static void atomic_vector(struct select *s, const struct atomic *a, int vec, int
 
 /* -- the memory order -- */
 
-/* Does the kernel access no memory after o? */
+/* Returns whether the kernel accesses no memory after o. */
 static bool is_last_access(const struct op *o)
 {
     if (o->block->parent)

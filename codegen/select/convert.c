@@ -342,8 +342,8 @@ static bool feeds_dot(const struct value *v)
     return false;
 }
 
-/* Would ordinary loads read less than 16 bytes at once, and is each thread the owner of the elements that it
- * reads? */
+/* Returns whether ordinary loads would read less than 16 bytes at once, and each thread is the owner of the
+ * elements that it reads. */
 static bool reads_narrow(const struct op *o, const struct layout *l)
 {
     const int bytes = type_elem_bytes(op_result(o)->type);

@@ -89,8 +89,8 @@ static int gather(struct select *s, const struct reduction *r, uint32_t coord, s
     return found;
 }
 
-/* Does the op sum a single operand of floats, and is this operand, if shape ops are ignored, a product without other
- * uses? */
+/* Returns whether the op sums a single operand of floats, and this operand is a product without other uses (shape
+ * ops between the product and the sum are ignored). */
 static bool sums_products(const struct reduction *r)
 {
     const struct op *add = r->region->first;

@@ -97,7 +97,7 @@ const struct layout *tile_layout(const struct select *s, const struct type *t, s
 enum dtype elem_dtype(const struct type *t); /* i64 for pointers */
 double const_f32(const struct value *v);     /* v's value if it is an f32 constant, else NaN */
 #define FAR_FROM_TINY 0x1p-100 /* adding a subnormal does not change a number of at least this size */
-/* May a subnormal v be flushed to 0, because no use of v depends on it? */
+/* Returns whether a subnormal v may be flushed to 0, because no use of v depends on it. */
 bool is_lost_where_tiny(const struct value *v);
 
 enum ptype dtype_ptype(enum dtype dt, enum reading r); /* for floats: the float type, or untyped bits */
@@ -114,7 +114,7 @@ _Noreturn void select_unsupported(struct select *s, const char *what);
 
 /* -- one function for each family of ops; those of elementwise families return one element of the result -- */
 struct opnd select_arith(struct select *s, const struct op *o, const struct opnd *x);
-bool math_jumps(const struct op *o); /* is the op selected as code with branches that depend on its operands? */
+bool math_jumps(const struct op *o); /* whether the op becomes code with branches that depend on its operands */
 struct opnd select_math(struct select *s, const struct op *o, const struct opnd *x);
 struct opnd select_cast(struct select *s, const struct op *o, const struct opnd *x);
 void select_create(struct select *s, const struct op *o);
