@@ -86,7 +86,8 @@ static const struct op *find_narrow_dot(struct func *f)
     return find_op(f, is_narrow_dot);
 }
 
-/* Is the axis of o's operand distributed over warps? An operand without a layout counts as distributed. */
+/* Returns whether the axis of o's operand is distributed over warps. An operand without a layout counts as
+ * distributed. */
 static bool has_axis_over_warps(const struct op *o)
 {
     const struct layout *l = op_opnd(o, 0)->type->layout;

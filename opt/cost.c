@@ -41,7 +41,7 @@ static int place_among_alike(const struct op *o)
     return n;
 }
 
-/* Can load o use the ring of a load in another loop? */
+/* Returns whether load o can use the ring of a load in another loop. */
 static bool shares_ring(const struct room *r, const struct op *o)
 {
     for (int i = 0; i < r->loads.n; i++) {

@@ -14,7 +14,6 @@ const struct decision_info decision_info[DECISION_count] = {
 #undef DECISION
 };
 
-/* Is `name` in the comma-separated list `names`, or is the list "all"? A list that is NULL has no names. */
 bool opt_is_listed(const char *names, const char *name)
 {
     if (!names || !name)

@@ -37,7 +37,7 @@ void explanation_print(const struct explanation *x, struct text *out);
 
 /* Hands x to the caller if the caller requested explanations of the running pass (opt_options.explain). */
 void opt_explain(struct func *f, struct explanation x);
-/* Did the caller request explanations of the running pass? */
+/* Returns whether the caller requested explanations of the running pass. */
 bool opt_explains(const struct func *f);
 
 #endif

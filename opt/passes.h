@@ -183,7 +183,8 @@ void contract_verify(struct func *f, uint32_t claims);
 /* Returns the name of the i-th pass of the default list; NULL after the last. */
 const char *opt_order(int i);
 
-/* Is `name` in the comma-separated list `names`, or is the list "all"? A list that is NULL has no names. */
+/* Returns whether `name` is in the comma-separated list `names`, or the list is "all". A list that is NULL has no
+ * names. */
 bool opt_is_listed(const char *names, const char *name);
 
 /* Returns the number of pipeline stages of a loop: the loop's own number if it has one, else the launch's number, but
@@ -191,8 +192,8 @@ bool opt_is_listed(const char *names, const char *name);
 int opt_stages(const struct func *f, const struct op *loop);
 
 /* -- stepdown.c: reruns the passes with decreasing limits if shared memory is too small -- */
-/* Might the kernel need more shared memory than the target has? If so, the caller keeps a copy of the kernel for
- * stepdown_run. */
+/* Returns whether the kernel might need more shared memory than the target has. If so, the caller keeps a copy of
+ * the kernel for stepdown_run. */
 bool stepdown_is_needed(const struct func *f);
 /* If the run on f ended because shared memory was too small, restores f from `kept` and calls `run` with lower limits,
  * until f fits or no limit is left to lower. */

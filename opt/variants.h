@@ -45,7 +45,8 @@ extern const struct variant_info variant_info[VARIANT_count];
 
 /* Returns the variant for launches whose tensor maps cannot be encoded, or whose guards fail. */
 enum variant variant_fallback(const struct launch_traits *t);
-/* May the traced function f get tensor maps, guards or a persistent grid? Without them it has no variants. */
+/* Returns whether the traced function f may get tensor maps, guards or a persistent grid. Without them it has no
+ * variants. */
 bool variants_are_possible(const struct func *f, const struct target *target);
 
 #endif

@@ -285,7 +285,7 @@ static bool add_lower_bound(struct finder *x, int d, const struct poly *f)
     return true;
 }
 
-/* Is the condition always true, like x % n < n? */
+/* Returns whether the condition is always true, like x % n < n. */
 static bool is_idle(struct finder *x, const struct poly *f)
 {
     for (int i = 0; i < f->n; i++) {

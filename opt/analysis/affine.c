@@ -268,7 +268,7 @@ static bool refuse(struct affine_table *t, const struct value *v, const char *wh
     return false;
 }
 
-/* Is t a type of integers with which the launcher computes? */
+/* Returns whether t is a type of integers with which the launcher computes. */
 static bool is_index(const struct type *t)
 {
     return type_is_int(t) && type_elem_bits(t) >= 32;
@@ -492,7 +492,7 @@ static bool counter(struct affine_table *t, const struct op *loop, struct affine
     return poly_mul(t, &way, &step.p, &n) && poly_add(t, &r->p, &lo.p, &way, 1);
 }
 
-/* Is p, the increment of a carried value, the same in every iteration of the loop? */
+/* Returns whether p, the increment of a carried value, is the same in every iteration of the loop. */
 static bool is_invariant(const struct affine_table *t, const struct poly *p, const struct op *loop)
 {
     for (int i = 0; i < p->n; i++)

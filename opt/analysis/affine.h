@@ -196,7 +196,7 @@ bool guards_of(struct affine_table *t, const struct access *a, struct guards *g)
 /* Adds guards which require that no stride is negative, so that the array begins at its base. Returns false if the
  * launcher cannot compute a stride. */
 bool guard_forward(struct affine_table *t, const struct access *a, struct guards *g);
-/* Does a loop contain both a and b, and may it run more than one iteration? */
+/* Returns whether a loop contains both a and b, and may run more than one iteration. */
 bool share_a_loop(const struct affine_table *t, const struct op *a, const struct op *b);
 /* Returns whether the kernel may write memory that the load reads, between `from` (NULL: the start of the kernel)
  * and the load. Two parameters may point to the same array: the function adds to `g` the guards under which the
@@ -210,7 +210,8 @@ bool may_be_written_in_loop(struct affine_table *t, const struct op *load, struc
 
 /* -- tma_shift.c -- */
 
-/* Shifts the starts that may be negative; adds guards. Returns NULL, or the reason why no tensor map describes the box. */
+/* Shifts the starts that may be negative, and adds guards. Returns NULL, or the reason why no tensor map describes
+ * the box. */
 const char *shift_starts(struct affine_table *t, struct access *a, struct guards *g);
 bool is_shifted(const struct access *a);
 /* Compute the extent of a shifted dimension, and the stride of the dimension that undoes all shifts. Return false if

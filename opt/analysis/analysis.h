@@ -58,7 +58,7 @@ enum { COMPLETION_count = COMPLETION_bulk + 1 };
 enum completion op_completion(const struct op *o);
 /* Returns the kind of completion that o waits for; COMPLETION_order if o does not wait. */
 enum completion op_awaits(const struct op *o);
-/* Does o start a dot that runs while the threads continue? */
+/* Returns whether o starts a dot that runs while the threads continue. */
 static inline bool starts_dot(const struct op *o)
 {
     return op_completion(o) == COMPLETION_dots;
@@ -76,7 +76,7 @@ bool is_on_way_out(const struct op *o, const struct op *load);
 const struct op *dot_behind(const struct value *v, bool through_loops, bool (*accepts)(const struct op *dot));
 
 /* -- memory/hoist_loads.c -- */
-/* Can o move to just before `before`, together with the pure ops that compute its operands? */
+/* Returns whether o can move to just before `before`, together with the pure ops that compute its operands. */
 bool op_can_move(const struct op *o, const struct op *before);
 void op_move_with_operands(struct op *o, struct op *before);
 
@@ -106,10 +106,12 @@ bool find_maximum(const struct op *loop, int at, struct maximum *m);
  * iteration, any finite number instead of its carried value number `at`, a running maximum. If so, the functions
  * below can be called until the pass ends or maximum_is_free is called again. */
 bool maximum_is_free(struct op *loop, int at);
-/* Does v shrink exponentially as the maximum of the same iteration grows? (Exponentials of row elements do.) */
+/* Returns whether v shrinks exponentially as the maximum of the same iteration grows. (Exponentials of row elements
+ * do.) */
 bool falls_with_maximum(const struct value *v);
-/* Is v an exponential of the old maximum minus the new maximum? (A loop rescales its sums by such a factor.) */
+/* Returns whether v is an exponential of the old maximum minus the new maximum. (A loop rescales its sums by such a
+ * factor.) */
 bool is_scaled_by_ratio(const struct value *v);
-bool has_weight(const struct value *v); /* does v depend on the number that replaces the maximum? */
+bool has_weight(const struct value *v); /* whether v depends on the number that replaces the maximum */
 
 #endif

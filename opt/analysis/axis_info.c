@@ -213,8 +213,8 @@ static void rule_and(struct axis *r, const struct view *x, const struct view *y,
     set_divisible(r, d, most(divisible_each(x, d), divisible_each(y, d)));
 }
 
-/* Does the division round down for every element of x? (Signed division rounds negative elements up, toward
- * zero.) */
+/* Returns whether the division rounds down for every element of x. (Signed division rounds negative elements up,
+ * toward zero.) */
 static bool rounds_down(const struct op *o, const struct view *x)
 {
     return o->code == OP_divu || o->code == OP_remu || x->a->nonnegative || bounds_of(x->value).lo >= 0;

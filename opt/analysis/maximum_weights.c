@@ -116,7 +116,7 @@ static bool is_const(const struct value *v, float *x)
     return true;
 }
 
-/* Is v a constant that a shift (-inf, inf) or a scale (0) does not change? */
+/* Returns whether v is a constant that a shift (-inf, inf) or a scale (0) does not change. */
 static bool has_any(const struct value *v, enum kind kind)
 {
     float x;

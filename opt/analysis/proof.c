@@ -113,7 +113,7 @@ static void learn(struct known *k, const struct value *v)
         k->at[k->n++] = v;
 }
 
-/* Do the known values determine v? Values that are uniform in the launch are always known. */
+/* Returns whether the known values determine v. Values that are uniform in the launch are always known. */
 static bool follows(struct affine_table *t, const struct known *k, const struct value *v, int depth)
 {
     enum { DEPTH_MOST = 12 };

@@ -126,8 +126,8 @@ static int64_t value_in(const struct sample *s, const struct value *v)
     }
 }
 
-/* Does nearly every sample program p load the same tile as program p + stride? (At the end of a row of tiles, the
- * two may load different tiles.) */
+/* Returns whether nearly every sample program p loads the same tile as program p + stride. (At the end of a row of
+ * tiles, the two may load different tiles.) */
 static bool agree(const struct op *copy, int stride)
 {
     static const int64_t args[] = {4096, 5000, 8192};

@@ -82,7 +82,7 @@ struct assign {
     VEC(struct link) links;
     VEC(struct op *) stores; /* stores in loops and branches, which are added last (opt_assign_layouts) */
     struct map site_of;      /* op to its site */
-    bool rows_first;         /* do warps divide the rows of dots before the columns? */
+    bool rows_first;         /* warps divide the rows of dots before the columns */
     struct pair_reductions pairs;
 };
 
@@ -157,7 +157,7 @@ static void add_note(struct assign *a, struct value *v, bool cheap)
 
 /* -- which tiles are cheap -- */
 
-/* Does the result's layout determine the layouts of the operands (layout_before)? */
+/* Returns whether the result's layout determines the layouts of the operands (layout_before). */
 static bool maps_elements(const struct op *o)
 {
     return op_has(o, ELEMENTWISE) || is_shape_change(o) || o->code == OP_hint || o->code == OP_asm ||
@@ -607,7 +607,8 @@ static int instructions_in(struct assign *a, struct class *c, const struct layou
     return regs / layout_vector(l, c->fast_dim, vector_of(a, c, c->fast_dim));
 }
 
-/* Is the loaded tile used only as the initial value of a loop (so that the load runs once, before the loop)? */
+/* Returns whether the loaded tile is used only as the initial value of a loop (so that the load runs once, before
+ * the loop). */
 static bool is_before_loop(const struct op *o)
 {
     const struct use *u = o->nresults ? op_result(o)->uses : NULL;

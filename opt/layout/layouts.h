@@ -63,7 +63,7 @@ bool dot_swap_operands(struct op *dot, bool chains);
 bool dot_chains_swapped(struct op *dot);
 
 /* -- lower_layout_conversion.c -- */
-bool convert_is_shared(const struct op *o); /* is o a convert that goes through shared memory? */
+bool convert_is_shared(const struct op *o); /* whether o is a convert through shared memory */
 /* Computes the layout of the shared buffer through which x is converted to y. Chooses the layout with the fewest
  * wavefronts of the store and the load; of equal layouts, prefers one that ldmatrix can load or stmatrix can
  * store. */
@@ -73,7 +73,7 @@ struct value *buffer_load(struct builder *b, struct value *buf, const struct typ
 
 /* -- legalize_dot.c: queries about dots -- */
 
-/* Can the target compute the dot asynchronously, from operands in shared memory? */
+/* Returns whether the target can compute the dot asynchronously, from operands in shared memory. */
 bool dot_is_async(const struct op *dot);
 /* Returns whether the dot's operands go through shared memory. They do so if an asynchronous engine computes the
  * dot. They also do so if the target has no asynchronous engine, and mma.sync computes the dot: each warp then
@@ -82,7 +82,7 @@ bool dot_is_staged(const struct op *dot);
 /* Returns whether the dot has an operand of 8-bit floats, although no instruction of the target multiplies such
  * operands. */
 bool dot_is_narrow(const struct op *dot);
-/* Does operand a or b of some dot depend on another dot's result in the same iteration? */
+/* Returns whether operand a or b of some dot depends on another dot's result in the same iteration. */
 bool dots_are_chained(struct func *f);
 /* Returns the layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);

@@ -235,7 +235,7 @@ static void split_reduce(struct op *o, const struct axis_bits *a)
 
 /* -- pairs of values and indices -- */
 
-/* Are the tile's elements their own indices along the axis? */
+/* Returns whether the tile's elements are their own indices along the axis. */
 static bool counts_along(const struct value *v, int64_t axis)
 {
     const struct op *o = v->def;

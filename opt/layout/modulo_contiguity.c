@@ -49,7 +49,7 @@ static bool find_runs(const struct modulo_runs *w, const struct op *o, int runs[
     return better && !is_marked;
 }
 
-/* Is v, an index, at least 0 if neither v nor a part of its computation overflows? */
+/* Returns whether v, an index, is at least 0 if neither v nor a part of its computation overflows. */
 static bool is_nonnegative(const struct modulo_runs *w, const struct value *v, int *budget)
 {
     const struct affine *index = affine_of(w->t, v);
@@ -110,7 +110,7 @@ static bool implies_nonnegative(const struct value *mask, const struct op *diffe
     return (p == PRED_sge && least + minus >= 0) || (p == PRED_sgt && least + 1 + minus >= 0);
 }
 
-/* Is v used only in addresses whose masks imply that the difference is at least 0? */
+/* Returns whether v is used only in addresses whose masks imply that the difference is at least 0. */
 static bool is_guarded(const struct value *v, const struct op *difference, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {

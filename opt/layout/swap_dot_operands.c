@@ -125,7 +125,7 @@ static bool is_loaded(const struct value *v)
     return o && o->code == OP_load && value_nuses(v) == 1;
 }
 
-/* Could an asynchronous engine compute the dot if its operands were swapped? */
+/* Returns whether an asynchronous engine could compute the dot if its operands were swapped. */
 static bool fits_swapped(struct op *o, const struct form *f)
 {
     struct op *next = o->next;

@@ -74,9 +74,9 @@ static void visit_atomic(const struct axis_table *axes, struct op *o)
         op_set_int(o, ATTR_vec, width);
 }
 
-/* Is the mask computed from a loaded tile? If so, most vectors may be partly masked, and the tail would run often.
- * If instead a mask is computed from indices and scalars, for the end of a row, at most one vector is partly
- * masked. */
+/* Returns whether the mask is computed from a loaded tile. Most vectors may then be partly masked, and the tail
+ * would run often. If a mask is computed from indices and scalars instead, for the end of a row, at most one vector
+ * is partly masked. */
 static bool is_from_memory(const struct value *v, int *budget)
 {
     const struct op *o = type_is_tile(v->type) ? v->def : NULL;

@@ -27,7 +27,7 @@ struct visit {
     bool unknown; /* the kernel has a load or store of a tile whose parameter is unknown */
 };
 
-/* Does the address depend on a program id and on the number of an iteration? */
+/* Returns whether the address depends on a program id and on the number of an iteration. */
 static bool moves(const struct affine_table *t, const struct poly *p)
 {
     bool hangs = false, counts = false;

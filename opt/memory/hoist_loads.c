@@ -23,7 +23,7 @@
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
-/* Do a and b certainly have the same value? Compares their definitions, `depth` ops deep. */
+/* Returns whether a and b certainly have the same value. Compares their definitions, `depth` ops deep. */
 static bool is_same(const struct value *a, const struct value *b, int depth)
 {
     if (a == b)
@@ -38,13 +38,13 @@ static bool is_same(const struct value *a, const struct value *b, int depth)
     return true;
 }
 
-/* Does the op after o certainly run, and does o not wait for another program? */
+/* Returns whether the op after o certainly runs, and o does not wait for another program. */
 static bool goes_on(const struct op *o)
 {
     return !o->nregions && (o->code == OP_barrier || !(op_has(o, EFFECT) || op_has(o, TERMINATOR)));
 }
 
-/* Does a store after the branch certainly access the same memory as the load? */
+/* Returns whether a store after the branch certainly accesses the same memory as the load. */
 static bool is_stored_behind(const struct op *branch, const struct op *load)
 {
     const int depth = branch->block->func->module->params->hoist_loads_depth;

@@ -446,7 +446,7 @@ static void visit_accesses(struct walker *w, struct op *o, accesses *since)
             add(w, since, x);
 }
 
-/* Is o a scalar atomic with release semantics? */
+/* Returns whether o is a scalar atomic with release semantics. */
 static bool is_release(const struct op *o)
 {
     if ((o->code != OP_atomic_rmw && o->code != OP_atomic_cas) || type_is_tile(op_result(o)->type))
@@ -467,8 +467,8 @@ static bool has_release(const struct block *b)
     return false;
 }
 
-/* Does o access global memory in threads other than the one that executes scalar atomics? (The same thread executes
- * scalar stores; all threads execute scalar loads.) */
+/* Returns whether o accesses global memory in threads other than the one that executes scalar atomics. (The same
+ * thread executes scalar stores; all threads execute scalar loads.) */
 static bool is_by_others(const struct op *o)
 {
     return o->code == OP_load || type_is_tile(op_opnd(o, 0)->type);

@@ -149,7 +149,7 @@ static struct value *programs_ahead(struct builder *b, const struct row *r, int6
     return build_select(b, is_short, further, ahead);
 }
 
-/* Does the row have the same length in every program? */
+/* Returns whether the row has the same length in every program. */
 static bool is_as_long(const struct row *r)
 {
     return !r->bound || !value_depends_on(r->bound, false);
@@ -179,7 +179,7 @@ static void row_of_later(struct prefetcher *a, struct op *load, const struct row
 
 /* -- rows of loops -- */
 
-/* Do the loop's iterations read consecutive tiles of the row, from column 0 to the row's end? */
+/* Returns whether the loop's iterations read consecutive tiles of the row, from column 0 to the row's end. */
 static bool follows(const struct op *loop, const struct row *r)
 {
     int64_t lo, step;
@@ -194,8 +194,8 @@ static bool follows(const struct op *loop, const struct row *r)
     return false;
 }
 
-/* Does each iteration reduce a tile at least as large as the row's tile, so that the iteration waits for its
- * load? */
+/* Returns whether each iteration reduces a tile at least as large as the row's tile, so that the iteration waits
+ * for its load. */
 static bool waits(const struct op *loop, const struct row *r)
 {
     for (const struct op *o = loop->regions[0]->first; o; o = o->next)

@@ -117,7 +117,7 @@ static bool others_compute(const struct func *f, const struct op *loop, const st
            bytes >= p->load_ahead_bytes * (c->waits ? 2 : 1);
 }
 
-/* Do constant bounds show that the loop runs at most one iteration? */
+/* Returns whether constant bounds show that the loop runs at most one iteration. */
 static bool runs_once(const struct op *loop, int64_t step)
 {
     int64_t lo, hi;

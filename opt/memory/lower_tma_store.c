@@ -27,7 +27,7 @@ struct count {
     const struct op *like;
 };
 
-/* Do both stores use a buffer of the same type? */
+/* Returns whether both stores use a buffer of the same type. */
 static bool stores_alike(const struct op *a, const struct op *b)
 {
     return a->code == OP_tensor_store && b->code == OP_tensor_store &&

@@ -353,7 +353,7 @@ static void visit(struct op *o, void *ctx)
     VEC_PUSH(r->f->module->scratch, &r->loads, c);
 }
 
-/* Is a dot the only reader of the load, directly or through transpositions? */
+/* Returns whether a dot is the only reader of the load, directly or through transpositions. */
 static bool is_only_operand(const struct op *load)
 {
     const struct value *v = op_result(load);

@@ -95,7 +95,7 @@ static bool is_exp(const struct op *o)
     return o->code == OP_exp || o->code == OP_exp2;
 }
 
-/* Does one warp hold each row along the axis of the reduction? */
+/* Returns whether one warp holds each row along the axis of the reduction. */
 static bool rows_in_warps(const struct op *o)
 {
     const struct layout *l = op_opnd(o, 0)->type->layout;
@@ -192,8 +192,8 @@ static bool choose_ops(struct keeping *k)
     return true;
 }
 
-/* Is v a difference of the old and the new maximum, possibly times a factor, so that its exponential is 1 if the
- * two are equal? */
+/* Returns whether v is a difference of the old and the new maximum, possibly times a factor, so that its
+ * exponential is 1 if the two are equal. */
 static bool is_ratio(const struct keeping *k, const struct value *v, bool is_factor)
 {
     const struct op *o = v->def;
@@ -212,7 +212,7 @@ static bool is_ratio(const struct keeping *k, const struct value *v, bool is_fac
     }
 }
 
-/* Is v equal to 1 in rows whose maximum is kept? */
+/* Returns whether v equals 1 in rows whose maximum is kept. */
 static bool is_one(const struct keeping *k, const struct value *v)
 {
     return is_scaled_by_ratio(v) && v->def && is_exp(v->def) && is_ratio(k, op_opnd(v->def, 0), false);
@@ -354,7 +354,7 @@ static void skip_product(struct op *mul, int side, struct value *keep)
     op_erase(mul);
 }
 
-/* Is v a broadcast of a value that is 1 if the maximum is kept? */
+/* Returns whether v is a broadcast of a value that is 1 if the maximum is kept. */
 static bool repeats_one(const struct keeping *k, const struct value *v)
 {
     const bool repeats = v->def && v->def->code == OP_broadcast;
@@ -380,8 +380,8 @@ struct product {
     int side; /* the number of the operand that is 1 if the maximum is kept */
 };
 
-/* Does operand `side` hold the same factor in several registers, so that a branch that skips the product is
- * worthwhile? */
+/* Returns whether operand `side` holds the same factor in several registers, so that a branch that skips the
+ * product is worthwhile. */
 static bool skips(const struct keeping *k, const struct op *mul, int side)
 {
     const struct value *v = op_opnd(mul, side);

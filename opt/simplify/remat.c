@@ -69,7 +69,8 @@ static bool is_cheap(const struct remat *a, const struct op *o)
     }
 }
 
-/* Is v available at no cost, because it takes few registers, or because it is defined outside of the block? */
+/* Returns whether v is available at no cost, because it takes few registers, or because it is defined outside of
+ * the block. */
 static bool is_at_hand(const struct remat *a, const struct value *v)
 {
     if (!v->def || v->def->block != a->block || v->def->code == OP_splat || v->def->code == OP_const)

@@ -13,7 +13,7 @@
 bool attrs_equal(const struct op *a, const struct op *b);
 
 /* -- dce.c -- */
-bool op_is_dead(const struct op *o); /* does o have neither a use nor a side effect? */
+bool op_is_dead(const struct op *o); /* whether o has neither a use nor a side effect */
 /* Builds a new `for` before `old` and moves the body of `old` into it; the caller erases `old`. The new loop
  * carries the values of `old` for which `keep` is true (NULL: all), and nmore further values, whose initial values
  * are `more`. The caller appends the values that the body yields for these (loop_yield). */
@@ -23,7 +23,8 @@ void loop_yield(struct op *loop, int nmore, struct value *const *more); /* appen
 struct value *loop_runs(struct builder *b, const struct op *loop);
 
 /* -- fix_order.c -- */
-/* Is o, in a deterministic kernel, a reduce or scan whose result depends on the layout of its operands? */
+/* Returns whether o, in a deterministic kernel, is a reduce or scan whose result depends on the layout of its
+ * operands. */
 bool op_has_free_order(const struct op *o);
 
 /* -- single_trip_loops.c -- */

@@ -259,7 +259,7 @@ static void merge(struct single_trip *x, struct merged *m)
     op_erase(m->load);
 }
 
-/* Is v available directly after `last`, or can pure ops that compute it move there? */
+/* Returns whether v is available directly after `last`, or pure ops that compute v can move there. */
 static bool is_early(struct single_trip *x, const struct value *v, const struct op *last)
 {
     const struct op *o = v ? v->def : NULL;

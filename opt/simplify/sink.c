@@ -80,8 +80,8 @@ static struct op *first_user(const struct sink *s, const struct op *o)
     return first;
 }
 
-/* Is b the body of a loop throughout which v is live, because v is defined outside of the loop or is the loop's
- * counter? */
+/* Returns whether b is the body of a loop throughout which v is live, because v is defined outside of the loop or
+ * is the loop's counter. */
 static bool lives_in_loop(const struct value *v, const struct block *b)
 {
     const struct op *loop = b->parent;
@@ -139,7 +139,7 @@ static void find_wait(struct op *o, void *ctx)
     *(bool *)ctx |= op_may_acquire(o);
 }
 
-/* May the loop wait for other programs? */
+/* Returns whether the loop may wait for other programs. */
 static bool waits_for_others(struct op *loop)
 {
     bool waits = false;
@@ -194,7 +194,8 @@ static bool goes_along(const struct sink *s, const struct op *o)
     return map_get_ptr(&s->along, o) && *map_get_ptr(&s->along, o);
 }
 
-/* Is o a scalar each of whose users is after the next loop, or is itself a scalar that will move there? */
+/* Returns whether o is a scalar each of whose users is after the next loop, or is itself a scalar that will move
+ * there. */
 static bool is_wanted_behind(const struct sink *s, const struct op *o)
 {
     bool wanted = can_move(o) && !type_is_tile(op_result(o)->type) && op_result(o)->uses;
@@ -205,7 +206,8 @@ static bool is_wanted_behind(const struct sink *s, const struct op *o)
     return wanted;
 }
 
-/* Does o's result take at least as many registers as the operands of o that would be kept live only for o? */
+/* Returns whether o's result takes at least as many registers as the operands of o that would be kept live only for
+ * o. */
 static bool pays_along(const struct sink *s, const struct op *o)
 {
     int regs = 0;
@@ -239,7 +241,7 @@ static void sink_numbers(struct sink *s, struct block *b)
     }
 }
 
-/* Is a dot still in flight after a loop of this block? */
+/* Returns whether a dot is still in flight after a loop of this block. */
 static bool ends_with_wait(const struct block *b)
 {
     const struct op *loop = NULL;
