@@ -33,7 +33,7 @@ static bool is_walked(const struct op *o)
     return o->code == OP_if || o->code == OP_for || o->code == OP_while;
 }
 
-/* Is o a load whose value only the next iteration reads? */
+/* Returns whether o is a load whose value only the next iteration reads. */
 static bool is_load_ahead(const struct op *o)
 {
     if (o->code != OP_load || !op_result(o)->uses)
@@ -49,7 +49,7 @@ static bool is_async(const struct op *o)
     return op_has(o, MULTIPLIES) || o->code == OP_async_copy || o->code == OP_tensor_copy || is_load_ahead(o);
 }
 
-/* Does b contain asynchronous work? If `in_loops` is true, only work inside loops of b counts. */
+/* Returns whether b contains asynchronous work. If `in_loops` is true, only work inside loops of b counts. */
 static bool has_async(const struct block *b, bool in_loops)
 {
     for (const struct op *o = b->first; o; o = o->next) {
@@ -113,9 +113,9 @@ static bool is_vote(const struct value *v)
     return v->def && v->def->code == OP_warp_all;
 }
 
-/* Does the estimate run this region of o? Of the two regions of an `if`, it runs the longer one; if a vote decides, it
- * runs the first one. It skips an `if` without `else`, for example a store in some iterations, unless this `if`
- * contains asynchronous work. */
+/* Returns whether the estimate runs this region of o. Of the two regions of an `if`, it runs the longer one; if a
+ * vote decides, it runs the first one. It skips an `if` without `else`, for example a store in some iterations,
+ * unless this `if` contains asynchronous work. */
 static bool runs_region(const struct op *o, int region)
 {
     int n[2] = {0, 0};

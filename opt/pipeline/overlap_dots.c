@@ -175,8 +175,8 @@ static bool only_late_uses(const struct rotation *r, const struct op *o)
     return n > 0;
 }
 
-/* Is v a carried argument of the early part? The late part runs one iteration behind the early part, so it would need
- * the value that this argument had in the previous iteration. */
+/* Returns whether v is a carried argument of the early part. The late part runs one iteration behind the early
+ * part, so it would need the value that this argument had in the previous iteration. */
 static bool is_early_argument(const struct rotation *r, const struct value *v)
 {
     return is_argument(r, v) && !is_late(r, v);

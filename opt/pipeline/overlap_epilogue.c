@@ -97,7 +97,7 @@ static bool find_pieces(struct epilogue *d)
     return d->pieces.n >= NSTAGES && !p.wait;
 }
 
-/* Do the pieces alternate between two stages of one buffer? */
+/* Returns whether the pieces alternate between two stages of one buffer. */
 static bool alternate_stages(const struct epilogue *d)
 {
     const struct op *buf = NULL;

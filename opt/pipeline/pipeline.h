@@ -16,8 +16,8 @@ struct op *func_roles(const struct func *f); /* returns the function's op `warps
  * number with which two CTAs fit on an SM. */
 int consumer_regs(const struct func *f);
 bool is_over_programs(const struct op *o); /* is o the loop over the programs of a CTA (persistent_grid.c)? */
-/* Could a producer warp compute these coordinates and copy the tile of `load`? Only such a load may become a
- * tensor_load. */
+/* Returns whether a producer warp could compute these coordinates and copy the tile of `load`. Only such a load may
+ * become a tensor_load. */
 bool producer_can_copy(const struct op *load, struct value *const *coords, int ncoords);
 
 /* -- plan_copies.c -- */
@@ -25,9 +25,9 @@ bool producer_can_copy(const struct op *load, struct value *const *coords, int n
  * layout of its own. In a loop with a dot, these are the loads of vectors, and the loads of tiles that elementwise ops
  * combine with the result of a dot. */
 bool readers_choose_layout(const struct op *o);
-/* Is o the load of a vector that pipeline_loops will probably copy to shared memory, and would several threads copy
- * the same elements if the vector had layout l? Such a load should have another layout, because the readers can load
- * the vector from shared memory in any layout. */
+/* Returns whether o is the load of a vector that pipeline_loops will probably copy to shared memory, and several
+ * threads would copy the same elements if the vector had layout l. Such a load should have another layout, because
+ * the readers can load the vector from shared memory in any layout. */
 bool repeats_staged_vector(const struct op *o, const struct layout *l);
 
 /* -- warp_specialize.c -- */

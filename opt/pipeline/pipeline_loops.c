@@ -204,9 +204,9 @@ static void build_wait(struct copy_plan *p, struct builder *b, int pending)
 
 /* -- loads and dots as a whole -- */
 
-/* Makes the dot read its operand directly from the ring, if the ring, or a transposed view of it, has the layout that
- * the dot needs. v is the loaded tile or a transposition of it: dimension d of v is dimension order[d] of the loaded
- * tile. */
+/* Makes dots read the operand v directly from the ring, if the ring, or a transposed view of it, has the layout
+ * that the dot needs. v is the loaded tile or a transposition of it: dimension d of v is dimension order[d] of the
+ * loaded tile. */
 static void share_ring(struct staged *x, struct value *stage, struct value *v, const int *order)
 {
     for (struct use *u = v->uses, *next; u; u = next) {
@@ -256,8 +256,8 @@ static void read_ring(struct staged *x, struct value *stage)
     }
 }
 
-/* Moves the wait for the previous dot, and the release of this dot's stage of the producer's ring behind the wait,
- * behind the loop's dot. */
+/* Moves the wait for the previous dot behind the loop's dot. After the wait stands the release of the stage of the
+ * producer's ring that the previous dot has read; this release moves too. */
 static void move_wait(struct copy_plan *p)
 {
     struct value *sum = op_opnd(p->wait, 0);
@@ -326,7 +326,7 @@ static void rewrite_whole(struct copy_plan *p, struct value *stage, struct value
 
 /* -- dots in steps -- */
 
-/* The type of operand `role` of one step. */
+/* Returns the type of operand `role` of one step. */
 static const struct type *step_type(struct copy_plan *p, int role)
 {
     const struct type *t = op_opnd(p->dot, role)->type;

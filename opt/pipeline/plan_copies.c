@@ -54,7 +54,7 @@ static bool passes_on(const struct op *o, enum way way)
                                      o->code == OP_expand_dims || o->code == OP_reshape));
 }
 
-/* Do all uses of v lead to dots, directly or through ops that `way` permits? */
+/* Returns whether all uses of v lead to dots, directly or through ops that `way` permits. */
 static bool ends_in_dots(const struct value *v, const struct block *b, enum way way, int depth)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -67,10 +67,10 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
     return v->uses != NULL;
 }
 
-/* Do the users of the load compute operands of dots, through ops that `way` permits? With OTHERS, every use counts
- * except a use by the loop's yield. Sets *target to the value whose type decides the layout of the ring. This value is
- * the buffer that an asynchronous dot reads, if there is one; otherwise the converted tile, if all users are
- * conversions; otherwise the loaded tile. */
+/* Returns whether the users of the load compute operands of dots, through ops that `way` permits. With OTHERS,
+ * every use counts except a use by the loop's yield. Sets *target to the value whose type decides the layout of the
+ * ring. This value is the buffer that an asynchronous dot reads, if there is one; otherwise the converted tile, if
+ * all users are conversions; otherwise the loaded tile. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
@@ -100,8 +100,8 @@ bool tile_goes_to_dots(const struct op *o)
     return goes_to_dots(o, BY_CASTS, &target);
 }
 
-/* The number of elements that a thread can copy with one cp.async. These elements must be in consecutive registers of
- * the load's layout, and consecutive both in global and in shared memory. */
+/* Returns the number of elements that a thread can copy with one cp.async. These elements must be in consecutive
+ * registers of the load's layout, and consecutive both in global and in shared memory. */
 static int copy_width(const struct axis_table *axes, const struct op *load, const struct layout *ring)
 {
     const struct layout *l = op_result(load)->type->layout;
@@ -123,7 +123,7 @@ static bool is_zero(const struct value *v)
     return !v || (value_const_bits(v, &bits) && bits == 0);
 }
 
-/* Has the plan already chosen this load? */
+/* Returns whether the plan has already chosen this load. */
 static bool is_known(const struct copy_plan *p, const struct op *load)
 {
     for (int i = 0; i < p->loads.n; i++)
@@ -132,8 +132,8 @@ static bool is_known(const struct copy_plan *p, const struct op *load)
     return false;
 }
 
-/* Do only asynchronous dots read the tile? Threads may then copy it although a producer warp copies the other operand
- * of the dot. */
+/* Returns whether only asynchronous dots read the tile. Threads may then copy it although a producer warp copies
+ * the other operand of the dot. */
 static bool is_beside_producers(const struct op *load)
 {
     for (const struct use *u = op_result(load)->uses; u; u = u->next)
@@ -142,7 +142,7 @@ static bool is_beside_producers(const struct op *load)
     return true;
 }
 
-/* Can the load become an asynchronous copy? If so, fills x. */
+/* Returns whether the load can become an asynchronous copy. If so, fills x. */
 static bool is_copy(struct copy_plan *p, struct op *load, enum way way, struct staged *x)
 {
     enum { LEAST_BYTES = 4 };
@@ -193,7 +193,7 @@ static bool is_in_loop_of_dots(const struct op *load)
     return has_dot;
 }
 
-/* Do elementwise ops and transpositions compute v from a dot of the same iteration? */
+/* Returns whether elementwise ops and transpositions compute v from a dot of the same iteration. */
 static bool comes_of_dot(const struct value *v, int depth)
 {
     const struct op *o = v->def;
@@ -206,8 +206,8 @@ static bool comes_of_dot(const struct value *v, int depth)
     return comes;
 }
 
-/* Does an elementwise op combine v, or a value that elementwise ops and transpositions compute from v, with a dot's
- * result? */
+/* Returns whether an elementwise op combines v, or a value that elementwise ops and transpositions compute from v,
+ * with a dot's result. */
 static bool meets_dot(const struct value *v, int depth)
 {
     const int64_t depth_most = v->block->func->module->params->pipeline_loops_meet_depth;
@@ -259,7 +259,8 @@ bool repeats_staged_vector(const struct op *o, const struct layout *l)
 
 /* -- the slice that computes addresses -- */
 
-/* Is o a load that only the loop's yield uses? rotate_loads.c has then moved the load one iteration ahead. */
+/* Returns whether o is a load that only the loop's yield uses. rotate_loads.c has then moved the load one iteration
+ * ahead. */
 static bool is_rotated(const struct copy_plan *p, const struct op *o)
 {
     const struct value *r = o->code == OP_load ? op_result(o) : NULL;
@@ -320,8 +321,8 @@ static void find_slice(struct copy_plan *p)
 
 /* -- what the loop contains -- */
 
-/* Does o start or await a dot, use an mbarrier, or synchronize a group of warps that has read a ring? Such ops must
- * keep their program order, but they write no memory that loads read. */
+/* Returns whether o starts or awaits a dot, uses an mbarrier, or synchronizes a group of warps that has read a
+ * ring. Such ops must keep their program order, but they write no memory that loads read. */
 static bool is_in_order(const struct op *o)
 {
     return starts_dot(o) || o->code == OP_mma_wait || o->code == OP_mbar_wait || o->code == OP_mbar_arrive ||
@@ -333,7 +334,7 @@ static void look_at_copies(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_async_copy;
 }
 
-/* Does the dot read operand i from a stage of a ring that a producer warp fills? */
+/* Returns whether the dot reads operand i from a stage of a ring that a producer warp fills. */
 static bool is_stage(const struct op *dot, int i)
 {
     const struct op *from = op_opnd(dot, i)->def;
@@ -399,8 +400,8 @@ static void find_steps(struct copy_plan *p)
     p->step_k = g->k;
 }
 
-/* Will the rewrite replace buffer x, to which a dot's operand is stored, by a view of a ring? It will if the ring has
- * the buffer's layout, after the transpositions between the load and the store. */
+/* Returns whether the rewrite will replace buffer x, to which a dot's operand is stored, by a view of a ring. It
+ * does so if the ring has the buffer's layout, after the transpositions between the load and the store. */
 static bool becomes_view(const struct copy_plan *p, const struct value *x)
 {
     int order[RANK_MAX] = {0, 1, 2, 3, 4};
@@ -422,7 +423,7 @@ static bool becomes_view(const struct copy_plan *p, const struct value *x)
     return false;
 }
 
-/* Does the dot read both operands from rings or from buffers outside the loop? */
+/* Returns whether the dot reads both operands from rings or from buffers outside the loop. */
 static bool reads_rings(const struct copy_plan *p, const struct op *dot)
 {
     for (int i = DOT_a; i <= DOT_b; i++) {
@@ -473,8 +474,8 @@ struct bytes {
     const struct staged *more; /* a load to copy in addition to p->loads */
 };
 
-/* Does o read the result of a load that is copied ahead? Such an op will read the ring, so it needs no buffer of its
- * own. */
+/* Returns whether o reads the result of a load that is copied ahead. Such an op will read the ring, so it needs no
+ * buffer of its own. */
 static bool reads_ring(const struct bytes *x, const struct op *o)
 {
     const struct op *load = op_opnd(o, 0) ? op_opnd(o, 0)->def : NULL;
@@ -486,10 +487,10 @@ static int64_t bytes_of(const struct op *o, void *ctx)
     return reads_ring(ctx, o) ? 0 : shared_bytes_of(o);
 }
 
-/* Does the ring of x fit into shared memory, together with all other buffers? The limit is normally the share of a CTA
- * when two CTAs run on an SM. If the other buffers alone exceed this share, or if a producer warp copies operands of
- * dots, the limit is most of the shared memory. If the ring is small, the limit is all shared memory except what
- * barriers need. */
+/* Returns whether the ring of x fits into shared memory, together with all other buffers. The limit is normally the
+ * share of a CTA when two CTAs run on an SM. If the other buffers alone exceed this share, or if a producer warp
+ * copies operands of dots, the limit is most of the shared memory. If the ring is small, the limit is all shared
+ * memory except what barriers need. */
 static bool has_room(const struct copy_plan *p, const struct staged *x)
 {
     const struct func *f = p->func;

@@ -48,12 +48,13 @@ struct copy_plan {
     struct op *in_flight, *wait, *behind;
 };
 
-/* Is o a loop with a constant step and with dots, into which copies may be built? Fills the fields that describe the
- * loop as it is. */
+/* Returns whether o is a loop with a constant step and with dots, into which copies may be built. Fills the fields
+ * that describe the loop as it is. */
 bool loop_may_copy(struct copy_plan *p, struct op *o);
 /* Chooses the loads to copy, and everything that follows from this choice. Without loads, the loop stays as it is. */
 void plan_copies(struct copy_plan *p);
-/* Do all uses of o's tile lead to dots, directly or through conversions and elementwise ops of one operand? */
+/* Returns whether all uses of o's tile lead to dots, directly or through conversions and elementwise ops of one
+ * operand. */
 bool tile_goes_to_dots(const struct op *o);
 
 #endif

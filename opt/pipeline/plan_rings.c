@@ -31,8 +31,8 @@ bool op_is_before(const struct op *a, const struct op *b)
     return a == b;
 }
 
-/* The first dot that reads the buffer that take t fills. If no dot reads a buffer, each reader loads the tile into
- * registers. */
+/* Returns the first dot that reads take t's buffer. If no dot reads the tile from a buffer, each reader loads it
+ * into registers, and the function returns the first reader. */
 static const struct op *dot_for(const struct take *t)
 {
     struct op *first = NULL;
@@ -71,7 +71,7 @@ static struct op *loaded_by(const struct op *put, int *by)
     return o && o->code == OP_tensor_load ? o : NULL;
 }
 
-/* Does an op store the tile, or a transposition of it, to a buffer? */
+/* Returns whether an op stores the tile, or a transposition of it, to a buffer. */
 static bool goes_to_buffer(const struct value *v)
 {
     bool goes = false;

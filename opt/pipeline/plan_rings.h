@@ -58,8 +58,8 @@ void plan_rings(struct ring_plan *p, struct func *f);
 const struct type *take_view(struct module *m, const struct take *t, const int *by, int *order);
 /* Does a stand in front of b in the same block, or is a the same op as b? */
 bool op_is_before(const struct op *a, const struct op *b);
-/* Does o only transpose a tile, or move it to other registers? A reader that loads the tile from shared memory does
- * not need such an op. */
+/* Returns whether o only transposes a tile, or moves it to other registers. A reader that loads the tile from
+ * shared memory does not need such an op. */
 bool op_passes_tile(const struct op *o);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* Are all ops that contain o, up to the body of the function, counted loops (`for`)? */
 bool stands_in_loops(const struct op *o);
-/* Does o contain a return? In this case the program returns in both roles. */
+/* Returns whether o contains a return. In this case the program returns in both roles. */
 bool is_exit(const struct op *o);
 bool slice_has(struct map *slice, const void *value);
 /* Both functions add values to the slice, and all values on which these depend. They return false if the producer may

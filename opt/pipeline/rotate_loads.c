@@ -37,8 +37,8 @@ struct rotation {
     int n;
 };
 
-/* Can pure ops compute v from values that are known when an iteration starts? If `next` is true, the question is about
- * the value that v has in the next iteration. */
+/* Returns whether pure ops can compute v from values that are known when an iteration starts. If `next` is true,
+ * the question is about the value that v has in the next iteration. */
 static bool is_known(const struct rotation *r, const struct value *v, bool next, int depth)
 {
     if (!v || value_is_outside(v, r->loop))
@@ -54,7 +54,7 @@ static bool is_known(const struct rotation *r, const struct value *v, bool next,
     return true;
 }
 
-/* Does the address of a load depend on v, through at most `depth` ops? */
+/* Returns whether the address of a load depends on v, through at most `depth` ops. */
 static bool says_where(const struct value *v, int64_t depth)
 {
     for (const struct use *u = v->uses; u; u = u->next)

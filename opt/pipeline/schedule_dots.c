@@ -162,7 +162,7 @@ static void note_filling(struct op *o, void *ctx)
         x->fills |= buffer_at(x->reader, i) == buffer_at(o, 0);
 }
 
-/* May the reader read a buffer whose copy completes the phase for which `wait` waits? */
+/* Returns whether the reader may read a buffer whose copy completes the phase for which `wait` waits. */
 static bool needs_phase(const struct op *wait, const struct op *reader)
 {
     struct filling x = {.bar = buffer_at(wait, 0), .reader = reader};
@@ -251,7 +251,7 @@ static struct op *wait_of(const struct op *dot)
                                                                                                      : NULL;
 }
 
-/* Does the segment contain several dots, the wait for each of them, and no other wait for a dot? */
+/* Returns whether the segment contains several dots, the wait for each of them, and no other wait for a dot. */
 static bool is_closed(const struct segment *s)
 {
     int nwaits = 0;
@@ -274,8 +274,8 @@ static int regs_of(const struct segment *s, const struct value *v)
     return tile_regs(v->type, s->func->num_warps, 0);
 }
 
-/* Does the pass count the registers of v while v is live? It does not count tiles of integers and addresses, because
- * most of these are computed where they are used. */
+/* Returns whether the pass counts the registers of v while v is live. It does not count tiles of integers and
+ * addresses, because most of these are computed where they are used. */
 static bool takes_registers(const struct value *v)
 {
     const struct op *o = v->def;
@@ -521,7 +521,7 @@ static void place_under_dot(struct segment *s)
     }
 }
 
-/* Does o, which is not a dot, read registers that a dot of the previous iteration has written? */
+/* Returns whether o, which is not a dot, reads registers that a dot of the previous iteration has written. */
 static bool reads_carried_sum(const struct op *o)
 {
     const struct op *end = block_terminator(o->block);

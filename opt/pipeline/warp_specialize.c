@@ -151,7 +151,7 @@ static void advance(struct builder *b, struct ring *r)
     value_rename(r->phase, "phase");
 }
 
-/* Is one of the ring's batches inside the loop? */
+/* Returns whether one of the ring's batches is inside the loop. */
 static bool is_around(const struct specialize *w, const struct op *loop, int ring)
 {
     for (int i = 0; i < w->plan.batches.n; i++)
