@@ -31,7 +31,7 @@ PRINTF_LIKE(2, 3) static const char *wrong(struct module *m, const char *format,
     return t.s;
 }
 
-/* Returns the type as the IR's text spells it. */
+/* Returns the text of the type, as the IR spells it. */
 static const char *ir(struct module *m, const struct type *t)
 {
     struct text out;

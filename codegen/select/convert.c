@@ -263,7 +263,7 @@ static struct buffer matrix_buffer(struct select *s, const struct op *o, const s
     return b;
 }
 
-/* Splits a loaded b32 word into elements. An element of 32 bits may be a float. */
+/* Splits a loaded b32 word into elements. If an element is an f32, copies the word to a float register. */
 static void split_matrix_word(struct select *s, const struct word_shape *a, struct opnd word,
                               struct opnd *elems)
 {

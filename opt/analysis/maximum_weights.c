@@ -22,9 +22,9 @@
  * operands. A difference subtracts the weights of shifted values. A product adds the weights of scaled values. exp2
  * turns a shift into a scale, and log2 turns a scale into a shift. A sum of scaled values needs equal weights. If a
  * carried value has weight (b, 0) at the start of an iteration, it must have weight (0, b) at the end. The analysis
- * finds b by iteration; all weights start as "unknown". After the loop, stores, and ops that the analysis does not
- * know, must use only fixed values. Then the kernel computes the same for all d and e, in exact arithmetic. A later
- * loop may continue to carry the maximum; the numbers of that loop then replace d and e (`phase`).
+ * finds b by iteration; all weights start as "unknown". After the loop, stores must use only fixed values, and so
+ * must ops that the analysis does not know. Then the kernel computes the same for all d and e, in exact arithmetic.
+ * A later loop may continue to carry the maximum; the numbers of that loop then replace d and e (`phase`).
  *
  * Weights are interned: equal weights have the same address. A weight also says which dimensions of the value
  * number the rows, since d and e differ between rows: a sum over rows would add values that are scaled

@@ -88,7 +88,7 @@ struct assign {
 
 /* -- classes -- */
 
-/* Returns the representative of a class. Compresses the path to it, because a class may have thousands of tiles. */
+/* Returns the representative of a class. Shortens later searches, because a class may have thousands of tiles. */
 static struct class *find(struct class *c)
 {
     for (struct class *next; (next = c->joined); c = next)
@@ -607,8 +607,7 @@ static int instructions_in(struct assign *a, struct class *c, const struct layou
     return regs / layout_vector(l, c->fast_dim, vector_of(a, c, c->fast_dim));
 }
 
-/* Returns whether the loaded tile is used only as the initial value of a loop (so that the load runs once, before
- * the loop). */
+/* Returns whether the loaded tile is only a loop's initial value, so that the load runs once, before the loop. */
 static bool is_before_loop(const struct op *o)
 {
     const struct use *u = o->nresults ? op_result(o)->uses : NULL;

@@ -27,7 +27,8 @@ static int widest(const struct layout *shared, const struct layout *l, int elem_
     return layout_shared_vector(shared, l, VECTOR_BYTES / elem_bytes, NULL);
 }
 
-/* Returns the type with which an element is stored: the element's type, or an integer type. */
+/* Returns the type with which an element is stored: an integer type for predicates and pointers, otherwise the
+ * element's own type. */
 static const struct type *stored_type(struct module *m, const struct type *elem)
 {
     if (elem->kind == TY_ptr)

@@ -113,7 +113,7 @@ static void enter(struct cse *c, struct op *o, uint64_t hash, int nwrites)
     *bucket = c->entries.n;
 }
 
-/* Removes the entries after the first n. */
+/* Removes all entries but the oldest n, at the end of a scope. */
 static void leave_scope(struct cse *c, int n)
 {
     while (c->entries.n > n) {

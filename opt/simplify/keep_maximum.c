@@ -447,7 +447,7 @@ static bool find_recurrence(const struct keeping *k, struct recurrence *r)
            op_opnd(k->body->last, r->at) == op_result(r->add);
 }
 
-/* Repeats x along a new dimension `axis`, as type t. */
+/* Broadcasts x along a new dimension `axis`; the result has type t. */
 static struct value *repeat(struct builder *b, struct value *x, int axis, const struct type *t)
 {
     x = build_expand_dims(b, x, axis);
