@@ -458,8 +458,8 @@ struct param_info {
     int dflt, least, most;
     const char *unit;
 };
-/* The table without meaning and measured, which `neso help params` prints (runtime/manual/params.c) and the
- * library leaves out. */
+/* The table without the columns `meaning` and `measured`. Only `neso help params` prints these
+ * (runtime/manual/params.c); the library leaves them out. */
 extern const struct param_info param_info[];
 extern const int nparam_info;
 

@@ -62,8 +62,8 @@ struct tensor_map {
     struct expr base;
     struct expr extents[MAP_RANK_MAX]; /* size of each dimension, in elements */
     struct expr strides[MAP_RANK_MAX]; /* bytes between neighbours, for each dimension */
-    /* The box's size in elements, at most MAP_BOX_MOST in each dimension. Once the buffer has a layout, the innermost
-     * dimension also takes at most `swizzle` bytes; several boxes cover a larger tile. */
+    /* The box's size in elements, at most MAP_BOX_MOST in each dimension. Once the buffer has a layout with a
+     * swizzle, the innermost dimension also takes at most `swizzle` bytes. Several boxes cover a larger tile. */
     int box[MAP_RANK_MAX];
     int swizzle;        /* width of the swizzle in bytes: 0 (none), 32, 64 or 128 */
     bool nan;           /* out-of-bounds elements read as NaN instead of 0 */

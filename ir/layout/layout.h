@@ -165,8 +165,8 @@ struct matrix_load {
     bool trans;                    /* ldmatrix.trans: a thread's word holds elements of a column */
     int nmatrices;                 /* matrices that an instruction loads: 1, 2 or 4 */
     int word_bits;                 /* how many of the lowest register bits number the elements of a 32-bit word */
-    /* The number of bits in the number of a thread that gives a row address: bits of the lane, then of the warp and
-     * of the CTA. */
+    /* The length of `row`, which has one entry for each bit of a thread's number: bits of the lane, then of the
+     * warp and of the CTA. */
     int nrows;
     /* Bit i of a thread's number adds the place row[i] of l (by XOR) to the place where the thread's row begins. */
     uint64_t row[LAYOUT_BITS_MAX];

@@ -102,7 +102,7 @@ uint16_t double_to_bf16(double x, bool rz)
     return (uint16_t)narrow(&bf16_format, x, rz);
 }
 
-/* Has a fast path for numbers that are normal in both formats, as most numbers are. */
+/* A fast path rounds numbers that are normal in both formats, as most numbers are. */
 uint16_t float_to_f16(float x, bool rz)
 {
     enum { SHIFT = FLOAT_MANTISSA - 10, REBIAS = FLOAT_BIAS - 15 };
