@@ -107,8 +107,8 @@ static bool may_move(const struct branch_over *s, const struct insn *in, int sto
     return true;
 }
 
-/* Marks in `to` the instructions that move to the store at position `at`, and returns their number. `number` numbers
- * the stores of the kernel. */
+/* Marks in `to` the instructions that move to the store at position `at`, and returns their number. `number` is the
+ * number of the store among the stores of the kernel. */
 static int find_needs(struct branch_over *s, const struct mblock *b, int at, int number, int *to)
 {
     const int distance = s->m->func->module->params->branch_over_masked_distance;

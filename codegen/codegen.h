@@ -61,7 +61,8 @@ struct codegen_options {
  * Fatal errors longjmp; other errors are in the module's diag. */
 void codegen_emit(struct func *f, const struct codegen_options *o, struct text *out, struct ptx_info *info);
 
-/* Returns the name of parameter i; `info` is a struct ptx_info. For use as the callback of expr_print. */
+/* Returns the name of parameter i; `info` is a struct ptx_info. The function can be the callback `name` of
+ * expr_print. */
 const char *ptx_param_name(const void *info, int64_t i);
 
 /* Prints the instruction table, for `neso help insns`. */

@@ -238,8 +238,8 @@ static int log2_exact(int64_t x)
     return is_power_of_two(x) ? log2_floor(x) : -1;
 }
 
-/* If the second operand is a power of two: turns a multiplication that was not fused, or an unsigned division, into
- * a shift. */
+/* Turns a multiplication that was not fused, or an unsigned division, into a shift if the second operand is a power
+ * of two. */
 static void cheapen(struct insn *in)
 {
     struct opnd *y = &in->opnds[2];

@@ -278,8 +278,8 @@ INSN(bulk_wait,      "cp.async.bulk.wait_group",          "#n:u32",             
 INSN(bulk_wait_read, "cp.async.bulk.wait_group.read",     "#n:u32",                  none, ALL, 80, none, waits, none, whole, "wait until all but n groups have read their source")
 INSN(map_prefetch,   "prefetch.tensormap",                "[t]",                     none, ALL, 80, none, copies, none, whole, "prefetch the tensor map at t")
 
-/* -- wgmma: d = a b + d if p is true, else d = a b; s: the factor (1 or -1) of an operand; t: is an operand
- * transposed? `#` is the number of columns -- */
+/* -- wgmma: d = a b + d if p is true, else d = a b; s: the factor (1 or -1) of an operand; t: 1 if an operand is
+ * transposed, else 0. `#` is the number of columns -- */
 #define WGMMA(k, types) "wgmma.mma_async.sync.aligned.m64n#k" k "." types
 #define WGMMA_OPERANDS "{d:b32} a:u64|{%a4:b32} b:u64 p:pred #s:u32? #s:u32? #t:u32? #t:u32?"
 INSN(wgmma_f32_f16,       WGMMA("16", "f32.f16.f16"),    WGMMA_OPERANDS, none, ALL|WARP|TIED, 80, mma_async, tensor, none, whole, "64 rows of f16")

@@ -268,8 +268,8 @@ static void remove_null(struct mblock *b)
     b->insns.n = kept;
 }
 
-/* Moves each instruction that blocks x and y, the arms of the branch at the end of b, both contain to before the
- * branch. */
+/* Blocks x and y are the arms of the branch at the end of b. If both contain an instruction, moves this instruction
+ * to before the branch. */
 static void hoist_from_arms(struct peep *p, struct mblock *b, struct mblock *x, struct mblock *y)
 {
     uint64_t *hashes = NEW_ARRAY(p->m->arena, x->insns.n + 1, uint64_t);

@@ -255,10 +255,10 @@ static bool may_have(const struct allocator *a, const struct allocation *alloc, 
     return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].index]] == n + 1;
 }
 
-/* Returns the preferred number of a tuple's register; -1: none. A tuple reuses all numbers of an older tuple or none.
- * So once one of its registers has the number of an older tuple's register, each other register prefers the number at
- * the same index of the older tuple. Otherwise, if the first value of the register is computed from the register at
- * the same index of a similar tuple (is_alike), it prefers the number of that register. */
+/* Returns the preferred number of a tuple's register; -1: none. A tuple reuses all numbers of an older tuple or
+ * none. So once one of its registers has the number of an older tuple's register, each other register prefers the
+ * number at the same index of the older tuple. Otherwise, the first value of the register may be computed from the
+ * register at the same index of a similar tuple (is_alike); the number of that register is then preferred. */
 static int wanted_number(struct allocator *a, const struct allocation *alloc, const struct span *s)
 {
     const struct web *w = &a->webs[s->reg];

@@ -6,8 +6,9 @@
  *     wide((x + 1) * 4)    =>     wide(x * 4) + 4    where x + 1 cannot overflow
  *
  * A sum with a constant cannot overflow if the constant's bits are zero in the other operand. The peephole knows
- * which bits of each register may be 1. Since sizes of tiles are powers of two, this proves that adding the
- * constant part of an index, which depends only on the register (layout.h), does not overflow. */
+ * which bits of each register may be 1. An index is often the sum of a part that depends on the thread and a
+ * constant that depends on the register. Since sizes of tiles are powers of two, the two parts have no bits in
+ * common, so the sum does not overflow. */
 #include "codegen/peephole.h"
 
 #include <string.h>

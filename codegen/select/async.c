@@ -30,7 +30,7 @@ static struct opnd thread_is(struct select *s, uint32_t mask, int64_t value)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), x, opnd_int(CLASS_b32, value));
 }
 
-/* Returns a predicate: is this the thread that executes instructions for the whole role? */
+/* Returns a predicate that is true in the thread that executes instructions for the whole role. */
 static struct opnd acts(struct select *s)
 {
     if (s->role == PRODUCER)
@@ -38,8 +38,8 @@ static struct opnd acts(struct select *s)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
 }
 
-/* Returns a predicate: is this the thread that executes instructions for its group of warps (if the op has groups) or
- * for the role? */
+/* Returns a predicate that is true in the thread that executes instructions for its group of warps, if the op has
+ * groups, and otherwise for the whole role. */
 static struct opnd acts_for_group(struct select *s, const struct op *o)
 {
     const struct attr *warps = op_attr(o, ATTR_group);
@@ -85,8 +85,8 @@ static void select_mbar_expect(struct select *s, const struct op *o)
     set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive_tx), 0, 2, x), mine);
 }
 
-/* Returns the distance in bytes from this CTA's shared memory to the shared memory of the other CTA of the pair. It
- * is computed once, before all loops. */
+/* Returns the distance in bytes from this CTA's shared memory to the shared memory of the other CTA of the pair.
+ * The distance is computed once, before all loops. */
 static struct opnd distance_to_peer(struct select *s)
 {
     struct opnd smem = emit1(s, form0(INSN_mov, PT_u32), (struct opnd){.kind = OPND_smem, .cls = CLASS_b32});
@@ -326,8 +326,9 @@ static void select_ready(struct select *s)
         go_alone(s);
 }
 
-/* The arrivals are relaxed, because they only order the initialization of mbarriers, for which there is a separate
- * fence. With release semantics, the arrivals would wait for all stores. */
+/* The arrivals are relaxed: the only earlier accesses that the other CTA must see are the initializations of
+ * mbarriers, and a separate fence makes these visible. With release semantics, the arrivals would wait for all
+ * stores. */
 static void select_cluster_arrive(struct select *s)
 {
     if (s->elected.kind == OPND_reg) {

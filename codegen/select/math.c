@@ -101,9 +101,9 @@ static struct opnd exp_f32(struct select *s, const struct op *o, struct opnd x)
 
 /* -- logarithms: x = 2^e m with m from 2/3 to 4/3, f = m - 1; log(1 + f) = f - f^2/2 + f^3 P(f) -- */
 
-/* Returns whether v is certainly a positive normal number, infinity or NaN. A v is such a number if it is a
- * constant of this kind, a maximum with such a number, or the sum of such a number and an exponential or another
- * such number. */
+/* Returns whether v is certainly a positive normal number, infinity or NaN. It certainly is if v is a constant
+ * of this kind, a maximum with such a number, or the sum of such a number and an exponential or another such
+ * number. */
 static bool is_normal(const struct value *v, int steps)
 {
     const struct op *o = v->def;

@@ -143,8 +143,8 @@ static void add_mod(struct form *f, enum mod m)
     f->mods[i] = (uint8_t)m;
 }
 
-/* Returns the form of an access with the op's cache attributes. Sets *policy to the last operand, the L2 eviction
- * policy, or to OPND_none. */
+/* Returns the form of an access with the op's cache attributes. Sets *policy to the L2 eviction policy, which is
+ * the instruction's last operand; to OPND_none if the op has none. */
 static struct form access_form(struct select *s, const struct op *o, enum insn_code code, struct opnd *policy)
 {
     static const uint8_t cache_mods[CACHE_count] = {

@@ -130,7 +130,7 @@ static void reduce_registers(struct select *s, const struct reduction *r, int co
 
 /* Combines the lane's own values with the values of the lane whose number differs in `bit`, and stores the results
  * in `own`. In deterministic kernels, if the region is not commutative, the values of the lane whose bit is 0 are
- * its first operands; otherwise each lane's own values are the first operands. */
+ * the region's first operands. Otherwise, each lane's own values are the first operands. */
 static void combine_lanes(struct select *s, const struct reduction *r, int bit, struct opnd *own,
                           struct opnd *other)
 {

@@ -29,7 +29,7 @@ struct select {
     struct opnd to_peer;
     int role; /* 0: all threads execute the code; else the number of the role that executes it, from 1 */
     struct map words; /* from an asynchronous dot to the registers of its first operand: struct matrix */
-    /* in the producer's warp, before its other threads exit: a predicate, is this the elected thread? */
+    /* in the producer's warp, before its other threads exit: a predicate that is true in the elected thread */
     struct opnd elected;
 };
 
@@ -81,8 +81,8 @@ struct opnd emit_thread_map(struct select *s, int nbits, const uint32_t *basis);
 /* Sets basis[i] to the vector that bit i of the thread's number contributes to the coordinate (lane bits first, then
  * warp bits). Returns the number of bits. (shape.c) */
 int layout_threads(const struct layout *l, uint32_t *basis);
-/* Returns a predicate: is this thread the owner of the elements of layout `l` that it holds? The result is OPND_none
- * if every thread is an owner. */
+/* Returns a predicate that is true if the thread is the owner of the elements that it holds in layout `l`;
+ * OPND_none if every thread is an owner. */
 struct opnd emit_is_owner(struct select *s, const struct layout *l);
 /* Returns the conjunction of x and y. Either may be OPND_none, which means true. */
 struct opnd pred_and(struct select *s, struct opnd x, struct opnd y);
@@ -206,7 +206,7 @@ void select_asm(struct select *s, const struct op *o);
 
 /* -- atomic.c -- */
 void select_atomic(struct select *s, const struct op *o);
-/* If the loop polls an atomic with a release: emits a fence that releases the writes before the loop. */
+/* If the loop polls an atomic with a release, emits a fence that releases the writes before the loop. */
 void select_release_before(struct select *s, const struct op *loop);
 
 /* -- math.c, functions that other files use -- */

@@ -171,8 +171,8 @@ static void select_broadcast(struct select *s, const struct op *o)
         tile[i] = x[reg_at(s, from, unbroadcast(to, from, reg_part(to, i)), i)];
 }
 
-/* Returns a predicate: is the thread's part of the coordinate odd? The result is OPND_none if it is even in every
- * thread. */
+/* Returns a predicate that is true if the thread's part of the coordinate is odd; OPND_none if this part is even in
+ * every thread. */
 static struct opnd thread_is_odd(struct select *s, const struct layout *l)
 {
     uint32_t basis[LAYOUT_BITS_MAX], any = 0;
