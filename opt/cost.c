@@ -294,8 +294,8 @@ static void note_vote(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_warp_all;
 }
 
-/* Does a thread keep both the scores and their exponentials in registers until a vote accepts the exponentials
- * (keep_maximum.c)? */
+/* Returns whether a thread keeps both the scores and their exponentials in registers until a vote accepts the
+ * exponentials (keep_maximum.c). */
 static bool keeps_scores(const struct func *f)
 {
     bool votes = false;

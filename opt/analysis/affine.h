@@ -188,7 +188,7 @@ bool largest_expr(struct affine_table *t, const struct poly *p, int depth, struc
 /* Computes the largest index of the access along a dimension. `tile` is the type of the address. */
 bool last_expr(struct affine_table *t, const struct access_dim *d, const struct type *tile, struct guards *g,
                struct expr *out);
-/* Adds an empty expression, which the caller fills; NULL: there are too many guards. */
+/* Adds an empty expression to g, and returns it for the caller to fill; NULL if g is full. */
 struct expr *guard_new(struct guards *g);
 void guards_add(struct func *f, const struct guards *g); /* adds guards that f does not have yet */
 /* Adds the conditions in a->guards to g. Returns false if the launcher cannot compute one of them. */

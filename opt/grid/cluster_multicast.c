@@ -28,8 +28,8 @@
  * each program pays this cost. So the pass then applies only if the dots would otherwise wait for L2, which
  * delivers less than 100 bytes per cycle to an SM. If a CTA loops over many programs, it pays the cost once, and
  * the pass also applies if the dots load fewer bytes per cycle. For example, a tile of 128x256x64 loads 48 bytes
- * per cycle. On an H200, it gains 3 percent if partners share the 32 KiB operand, and loses 1 to 3 percent if they
- * share the 16 KiB operand.
+ * per cycle. On an H200, a product with this tile gains 3 percent if partners share the 32 KiB operand, and loses 1
+ * to 3 percent if they share the 16 KiB operand.
  *
  * A stage may be overwritten when the dots of both programs have read it, so its `empty` barrier counts the warps
  * of both programs. Partners must run the same number of iterations, so the bounds of loops must not depend on the
@@ -53,7 +53,7 @@ struct pairing {
     int stride;
     int64_t shared_bytes;
     struct value *pid, *paired, *size;
-    struct value *has_peer; /* an i1: has the program a partner? */
+    struct value *has_peer; /* an i1: 1 if the program has a partner */
     VEC(struct op *) users;
 };
 

@@ -26,8 +26,8 @@
  *     }                                                             yield (trans %s.1)
  *                                                                 }
  *
- * The pass replaces an f16 accumulator by an f32 accumulator, which is rounded only once, after the loop that
- * carries it, because instructions with an f16 accumulator are not faster. */
+ * The pass replaces an f16 accumulator by an f32 accumulator, because instructions with an f16 accumulator are not
+ * faster. The f32 accumulator is rounded only once, after the loop that carries it. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"

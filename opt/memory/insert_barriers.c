@@ -22,10 +22,10 @@
  *
  * An async_copy does not write when the op executes, but at some time before the copy ends. An async_wait makes the
  * bytes of a copy visible to the waiting thread, and the barrier after the async_wait makes them visible to the
- * other threads. Until then the copy is in flight, and barriers do not order it. The pass that built the async_copy
- * ensures that no other op accesses these bytes meanwhile. So no barrier is needed between a dot that reads one
- * stage of a ring and a copy that fills another stage. The same holds for the bytes that an mma_start reads, until
- * its mma_wait.
+ * other threads. Until then the copy is in flight, and barriers do not order its writes before later accesses. The
+ * pass that built the async_copy ensures that no other op accesses these bytes meanwhile. So no barrier is needed
+ * between a dot that reads one stage of a ring and a copy that fills another stage. The same holds for the bytes
+ * that an mma_start reads, until its mma_wait.
  *
  * One thread executes a scalar atomic with release semantics, and the release covers only the earlier accesses of
  * this thread. A barrier before the atomic makes the release cover the global accesses of all threads, as in a
@@ -162,9 +162,9 @@ static bool are_apart(const struct access *x, const struct access *y)
 
 /* Replaces the stage numbers of accesses by values that are available in the next iteration of the loop. `handed`
  * is the op that passes values to the body's carried arguments, from its operand `first` on: the loop (initial
- * values) or the body's yield. If `handed` is NULL, the walk leaves the loop. If `handed` passes a stage number to
- * an argument, the argument replaces it. Other stage numbers that are computed inside the loop change from one
- * iteration to the next, so they become unknown. */
+ * values) or the body's yield. If `handed` is NULL, the walk leaves the loop. If `handed` passes the stage number
+ * of an access to an argument, the argument becomes the access's stage number. Other stage numbers that are
+ * computed inside the loop change from one iteration to the next, so they become unknown. */
 static void rename_stages(accesses *list, const struct op *loop, const struct op *handed, int first)
 {
     struct block *body = loop->regions[0];
@@ -286,8 +286,8 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
 
 static void walk(struct walker *w, struct block *b, accesses *since);
 
-/* Returns the accesses that no barrier has ordered at the end of a region, given those at its start (`before`).
- * Does not insert barriers. */
+/* Returns the accesses that no barrier of the region orders before its end. `before` are the accesses that are not
+ * ordered at the start of the region. Does not insert barriers. */
 static accesses outcome(struct walker *w, struct block *b, const accesses *before)
 {
     struct walker look = {.arena = w->arena, .known = w->known, .releases = w->releases};

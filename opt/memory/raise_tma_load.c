@@ -17,9 +17,9 @@
  * the array before the load. If a store before the load, or in a loop that contains both, writes through another
  * parameter, a guard checks that the two arrays do not overlap. Any other write before the load or in such a loop
  * excludes the rewrite. If the program wraps row indices (% M), the map loads 0 for the wrapped rows. This is legal
- * if no op combines different rows, and if the masks of all stores exclude the wrapped rows. If the first or the last
- * row is loaded from memory, the rows are shifted (tma_shift.c). Needs: traced ops. Leaves: the ops that computed
- * addresses, for dce. */
+ * if no op combines different rows, and if the masks of all stores exclude the wrapped rows. If the number of the
+ * first or of the last row is loaded from memory, a constant is added to the coordinates of the rows (tma_shift.c).
+ * Needs: traced ops. Leaves: the ops that computed addresses, for dce. */
 #include "ir/target/engine.h"
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
@@ -394,10 +394,10 @@ static void keep_together(struct raising *r)
         }
 }
 
-/* Dots that are not asynchronous leave tensor cores idle while the warps of the CTA wait for a stage and load fragments
- * from it. Another CTA of the SM, or another warpgroup, fills this time. If a CTA has one warpgroup, and its rings take
- * more than half of the SM's shared memory, all loads stay loads: threads then copy, and load fragments for the next step
- * of K while a step multiplies (pipeline_loops.c). */
+/* Dots that are not asynchronous leave the tensor cores idle while the warps of the CTA wait for a stage and load
+ * fragments from it. Another CTA of the SM, or another warpgroup, fills this time. If a CTA has one warpgroup, and
+ * its rings take more than half of the SM's shared memory, all loads stay loads: threads then copy, and load
+ * fragments for the next step of K while a step multiplies (pipeline_loops.c). */
 static void keep_two_ctas(struct raising *r)
 {
     const struct func *f = r->f;

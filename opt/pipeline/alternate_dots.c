@@ -60,7 +60,8 @@ static bool is_early(const struct alternation *a, const void *x)
 
 /* -- is the loop one that the pass rewrites? -- */
 
-/* Is o pure, or does it have only a side effect that is allowed at its place? Notes the dot and the wait for it. */
+/* Returns whether o is pure, or has only a side effect that is allowed at its place. Notes the dot and the wait for
+ * it. */
 static bool fits_here(struct alternation *a, struct op *o)
 {
     switch (o->code) {
@@ -91,7 +92,7 @@ static bool has_one_dot(struct alternation *a)
     return a->wait && value_nuses(op_result(a->dot)) == 1;
 }
 
-/* Does no thread write this buffer inside the loop? */
+/* Returns whether no thread writes this buffer inside the loop. */
 static bool is_filled(const struct alternation *a, const struct value *v)
 {
     return v->type->kind == TY_shared && (value_is_outside(v, a->loop) || v->def->code == OP_shared_stage);

@@ -103,7 +103,7 @@ static void note_buffers(struct loop_schedule *s, int n)
     }
 }
 
-/* Is v the vote of a warp, or a carried value that is a vote in all iterations but the first? */
+/* Returns whether v is the vote of a warp, or a carried value that is a vote in all iterations but the first. */
 static bool is_vote(const struct value *v)
 {
     const struct block *b = v->block;

@@ -52,10 +52,10 @@
  *     128 x 128, D = 64, causal    343             346                  334
  *     128 x 64                     473             473                  474
  *
- * If a branch computes the operand, staggering once per tile is not enough. The arithmetic is then short. Two
- * warpgroups that reach it at the same time once do so in all later iterations: both wait for the special functions at
- * the same time, and then both wait for the tensor cores. So two warpgroups take turns in each iteration. Cycles of
- * attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an H200):
+ * If a branch computes the operand, staggering once per tile is not enough. The arithmetic is then short. If two
+ * warpgroups reach it at the same time in one iteration, they do so in all later iterations: both wait for the
+ * special functions at the same time, and then both wait for the tensor cores. So two warpgroups take turns in each
+ * iteration. Cycles of attention (128 heads of 4096 rows, 128 x 128, f16, fp_reassoc; one launch on an H200):
  *
  *                                once per tile   turns
  *     D = 128, from pointers         2,353,711   2,351,696
@@ -142,7 +142,7 @@ static void visit_operands(struct rotation *r, struct op *o,
             visit_operands(r, inner, visit);
 }
 
-/* Does `holds` return true for an operand of o, or for an operand of an op in the regions of o? */
+/* Returns whether `holds` is true of an operand of o, or of an operand of an op in the regions of o. */
 static bool any_operand(const struct rotation *r, const struct op *o,
                         bool (*holds)(const struct rotation *r, const struct value *v))
 {
@@ -233,8 +233,8 @@ static bool waits_for(const struct op *wait, const struct op *dot)
            op_int(wait, ATTR_pending) == 0;
 }
 
-/* Is the split legal? The early part must not use values of the late part, and each part must compute the values that
- * the loop yields for the carried arguments of that part. */
+/* Returns whether the loop can be split into the two parts. The early part must not use values of the late part,
+ * and each part must compute the values that the loop yields for the carried arguments of that part. */
 static bool is_split(struct rotation *r)
 {
     const struct op *yield = r->body->last;
@@ -252,8 +252,8 @@ static bool is_split(struct rotation *r)
     return true;
 }
 
-/* Do both accumulators, the second dot's operand, and the values of the arithmetic between the dots fit into a
- * thread's registers? */
+/* Returns whether both accumulators, the second dot's operand, and the values of the arithmetic between the dots
+ * fit into a thread's registers. */
 static bool has_registers(const struct rotation *r)
 {
     const struct func *f = r->loop->block->func;
@@ -265,15 +265,15 @@ static bool has_registers(const struct rotation *r)
     return needed <= consumer_regs(f);
 }
 
-/* Is v a tile of which each register holds several elements? If an element has 32 bits, the second dot would need a
- * copy of the tile in other registers. */
+/* Returns whether v is a tile of which each register holds several elements. If an element has 32 bits, the second
+ * dot would need a copy of the tile in other registers. */
 static bool is_packed_tile(const struct value *v)
 {
     return v->type->kind == TY_tile && type_elem_bytes(v->type) < 4;
 }
 
-/* Does no thread write this buffer inside the loop, because asynchronous copies fill it or because it is constant? A
- * thread's stores would have to wait for the dots that read the buffer. */
+/* Returns whether no thread writes this buffer inside the loop, because asynchronous copies fill it or because it
+ * is constant. A thread's stores would have to wait for the dots that read the buffer. */
 static bool is_filled(const struct rotation *r, const struct value *v)
 {
     return value_is_outside(v, r->loop) || v->def->code == OP_shared_stage;
@@ -319,11 +319,11 @@ static int first_copy(const struct rotation *r, int wait)
     return c.at;
 }
 
-/* Returns how many more stages the second dot's ring has than it needs at least. If the result is negative, the
- * producer could deadlock. The ring needs a stage for the second dot of this iteration, which still reads its stage
- * while the producer copies for the first dot of the next iteration. The ring needs one more stage if the producer
- * copies for the second dot before it copies for the first: the second dot of the next iteration then holds a stage,
- * too. Returns 0 if there is no producer, or if both dots wait for the same copies. */
+/* Returns the number of stages of the second dot's ring minus the number that it needs. If the result is negative,
+ * the producer could deadlock. The ring needs a stage for the second dot of this iteration, which still reads its
+ * stage while the producer copies for the first dot of the next iteration. The ring needs one more stage if the
+ * producer copies for the second dot before it copies for the first: the second dot of the next iteration then
+ * holds a stage, too. Returns 0 if there is no producer, or if both dots wait for the same copies. */
 static int spare_stages(const struct rotation *r)
 {
     int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);
@@ -331,7 +331,7 @@ static int spare_stages(const struct rotation *r)
     return first < 0 || second < 0 || first == second ? 0 : stages - (first < second ? 1 : 2);
 }
 
-/* Are there 2 to STAGGER_GROUPS_MOST warpgroups, and does each of them compute rows of its own? */
+/* Returns whether there are 2 to STAGGER_GROUPS_MOST warpgroups, each of which computes rows of its own. */
 static bool has_groups_of_rows(const struct rotation *r)
 {
     enum { GROUP_BITS = 2, COLUMNS = 1 };

@@ -15,15 +15,15 @@ struct op *func_roles(const struct func *f); /* returns the function's op `warps
 /* Returns the registers that a thread of the consumers may use: the limit of its role, or, if the role has none, the
  * number with which two CTAs fit on an SM. */
 int consumer_regs(const struct func *f);
-bool is_over_programs(const struct op *o); /* is o the loop over the programs of a CTA (persistent_grid.c)? */
+bool is_over_programs(const struct op *o); /* whether o is the loop over the programs of a CTA (persistent_grid.c) */
 /* Returns whether a producer warp could compute these coordinates and copy the tile of `load`. Only such a load may
  * become a tensor_load. */
 bool producer_can_copy(const struct op *load, struct value *const *coords, int ncoords);
 
 /* -- plan_copies.c -- */
-/* Will pipeline_loops probably copy the tile of load o to shared memory? Each reader can then load the tile in a
- * layout of its own. In a loop with a dot, these are the loads of vectors, and the loads of tiles that elementwise ops
- * combine with the result of a dot. */
+/* Returns whether pipeline_loops will probably copy the tile of load o to shared memory. Each reader can then load
+ * the tile in a layout of its own. In a loop with a dot, these are the loads of vectors, and the loads of tiles
+ * that elementwise ops combine with the result of a dot. */
 bool readers_choose_layout(const struct op *o);
 /* Returns whether o is the load of a vector that pipeline_loops will probably copy to shared memory, and several
  * threads would copy the same elements if the vector had layout l. Such a load should have another layout, because

@@ -230,7 +230,7 @@ bool readers_choose_layout(const struct op *o)
            (op_result(o)->type->rank == 1 || meets_dot(op_result(o), 0)) && is_in_loop_of_dots(o);
 }
 
-/* Will a producer warp (warp_specialize.c) copy both operands of each dot in the load's loop? */
+/* Returns whether a producer warp (warp_specialize.c) will copy both operands of each dot in the load's loop. */
 static bool is_in_producers_loop(const struct op *load)
 {
     bool copies = false;

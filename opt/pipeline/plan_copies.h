@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* plan_copies.h: the plan of a loop whose threads copy tiles ahead by cp.async: which loads become copies, where the
- * loop computes their addresses, and what the loop's dots do meanwhile. plan_copies.c makes the plan and changes no
- * op. pipeline_loops.c rewrites the loop as the plan says and decides nothing. */
+/* plan_copies.h: the plan of a loop whose threads copy tiles ahead by cp.async: which loads become copies, where
+ * the loop computes their addresses, and which dots are split or stay in flight. plan_copies.c makes the plan and
+ * changes no op. pipeline_loops.c rewrites the loop as the plan says and decides nothing. */
 #ifndef NESO_OPT_PIPELINE_PLAN_COPIES_H
 #define NESO_OPT_PIPELINE_PLAN_COPIES_H
 

@@ -154,9 +154,9 @@ static void note_take(struct op *o, void *ctx)
     VEC_PUSH(p->arena, &g->takes, t);
 }
 
-/* Can batch k use the ring of batch i, which stands in front of batch k in the program? Both batches must have tiles
- * of the same types. Neither batch may stand inside the block of the other: one batch would hold a stage while the
- * other waits for a stage, which is a deadlock. */
+/* Returns whether batch k can use the ring of batch i, which stands in front of batch k in the program. Both
+ * batches must have tiles of the same types. Neither batch may stand inside the block of the other: one batch would
+ * hold a stage while the other waits for a stage, which is a deadlock. */
 static bool can_share(const struct ring_plan *p, int i, int k)
 {
     const struct batch *a = &p->batches.at[i], *b = &p->batches.at[k];
@@ -169,7 +169,7 @@ static bool can_share(const struct ring_plan *p, int i, int k)
     return true;
 }
 
-/* Can batch k share the ring with all batches that already use the ring? */
+/* Returns whether batch k can share the ring with all batches that already use the ring. */
 static bool ring_takes(const struct ring_plan *p, int ring, int k)
 {
     for (int i = 0; i < k; i++)
@@ -212,8 +212,8 @@ static bool enters_a_loop(const struct op *o)
     return false;
 }
 
-/* Returns the bytes of the ring that pipeline_loops.c will build for a small tile which a loop loads beside its dots.
- * Returns 0 for larger tiles. */
+/* Returns the bytes of the ring that pipeline_loops.c will build for a small tile that a loop loads in addition to
+ * the operands of its dots. Returns 0 for larger tiles. */
 static int64_t vector_bytes(const struct ring_plan *p, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -277,8 +277,8 @@ static void choose_stages(struct ring_plan *p)
 
 /* -- the readers of a batch -- */
 
-/* Does a reader of v load the tile into registers? Only a to_shared whose buffer has the type of a view of the stage
- * does not. Dimension d of v is dimension by[d] of the tile. */
+/* Returns whether a reader of v loads the tile into registers. Every reader does so, except a to_shared whose
+ * buffer has the type of a view of the stage. Dimension d of v is dimension by[d] of the tile. */
 static bool goes_into_registers(const struct ring_plan *p, const struct take *t, const struct value *v,
                                 const int *by)
 {

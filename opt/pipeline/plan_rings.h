@@ -56,7 +56,7 @@ void plan_rings(struct ring_plan *p, struct func *f);
 /* Returns the type of a view of one stage of t's buffer, in which dimension d is dimension by[d] of the tile. Sets
  * order[d] to the dimension of the buffer that dimension d of the view is. */
 const struct type *take_view(struct module *m, const struct take *t, const int *by, int *order);
-/* Does a stand in front of b in the same block, or is a the same op as b? */
+/* Returns whether a stands in front of b in the same block, or is the same op as b. */
 bool op_is_before(const struct op *a, const struct op *b);
 /* Returns whether o only transposes a tile, or moves it to other registers. A reader that loads the tile from
  * shared memory does not need such an op. */

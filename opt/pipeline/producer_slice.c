@@ -46,7 +46,7 @@ struct look {
     bool dot; /* such an op is a dot */
 };
 
-/* Does a loop contain both a and b? The loop over programs does not count. */
+/* Returns whether a loop contains both a and b. The loop over programs does not count. */
 static bool is_around_both(const struct op *a, const struct op *b)
 {
     for (const struct op *o = a->block->parent; o && o->code != OP_warps; o = o->block->parent)
@@ -73,7 +73,7 @@ static bool has_dot_behind(const struct op *o)
     return false;
 }
 
-/* Do both roles load the same value if each of them executes this load? */
+/* Returns whether both roles load the same value if each of them executes this load. */
 static bool can_load_twice(const struct op *o)
 {
     struct look l = {.load = o};

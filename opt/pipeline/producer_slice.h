@@ -6,7 +6,7 @@
 #include "ir/ir.h"
 #include "ir/support/map.h"
 
-/* Are all ops that contain o, up to the body of the function, counted loops (`for`)? */
+/* Returns whether all ops that contain o, up to the body of the function, are counted loops (`for`). */
 bool stands_in_loops(const struct op *o);
 /* Returns whether o contains a return. In this case the program returns in both roles. */
 bool is_exit(const struct op *o);
@@ -15,7 +15,7 @@ bool slice_has(struct map *slice, const void *value);
  * not compute one of these values (need, in producer_slice.c): for example a tile, the result of an atomic or of an
  * `if`, or a value loaded from memory that may change. */
 bool slice_add_place(struct map *slice, const struct op *load); /* the coordinates of a load, and the loops' bounds */
-/* The conditions of early returns in b. Returns false also if an op other than `if` contains a return. */
+/* Adds the conditions of early returns in b. Returns false also if an op other than `if` contains a return. */
 bool slice_add_exits(struct map *slice, const struct block *b);
 
 #endif

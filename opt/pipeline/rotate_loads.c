@@ -37,8 +37,8 @@ struct rotation {
     int n;
 };
 
-/* Returns whether pure ops can compute v from values that are known when an iteration starts. If `next` is true,
- * the question is about the value that v has in the next iteration. */
+/* Returns whether pure ops can compute v from values that are known when an iteration starts. If `next` is true, v
+ * stands for the value that it has in the next iteration. */
 static bool is_known(const struct rotation *r, const struct value *v, bool next, int depth)
 {
     if (!v || value_is_outside(v, r->loop))
@@ -70,8 +70,8 @@ bool fits_ahead(const struct module *m, const struct layout *l)
     return l->nbits[IN_reg] <= log2_floor(m->params->rotate_loads_regs_most);
 }
 
-/* Does v have a type that may move? Tiles of indices are tiles of integers on which the address of another load
- * depends. */
+/* Returns whether a load of v may move, given the type of v and r->which. Tiles of indices are tiles of integers on
+ * which the address of another load depends. */
 static bool is_small(const struct rotation *r, const struct value *v)
 {
     const struct type *t = v->type;

@@ -14,9 +14,11 @@ enum rotates { ROTATES_indices, ROTATES_vectors, ROTATES_tiles };
  * step, or 0 if the step is not a constant but positive. If `writes` is true, the loop may write memory, and only
  * loads that are marked as invariant move. */
 struct op *rotate_loads(struct op *loop, int64_t step, bool writes, enum rotates which);
-/* Does a tile of this layout take so few registers of a thread that it may be loaded an iteration ahead? */
+/* Returns whether a tile of this layout takes so few registers of a thread that it may be loaded an iteration
+ * ahead. */
 bool fits_ahead(const struct module *m, const struct layout *l);
-/* Could rotate_loads move this load, with ROTATES_tiles, if the loop around the load wrote no memory? */
+/* Returns whether rotate_loads could move this load, with ROTATES_tiles, if the loop around the load wrote no
+ * memory. */
 bool can_rotate_load(const struct op *load);
 /* Builds the mask of a load whose addresses have type *ptr. Where the scalar `live` is true, it equals `mask`;
  * otherwise it is false for all elements. `mask` may be NULL. */

@@ -177,7 +177,8 @@ static bool may_change(const struct op *load)
     return !op_int(load, ATTR_invariant);
 }
 
-/* Op a stands in front of op b in the program. Must it stay in front of b, even if b uses no result of a? */
+/* Op a stands in front of op b in the program. Returns whether a must stay in front of b, even if b uses no result
+ * of a. */
 static bool keeps_order(const struct node *a, const struct node *b)
 {
     switch (a->effect) {
@@ -284,8 +285,8 @@ static bool takes_registers(const struct value *v)
            !(o && (o->code == OP_const || o->code == OP_splat || op_has(o, FREE)));
 }
 
-/* Does an op of `rest`, or an op in the regions of such an op, use v? The bounds and initial values of `around` do not
- * count as uses. */
+/* Returns whether an op of `rest`, or an op in the regions of such an op, uses v. The bounds and initial values of
+ * `around` do not count as uses. */
 static bool has_user_in(const struct map *rest, const struct value *v, const struct op *around)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -566,7 +567,8 @@ static void find_order_in(struct segment *s, int room)
                 place(s, i);
 }
 
-/* Does the order put an op for which reads_carried_sum holds between the start of a dot and the wait for that dot? */
+/* Returns whether the order puts an op for which reads_carried_sum holds between the start of a dot and the wait
+ * for that dot. */
 static bool reads_sum_under_dot(const struct segment *s)
 {
     int in_flight = 0;
@@ -597,7 +599,7 @@ static void set_pending(struct segment *s)
     }
 }
 
-/* Does another dot, whose wait stands behind `wait`, also read the value `a`? */
+/* Returns whether another dot, whose wait stands behind `wait`, also reads the value `a`. */
 static bool is_read_longer(const struct value *a, const struct op *wait)
 {
     for (const struct use *u = a->uses; u; u = u->next)

@@ -56,7 +56,7 @@ struct specialize {
     struct map copy; /* from each value of the program to the value that the producer has instead */
     /* the op behind which both roles are ready, or NULL if they are ready from the start */
     const struct op *begins;
-    bool is_ready; /* while the producer is built: has it already executed `ready`? */
+    bool is_ready; /* while the producer is built: its code already contains `ready` */
 };
 
 struct op *func_roles(const struct func *f)
@@ -351,7 +351,8 @@ static void leave_one_in_flight(struct batch *g, struct ring *r)
     advance(&b, r);
 }
 
-/* Is the ring used again behind the loop, by a later batch, or in the next iteration of a loop around it? */
+/* Returns whether the ring is used again behind the loop, by a later batch, or in the next iteration of a loop
+ * around it. */
 static bool goes_on(const struct specialize *w, const struct batch *g, const struct op *loop)
 {
     const struct batch *last = g;
