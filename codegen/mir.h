@@ -203,7 +203,7 @@ struct insn {
     uint8_t ndefs, nopnds;
     uint8_t nvec;          /* number of operands in braces; 0: none */
     bool guard_not;
-    bool needed; /* for the peephole's dead code removal */
+    bool needed; /* the peephole's dead code removal has found that the instruction is needed */
     bool fresh;  /* the instruction is guarded or TIED, but the old values of its results are dead */
     int guard;   /* predicate register, or -1 */
     struct opnd *opnds;

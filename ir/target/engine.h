@@ -33,8 +33,8 @@ struct mma_engine {
      * the engine, or ldmatrix before it, can transpose them. Buffers of elements of other sizes must be contiguous
      * along K. */
     int either_major_bytes;
-    /* Op mma_start starts the dot, threads continue while it runs, and op mma_wait waits for its result. If false, op
-     * `dot` computes the dot, and the ops that follow can use its result. */
+    /* If true, op mma_start starts the dot, threads continue while the dot runs, and op mma_wait waits for its
+     * result. If false, op `dot` computes the dot, and the ops that follow can use its result. */
     bool is_async;
     /* Sets name, fragment and split. Returns NULL, or the reason why the engine cannot compute the dot. The dot's
      * operands may already be buffers. rows_first: see warp_split_for. */

@@ -52,8 +52,8 @@ struct affine_table {
     const struct axis_table *axes; /* results of axis_info.c; NULL until tma_alignment.c needs them */
     const struct op *const *single_trips;  /* the loops that the analysis treats as having a single iteration */
     int nsingle_trips;
-    /* set by proof.c: finds the maximum of more values. Other passes do not set it: more known maxima would change
-     * their guards and hence their code. */
+    /* If true, the maxima of more values are found. Only proof.c sets it: with more known maxima, other passes
+     * would add other guards and generate other code. */
     bool is_proof;
 };
 bool is_single_trip(const struct affine_table *t, const struct op *loop);

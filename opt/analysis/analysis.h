@@ -21,11 +21,11 @@
 /* The facts of axis_info.c about a value: exponents of powers of two for each dimension. A scalar counts as a tile
  * with one dimension of size 1. */
 struct axis {
-    /* a divisor of the first element of each contiguous run (of pointers: a divisor of the address) */
+    /* log2 of a divisor of the first element of each contiguous run (of pointers: of a divisor of the address) */
     uint8_t log_divisible[RANK_MAX];
-    /* length of aligned runs of consecutive values (of pointers: to consecutive elements) */
+    /* log2 of the length of aligned runs of consecutive values (of pointers: to consecutive elements) */
     uint8_t log_contiguous[RANK_MAX];
-    uint8_t log_constant[RANK_MAX]; /* length of aligned runs of equal values */
+    uint8_t log_constant[RANK_MAX]; /* log2 of the length of aligned runs of equal values */
     /* as log_contiguous, but assumes that no index overflows; only for decisions that do not affect correctness */
     uint8_t log_adjacent[RANK_MAX];
     bool nonnegative; /* no element of the integer or tile of integers is below 0, read as signed */

@@ -215,7 +215,7 @@ typedef VEC(int64_t) time_list;
 struct actor {
     int first, end, at, iteration;
     bool arrived;        /* the actor has arrived at the barrier of all groups that is its next op */
-    int nbarriers;       /* the number of barriers of all groups that the actor has passed */
+    int nbarriers;       /* how many barriers of all groups the actor has passed */
     int64_t time;        /* the time at which the actor can issue its next op */
     int64_t copies_done; /* the time at which the copies since the last commit are done */
     time_list groups[COMPLETION_count]; /* the times at which the groups of each kind are done */

@@ -25,9 +25,9 @@ bool producer_can_copy(const struct op *load, struct value *const *coords, int n
  * the tile in a layout of its own. In a loop with a dot, these are the loads of vectors, and the loads of tiles
  * that elementwise ops combine with the result of a dot. */
 bool readers_choose_layout(const struct op *o);
-/* Returns whether o is the load of a vector that pipeline_loops will probably copy to shared memory, and several
- * threads would copy the same elements if the vector had layout l. Such a load should have another layout, because
- * the readers can load the vector from shared memory in any layout. */
+/* Returns whether o is the load of a vector that pipeline_loops will probably copy to shared memory, and whether
+ * several threads would copy the same elements if the vector had layout l. Such a load should have another layout,
+ * because the readers can load the vector from shared memory in any layout. */
 bool repeats_staged_vector(const struct op *o, const struct layout *l);
 
 /* -- warp_specialize.c -- */
