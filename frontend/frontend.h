@@ -101,7 +101,7 @@ enum site_kind { SITE_statement, SITE_call, SITE_truth, SITE_int, SITE_float };
 struct host_site {
     enum site_kind kind;
     struct loc loc;
-    const char *function;   /* the kernel, or the function inlined into it, that contains the site */
+    const char *function;   /* the function that contains the site: the kernel, or one that is inlined into it */
     struct scope *closure;  /* the scope that contains that function's definition */
     struct obj *callee;     /* SITE_call: the called function; SITE_truth, SITE_int, SITE_float: the converted object */
     struct args args;
@@ -265,7 +265,7 @@ struct obj *eval_text(struct eval *e, struct scope *s, const char *text, size_t 
 /* -- hostcall.c: calls of the host by kernels on the interpreter -- */
 /* Traces a call that the host executes. Returns NULL if the callee is not a host function. */
 struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct args *args);
-/* Evaluates an f-string in a kernel. Returns its text, or an object whose text is computed when the kernel runs. */
+/* Evaluates an f-string in a kernel. Returns a str, or an object whose text is computed when the kernel runs. */
 struct obj *trace_fstring(struct eval *e, struct scope *s, const struct ast *x);
 /* Returns the condition of `if x`: if x is the result of a host function, a tensor with its truth value; else x
  * itself. */
@@ -277,8 +277,8 @@ void trace_statement(struct eval *e, struct scope *s, struct loc at);
 /* Executes the host_call op of this site, and stores its result in `result`. values[i] points to the value of operand
  * i. May raise exceptions, like any host code. */
 void host_site_run(struct eval *e, const struct host_site *site, const char *const *values, char *result);
-/* Returns a scope with the variables at the site, as objects. If `up` is 0, they are the variables of the site's
- * function; otherwise, they are those of its caller `up` levels above. */
+/* Returns a scope with the variables at the site, whose values are concrete objects made of `values`. If `up` is 0,
+ * they are the variables of the site's function; otherwise, they are those of its caller `up` levels above. */
 struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values, int up);
 /* Returns the site if `up` is 0; otherwise, returns its caller `up` levels above. Sets *first to the index, in the
  * site's values, of the first value of the variables of the returned site's function. */
@@ -289,7 +289,7 @@ struct expression {
     const struct ast *tree;
     struct func *func; /* its parameters are those of the kernel, and then one for each value of the frame */
     int first;         /* the index of the frame's first value in the list of the site's values */
-    struct spec spec;  /* its sites: the calls of the host, and at the end the site that gets the expression's result */
+    struct spec spec;  /* its last site gets the result; the others are the expression's calls of the host */
 };
 /* Parses an expression, and traces it into a function that computes it from the values of a frame. The frame is that of
  * the site if `up` is 0; otherwise, it is the frame `up` levels above. Reports errors to diag, or raises an exception.
@@ -320,8 +320,8 @@ struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, stru
 /* -- block.c -- */
 bool is_box(const struct obj *x); /* returns whether x is a block pointer or a tensor descriptor */
 struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL if there is no such attribute */
-/* Returns whether two boxes of one class have the same type in Triton's language. The integer types of their sizes,
- * strides and offsets may differ. */
+/* Returns whether two block pointers, or two descriptors, have the same type in Triton's language. The caller has
+ * checked that both are of the same kind. The integer types of their sizes, strides and offsets may differ. */
 bool box_agrees(struct eval *e, const struct obj *x, const struct obj *with);
 /* Returns a copy of x. A size, stride or offset whose type differs between x and `with` is converted to 64 bits. */
 struct obj *box_widen(struct eval *e, struct obj *x, const struct obj *with, struct loc at);
@@ -360,7 +360,7 @@ struct section {
     const char *s;
     size_t len;
 };
-/* Moves *at to the next section of the text, or to the first section if *at is zero. Returns false at the end. */
+/* Moves *at to the next section of the text, or to the first section if *at is all zero. Returns false at the end. */
 bool section_next(const char *text, struct section *at);
 /* Executes the section with the heading `# -- SECTION` as a module with the name `name`. Returns NULL if there is no
  * such section. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* block.c: implements block pointers, tensor descriptors, and accesses through them. In this file, a box is a block
- * pointer or a tensor descriptor.
+/* block.c: implements block pointers, tensor descriptors, and accesses through them. A box is a block pointer or a
+ * tensor descriptor.
  *
  *     p = tl.make_block_ptr(A, (M, K), (sm, 1), (m, 0), (64, 32), (1, 0))
  *                                            the tuple (A, (M, K), (sm, 1), (64, 32), (m, 0))
  *     tl.load(p, boundary_check=(0,))        the pointers A + m sm + 0 + i0 sm + i1, the mask 0 <= m + i0 < M
  *     d.load([m, k])                         the same for a descriptor: every dimension is checked
  *
- * A box is a tuple with a class (value.h), so loops, branches and calls carry boxes like tuples. For an access through
- * a box, this file computes a tile of pointers and a mask, and traces an ordinary load, store or atomic. Later passes
- * convert such accesses to TMA copies. The address terms that do not depend on the box's offsets are computed
+ * Boxes are tuples with a class (value.h), so loops, branches and calls carry them like other tuples. For an access
+ * through a box, this file computes a tile of pointers and a mask, and traces an ordinary load, store or atomic. Later
+ * passes convert such accesses to TMA copies. The address terms that do not depend on the box's offsets are computed
  * separately, so that licm can hoist them out of loops. */
 #include "frontend/builtins/handlers.h"
 #include "frontend/python/python.h"
@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The items of a box. The item BOX_last of a block pointer has its offsets; that of a descriptor has its padding. */
+/* The items of a box. BOX_last is the offsets of a block pointer, or the padding of a descriptor. */
 enum { BOX_base, BOX_shape, BOX_strides, BOX_block, BOX_last, BOX_count };
 
 static const struct obj block_pointer_class = {.kind = OBJ_class, .class.name = "block_pointer"};
@@ -269,9 +269,8 @@ static bool fits_32_bits(const struct obj *stride, int64_t n)
     return obj_as_int(stride, &by) && !__builtin_mul_overflow(by, n, &product) && product == (int32_t)product;
 }
 
-/* Returns x times stride, which is the offset of index x along one dimension. `most` is the greatest possible value of
- * x. The product has 32 bits if the stride is a constant and `most` times the stride fits in 32 bits; otherwise it has
- * 64 bits. */
+/* Returns x * stride. `most` is the greatest possible value of x. The product has 32 bits if the stride is a constant
+ * and most * stride fits in 32 bits; otherwise it has 64 bits. */
 static struct obj *distance(struct eval *e, struct obj *x, struct obj *stride, int64_t most, struct loc at)
 {
     int64_t by;

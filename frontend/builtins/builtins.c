@@ -11,7 +11,7 @@
 
 /* -- the table -- */
 
-/* Bits for the modules and types that define a row's name. NEEDS_kernel: a call outside of a kernel is an error. */
+/* The bits of the modules and types that have a builtin. NEEDS_kernel: a call outside of a kernel is an error. */
 enum {
     IN_tl = 1,
     IN_math = 2,
@@ -62,7 +62,8 @@ static const struct row rows[] = {
 };
 enum { NROWS = sizeof rows / sizeof *rows };
 
-/* Calls the row's handler. The struct builtin is the row's first member, so call->callee points to the row. */
+/* Calls the handler of the builtin's row. The struct builtin is the first member of the row, so call->callee points to
+ * the row. */
 static struct obj *run_row(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct row *r = (const struct row *)(const void *)call->callee;
@@ -516,7 +517,7 @@ struct obj *builtin_smid(struct eval *e, struct obj **args, const struct args *c
     return read_register(e, OP_sm_id, DT_i32, call->loc);
 }
 
-/* Calls the function of the prelude that the row names. */
+/* Implements a builtin by the function of prelude.py that the column `data` of its row names. */
 struct obj *builtin_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     int n = *call->callee->params ? 1 : 0;

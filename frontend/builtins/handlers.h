@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* handlers.h: declares what the files of frontend/builtins share: the handlers, and functions that convert arguments.
- * builtins.h is the table of all builtins. builtins.c creates the modules from this table, and arguments.c converts
- * arguments. Each of the other files has the handlers of one group of builtins. */
+/* handlers.h: declares what the files of frontend/builtins share. builtins.h is the table of all builtins. builtins.c
+ * creates the modules from this table, arguments.c converts arguments, and each other file has the handlers of one
+ * group of builtins. */
 #ifndef NESO_FRONTEND_BUILTINS_INTERNAL_H
 #define NESO_FRONTEND_BUILTINS_INTERNAL_H
 
@@ -64,8 +64,8 @@ struct obj *descriptor_method(struct eval *e, struct obj *x, const char *name);
 
 /* -- block.c -- */
 bool is_block_pointer(const struct obj *x);
-/* Converts a block pointer to the pointers and the mask of an ordinary load or store. Argument i of the call is
- * boundary_check, and argument i + 1 is padding_option. Returns false after an error, which it reports. */
+/* Converts a block pointer to the pointers, the mask and the value `other` of an ordinary load or store. Argument i of
+ * the call is boundary_check, and argument i + 1 is padding_option. Returns false after an error, which it reports. */
 bool block_pointer_access(struct eval *e, struct obj *box, struct obj *boundary, struct obj *padding,
                           const struct args *call, int i, struct obj **ptrs, struct obj **mask, struct obj **other);
 

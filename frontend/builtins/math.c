@@ -201,8 +201,7 @@ struct obj *builtin_fma(struct eval *e, struct obj **args, const struct args *ca
     return tensor_binary(e, OPER_add, tensor_binary(e, OPER_mul, x[0], x[1], call->loc), x[2], call->loc);
 }
 
-/* Implements umulhi. It computes the high half of the product of two integers of 32 or 64 bits, which it treats as
- * unsigned. */
+/* Implements umulhi: returns the high half of the product of two integers of 32 or 64 bits, taken as unsigned. */
 struct obj *builtin_umulhi(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x"), *y = arg_tensor(e, args[1], call, 1, "y");
@@ -220,7 +219,6 @@ struct obj *builtin_umulhi(struct eval *e, struct obj **args, const struct args 
 
 /* -- minimum and maximum -- */
 
-/* Casts bf16 to f32. */
 static struct obj *without_bf16(struct eval *e, struct obj *x, struct loc at)
 {
     return is_dtype(scalar_of(x), DT_bf16)
@@ -361,7 +359,6 @@ struct obj *builtin_prelude_of_float(struct eval *e, struct obj **args, const st
 
 enum { PARAMS_MOST = 4 };
 
-/* Returns the number of parameters of the called builtin. */
 static int count_params(const struct args *call)
 {
     int n = 1;
@@ -390,8 +387,8 @@ struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struc
     return trace_call_prelude(e, call->callee->data, n, x, call->loc);
 }
 
-/* Calls the prelude's function for jn(n, x) or yn(n, x): n, the order of the Bessel function, is an i32, and x is an
- * f32 or f64. */
+/* Implements jn(n, x) and yn(n, x) by functions of the prelude: n, the order of the Bessel function, is an i32, and x
+ * is an f32 or f64. */
 struct obj *builtin_order_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x[2] = {arg_tensor(e, args[0], call, 0, "n"), arg_float(e, args, call, 1, "x")};
@@ -518,7 +515,8 @@ static bool all_pointers(const struct obj *x, const struct obj *y)
            lang_equal(scalar_of(x), scalar_of(y));
 }
 
-/* Converts x and y to one type. If one is a number and the other a tensor, the number takes the tensor's type. */
+/* Converts x and y to one type. If one is a number and the other a tensor, the number takes the tensor's type, unless
+ * the number is a float and the tensor has integers: then both become floats. */
 static bool promote_sides(struct eval *e, struct obj **x, struct obj **y, struct loc at)
 {
     if (all_pointers(*x, *y)) {

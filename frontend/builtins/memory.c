@@ -39,7 +39,7 @@ static struct obj *as_stored(struct eval *e, struct obj *p, const struct lang_ty
     return tensor_cast(e, p, lang_ptr(e, *stored, false), ROUND_none, false, at);
 }
 
-/* Checks that x is a scalar if the pointer p is one. If not, reports `error` and returns false. */
+/* Checks that x is a scalar if p is a scalar pointer. If not, reports `error` and returns false. */
 static bool check_no_block(struct eval *e, const struct obj *p, const struct obj *x, enum error error,
                            struct loc at)
 {
@@ -87,7 +87,7 @@ static bool check_no_block_options(struct eval *e, struct obj *boundary, struct 
 struct access {
     int cache, evict;
     bool is_volatile;
-    bool is_block; /* the access is through a block pointer, so the mask is not the user's */
+    bool is_block; /* the access is through a block pointer, which determines the mask */
 };
 
 static bool arg_options(struct eval *e, struct obj *cache, struct obj *evict, const struct args *call, int i,
@@ -298,8 +298,7 @@ static bool arg_order(struct eval *e, struct obj *sem, struct obj *scope, const 
                     out_scope);
 }
 
-/* Builds an atomic op with n operands, but omits those at the end that are NULL. Stores the op in *out, and returns
- * its result. */
+/* Builds an atomic op with n operands, without trailing NULLs. Stores the op in *out, and returns its result. */
 static struct obj *atomic_op(struct eval *e, enum opcode code, int n, struct value *const *opnds,
                              const struct obj *p, int sem, int scope, struct op **out, struct loc at)
 {

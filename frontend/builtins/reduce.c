@@ -16,7 +16,6 @@
 
 enum { OPERANDS_MOST = 16 };
 
-/* The operands of a reduction or scan. */
 struct operands {
     int n;
     struct obj *x[OPERANDS_MOST];
@@ -91,7 +90,7 @@ static struct obj *results_of(struct eval *e, const struct operands *in, struct 
     return in->is_tuple ? obj_tuple(e, in->n, results) : results[0];
 }
 
-/* Reduces along one axis. If `keep`, the result has size 1 along this axis; otherwise, the axis is removed. */
+/* Reduces one axis. If `keep`, the axis stays in the result, with size 1; otherwise, it is removed. */
 static struct obj *reduce_axis(struct eval *e, const struct operands *in, int axis, struct obj *f, bool keep,
                                struct loc at)
 {

@@ -210,8 +210,7 @@ struct obj *expand_at(struct eval *e, struct obj *x, int axis, struct loc at)
                       rank + 1, shape);
 }
 
-/* Implements expand_dims. The axes are the indices of the new dimensions in the result. Inserts the new dimensions from
- * the lowest to the highest. */
+/* Implements expand_dims. The axes are the indices of the new dimensions in the result. */
 struct obj *builtin_expand_dims(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "input"), **items = &args[1];
@@ -451,7 +450,7 @@ static void unpack(struct eval *e, struct obj *x, int n, struct obj **out, int s
     unpack(e, pair->seq.at[1], n / 2, out + step, 2 * step, at);
 }
 
-/* Reverses unpack: interleaves the elements of the n tensors x[0], x[step], x[2 * step], ... along the last
+/* The inverse of unpack: interleaves the elements of the n tensors x[0], x[step], x[2 * step], ... along the last
  * dimension. */
 static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step, struct loc at)
 {

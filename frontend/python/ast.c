@@ -5,9 +5,8 @@
  *         y = -1           body
  *                            (assign@2:5+6 [(name@2:5+1 y)] (unary@2:9+2 -@2:9 (int@2:10+1 1))))
  *
- * The switches below have no handwritten case for any kind of node: each row of nodes.h expands to one case, and the
- * row's fields expand to calls of a few functions. A location is printed as line:column+length, an absent part as `_`,
- * and a list in brackets. */
+ * In the switches below, each row of nodes.h expands to one case, and the row's fields expand to function calls. A
+ * location is printed as line:column+length, an absent part as `_`, and a list in brackets. */
 #include "frontend/python/ast.h"
 
 #include <inttypes.h>

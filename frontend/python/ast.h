@@ -43,7 +43,6 @@ struct oper_info {
 };
 extern const struct oper_info oper_info[OPER_count];
 
-/* The kinds of comprehensions. */
 enum ast_form { FORM_list, FORM_set, FORM_dict, FORM_generator };
 
 /* Roles of parameters: a parameter before `/`, a plain parameter, `*args`, a parameter after `*`, `**kwargs`. */
@@ -61,7 +60,8 @@ struct ast_int {
     uint64_t low, high;
 };
 
-/* `s` ends with a zero byte, and may also contain zero bytes. Strings with equal contents have equal pointers. */
+/* A zero byte follows the n bytes of s, which may contain zero bytes themselves. Strings with equal contents have equal
+ * pointers. */
 struct ast_bytes {
     const char *s;
     int len;

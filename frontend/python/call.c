@@ -11,7 +11,7 @@
 enum { CALL_DEPTH = 8 }; /* a call adds this to e->depth */
 
 struct parameter {
-    const char *name; /* the parameter's name, interned */
+    const char *name; /* interned */
     enum ast_role role;
     bool is_optional;
     struct obj *value; /* the default value; NULL for a parameter `x=`, without a default (struct builtin) */

@@ -73,7 +73,7 @@ static void report(struct eval *e, enum severity severity, struct loc at, enum e
         VEC_PUSH(d->arena, &d->list, (struct diagnostic){severity, error, at, message});
 }
 
-/* Reports the note, if it is not empty; as a hint, if it has no location. */
+/* Reports the note if it is not empty; if it has no location, as a hint. */
 static void report_note(struct eval *e, struct note note)
 {
     if (note.name && note.at.line)
@@ -108,8 +108,8 @@ struct loc eval_place(const struct eval *e, struct loc at)
     return e->trace ? trace_loc(e, at) : eval_outside(e, at);
 }
 
-/* Returns whether the last reported message is an error with this text. If so, the error was first reported at its
- * location in the kernel, and then the launch of the kernel raised an exception with the same text. */
+/* Returns whether the last reported message is an error with this text: an error in a kernel is reported first, and
+ * then the launch raises an exception with the same text. */
 static bool is_reported(const struct diag *d, const char *text)
 {
     const struct diagnostic *last = d->list.n ? &d->list.at[d->list.n - 1] : NULL;
@@ -226,7 +226,7 @@ void eval_write(struct eval *e, const char *s, size_t n)
 
 /* -- try, raise, with -- */
 
-/* How a block ended whose exceptions run_guarded catches. */
+/* How the block that run_guarded executed has ended. */
 struct outcome {
     bool is_raised;
     enum flow flow;
@@ -234,7 +234,7 @@ struct outcome {
     int ndiagnostics, nerrors; /* numbers of diagnostics and errors before the block */
 };
 
-/* Executes a block. Catches an exception, and stores how the block ended in *out. */
+/* Executes a block, catches an exception, and stores in *out how the block has ended. */
 static void run_guarded(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result,
                         struct outcome *out)
 {
@@ -554,7 +554,7 @@ static void define(struct eval *e, struct scope *s, const struct ast *x)
     scope_set(s, x->kind == AST_def ? x->def.name : x->klass.name, apply_decorators(e, s, decorators, made));
 }
 
-/* Executes a statement that always falls through. */
+/* Executes a statement after which the next statement always follows. */
 static void exec_simple(struct eval *e, struct scope *s, const struct ast *x)
 {
     switch (x->kind) {

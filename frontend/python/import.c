@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* import.c: finds imported modules: triton's, the host's, those of Python's library that neso has, and files in
- * the program's folder.
+/* import.c: imports modules: those of triton, of the host, of Python's library, and files in the program's folder.
  *
- * If a file is loaded only for its kernels (e->definitions_only), a module that this search does not find becomes an
- * unknown value, unless it is in triton. Attributes, items and results of unknown values are unknown values, too, so
- * `import torch` and host code that uses torch never prevent the compilation of a kernel. If a kernel uses an unknown
- * value, this use is an error. */
+ * If a file is loaded only for its kernels (e->definitions_only), a module that is not found becomes an unknown value,
+ * unless it is in triton. Attributes, items and results of unknown values are unknown values, too, so `import torch`
+ * and host code that uses torch never prevent the compilation of a kernel. If a kernel uses an unknown value, this use
+ * is an error. */
 #include "frontend/python/python.h"
 
 #include <string.h>

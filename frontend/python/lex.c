@@ -193,7 +193,6 @@ static uint32_t newline_bytes(const struct lexer *l, uint32_t i)
     return l->s[i] == '\n' ? 1 : l->s[i] == '\r' && i + 1 < l->n && l->s[i + 1] == '\n' ? 2 : 0;
 }
 
-/* Skips a newline. */
 static void pass_newline(struct lexer *l)
 {
     l->at += newline_bytes(l, l->at);

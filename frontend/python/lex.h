@@ -32,7 +32,7 @@ struct token_info {
 };
 extern const struct token_info token_info[TOK_count];
 
-/* The reason why a text is not a token: a message with up to two arguments. */
+/* The reason why a text is not a token. */
 struct lex_error {
     enum error error;
     const char *first, *second;

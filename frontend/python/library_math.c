@@ -128,7 +128,6 @@ static struct obj *math_isqrt(struct eval *e, struct obj **args, const struct ar
     return obj_int(e, root);
 }
 
-/* Returns the product of the items and `start`. */
 static struct obj *math_prod(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *total = args[1];
@@ -149,7 +148,7 @@ static struct obj *math_factorial(struct eval *e, struct obj **args, const struc
     return total;
 }
 
-/* Implements radians, if the row's data is "r", and degrees. */
+/* Implements degrees and, if the row's data is "r", radians. */
 static struct obj *math_angle(struct eval *e, struct obj **args, const struct args *call)
 {
     const double half_turn = 3.14159265358979323846;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* methods.c: implements the methods of str, list, tuple, dict, set and numbers, one row each; `self` is the
- * first argument.
+/* methods.c: implements the methods of str, list, tuple, dict, set and numbers, one row each; `self` is the first
+ * argument.
  *
- * Methods that would be no faster in C are written in Python (library.py). Text is UTF-8. Characters that are not ASCII
+ * Methods that C would not make faster are written in Python (library.py). Text is UTF-8. Characters that are not ASCII
  * count as letters without case. Indices and widths count characters, not bytes. */
 #include "frontend/python/python.h"
 
@@ -60,7 +60,7 @@ static struct obj *change_case(struct eval *e, struct obj **args, const struct a
     return obj_str_of(e, s, x->str.n);
 }
 
-/* Implements isdigit and similar methods; the row's data is the letter of the character class. */
+/* Implements isdigit, isalpha and the like; the row's data is a letter for the class of characters. */
 static struct obj *is_all(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -535,7 +535,8 @@ struct obj *dict_items(struct eval *e, const struct dict *d)
     return out;
 }
 
-/* Implements keys, values and items, which the row's data selects. They return lists of the dict's current contents. */
+/* Implements keys, values and items; the row's data selects the method. All return lists of the dict's current
+ * contents. */
 static struct obj *dict_list(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *out = dict_items(e, args[0]->dict);
@@ -657,7 +658,7 @@ static const struct builtin set_methods[] = {
 
 /* -- numbers -- */
 
-/* Implements bit_length, if the row's data is "l", and bit_count. */
+/* Implements bit_count and, if the row's data is "l", bit_length. */
 static struct obj *int_bits(struct eval *e, struct obj **args, const struct args *call)
 {
     uwide u = wide_magnitude(obj_wide(args[0]));

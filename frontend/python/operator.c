@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* operator.c: evaluates operators on concrete values as Python does, except that ints have 128 bits, that there are no
- * complex numbers, and that the quotient of two large ints may differ in its last bit.
+ * complex numbers, and that the float `a / b` of two large ints may differ from Python's in its last bit.
  *
  * Each operator checks the kinds of its operands in this order. If an operand is an obj_error, the result is obj_error.
- * If an operand is a tensor, promote.c traces the operator, except `is`, which compares identity. Next come numbers,
- * and a str to the left of `%`; then native objects and instances of user classes, whose methods the operator calls;
- * then other strs, sequences, dicts and sets. */
+ * If an operand is a tensor, promote.c traces the operator, except `is`, which compares identity. Next, it checks for
+ * numbers, and for a str to the left of `%`; then for native objects and instances of user classes, whose methods it
+ * calls; then for other strs, sequences, dicts and sets. */
 #include "frontend/python/python.h"
 
 #include <float.h>
@@ -65,8 +65,8 @@ static struct obj *int_shift(struct eval *e, enum oper op, wide a, wide count, s
     return int_checked(e, count > 126 || result >> (int)count != a, result, at);
 }
 
-/* Divides two ints. If doubles represent both ints exactly, the quotient is correctly rounded, as in Python. Otherwise,
- * the quotient is rounded twice, to long double and then to double, so its last bit may differ from Python's. */
+/* Returns the float a / b. If doubles represent a and b exactly, the float is correctly rounded, as in Python.
+ * Otherwise, it is rounded twice, to long double and then to double. */
 static struct obj *int_true_div(struct eval *e, wide a, wide b)
 {
     const wide exact = (wide)1 << DBL_MANT_DIG;
@@ -113,8 +113,8 @@ static struct obj *int_binary(struct eval *e, enum oper op, wide a, wide b, stru
 
 /* -- floats -- */
 
-/* Computes quotient and remainder as Python does. The remainder has the divisor's sign. The quotient is floor(a / b),
- * computed from the remainder, because the floor of the rounded a / b may differ. */
+/* Computes a // b and a % b. The remainder has the sign of b. The quotient, the exact floor of a / b, is computed from
+ * the remainder, because the floor of the rounded a / b may differ. */
 static void float_divmod(double a, double b, double *quotient, double *remainder)
 {
     double r = fmod(a, b), q = (a - r) / b;

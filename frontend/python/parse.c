@@ -79,8 +79,8 @@ static _Noreturn void fail_lexical(struct parser *p, const struct token *t)
     give_up(p);
 }
 
-/* If the lexer found an error at the token, or if a bracket around the token is never closed, reports this error, which
- * explains more than the parser's, and drops the statement; otherwise returns. */
+/* If the lexer found an error at the token, or if a bracket around the token is never closed, reports this error and
+ * drops the statement. This error explains more than the error that the parser is about to report. */
 static void fail_deeper(struct parser *p, const struct token *t)
 {
     if (t->kind == TOK_error)

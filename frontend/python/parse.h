@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parse.h: declares what the parser's files share: the cursor over tokens, creation of nodes, errors.
+/* parse.h: declares what the parser's files share.
  *
  * The parser works by recursive descent: a function parses one grammar production, which the comment above it shows,
  * and returns the finished node. On an error, the function does not return: it reports the error, unless one was

@@ -3,9 +3,8 @@
  *
  *     a + b * f(x)[1:]     (binary (name a) + (binary (name b) * (subscript (call ...) (slice ...))))
  *
- * The function `binary` parses all operators from `|` to `*` by precedence. Every other production has its own
- * function. The parser checks whether an expression is a valid target of an assignment only after it has parsed the
- * expression. */
+ * The function `binary` parses all operators from `|` to `*` by precedence. The parser checks whether an expression is
+ * a valid target of an assignment only after it has parsed the expression. */
 #include "frontend/python/parse.h"
 
 #include <string.h>

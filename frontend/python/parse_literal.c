@@ -4,8 +4,8 @@
  *     0xff_ff     (int 65535)
  *     "a" f"b{x}" (fstring [(str 'ab') (field (name x) ...)])
  *
- * The lexer has checked the spelling of numbers and found the ends of strings; this file computes the values, and
- * parses the escapes and the fields of f-strings. */
+ * The lexer has checked the spelling of numbers and found the ends of strings; this file also parses escapes and the
+ * fields of f-strings. */
 #include "frontend/python/parse.h"
 
 #include <string.h>

@@ -412,7 +412,7 @@ static struct obj *by_key(struct eval *e, struct obj *key, struct obj *x, struct
     return key->kind == OBJ_none ? x : call_with(e, key, 1, &x, at);
 }
 
-/* Implements max, if the row's data is "x", and min. */
+/* Implements min and, if the row's data is "x", max. */
 static struct obj *extreme(struct eval *e, struct obj **args, const struct args *call)
 {
     bool is_max = *(const char *)call->callee->data == 'x';

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* value.c: implements objects, dicts and scopes, and `==`, `bool` and `len` on objects.
  *
- * An object consists of a kind and its content. A dict stores its entries in the order of insertion, and has an
- * open-addressing hash table of indices. A deleted entry remains in the list of entries, without a key, until the table
- * grows. Equal numbers have equal hashes whatever their kinds are: 1, 1.0 and True are the same key. repr.c prints
- * values; lang.c has the types of Triton's language. */
+ * A dict stores its entries in the order of insertion, and has an open-addressing hash table of indices. A deleted
+ * entry remains in the list of entries, without a key, until the table grows. Equal numbers have equal hashes, whatever
+ * their kinds are: 1, 1.0 and True are the same key. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -601,7 +600,7 @@ void dict_clear(struct dict *d)
 
 /* -- scopes -- */
 
-/* In a function's scope, a name that the function declares `global` or `nonlocal` has one of these values. */
+/* The values, in a function's scope, of names that the function declares `global` or `nonlocal`. */
 static const struct obj declared_global = {.kind = OBJ_none}, declared_nonlocal = {.kind = OBJ_none};
 
 struct scope *scope_new(struct eval *e, struct scope *parent)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* value.h: Python objects at compile time: constexprs, values of host programs and traced tensors share one
- * object model.
+/* value.h: Python objects at compile time: constexprs, values of host programs, and traced tensors.
  *
  * Objects are allocated in the evaluator's arena and are not freed individually. Mutable objects are lists, dicts, sets
  * (except frozensets), instances, modules, classes, and native objects, such as a torch.Tensor of the host program; a
@@ -51,15 +50,14 @@ enum obj_kind {
     OBJ_count
 };
 
-/* struct lang_type is a type of the kernel language, and struct value is a run-time value of the kernel being traced.
- * The files in python/ only pass pointers to these structs, and call the functions below on them. */
+/* struct lang_type is a type of Triton's language, and struct value is a value of the IR. The files in python/ only
+ * pass pointers to these structs, and call the functions below on them. */
 struct lang_type;
 struct value;
 
 struct dict_entry {
     struct obj *key, *value; /* key is NULL if the entry is deleted */
 };
-/* A dict. It keeps the order of insertion, and compares and hashes keys by Python's rules. */
 struct dict {
     VEC(struct dict_entry) entries;
     int nlive;
@@ -101,7 +99,6 @@ struct jit {
     struct obj *host; /* the runtime's data of the kernel (autotuner, heuristics, compiled variants); NULL at first */
 };
 
-/* The arguments of a call. */
 struct args {
     int n;
     struct obj **at;             /* positional arguments, with * expanded */

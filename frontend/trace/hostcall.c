@@ -12,7 +12,7 @@
  * called.
  *
  * For the debugger, a site before each statement records the variables. Tracing erases the ops of these sites at the
- * end if the kernel has no other host calls and no breakpoint can stop in it. */
+ * end if the kernel has no other host calls and no breakpoint can stop the kernel. */
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
 #include "frontend/trace/trace.h"
@@ -65,8 +65,7 @@ static void collect(struct eval *e, const struct obj *x, struct value_list *out)
     }
 }
 
-/* A cursor over the current values of the op's operands. Their order is that in which `collect` appended the
- * operands. */
+/* A cursor over the current values of the op's operands, in the order in which `collect` appended the operands. */
 struct reader {
     struct eval *e;
     const char *const *next;
@@ -102,7 +101,7 @@ static struct obj *rebuild_text(struct reader *r, const struct deferred *d, stru
     return obj_text(r->e, &out);
 }
 
-/* Returns a copy of x in which the current value of each IR value replaces it. If x is an item of a tuple or list
+/* Returns a copy of x in which each IR value is replaced by its current value. If x is an item of a tuple or list
  * (`inside`), converts a scalar to a Python number: functions like print_if(text, '=0', [pid]) compare such items with
  * numbers. */
 static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
@@ -287,7 +286,7 @@ static bool is_for_host(struct eval *e, const struct obj *callee, const struct a
         return false;
     const struct obj *self = callee->method.self;
     bool is_container = self->kind == OBJ_list || self->kind == OBJ_dict || self->kind == OBJ_set;
-    const struct obj *func = callee->method.func; /* library.py marks its methods of str as is_constexpr */
+    const struct obj *func = callee->method.func; /* is_constexpr: a method of str in library.py */
     return is_container || (func->kind == OBJ_function && !func->is_constexpr) ||
            (self->kind == OBJ_str && has_host_value(e, args, false));
 }
@@ -505,8 +504,8 @@ void host_site_run(struct eval *e, const struct host_site *site, const char *con
     memcpy(result, &bits, 4);
 }
 
-/* Returns the number of IR values in the call's arguments. In the list of the site's values, those of the variables
- * follow. */
+/* Returns the number of IR values in the call's arguments. In the site's list of values, these come before the values
+ * of the variables. */
 static int count_arguments(struct eval *e, const struct host_site *site)
 {
     struct value_list values = {0};

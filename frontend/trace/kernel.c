@@ -157,7 +157,7 @@ static void trace_annotated(struct eval *e, struct scope *s, const struct ast *x
         trace_assign(e, s, x->annotated.target, NULL, true);
 }
 
-/* Traces x op= y as x = x op y. If x is not a name, trace_assign reports the target. */
+/* Traces x op= y as x = x op y. If x is not a name, trace_assign reports an error. */
 static void trace_augmented(struct eval *e, struct scope *s, const struct ast *x)
 {
     if (x->augmented.target->kind != AST_name) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* lang.c: the types of Triton's language: their names, and their spelling in signatures and annotations.
+/* lang.c: implements the types of Triton's language, and parses and prints them.
  *
- * These types include the signedness of integers; IR types do not. Number types are rows of a constant table, so
- * pointers to equal number types are equal. Pointer and block types are allocated in the arena and compared by
- * content. */
+ * Number types are rows of a constant table, so pointers to equal number types are equal. Pointer and block types are
+ * allocated in the arena and compared by content. */
 #include "frontend/trace/lang.h"
 
 #include "frontend/python/python.h"

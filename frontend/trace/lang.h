@@ -6,7 +6,8 @@
 #include "frontend/python/value.h"
 #include "ir/ir.h"
 
-/* A type of Triton's language. Its integers are signed or unsigned; in the IR, the op decides, such as divs or divu. */
+/* A type of Triton's language. Its integer types are signed or unsigned. Those of the IR are not: an op such as divs or
+ * divu decides. */
 struct lang_type {
     enum { LT_void, LT_number, LT_ptr, LT_block, LT_const } kind;
     enum dtype dtype;               /* of a number */

@@ -59,7 +59,7 @@ static void collect(struct eval *e, const struct ast *n, struct names *out)
 /* -- one loop -- */
 
 struct carried {
-    int index;        /* index of the name's entry in the scope */
+    int index;
     struct obj *init; /* the object before the loop */
     int first, n;     /* the name's values in l->init and l->next: n values from index `first` on */
 };
@@ -250,8 +250,8 @@ static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct b
     return yields;
 }
 
-/* Builds the loop op. Its operands are the nfixed values `fixed`, followed by the initial values of the kept
- * arguments. */
+/* Builds the loop op. Its operands are the nfixed values `fixed`, and then the initial values of the kept carried
+ * values. */
 static struct op *make_loop(struct eval *e, struct loop *l, enum opcode code, int nfixed,
                             struct value *const *fixed, const bool *kept, int nregions)
 {

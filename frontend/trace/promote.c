@@ -149,7 +149,6 @@ static struct obj *splat(struct eval *e, struct obj *x, int rank, const int *sha
     return tensor_new(e, v, t, rank, shape);
 }
 
-/* Broadcasts x to the given shape. The caller has checked that x can be broadcast to it. */
 static struct obj *stretch(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at)
 {
     if (rank == 0)
@@ -297,7 +296,8 @@ static struct obj *unexpected(struct eval *e, enum oper op, const struct lang_ty
     return obj_error;
 }
 
-/* Converts an offset to a signed integer, which the IR expects: zero-extends unsigned offsets narrower than 64 bits. */
+/* Converts an offset to a signed integer, which the IR expects: zero-extends an unsigned offset to 64 bits. If `negate`
+ * is true, returns -x in 64 bits. Returns NULL if x is no integer. */
 static struct obj *offset_of(struct eval *e, struct obj *x, bool negate, struct loc at)
 {
     x = to_tensor(e, x, at);
@@ -400,7 +400,7 @@ static void assert_no_overflow(struct eval *e, enum oper op, const struct obj *a
 static struct obj *arithmetic_op(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     bool is_division = op == OPER_div || op == OPER_floordiv || op == OPER_mod;
-    /* A right shift is arithmetic or logical by the signedness of the left operand, or of the only tensor. */
+    /* A right shift is arithmetic if the left operand is signed, or, if that is a number, the right operand. */
     const struct obj *left = is_number(a) ? b : a;
     const struct lang_type *t = common_type(e, a, b, is_division, false, at);
     if (!t)

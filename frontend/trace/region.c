@@ -36,8 +36,8 @@ static bool asserts(const struct block *b)
 
 static struct value *code_of_block(struct eval *e, struct block *b, assertions *all);
 
-/* Erases the assertion o, and adds it to `all`. Returns an IR value that is the assertion's number (1 for the first) if
- * the assertion fails, else 0. */
+/* Erases the assertion o, and adds it to `all`. Returns an IR value: the assertion's number (1 for the first) if the
+ * assertion fails, else 0. */
 static struct value *code_of_assertion(struct eval *e, struct op *o, assertions *all)
 {
     VEC_PUSH(e->arena, all, o);
@@ -82,8 +82,8 @@ static struct value *code_of_branches(struct eval *e, struct op *o, assertions *
     return &with->results[n];
 }
 
-/* Erases the assertions in block b. Returns an IR value that is the greatest number of an assertion that fails, or 0.
- * Returns NULL if the block has no assertions. */
+/* Erases the assertions in block b. Returns an IR value: the greatest number of an assertion that fails, or 0. Returns
+ * NULL if the block has no assertions. */
 static struct value *code_of_block(struct eval *e, struct block *b, assertions *all)
 {
     struct value *worst = NULL;
@@ -268,7 +268,7 @@ static struct obj *mapped_values(struct eval *e, struct obj *r, struct loc at)
     return list->seq.n ? list : NULL;
 }
 
-/* Handles tl.map_elementwise on scalars, which is a plain call of the function. */
+/* Handles tl.map_elementwise on scalars: calls the function. */
 static struct obj *mapped_scalars(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at)
 {
     struct loc *locs = NEW_ARRAY(e->arena, n, struct loc);

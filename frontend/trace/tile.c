@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tile.c: represents values of a running kernel as host objects. These objects print like numpy arrays. They support
- * indexing, elementwise operators and elementwise comparisons. The elements follow Python's rules for numbers.
+/* tile.c: represents values of a running kernel as host objects. The objects print like numpy arrays, and support
+ * indexing, elementwise operators and comparisons. The elements follow Python's rules for numbers.
  *
  *     offs       [0 1 2 3]          offs * 2 > 3   [False False  True  True]          offs[1]   1 */
 #include "frontend/trace/tile.h"
@@ -295,7 +295,8 @@ static struct obj *item(struct eval *e, struct obj **args, const struct args *ca
 }
 
 /* Implements the methods min, max, sum, any and all. The builtin's `data` is "<", ">" or "+": the method returns the
- * least, the greatest or the sum of all elements; if "?" follows, it returns the truth value of this. */
+ * least, the greatest or the sum of all elements; if "?" follows the character, it returns the truth value of that
+ * element or sum. */
 static struct obj *fold(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct tile *t = obj_tile(args[0]);

@@ -24,7 +24,7 @@ struct obj *tile_item(struct eval *e, const struct tile *t, int64_t i); /* eleme
 extern const struct native_class tile_class;
 
 /* -- numpy.c -- */
-/* Prints a tile as numpy prints an array: "[0 1 2]", or with `repr` "array([0, 1, 2], dtype=int32)". */
+/* Prints a tile as numpy prints an array: "[0 1 2]", or if `repr` is true, "array([0, 1, 2], dtype=int32)". */
 void numpy_print(struct arena *a, const struct tile *t, struct text *out, bool repr);
 
 #endif

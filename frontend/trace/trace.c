@@ -7,9 +7,8 @@
  *         ...                                    return
  *                                              }
  *
- * The evaluator walks the syntax tree. For an operation on a tensor, it appends ops to e->trace->block. It inlines
- * calls of jit functions. The spec determines which of the kernel's parameters are constants; the others become
- * parameters of the IR function. */
+ * For an operation on a tensor, the evaluator appends ops to e->trace->block. It inlines calls of jit functions. The
+ * spec determines which of the kernel's parameters are constants; the others become parameters of the IR function. */
 #include "frontend/python/python.h"
 #include "frontend/trace/trace.h"
 
@@ -52,7 +51,7 @@ void trace_lose(struct eval *e, const char *name, struct loc at, bool in_loop)
     *map_at_ptr(e->trace->lost, name) = l;
 }
 
-/* Gives the variable's name to those IR values in x that have no name from the user's source yet. */
+/* Gives the variable's name to the IR values in x that have no name from the user's source yet. */
 static void give_name(struct obj *x, const char *name)
 {
     if (x->kind == OBJ_tuple)
@@ -100,8 +99,8 @@ static struct obj *library_name(struct eval *e, struct scope *s, const char *nam
     return find_language(e, name);
 }
 
-/* Adds a note to the error "name is not defined": the branch or loop at whose end the name ceased to exist, a name of
- * triton.language, or a similar name that exists. */
+/* Adds a note to the error "name is not defined": it names the branch or loop at whose end the name ceased to exist,
+ * the name in triton.language, or a similar name. */
 static void explain_missing(struct eval *e, struct scope *s, const char *name)
 {
     void **lost = map_get_ptr(e->trace->lost, name);

@@ -41,8 +41,8 @@ struct trace {
     struct loc statement;      /* the location of the latest call that is a statement; its result is not used */
     struct block *block;       /* the block to which new ops are appended */
     const struct trace_frame *frame;
-    /* While a call is traced into a temporary func, only to find whether it has errors (is_traceable in hostcall.c):
-     * the caller's frame. Otherwise NULL. */
+    /* While a call is traced only to find whether it has errors (is_traceable in hostcall.c), the caller's frame;
+     * otherwise NULL. */
     const struct trace_frame *base;
     bool in_loop;              /* the code being traced is inside a run-time loop of its function */
     /* The code being traced is in the region of a reduction, scan or map, where only assertions may have effects. */
@@ -60,7 +60,7 @@ struct trace {
 /* Calls a function of the prelude (prelude.py); the function's ops get the location of the call. */
 struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct obj *const *args, struct loc at);
 struct obj *prelude_function(struct eval *e, const char *name); /* finds a function or class of the prelude */
-/* The object that `range(...)` and similar functions return, for trace_for. */
+/* The object that range, tl.range and tl.static_range return, for trace_for. */
 struct loop_range {
     struct obj *lo, *hi, *step;
     struct loc lo_at, hi_at, step_at;
@@ -104,14 +104,14 @@ bool same_type(struct eval *e, const struct obj *a, const struct obj *b);
 /* Returns whether a and b would have equal types if all sizes, strides and offsets of block pointers and descriptors in
  * them were converted to 64-bit integers. */
 bool types_agree(struct eval *e, const struct obj *a, const struct obj *b);
-/* If types_agree(x, with), converts those sizes, strides and offsets of x whose type differs in `with` to 64 bits, and
- * returns the converted x. Appends the ops to block b. Otherwise, returns x unchanged. */
+/* If types_agree(x, with), returns a copy of x in which the sizes, strides and offsets whose types differ in `with`
+ * have 64 bits, and appends the casts to block b. Otherwise, returns x. */
 struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at);
 /* Returns the type of x for messages: "fp32", "<[64], fp32>", "tuple(...)". */
 const char *type_text(struct eval *e, const struct obj *x);
 const char *lang_text(struct eval *e, const struct lang_type *t);
-/* Merges `result`, which the end of a function returns, with the results of all branches that returned earlier, and
- * returns the merged result. */
+/* Called at the end of an inlined function, which returns `result` there. Merges it with the results of all branches
+ * that returned earlier, and returns the merged result. */
 struct obj *merge_returns(struct eval *e, struct obj *result);
 /* Traces an `if` with the run-time condition `cond`, and merges the values of names after its branches. Returns
  * FLOW_return, and sets *result, if both branches return. */
@@ -140,7 +140,7 @@ bool trace_is_host_object(const struct obj *x);
 struct obj *trace_stand_in(struct eval *e, struct block *b, struct obj *x);
 /* Adds a host_call op with a site that stores x. host_site_result rebuilds x from this site and the op's operands. */
 void trace_result(struct eval *e, struct obj *x, struct loc at);
-/* Erases the host_call ops before statements, at which a debugger could stop. */
+/* Erases the host_call ops that exist only so that a debugger can stop before a statement. */
 void trace_drop_statements(struct block *b, const struct spec *spec);
 
 /* -- loops.c -- */

@@ -45,8 +45,8 @@ static struct fact *fact_of(struct search *s, struct value *v)
     return v->scratch;
 }
 
-/* Joins `new` into the facts of v. is_only means that `new` describes the only value that v can have. Otherwise, the
- * facts that must hold for every value of v, such as bounds, are not copied. */
+/* Joins `new` into the facts of v. If v can also have values that `new` does not describe, is_only is false; then facts
+ * that must hold for every value of v, such as bounds, are not copied. */
 static void join(struct search *s, struct value *v, const struct fact *new, bool is_only)
 {
     struct fact *f = fact_of(s, v), before = *f;
@@ -231,7 +231,6 @@ static struct fact elementwise(struct search *s, const struct op *o)
 
 /* -- loads -- */
 
-/* Returns the facts of the result of load o. */
 static struct fact loaded(struct search *s, const struct op *o)
 {
     const struct fact *p = fact_of(s, op_opnd(o, 0));
@@ -274,7 +273,6 @@ static const char *least_or_most(enum opcode code, const struct type *t)
     }
 }
 
-/* Returns the name of the reduction or dot o, and its neutral element. */
 static struct advice advice_for(const struct op *o)
 {
     const struct type *t = op_opnd(o, 0)->type;
