@@ -38,7 +38,7 @@ struct cpu {
     struct emu_counts *counts; /* the emulator's counters; NULL: counting is off */
 };
 
-/* These functions implement members of device_class. The class implements `open` itself, and calls cpu_open. */
+/* These functions implement members of device_class, except cpu_open, which the `open` of each class calls. */
 bool cpu_open(struct device *d, int ordinal, struct fault *f);
 void cpu_close(struct device *d);
 bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *f);

@@ -56,7 +56,8 @@ struct image {
     const struct func *func; /* the traced IR, if the device does not take PTX */
 };
 
-/* The part of a launch in which the interpreter checks for races between programs. */
+/* The part of a launch that is checked for races between programs: on the interpreter, the start (run.c), nothing, or
+ * all; on the emulator, nothing unless RACES_all. */
 enum races { RACES_start, RACES_off, RACES_all };
 
 /* The tensor to which an argument points, for reports. */
@@ -80,9 +81,9 @@ struct host_call {
     const char *nan_text;
 };
 
-/* A launch passes at most LAUNCH_PARAMS_MOST parameters of the source (kernel_run checks this), which is the number of
- * 4-byte parameters that codegen allows. They are followed by the three sizes of the grid, if the kernel is persistent,
- * and then by the addresses of tensor maps. */
+/* LAUNCH_PARAMS_MOST is the largest number of parameters that a kernel may have in its source: as many 4-byte
+ * parameters as codegen allows. kernel_run checks it. The arguments for these parameters are followed by the three
+ * sizes of the grid, if the kernel is persistent, and then by the addresses of tensor maps. */
 enum {
     LAUNCH_PARAMS_MOST = PARAMS_MOST_BYTES / 4,
     LAUNCH_ARGS_MOST = LAUNCH_PARAMS_MOST + 3 + MAPS_MOST

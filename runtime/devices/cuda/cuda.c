@@ -395,8 +395,8 @@ static bool grid_fits(const struct launch *l, struct fault *f)
     return true;
 }
 
-/* Launches with launch attributes: a cluster of two CTAs along axis 0 if l->pairs is set, and those of
- * neso_launch_options. */
+/* Launches the kernel with launch attributes: the attributes that neso_launch_options requests and, if l->pairs is set,
+ * clusters of two CTAs along axis 0. */
 static cu_result launch_with(struct gpu *g, const struct cuda_code *code, const struct launch *l,
                              void **params)
 {

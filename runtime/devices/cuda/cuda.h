@@ -86,7 +86,6 @@ struct driver {
 #undef X
 };
 
-/* Constants of the driver API. */
 enum {
     CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100,
     CU_CLOCK_KHZ = 13, CU_MULTIPROCESSORS = 16, CU_MAJOR = 75, CU_MINOR = 76,           /* device attributes */

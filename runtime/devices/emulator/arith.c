@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* arith.c: computes instructions on integers and bits, comparisons and moves. Each function computes all 32 lanes of a
- * warp. (PTX ISA, "Integer Arithmetic Instructions", "Comparison and Selection Instructions", "Logic and Shift
- * Instructions".)
- *
- * Macros define a function for each operation and type; tables list these functions. */
+/* arith.c: computes instructions on integers and bits, comparisons and moves. Macros define a function for each
+ * operation and type, which computes all 32 lanes of a warp; tables list these functions. (PTX ISA, "Integer Arithmetic
+ * Instructions", "Comparison and Selection Instructions", "Logic and Shift Instructions".) */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>

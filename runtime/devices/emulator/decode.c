@@ -61,7 +61,6 @@ static bool decode_redux(struct emu_insn *in)
     return in->mods[0] < 64 && combines >> in->mods[0] & 1 && !in->mods[1] && ptype_info[in->type].bits == 32;
 }
 
-/* Chooses an integer function or a float function, depending on the instruction's type. */
 static bool decode_arithmetic(struct emu_insn *in)
 {
     emu_compute *f = emu_arith(in);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device.c: the emulator as a device: loads PTX, launches kernels, and passes on the emulator's reports. */
+/* device.c: implements the device `emulator`: loads PTX, launches kernels, and passes on reports. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 

@@ -8,8 +8,8 @@
  * write. A 64-bit register counts as two registers, and a predicate counts as none.
  *
  * Values that are computed only from parameters, constants and the indices of the CTA are equal in all lanes. An
- * assembler keeps such values in uniform registers, or rematerializes them. A lower bound of the number of registers,
- * which the argument `surely` requests, therefore does not count them. */
+ * assembler keeps such values in uniform registers, or rematerializes them. If the argument `surely` is true, the
+ * result is a lower bound, which does not count these values. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static void set(const struct live *l, int reg, bool is_live)
         l->now[reg / 64] &= ~bit;
 }
 
-/* Computes the set of registers that are live before instruction i, and stores it to l->now. */
+/* Sets l->now to the registers that are live before instruction i. */
 static void step(const struct live *l, int i)
 {
     const struct emu_insn *in = &l->code->insns.at[i];

@@ -6,8 +6,7 @@
  *     @%p1 ld.global.v2.b32 {%r1, %r2}, [%rd3+8];
  *         => guard %p1, row `ld` of insns.h, modifiers global and v2, type b32, operands %r1, %r2, address %rd3 offset 8
  *
- * A text is one module with one kernel. An unknown instruction or type is an error, whose message contains the line.
- * Directives that do not affect the execution are skipped. */
+ * A text contains one kernel. Directives that do not affect the execution are skipped. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <ctype.h>
@@ -37,7 +36,7 @@ struct fixup {
 };
 
 struct loader {
-    bool asks_rank; /* the code reads %cluster_ctarank */
+    bool asks_rank; /* the text contains %cluster_ctarank */
     struct arena *arena;
     struct emu_code *code;
     struct emu_report *report;
@@ -203,7 +202,7 @@ static void declare_registers(struct loader *l)
 }
 
 /* Reads a declaration such as `.shared .align 16 .b8 name[64];`. If the brackets are empty, the launch determines the
- * size. The address of the first variable is `base`; *used is the number of bytes allocated so far. */
+ * size. The variable's address is `base` plus the aligned *used, the number of bytes allocated so far. */
 static void declare_variable(struct loader *l, int base, int *used)
 {
     size_t len;
@@ -543,8 +542,7 @@ static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, in
     return i == len || s[i] == '.' ? i : 0;
 }
 
-/* Returns whether the row `code` of insns.h is that of the instruction, as far as the operands tell: several rows may
- * have the same mnemonic. */
+/* Returns whether the instruction's operands fit the row `code` of insns.h: several rows have the same mnemonic. */
 static bool fits(const struct emu_insn *in, enum insn_code code, bool unpacks, bool has_and)
 {
     switch (code) {

@@ -4,8 +4,8 @@
  *     PTX text ──load──► emu_code: instructions on numbered registers ──run──► the CTAs of the grid, on all cores
  *
  * A register is an array of 32 lanes, so one loop executes an instruction for the whole warp. The emulator and codegen
- * share only the table of instructions (codegen/insns.h). The emulator implements what the instructions do as the PTX
- * ISA says, whose sections the files cite.
+ * share only the table of instructions (codegen/insns.h). The emulator implements each instruction as the PTX ISA
+ * specifies, and its files cite the sections of the PTX ISA.
  *
  *     load.c       text to emu_code                       memory.c     ld, st, atom: bounds, alignment
  *     decode.c     which function executes an instruction shared.c     shared memory, and who accessed it when
@@ -74,10 +74,11 @@ typedef void emu_compute(void *restrict d, const void *a, const void *b, const v
 typedef void emu_run(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 
 struct emu_insn {
-    uint8_t code, type, from; /* like the fields of struct form in mir.h */
+    uint8_t code, type, from; /* as in struct form (mir.h) */
     uint8_t mods[EMU_MODS_MOST];
     uint8_t nopnds, ndefs, nvec; /* nvec: the number of operands in the first braces */
-    bool guard_not, joins; /* joins: it follows a branch or is its target, so lanes may reconverge */
+    bool guard_not, joins; /* joins: lanes may reconverge here, because the instruction follows a branch or is a branch
+                            * target */
     bool has_address;      /* opnds[address] is an address */
     bool follows;          /* a global address may depend on the instruction's result (overflow.c) */
     uint8_t dropped;       /* enum emu_dropped */
@@ -93,7 +94,7 @@ struct emu_insn {
     const char *text;      /* the instruction's text, for reports */
 };
 
-/* How the text marks an unused result: by `_` in place of the first operand, or by `_|` before the first operand. */
+/* How the text marks an unused result: `_` in place of the first operand, or `_|` before it. */
 enum emu_dropped { DROPPED_none, DROPPED_operand, DROPPED_first };
 
 struct emu_register {
@@ -304,7 +305,7 @@ struct emu_mbarrier {
     /* for each actor: the time up to which arriving warps have published the actor's accesses, in this phase (coming)
      * and in the previous phase (done) */
     uint32_t *coming, *done;
-    struct emu_ask *asked;   /* the last wait of each warp of the CTA */
+    struct emu_ask *asked;   /* the last completed wait of each warp of the CTA */
     struct emu_warp *maker; /* the warp that initialized the mbarrier */
     const struct emu_insn *expects; /* the last expect_tx in this phase */
     struct emu_warp *expecter;
@@ -401,7 +402,7 @@ struct emu_warp {
     uint32_t copy_times[GROUPS_KNOWN]; /* the commit times of the last groups of cp.async */
 };
 
-/* Stops the cluster with a report that names instruction `in` and the thread of `lane`. */
+/* Ends the cluster with a report that names instruction `in` and the thread of `lane`. */
 _Noreturn void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane, enum error e, const char *format, ...)
     PRINTF_LIKE(5, 6);
 /* Returns a pointer to the memory at a thread's local address. */
@@ -486,7 +487,7 @@ struct emu_op {
     struct emu_warp *w;
     const struct emu_insn *in;
     int lane, group;
-    uint32_t time, number; /* the time of issue, and the number of operations that the cluster issued before */
+    uint32_t time, number; /* the time of issue, and the number of operations that the cluster issued before this one */
     int ncopies;
     union {
         struct emu_copy copies[LANES];
@@ -504,7 +505,7 @@ struct emu_op {
 
 /* -- mbarrier.c -- */
 emu_run emu_run_mbarrier_init, emu_run_mbarrier_arrive, emu_run_mbarrier_test, emu_run_fence;
-/* Returns those of the lanes `on` for which the awaited phase is complete. */
+/* Returns the lanes of `on` whose awaited phase is complete. */
 uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Returns the mbarrier at an address, and sets *cta to its CTA. Fails with a report if there is no mbarrier, if its
  * initialization is not visible to the warp, or if the mbarrier is in a CTA that has ended. If the mbarrier is in
@@ -604,7 +605,7 @@ void emu_global_write(struct emu_warp *w, const struct emu_insn *in, int lane, u
                       const void *value);
 /* Returns the masks of the undefined bits of a range of global memory; NULL if all bits are defined. */
 const unsigned char *emu_global_undefined(struct emu_warp *w, uint64_t at, uint64_t bytes);
-/* Returns those of the lanes `on` that read undefined bits. */
+/* Returns the lanes of `on` that read undefined bits. */
 uint32_t emu_undefined_lanes(struct emu_warp *w, uint32_t on, const uint64_t *at, int bytes);
 
 /* -- tensor.c -- */
@@ -614,7 +615,7 @@ int emu_mma_operations(const struct emu_insn *in) __attribute__((pure));
 emu_run emu_run_mma, emu_run_ldmatrix, emu_run_stmatrix;
 
 /* -- shared.c -- */
-/* Checks one access to shared memory, and returns a pointer to the memory. */
+/* Checks the bounds and the alignment of an access to shared memory, and returns a pointer to the memory. */
 unsigned char *emu_shared_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
 void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p, int bytes,
                      uint64_t *undefined);
@@ -661,7 +662,7 @@ struct emu_tally {
     /* accesses to shared memory: the number of wavefronts, and of those caused by bank conflicts */
     uint64_t wavefronts, conflicts;
 };
-/* The counters, summed over all launches since emu_counts_new. */
+/* The counters of all launches since emu_counts_new. */
 struct emu_counts;
 /* `programs` is the number of CTAs of each launch to run; 0 means all. Returns NULL if there is no memory. */
 struct emu_counts *emu_counts_new(const struct memory *mem, int64_t programs);

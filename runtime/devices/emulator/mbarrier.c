@@ -96,9 +96,9 @@ void emu_run_mbarrier_init(struct emu_warp *w, const struct emu_insn *in, uint32
 
 /* -- phases -- */
 
-/* Called when a phase completes. Checks that each warp's wait for the previous phase has ended before: the end of the
- * wait must be ordered before one of this phase's arrivals. Without such an order, the wait could be executed too late:
- * when this phase has also completed, the parity has its previous value again, so the wait would not end. */
+/* Called when a phase completes. Checks that each warp's wait for the previous phase is ordered before one of this
+ * phase's arrivals. Otherwise, the wait could begin after this phase has completed. The parity then has its previous
+ * value again, so the wait would not end. */
 static void check_asked(struct emu_cta *c, const struct emu_mbarrier *m)
 {
     for (int i = 0; i < c->nwarps; i++) {

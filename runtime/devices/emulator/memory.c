@@ -130,7 +130,7 @@ static struct spaces check_access(struct emu_warp *w, const struct emu_insn *in,
     return s;
 }
 
-/* Returns the offset of byte `at` of a lane's local memory in the local memory of the warp. */
+/* Returns the offset, in the warp's local memory, of byte `at` of the lane's local memory. */
 static size_t local_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes)
 {
     size_t size = (size_t)w->cta->code->local_bytes;
@@ -339,7 +339,7 @@ static enum mod combining(const struct emu_insn *in)
     return m;
 }
 
-/* Adds two floats by a function of float.c, which computes 32 lanes, of which only lane 0 is used. */
+/* Adds two floats in lane 0 of a function of float.c, which computes 32 lanes. */
 static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
 {
     uint64_t a[LANES] = {x}, b[LANES] = {y}, d[LANES];

@@ -203,7 +203,7 @@ static bool check_value(const struct emu_insn *in, const struct insn_word *x, co
                     x->kind == WORD_constant ? "constant" : "register", ptype_info[want].word);
 }
 
-/* Checks operand w, which is number `at` of the operands that the word x describes. */
+/* Checks w, operand number `at` of those that the word x describes. */
 static bool check_one(const struct emu_insn *in, const struct insn_word *x, int at, struct emu_written *w,
                       const struct complaint *c)
 {

@@ -5,7 +5,7 @@
  *     mul.wide.s32 %rd2, %r3, 4;       widens the wrong number, so the result is certainly wrong
  *     @%p1 ld.global.b32 ...           an error if an enabled lane has such an address
  *
- * The loader marks the instructions from whose results a global address is computed. It searches backwards through
+ * The loader marks the instructions whose results are used to compute a global address. It searches backwards through
  * sums, products, shifts and signed widening, and stops at other instructions, so hash functions, which overflow on
  * purpose, cause no errors. At run time, the emulator also stores the exact result of each lane whose arithmetic
  * overflowed. */
@@ -85,8 +85,7 @@ void emu_find_addresses(struct arena *a, struct emu_code *code)
 
 /* -- at run time -- */
 
-static const int64_t FAR = INT64_C(1)
-                           << 61; /* exact results are clamped to this magnitude, which no address reaches */
+static const int64_t FAR = INT64_C(1) << 61; /* exact results are clamped to it; no address is as large */
 
 static int64_t times(int64_t x, int64_t y)
 {

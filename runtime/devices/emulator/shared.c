@@ -3,10 +3,11 @@
  *
  *     warp 0: st.shared [64]        warp 1: ld.shared [64]       a race, unless a barrier separates them
  *
- * Two actors race if they access the same byte, at least one of them writes it, and the access that the emulator
- * executes first is not ordered before the other (order.c; PTX ISA, "Memory Consistency Model": morally strong accesses
- * do not race). There is one exception: a warp may write the value that the memory already has, unless an asynchronous
- * copy wrote this value. Accesses of one warp are ordered as in the program. */
+ * Two accesses by different actors (warps, asynchronous copies, wgmmas; order.c) race if they access the same byte, at
+ * least one of them writes it, and the access that the emulator executes first is not ordered before the other (PTX
+ * ISA, "Memory Consistency Model"). There are two exceptions: atomics are not checked, because morally strong accesses
+ * do not race; and a warp may write the value that the memory already has, unless an asynchronous copy wrote this
+ * value. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -38,8 +39,8 @@ static bool was_written(const struct emu_cta *c, const struct emu_shadow *s)
     return s->written >= c->cluster->began;
 }
 
-/* Reports a race of the access of w that `done` names with an access by `actor`, for example "byte 64 is read, which
- * warp 3 writes at line 17". */
+/* Reports a race between the current access by w and an earlier access by `actor`. If `done` is "read" and `verb` is
+ * "write", the report says "byte 64 is read, which warp 3 writes at line 17". */
 static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int lane, int byte,
                            const char *done, int actor, const char *verb, int line)
 {

@@ -17,8 +17,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The coefficients of a segment. c0 is in quarters of an ulp. c1 and c2 must be multiplied by the factors in struct
- * unit_function, which also have their signs. */
+/* The coefficients of a segment. c0 is in quarters of an ulp. c1 and c2 are magnitudes; struct unit_function has their
+ * signs and factors. */
 struct special_segment {
     uint32_t c0;
     uint16_t c1, c2;

@@ -52,7 +52,6 @@ static bool is_fp8(enum ptype t)
     return t == PT_e4m3x2 || t == PT_e5m2x2;
 }
 
-/* Returns the least exponent of normal numbers of the type. */
 static int least_exponent(enum ptype t)
 {
     return t == PT_f16 || t == PT_e5m2x2 ? -14 : t == PT_e4m3x2 ? -6 : -126;
@@ -69,7 +68,6 @@ static double with_fraction(double x, int bits)
     return double_of_bits(bits_of_double(x) & ~UINT64_C(0) << (DOUBLE_FRACTION - bits));
 }
 
-/* Rounds x toward zero to an f32. */
 static double toward_zero(double x)
 {
     enum { F32_FRACTION = 23 };

@@ -230,8 +230,8 @@ void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
  * 4 and columns 2 (l % 4) and 2 (l % 4) + 1. With .trans, rows and columns are exchanged. */
 enum { SIDE = 8, HALF_BYTES = 2, ROW_BYTES = SIDE * HALF_BYTES };
 
-/* Sets rows[l] to a pointer to the row whose address lane l provides. The caller needs all rows before it stores the
- * first result, because a result may overwrite the register with the address. */
+/* Sets rows[l] to a pointer to the row whose address lane l provides. The caller finds all rows before it stores the
+ * first result, because a result may overwrite the address register. */
 static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on, unsigned char *rows[LANES])
 {
     const struct emu_opnd *address = &in->opnds[in->address];

@@ -6,10 +6,10 @@
  *     store   shared ─► global; the issuing thread waits for its groups of stores
  *
  * A row of a box extends along dimension 0. The rows are consecutive in shared memory. A swizzle of W = 32, 64 or 128
- * bytes permutes the 16-byte chunks of each row of W bytes: it XORs the 1, 2 or 3 bits from bit 7 on into those from
- * bit 4 on, in the address in shared memory, not in the offset from the start of the box. Loads fill elements outside
- * of the tensor with zeros or NaNs. The mbarrier also counts the bytes of these elements. Stores skip elements outside
- * of the tensor. */
+ * bytes permutes the 16-byte chunks of each row of W bytes: it XORs the lowest 1, 2 or 3 address bits from bit 7 up
+ * into as many bits from bit 4 up. The address is that in shared memory, not the offset in the box. Loads fill elements
+ * outside of the tensor with zeros or NaNs. The mbarrier also counts the bytes of these elements. Stores skip elements
+ * outside of the tensor. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -250,7 +250,7 @@ static uint64_t in_rank(uint64_t address, int rank)
     return (address & ((UINT64_C(1) << RANK_SHIFT) - 1)) | (uint64_t)rank << RANK_SHIFT;
 }
 
-/* Executes a load. For a multicast, `mask` is the index of the operand that selects the CTAs. */
+/* Executes a load. `mbarrier` and `mask` are indices of operands; a multicast copies to the CTAs in the mask. */
 static void load(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, int mbarrier,
                  int mask, int align)
 {

@@ -3,7 +3,7 @@
  * computations (by the functions of arith.c, float.c and convert.c), moves between a vector of registers and one
  * register, loads of parameters, shuffles, reductions and votes across lanes, and conversions of addresses.
  *
- * A computation writes the results of all 32 lanes to scratch memory, of which only the active lanes are then stored to
+ * A computation writes the results of all 32 lanes to scratch memory. Then only those of the active lanes are stored to
  * the result register. */
 #include "runtime/devices/emulator/machine.h"
 
@@ -114,7 +114,7 @@ void emu_run_compute(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     emu_commit(w, &in->opnds[0], on, w->scratch);
 }
 
-/* -- moves between a vector of registers and one register, whose lowest bits are the first of the vector (PTX ISA,
+/* -- moves between a vector of registers and one register, whose lowest bits are the vector's first register (PTX ISA,
  * "mov") -- */
 
 void emu_run_timer(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
@@ -286,8 +286,7 @@ void emu_run_elect(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     set_all(w, &in->opnds[0], on & -on, 1);
 }
 
-/* -- addresses (PTX ISA, "cvta", "mapa"): only in shared and local memory does an address differ from the generic
- * address -- */
+/* -- addresses (PTX ISA, "cvta", "mapa"): a global address is its own generic address -- */
 
 static void to_generic(void *restrict d, const void *a, const void *b, const void *c,
                        const struct emu_insn *in)

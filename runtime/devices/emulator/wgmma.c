@@ -123,11 +123,9 @@ bool emu_decode_wgmma(struct emu_insn *in)
 
 /* -- matrices in shared memory -- */
 
-/* The fields of a matrix descriptor, in bytes. */
 struct place {
     uint64_t start;
-    int lbo, sbo, width,
-        mask; /* lbo, sbo: leading and stride byte offsets; width: of the swizzle, 0: no swizzle */
+    int lbo, sbo, width, mask; /* leading and stride byte offsets; the swizzle's width in bytes, 0: none */
     enum map_swizzle swizzle;
     bool is_mn_major;
     enum ptype type;
@@ -164,8 +162,8 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
  *     mn     none      mb % 16 + (k % 8) 16 + (k / 8) LBO + (mb / 16) SBO
  *     mn     W         mb % W + (k % 8) W + (k / 8) SBO + (mb / W) LBO
  *
- * The offset is added to the start address, and the sum is swizzled: its bits from bit 4 on are XORed with those from
- * bit 7 on; one bit for a width of 32 bytes, two bits for 64, three bits for 128. */
+ * The offset is added to the start address, and the sum is swizzled: its lowest 1, 2 or 3 bits from bit 4 up are XORed
+ * with as many bits from bit 7 up, for W = 32, 64 or 128 bytes. */
 static uint64_t chunk_at(const struct place *p, int mn, int k)
 {
     int elem = bits_of(p->type) / 8, major = (p->is_mn_major ? mn : k) * elem,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* debugger.h: the interface of the debugger of kernels on the interpreter. */
+/* debugger.h: the interface of the debugger. */
 #ifndef NESO_RUNTIME_DEBUGGER_H
 #define NESO_RUNTIME_DEBUGGER_H
 
@@ -34,7 +34,7 @@ struct debugger {
     bool finds_nan;   /* stop at an op that makes a NaN of operands without NaNs */
     VEC(const struct op *) nans; /* the ops that have made a NaN; each op stops the kernel only once */
     int npoints; /* the number of breakpoints that exist now */
-    int nset;    /* the number of breakpoints that were ever set, which is also the `number` of the newest breakpoint */
+    int nset;    /* the number of breakpoints that were ever set, and the `number` of the newest one */
     struct point points[POINTS_MOST];
 };
 

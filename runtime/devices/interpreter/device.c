@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device.c: the interpreter as a device: loads traced kernels, launches them, and passes on the interpreter's
- * reports. */
+/* device.c: implements the device `interpreter`: loads traced kernels, launches them, and passes on reports. */
 #include "runtime/devices/cpu.h"
 #include "runtime/devices/interpreter/interpreter.h"
 

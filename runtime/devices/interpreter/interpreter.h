@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* interpreter.h: the interpreter, a device that executes traced tile IR on the CPU, and defines the semantics of
  * kernels. In reading order: interpreter.c (decoding, control flow), ops.c and memory.c (ops), run.c (threads),
- * overflow.c (a check), trace.h with shadow.c, shadow_ops.c and origin.c (shadows of floats), debugger.c, device.c.
+ * overflow.c (overflowed addresses), trace.h, shadow.c, shadow_ops.c and origin.c (shadows of floats), debugger.c,
+ * device.c.
  *
  *     traced func ──decode──► code: steps on slots of a frame ──run──► every program of the grid, on all cores
  *
@@ -80,7 +81,7 @@ struct step {
 #define SLOT_NONE ((size_t)-1)
 enum { FRAME_ALIGN = 64, ORIGIN_none = -2, ORIGIN_any = -1 };
 
-/* A decoded block. `hoisted` steps do not depend on the program (top level only). */
+/* A decoded block. The steps `hoisted`, which only the top level has, do not depend on the program. */
 struct code {
     const struct step *steps;
     int nsteps;
@@ -233,8 +234,7 @@ void interpreter_place(const struct frame *f, const struct step *s, const struct
 struct shadow *shadows_in(const struct frame *f, size_t slot);
 /* Computes the shadows of the results of a step that has been executed. */
 void shadow_step(struct frame *f, const struct step *s);
-/* Called after a step was executed. If the step's result has a NaN but its operands do not, calls the host (neso's
- * debugger). Needs no shadows. */
+/* Called after a step was executed. If the step has made a NaN, calls the host (neso's debugger). Needs no shadows. */
 void shadow_find_nan(struct frame *f, const struct step *s);
 /* Copies shadows between slots, as copy_operands copies values. */
 void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const int64_t *elems, int n);
@@ -243,17 +243,18 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
 void shadow_store(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void shadow_load(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
 void shadow_atomic(struct frame *f, const struct step *s, uint64_t at, int64_t i, uint64_t old, uint64_t stored);
-/* Copies a tile. stride[d] is the distance, in elements of the operand, between neighbours along dimension d of the
- * result (ops.c). */
+/* Copies elements of an operand to a result of the given shape. stride[d] is the distance in the operand, in elements,
+ * between neighbours in dimension d of the result. */
 void interpreter_strided(char *out, const char *in, size_t bytes, int rank, const int *shape, const int64_t *stride);
 void interpreter_strides(const struct type *t, int64_t *stride);
 void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner);
 
 /* Returns whether a value has lost more bits, compared to its shadow, than the trace allows, and sets *lost to their
- * number. `scale` is the largest magnitude among the exact numbers of the value's tile. */
+ * number. `scale` is the shadow_scale of the value's tile; lost bits are counted in units in the last place of
+ * `scale`. */
 bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shadow *x, double scale,
                      double *lost);
-double shadow_scale(const struct shadow *x, int64_t n); /* returns the largest magnitude of n exact numbers */
+double shadow_scale(const struct shadow *x, int64_t n); /* the largest finite |x[i].exact| */
 
 /* -- origin.c -- */
 

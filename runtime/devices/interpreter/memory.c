@@ -83,9 +83,9 @@ int interpreter_origin(struct arena *a, const struct value *pointer)
 
 /* -- bounds -- */
 
-/* Returns the only buffer in which an access at `at` is valid: that to which the pointer's origin points, if it is
- * known; otherwise the last buffer that begins at or below `at`; NULL if there is none. The caller checks the
- * bounds. */
+/* Returns the only buffer in which an access at `at` is valid: the buffer of the parameter from which the pointer was
+ * computed, if it is known; otherwise the last buffer that begins at or below `at`; NULL if there is none. The caller
+ * checks the bounds. */
 static const struct cpu_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)
 {
     const struct cpu_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
@@ -252,7 +252,7 @@ static void check(struct frame *f, const struct step *s, struct interp_access *a
     }
 }
 
-/* Checks the elements that are contiguous in memory from element i on, and returns their number. */
+/* Returns run_length(a, i), after a check of these elements. */
 static int64_t checked_run(struct frame *f, const struct step *s, struct interp_access *a, int64_t i)
 {
     int64_t run = run_length(a, i);
@@ -423,8 +423,8 @@ static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, c
     }
 }
 
-/* Returns whether the race detector must record an acquire (`but` is release) or a release (`but` is acquire) for the
- * atomic: its memory order is neither `relaxed` nor `but`. */
+/* Returns whether the race detector must record an acquire or a release for the atomic: its memory order is neither
+ * `relaxed` nor `but`, which is `release` for an acquire, and `acquire` for a release. */
 static bool orders(const struct frame *f, const struct step *s, enum sem but)
 {
     enum sem sem = (enum sem)op_int(s->op, ATTR_sem);

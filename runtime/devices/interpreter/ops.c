@@ -112,8 +112,6 @@ static void step_addptr(struct frame *f, const struct step *s)
 
 /* -- shape -- */
 
-/* Copies elements of an operand to a result of the given shape. stride[d] is the distance in the operand, in elements,
- * between neighbours in dimension d of the result. */
 void interpreter_strided(char *out, const char *in, size_t bytes, int rank, const int *shape,
                          const int64_t *stride)
 {
@@ -616,8 +614,7 @@ static void step_nothing(struct frame *f, const struct step *s)
     (void)s;
 }
 
-/* The step function of ops that exist only in IR of a later degree (ir.h). In the table, only OP_convert has it;
- * decode_op uses this entry for every op that has none. */
+/* The step function of all ops without an entry in the table below: they exist only in IR of a later degree (ir.h). */
 static void step_unsupported(struct frame *f, const struct step *s)
 {
     interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[s->op->code].name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shadow.c: manages the shadows of a frame's floats (trace.h). It stores them, copies them between values and memory,
- * and reports NaNs, infs and lost precision when floats are stored. shadow_ops.c computes the shadows of results. */
+/* shadow.c: keeps the shadows of floats (trace.h), copies them between values and memory, and reports NaNs, infs and
+ * lost precision when floats are stored. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>
@@ -72,9 +72,9 @@ const struct trace_cell *trace_cell_at(const struct float_trace *t, uint64_t at)
     return c && c->at ? c : NULL;
 }
 
-/* Records that element `lane` of a tile was stored; ATOMIC_LANE means that an atomic stored it. If another element with
- * different bits was stored to the same address after the last barrier, the result of the launch is uncertain, because
- * different threads may store the two elements in any order. */
+/* Records that element `lane` of a tile was stored, or, if `lane` is ATOMIC_LANE, that an atomic stored an element. If
+ * another element with different bits was stored to the same address after the last barrier, the result of the launch
+ * is uncertain, because different threads may store the two elements in any order. */
 enum { ATOMIC_LANE = -1 };
 static void keep(struct float_trace *t, struct loc loc, uint64_t at, int32_t lane, enum dtype dtype,
                  const struct shadow *x, uint64_t bits)
@@ -125,8 +125,7 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
 
 /* -- stores -- */
 
-/* Returns the number of bits that a result with this shadow has lost. `scale` is the largest magnitude among the exact
- * numbers of its tile. */
+/* Returns the number of bits that a value with this shadow has lost, in units in the last place of `scale`. */
 static double lost_bits(enum dtype t, double value, const struct shadow *x, double scale)
 {
     if (isnan(value) || isinf(value))

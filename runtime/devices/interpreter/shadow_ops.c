@@ -6,8 +6,8 @@
  *
  * An error is an upper bound of the difference between the value and the result that another order of a sum, a fused
  * multiply-add or another approximation gives. The error is 0 if all these ways to compute the result give the same
- * bits: for example, sums of small integers are exact in any order, and conversions of exact numbers round in only one
- * way. */
+ * bits: for example, sums of small integers are exact in any order, and a conversion of an exact value has only one
+ * result. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <math.h>
@@ -186,7 +186,8 @@ static uint8_t least_precision(const struct shadow *x, int n)
     return p;
 }
 
-/* Returns the shadow of element i of a result of arithmetic on floats of one type; r is the value of the element. */
+/* Returns the shadow of element i, whose value is r, of the result of an op whose operands and result have one float
+ * type. */
 static struct shadow arithmetic(const struct frame *f, const struct step *s, int64_t i, double r)
 {
     const struct op *o = s->op;
@@ -524,7 +525,7 @@ enum { TF32_PRECISION = 11 };
 
 /* A factor of a dot, arranged so that the summed dimension is the last. */
 struct dot_factor {
-    double *x, *exact, *err; /* the values, and the exact numbers and errors of their shadows */
+    double *x, *exact, *err; /* the values, and the members `exact` and `err` of their shadows */
     int *lowest;             /* lowest_bit of each value */
     bool has_errors;
     bool *cut; /* for each value: whether rounding to TF32 would change it */
