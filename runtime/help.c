@@ -120,9 +120,9 @@ static void help_targets(struct text *out)
         text_char(out, '\n');
     }
     for (const struct mma_engine *e = mma_engines; e < mma_engines + ENGINE_count; e++) {
-        text_printf(out, "%-9s dots end %s; %d threads execute an instruction of %d x %d", e->name,
-                    e->is_async ? "while the threads go on" : "in program order",
-                    e->warps ? 32 * e->warps : 1, e->rows, e->columns);
+        text_printf(out, "%-9s %s; an instruction: %d threads, %d x %d", e->name,
+                    e->is_async ? "asynchronous" : "in program order", e->warps ? 32 * e->warps : 1, e->rows,
+                    e->columns);
         put_places(out, "a", e->holds[DOT_a]);
         put_places(out, "b", e->holds[DOT_b]);
         put_places(out, "the sum", e->holds[DOT_acc]);

@@ -17,7 +17,7 @@ static const char *choose_mma(struct mma_choice *c, const struct op *dot, bool r
 {
     c->fragment = fragment_for(dot);
     if (!c->fragment)
-        return "it does not take these types, or the tile is too small";
+        return "the target has none";
     c->name = c->fragment->name;
     c->split =
         warp_split_for(c->fragment, op_opnd(dot, DOT_acc)->type, dot->block->func->num_warps, rows_first);

@@ -413,7 +413,7 @@ static void keep_two_ctas(struct raising *r)
         return;
     for (int i = 0; i < r->loads.n; i++)
         if (!r->loads.at[i]->why)
-            r->loads.at[i]->why = "its ring would leave room for one CTA of four warps on an SM";
+            r->loads.at[i]->why = "its ring leaves room for one CTA of 4 warps";
 }
 
 /* -- the rewrite -- */
