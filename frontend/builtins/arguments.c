@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* arguments.c: converts arguments of builtins to constants, types, shapes, axes or tensors. If an argument has the
- * wrong kind, a function reports an error at the argument's location. */
+/* arguments.c: converts arguments of builtins to constants, types, shapes, axes or tensors. Each function reports an
+ * argument of the wrong kind as an error at the argument's location. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>

@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The items of a box. BOX_last is the offsets of a block pointer, or the padding of a descriptor. */
+/* The items of a box. BOX_last holds a block pointer's offsets, or a descriptor's padding. */
 enum { BOX_base, BOX_shape, BOX_strides, BOX_block, BOX_last, BOX_count };
 
 static const struct obj block_pointer_class = {.kind = OBJ_class, .class.name = "block_pointer"};

@@ -232,7 +232,7 @@ static struct indent *top_indent(struct lexer *l)
 }
 
 /* Reports an indentation whose width lies between those of two open blocks. Then sets the inner block's indentation to
- * it, so that further lines with this indentation cause no errors. */
+ * this indentation, so that further lines with it cause no errors. */
 static void unmatched_dedent(struct lexer *l, struct indent in)
 {
     emit_error(l, l->line_start, ERR_indent_unmatched, NULL, NULL);

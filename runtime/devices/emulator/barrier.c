@@ -145,8 +145,8 @@ static void tally_wait(struct emu_warp *w, uint32_t ready)
 
 /* Executes mbarrier.try_wait. On hardware, the instruction returns false if the phase is not complete after a time
  * limit. In the emulator, if the phase is not complete, the instruction waits with probability 1/2, and otherwise
- * returns false at once. While instructions are counted, it never returns false, so that counts do not depend on the
- * length of a wait. */
+ * returns false at once. While costs are counted (counts.c), the instruction never returns false, so that counts do not
+ * depend on the length of a wait. */
 static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     bool counts = w->cta->cluster->tallies;

@@ -250,8 +250,7 @@ void interpreter_strides(const struct type *t, int64_t *stride);
 void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner);
 
 /* Returns whether a value has lost more bits, compared to its shadow, than the trace allows, and sets *lost to their
- * number. `scale` is the shadow_scale of the value's tile; lost bits are counted in units in the last place of
- * `scale`. */
+ * number. `scale` is the shadow_scale of the value's tile. */
 bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shadow *x, double scale,
                      double *lost);
 double shadow_scale(const struct shadow *x, int64_t n); /* the largest finite |x[i].exact| */

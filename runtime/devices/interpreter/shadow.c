@@ -73,8 +73,8 @@ const struct trace_cell *trace_cell_at(const struct float_trace *t, uint64_t at)
 }
 
 /* Records that element `lane` of a tile was stored, or, if `lane` is ATOMIC_LANE, that an atomic stored an element. If
- * another element with different bits was stored to the same address after the last barrier, the result of the launch
- * is uncertain, because different threads may store the two elements in any order. */
+ * two elements with different bits are stored to one address without a barrier in between, and neither by an atomic,
+ * the result of the launch is uncertain, because different threads may store them in any order. */
 enum { ATOMIC_LANE = -1 };
 static void keep(struct float_trace *t, struct loc loc, uint64_t at, int32_t lane, enum dtype dtype,
                  const struct shadow *x, uint64_t bits)
@@ -125,7 +125,8 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
 
 /* -- stores -- */
 
-/* Returns the number of bits that a value with this shadow has lost, in units in the last place of `scale`. */
+/* Returns the number of bits that a value with this shadow has lost: log2 of its distance from x->exact, in units in
+ * the last place of `scale`. */
 static double lost_bits(enum dtype t, double value, const struct shadow *x, double scale)
 {
     if (isnan(value) || isinf(value))
