@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct dot {
-    struct obj *a, *b;           /* the operands */
+    struct obj *a, *b;
     const struct lang_type *out; /* the result's element type */
     int rank, shape[RANK_MAX];   /* of the result */
     int precision, limit;        /* the op's attributes: input_precision, and max_num_imprecise_acc for fp8 */

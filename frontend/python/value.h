@@ -106,7 +106,7 @@ struct args {
     int nkw;
     const char **kw;             /* interned names of the keyword arguments */
     struct obj **kw_at;
-    struct loc loc;              /* location of the call */
+    struct loc loc;
     const struct builtin *callee; /* the called builtin, if the callee is one */
 };
 

@@ -474,7 +474,6 @@ static bool is_by_others(const struct op *o)
     return o->code == OP_load || type_is_tile(op_opnd(o, 0)->type);
 }
 
-/* Visits an op that accesses global memory. */
 static void visit_global(struct walker *w, struct op *o, accesses *since)
 {
     struct access x = {.start = GLOBAL_START, .end = GLOBAL_END, .writes = is_release(o)};

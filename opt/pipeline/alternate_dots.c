@@ -47,7 +47,7 @@ struct alternation {
     struct op *loop;
     struct block *body;
     int64_t step;
-    struct op *dot, *wait;        /* the dot, and the wait for it */
+    struct op *dot, *wait;
     struct map early;             /* the ops and the carried arguments of the early part */
     VEC(struct value *) crossing; /* the values of the early part that the late part uses */
     struct value **carried;       /* while a part is built: the values of the carried arguments */

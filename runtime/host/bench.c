@@ -262,7 +262,6 @@ struct backup {
     size_t bytes;
 };
 
-/* A launch that has been timed. */
 struct timed_launch {
     struct timed_launch *next;
     struct neso_kernel *kernel;

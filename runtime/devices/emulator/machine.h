@@ -130,7 +130,7 @@ struct emu_code {
     int local_bytes;               /* the size of a thread's local memory */
     int max_registers;             /* .maxnreg; 0: none */
     int min_ctas;                  /* .minnctapersm; 0: none */
-    const char *target;            /* .target */
+    const char *target;
     /* the number of live registers before each instruction; NULL: the code has no setmaxnreg */
     const uint16_t *live;
     VEC(const char *) files;       /* the source files to which .loc refers */

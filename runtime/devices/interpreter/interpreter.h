@@ -159,7 +159,6 @@ static inline char *step_out(const struct frame *f, const struct step *s)
     return f->mem + s->out[0];
 }
 
-/* Returns the number of elements that a step computes. */
 static inline int64_t step_elems(const struct frame *f, const struct step *s)
 {
     return f->width ? f->width : s->n;

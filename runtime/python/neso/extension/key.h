@@ -17,7 +17,6 @@ enum {
     TENSOR_TYPES_MOST = 8
 };
 
-/* Flags of a parameter. */
 enum param_flags {
     IS_CONSTEXPR = 1,
     NO_SPECIALIZE = 2,
