@@ -4,15 +4,14 @@
  *     print_if(f'x = {x}', '=0', [pid])   =>   %0 = host_call %x, %pid site=3 : i64
  *                                              sites[3]: call print_if with (deferred text of x, '=0', [pid])
  *
- * The op's operands are the IR values in the arguments. The op's site (struct host_site) stores the argument objects.
- * When the interpreter reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs
- * the function as host code. The result is a host object, whose address the kernel holds. The kernel can pass the
- * object to other functions, and convert it by int(), float() or a condition. If the program uses the result, and the
- * function contains only what kernels support, the function is traced as if it had @triton.jit, instead of being
- * called.
+ * The op's operands are the IR values in the arguments; its site (struct host_site) stores the argument objects. When
+ * the interpreter reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs the
+ * function as host code. The kernel holds the address of the result, a host object, which it can pass to other
+ * functions, and convert by int(), float() or a condition. If the program uses the result, and the function contains
+ * only what kernels support, the function is traced as if it had @triton.jit, instead of being called.
  *
- * For the debugger, a site before each statement records the variables. Tracing erases the ops of these sites at the
- * end if the kernel has no other host calls and no breakpoint can stop the kernel. */
+ * For the debugger, a site before each statement records the variables. At the end, the tracer erases the ops of these
+ * sites if the kernel has no other host calls and no breakpoint can stop the kernel. */
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
 #include "frontend/trace/trace.h"

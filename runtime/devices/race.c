@@ -4,15 +4,14 @@
  *
  *     cell of bytes 4..7 of x_ptr:   written by program 0 at its 2nd memory op   ◄── program 1 reads it: a race
  *
- * Each granule of memory that a kernel accesses has a cell, which records the last write and the last reads. Granules
- * have the size of the smallest element that the kernel accesses. One thread runs the checked programs, so reports are
- * the same in every run. The device decides how many programs are checked.
+ * Each granule of memory, of the size of the smallest element that the kernel accesses, has a cell, which records the
+ * last write and the last reads. One thread runs the checked programs, so reports are the same in every run.
  *
  * Atomics that are not relaxed divide a program's execution into epochs. The accesses of an epoch count as ordered
  * before a later access of another program if, since the epoch began, the first program has executed a release and the
  * other program an acquire. The check ignores the addresses of these atomics and their order, so it does not detect
- * some races, but every reported race is real. Two atomics do not race with each other. Two writes of the same value do
- * not race either. Volatile loads count as atomics. */
+ * some races, but every reported race is real. Two atomics, and two writes of the same value, do not race. Volatile
+ * loads count as atomics. */
 #include "runtime/devices/race.h"
 
 #include <pthread.h>

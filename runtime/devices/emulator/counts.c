@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* counts.c: counts the costs of launches. The counts are the same on every machine and in every run.
+/* counts.c: counts the costs of launches.
  *
  *     a warp executes `ld.global.b32`, lanes 0 to 31 at 32 contiguous elements:
  *         instructions 1, lane_instructions 32, global_loads 1, global_bytes 128, load_sectors 4, global_sectors_least 4
  *
- * During a launch, each instruction has a tally (struct emu_tally). After the launch, counts.c adds these tallies to
- * those of the kernel. A query sums a kernel's tallies into counters, for the whole kernel and for each line of its
- * source. The counts do not depend on time or on the number of worker threads: CTAs are independent, or, if a kernel
- * has atomics, one worker runs them in a fixed order. The order of asynchronous operations depends only on a seed.
+ * Each instruction has a tally (struct emu_tally). A query sums a kernel's tallies into counters, for the whole kernel
+ * and for each line of its source. The counts are the same on every machine and in every run: CTAs are independent, or,
+ * if a kernel has atomics, one worker runs them in a fixed order, and the order of asynchronous operations depends only
+ * on a seed.
  *
  * Sectors are the 32-byte units that a warp accesses; global_sectors_least is the number of sectors that the distinct
  * bytes of its access would fill if they were contiguous. A wavefront is one access to the 32 banks of shared memory,

@@ -3,9 +3,8 @@
  *
  *     mul.f32 %f3, %f1, %f2;      live before: %f1 %f2; after: %f3, and all registers that are read later
  *
- * A backward dataflow analysis computes the live registers. A register is live at an instruction if a path leads from
- * the instruction to a read of the register, without a write before the read. A guarded write may keep the old value,
- * so it does not count as a write. A 64-bit register counts as two registers, and a predicate counts as none.
+ * A backward dataflow analysis computes the live registers. A guarded write may keep the old value, so it does not
+ * count as a write. A 64-bit register counts as two registers, and a predicate counts as none.
  *
  * Values that are computed only from parameters, constants and the indices of the CTA are equal in all lanes. An
  * assembler keeps such values in uniform registers, or rematerializes them. If the argument `surely` is true, the

@@ -6,9 +6,9 @@
  *     ld.global.acquire.gpu.b32        matches no row: an assembler rejects it, and so does the emulator
  *
  * A row is an ordered list of slots, separated by blanks. A slot lists alternative words, separated by |; an
- * instruction must have one of them. If the slot ends in ?, it may have none. An instruction may have several rows. An
- * instruction without rows has no words after its mnemonic. The rows list the forms that the emulator supports, which
- * are a subset of PTX. */
+ * instruction has exactly one of them, or, if the slot ends in ?, at most one. An instruction may have several rows;
+ * without rows, it has no words after its mnemonic. The rows list the forms that the emulator supports, which are a
+ * subset of PTX. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
