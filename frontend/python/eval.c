@@ -73,7 +73,7 @@ static void report(struct eval *e, enum severity severity, struct loc at, enum e
         VEC_PUSH(d->arena, &d->list, (struct diagnostic){severity, error, at, message});
 }
 
-/* Reports the note if it is not empty; if it has no location, as a hint. */
+/* Reports a note that is not empty: at its location, or, if it has none, as a hint. */
 static void report_note(struct eval *e, struct note note)
 {
     if (note.name && note.at.line)

@@ -191,8 +191,8 @@ static struct obj *trace_host_call(struct eval *e, struct obj *callee, const str
     return obj_native(e, &result_class, op_result(emit(e, site, &values, DT_i64)));
 }
 
-/* Traces a host call that converts x, the result of a host function, to a scalar of the kernel: to its truth value, or
- * by int() or float(). */
+/* Traces a host call that converts x, the result of a host function, to a scalar of the kernel: by bool(), int() or
+ * float(), as `kind` says. */
 static struct obj *convert(struct eval *e, struct obj *x, enum site_kind kind, struct loc at)
 {
     static const enum dtype dtypes[] = {[SITE_truth] = DT_i1, [SITE_int] = DT_i32, [SITE_float] = DT_f32};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* arith.c: computes instructions on integers and bits, comparisons and moves. Macros define a function for each
- * operation and type, which computes all 32 lanes of a warp; tables list these functions. (PTX ISA, "Integer Arithmetic
+/* arith.c: computes instructions on integers and bits, comparisons and moves. For each operation and type, a macro
+ * defines a function that computes all 32 lanes of a warp; tables list these functions. (PTX ISA, "Integer Arithmetic
  * Instructions", "Comparison and Selection Instructions", "Logic and Shift Instructions".) */
 #include "runtime/devices/emulator/machine.h"
 

@@ -272,8 +272,8 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
     }
 }
 
-/* Reports a deadlock, and names one of the waits: a wait for other warps or copies, if there is one, because waits for
- * lanes of the same warp, or for warps of the same warpgroup, are usually its consequence. */
+/* Reports a deadlock, and names one of the waits. Prefers waits for other warps or copies: waits for lanes of the same
+ * warp, or for warps of the same warpgroup, are usually a consequence of these. */
 void emu_deadlock(struct emu_cluster *c)
 {
     static const struct emu_group nobody = {.pc = 1, .waits = WAIT_lanes};

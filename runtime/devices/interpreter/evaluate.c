@@ -147,8 +147,8 @@ static void report_raised(const struct evaluation *v, const struct exception *x)
     diag_error(d, is_ours ? v->x->tree->loc : x->loc, ERR_exception, what.s);
 }
 
-/* Returns whether the exception ends the program: sys.exit(), or the command `q` at a prompt that the expression has
- * opened, has raised it. */
+/* Returns whether the exception ends the program: sys.exit() raised it, or the command `q` at a prompt that the
+ * expression opened. */
 static bool ends_program(struct eval *e, const struct exception *x)
 {
     return x->class && class_is_a(x->class, builtin_class(e, "SystemExit"));
