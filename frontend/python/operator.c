@@ -513,8 +513,8 @@ bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at)
     return obj_truth(e, eval_compare(e, OPER_lt, a, b, at), at);
 }
 
-/* Compares native objects or instances by their methods. Returns NULL if no method handles the operator. If this
- * happens for `!=`, the caller negates obj_equal, which calls __eq__. */
+/* Compares native objects or instances by their methods. Returns NULL if no method handles the operator; for `!=`, the
+ * caller then negates obj_equal, which calls __eq__. */
 static struct obj *compare_by_method(struct eval *e, enum oper op, struct obj *a, struct obj *b,
                                      struct loc at)
 {

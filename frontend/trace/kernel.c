@@ -226,7 +226,7 @@ static enum flow dispatch(struct eval *e, struct scope *s, const struct ast *x, 
     return FLOW_next;
 }
 
-/* Reports an exception of Python code that ran at compile time as an error of the kernel's statement. */
+/* Reports an exception that Python code raised at compile time: it becomes an error of the kernel's statement. */
 static void report_raised(struct eval *e, const struct ast *x, const struct exception *raised)
 {
     if (!raised->class)

@@ -6,10 +6,10 @@
  *     store   shared ─► global; the issuing thread waits for its groups of stores
  *
  * A row of a box extends along dimension 0. The rows are consecutive in shared memory. A swizzle of W = 32, 64 or 128
- * bytes permutes the 16-byte chunks of each row of W bytes: it XORs the lowest 1, 2 or 3 address bits from bit 7 up
- * into as many bits from bit 4 up. The address is that in shared memory, not the offset in the box. Loads fill elements
- * outside of the tensor with zeros or NaNs. The mbarrier also counts the bytes of these elements. Stores skip elements
- * outside of the tensor. */
+ * bytes permutes the 16-byte chunks of each row of W bytes: it XORs n = log2(W / 16) bits of the address, from bit 7
+ * up, into the n bits from bit 4 up. The address is that in shared memory, not the offset in the box. Loads fill
+ * elements outside of the tensor with zeros or NaNs. The mbarrier also counts the bytes of these elements. Stores skip
+ * elements outside of the tensor. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 

@@ -162,8 +162,8 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
  *     mn     none      mb % 16 + (k % 8) 16 + (k / 8) LBO + (mb / 16) SBO
  *     mn     W         mb % W + (k % 8) W + (k / 8) SBO + (mb / W) LBO
  *
- * The offset is added to the start address, and the sum is swizzled: its lowest 1, 2 or 3 bits from bit 4 up are XORed
- * with as many bits from bit 7 up, for W = 32, 64 or 128 bytes. */
+ * The offset is added to the start address, and the sum is swizzled: n = log2(W / 16) of its bits, from bit 7 up, are
+ * XORed into the n bits from bit 4 up. */
 static uint64_t chunk_at(const struct place *p, int mn, int k)
 {
     int elem = bits_of(p->type) / 8, major = (p->is_mn_major ? mn : k) * elem,
