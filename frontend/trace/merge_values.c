@@ -124,7 +124,7 @@ struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struc
     return x;
 }
 
-/* If types_agree(x[0], x[1]), the values of two branches, converts both to one type. */
+/* x[0] and x[1] are the values of two branches. If types_agree(x[0], x[1]), converts both to one type. */
 static void widen_both(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
 {
     struct obj *first = x[0];
