@@ -240,7 +240,7 @@ struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int n
                         const struct opnd *opnds);
 enum reg_class form_class(struct form form); /* the class of the result */
 struct form form_mov(enum reg_class cls);
-/* Returns whether operand k may be a constant. A 16-bit float may not, nor may an operand whose word in insns.h
+/* Returns whether operand k may be a constant. It may not if its type is a 16-bit float, or if its word in insns.h
  * allows only registers. nvec is the number of operands in braces, as in struct insn. */
 bool form_takes_imm(struct form form, int k, int nvec);
 struct opnd opnd_int(enum reg_class cls, int64_t i);

@@ -277,8 +277,8 @@ void trace_statement(struct eval *e, struct scope *s, struct loc at);
 /* Executes the host_call op of this site, and stores its result in `result`. values[i] points to the value of operand
  * i. May raise exceptions, like any host code. */
 void host_site_run(struct eval *e, const struct host_site *site, const char *const *values, char *result);
-/* Returns a scope with the variables at the site, whose values are concrete objects made of `values`. If `up` is 0,
- * they are the variables of the site's function; otherwise, they are those of its caller `up` levels above. */
+/* Returns a scope with variables at the site, as concrete objects that are made from `values`: if `up` is 0, the
+ * variables of the site's function; otherwise, those of its caller `up` levels above. */
 struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values, int up);
 /* Returns the site if `up` is 0; otherwise, returns its caller `up` levels above. Sets *first to the index, in the
  * site's values, of the first value of the variables of the returned site's function. */

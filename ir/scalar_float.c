@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* scalar_float.c: computes pure ops on floats, element by element (see scalar.c).
  *
- * f32 and f64 use C's arithmetic. Ops on f16 and bf16 are computed in f32, a block of elements at a time, and each
- * op's result is rounded to f16 or bf16. If f16 or bf16 has p bits of mantissa, f32 has at least 2p + 2. So for
- * sums, differences, products, quotients and square roots, rounding to f32 and then to the format gives the same as
- * rounding once. For fma it may not. So the sum of an fma is computed in f64 and rounded to odd: its last bit then
- * shows whether the sum is exact, and the second rounding gives the right result.
+ * f32 and f64 use C's arithmetic. Ops on f16 and bf16 are computed in f32, a block of elements at a time, and each op's
+ * result is rounded to f16 or bf16. If f16 or bf16 has p bits of mantissa, f32 has at least 2p + 2. So for sums,
+ * differences, products, quotients and square roots, rounding to f32 and then to f16 or bf16 gives the same as rounding
+ * once. For fma, the two results may differ. So the sum of an fma is computed in f64 and rounded to odd: its last bit
+ * then shows whether the sum is exact, and the second rounding gives the right result.
  *
  * Ops that round toward zero, down or up (f32 and f64 only) run while the CPU is set to that rounding mode. For ops
  * that flush subnormal numbers (f32 only), C code replaces subnormal operands and results by zero.
  *
- * Where the GPU's instruction is approximate (division, exp2, sine, ...), the result here is that of the C
- * library, which is correctly rounded or nearly so. */
+ * Where the GPU's instruction is approximate (division, exp2, sine, ...), the result here is that of the C library,
+ * which is correctly rounded or nearly so. */
 #include "ir/ir.h"
 
 #include <fenv.h>

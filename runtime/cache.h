@@ -25,8 +25,8 @@ extern const char compiler_build[];
 
 /* Returns how many bytes of memory cache_read needs for the entry; 0 if there is no such entry. */
 size_t cache_size(const struct disk_cache *c, const char *key);
-/* Reads the entry into `memory`, which has the size that cache_size has returned, and returns a pointer to the
- * payload in it; NULL if the entry has been removed or is damaged. */
+/* Reads the entry into `memory`, which has the size that cache_size returned, and returns a pointer to the payload in
+ * it; NULL if the entry has been removed or is damaged. */
 const char *cache_read(const struct disk_cache *c, const char *key, void *memory, size_t bytes, size_t *payload_bytes);
 /* Stores a payload as the entry of the key. Reports no error if a write fails: the cache then lacks the entry. */
 void cache_write(const struct disk_cache *c, const char *key, const void *payload, size_t bytes);

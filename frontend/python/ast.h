@@ -60,8 +60,8 @@ struct ast_int {
     uint64_t low, high;
 };
 
-/* A zero byte follows the n bytes of s, which may contain zero bytes themselves. Strings with equal contents have equal
- * pointers. */
+/* The `len` bytes of s, which may include zero bytes, are followed by a zero byte. Strings with equal contents have
+ * equal pointers. */
 struct ast_bytes {
     const char *s;
     int len;

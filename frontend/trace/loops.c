@@ -59,7 +59,7 @@ static void collect(struct eval *e, const struct ast *n, struct names *out)
 /* -- one loop -- */
 
 struct carried {
-    int index;
+    int index;        /* of the name in the scope */
     struct obj *init; /* the object before the loop */
     int first, n;     /* the name's values in l->init and l->next: n values from index `first` on */
 };

@@ -37,9 +37,9 @@ static wide most_of(const struct lang_type *t)
     return ((wide)1 << (bits_of(t) - !t->is_unsigned)) - 1;
 }
 
-/* Returns the common type of a number and a tensor of type t, if kind_rank of the number is at most that of t. Rule 1:
- * the number takes the tensor's type. Exception: the result is f32 for a division of 16-bit floats. If t cannot
- * represent the number, reports an error and returns NULL. */
+/* Returns the common type of a number and a tensor of type t. The caller has checked that kind_rank of the number is at
+ * most that of t. Rule 1: the number takes the tensor's type. Exception: the result is f32 for a division of 16-bit
+ * floats. If t cannot represent the number, reports an error and returns NULL. */
 static const struct lang_type *common_type_with_number(struct eval *e, const struct obj *number,
                                                        const struct lang_type *t, bool is_division,
                                                        struct loc at)
@@ -400,7 +400,8 @@ static void assert_no_overflow(struct eval *e, enum oper op, const struct obj *a
 static struct obj *arithmetic_op(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     bool is_division = op == OPER_div || op == OPER_floordiv || op == OPER_mod;
-    /* A right shift is arithmetic if the left operand is signed, or, if that is a number, the right operand. */
+    /* Whether a right shift is arithmetic depends on the signedness of the left operand, or, if the left operand is a
+     * number, of the right operand. */
     const struct obj *left = is_number(a) ? b : a;
     const struct lang_type *t = common_type(e, a, b, is_division, false, at);
     if (!t)

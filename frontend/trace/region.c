@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* region.c: traces functions into regions on scalars: the combine functions of reductions and scans, and the
- * function of tl.map_elementwise.
+/* region.c: traces functions into regions on scalars: the combine functions of reductions and scans, and the function
+ * of tl.map_elementwise.
  *
- * A region may not have effects, such as assertions. region_lift_assertions therefore replaces the assertions in a
- * region by an additional value: the number of the assertion that failed, or 0. The op combines this value by a
- * maximum, and an assertion after the op checks the result:
+ * A region must not have effects, and an assertion is an effect. region_lift_assertions therefore replaces the
+ * assertions in a region by an additional value: the number of the assertion that failed, or 0. The op combines this
+ * value by a maximum, and an assertion after the op checks the result:
  *
  *     reduce %x (%a, %b) {               %r, %failed = reduce %x, %zero (%a, %m, %b, %n) {
  *       assert %a_small "too large"        %code = select %a_small, 0, 1

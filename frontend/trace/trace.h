@@ -105,7 +105,7 @@ bool same_type(struct eval *e, const struct obj *a, const struct obj *b);
  * them were converted to 64-bit integers. */
 bool types_agree(struct eval *e, const struct obj *a, const struct obj *b);
 /* If types_agree(x, with), returns a copy of x in which the sizes, strides and offsets whose types differ in `with`
- * have 64 bits, and appends the casts to block b. Otherwise, returns x. */
+ * have 64 bits, and appends these casts to block b. Otherwise, returns x. */
 struct obj *widen_indices(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at);
 /* Returns the type of x for messages: "fp32", "<[64], fp32>", "tuple(...)". */
 const char *type_text(struct eval *e, const struct obj *x);

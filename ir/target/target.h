@@ -108,7 +108,7 @@ bool target_has(const struct target *t, enum feature f);
 enum { REGS_UNIT = 8 };
 int target_ctas(const struct target *t, int threads, int regs, int64_t smem_bytes);
 /* Returns each thread's share of an SM's registers if `threads` threads share the SM, at most regs_thread + 1. The
- * result may not be a multiple of REGS_UNIT. */
+ * result need not be a multiple of REGS_UNIT. */
 int target_regs(const struct target *t, int threads);
 
 #endif

@@ -292,8 +292,8 @@ static bool wraps(const struct access_dim *d)
     return false;
 }
 
-/* Finds the conditions under which the address determines the program. Returns NULL, or the reason why the address
- * may not determine it. */
+/* Finds the conditions under which the address determines the program. Returns NULL if there are such conditions, else
+ * the reason why the address may belong to several programs. */
 static const char *separate(struct affine_table *t, const struct access *a, struct proof *p)
 {
     const struct type *tile = op_opnd(p->op, 0)->type;

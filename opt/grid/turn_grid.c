@@ -6,18 +6,18 @@
  *       %n = program_id axis=1            =>        %m = %k divu num_programs axis=1
  *       %p = %X + %m * %stride + %n * 512           %n = %k - %m * num_programs axis=1
  *
- * The GPU starts CTAs in the order of axis 0. If axis 0 numbers rows, and axis 1 the parts of a row, each running
- * CTA accesses a short part of a different row. DRAM must then open a page for each of these rows. And if several
- * programs read the same row, the caches have evicted the row before the next of these programs starts. So the pass
- * renumbers the programs: consecutive CTAs become neighbours along axis 1.
+ * The GPU starts CTAs in the order of axis 0. If axis 0 numbers rows, and axis 1 the parts of a row, each running CTA
+ * accesses a short part of a different row. DRAM must then open a page for each of these rows, and if several programs
+ * read the same row, the caches have evicted the row before the next of these programs starts. So the pass renumbers
+ * the programs: consecutive CTAs become neighbours along axis 1.
  *
  * An access has a short step along an axis if its address changes, from one program to the next along this axis, by at
- * most the size of the accessed tile. The pass turns the grid if at least one access has a short step only along
- * axis 1, and no access has a short step only along axis 0. Programs may run in any order, unless a program waits
- * for another one; so the pass excludes kernels with `while` loops. It also excludes kernels with dots, because their
- * authors usually choose the order of programs, and kernels with prefetches for later programs. Ops that report the
- * number of the CTA as the number of the program (as inline assembly may) exclude a kernel too. If the grid has 2^32
- * programs or more, programs keep their numbers. Needs: scheduled ops. */
+ * most the size of the accessed tile. The pass turns the grid if at least one access has a short step only along axis
+ * 1, and no access has a short step only along axis 0. Programs may run in any order, unless a program waits for
+ * another one; so the pass excludes kernels with `while` loops. It also excludes kernels with dots, because their
+ * authors usually choose the order of programs, and kernels with prefetches for later programs. Last, it excludes
+ * kernels with ops that report the CTA's number as the program's number, as inline assembly may do. If the grid has
+ * 2^32 programs or more, programs keep their numbers. Needs: scheduled ops. */
 #include "opt/passes.h"
 
 /* FAR represents an unknown step, and every step of at least FAR. */

@@ -7,10 +7,10 @@
  *         └─► passes ─► PTX ──► emulator
  *
  * A few programs of the grid run, first on the launch's inputs, then on sets of random inputs (check_inputs.c). After
- * TOTAL_MS no further set begins. To find the faulty pass, the check compiles the kernel without one pass (or stage
- * of code generation), beginning with the last one. It begins with the last because an early pass often prepares code
- * for later passes, so leaving out the early pass also hides the faults of later ones. A set of inputs is ignored if
- * the interpreter fails on it, or if a comparison in the kernel depends on rounding. */
+ * TOTAL_MS no further set begins. To find the faulty pass, the check compiles the kernel without one pass (or stage of
+ * code generation), beginning with the last one: an early pass often prepares code for later passes, so leaving out the
+ * early pass also hides the faults of the later passes. A set of inputs is ignored if the interpreter fails on it, or
+ * if a comparison in the kernel depends on rounding. */
 #include "runtime/capsule/capsule.h"
 
 #include "opt/passes.h"

@@ -402,8 +402,8 @@ static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x
     }
 }
 
-/* Checks and records an atomic access to global memory. Every atomic but an exchange reads the memory, so the memory
- * must be defined. */
+/* Checks and records an atomic access to global memory. The result of every atomic except an exchange depends on the
+ * memory, so the memory must be defined. */
 static void check_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes)
 {
     if (combining(in) != MOD_exch && emu_global_undefined(w, at, (uint64_t)bytes))

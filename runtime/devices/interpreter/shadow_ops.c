@@ -186,8 +186,8 @@ static uint8_t least_precision(const struct shadow *x, int n)
     return p;
 }
 
-/* Returns the shadow of element i, whose value is r, of the result of an op whose operands and result have one float
- * type. */
+/* Returns the shadow of element i of the result of step s, whose operands and result have one float type; r is the
+ * element's value. */
 static struct shadow arithmetic(const struct frame *f, const struct step *s, int64_t i, double r)
 {
     const struct op *o = s->op;
@@ -671,9 +671,9 @@ static void shadow_dot(struct frame *f, const struct step *s)
     }
 }
 
-/* If a summand of this add is a dot's result, returns the error of element i that comes in addition to that of an add:
- * the compiler may use the other summand as the dot's accumulator, and a tensor core then adds it together with the
- * dot's products, and rounds differently. */
+/* Returns the error that element i of this add has in addition to the rounding error of an add: if a summand is a dot's
+ * result, the compiler may use the other summand as the dot's accumulator. A tensor core then adds it together with the
+ * dot's products, and rounds differently. Returns 0 if no summand is a dot's result. */
 static double dot_sum_error(const struct frame *f, const struct step *s, int64_t i)
 {
     double err = 0;
