@@ -361,9 +361,9 @@ static bool find_maps(struct neso_kernel *k, const struct candidate *v, const st
     return fulfilled;
 }
 
-/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs (as clusters of two). A grid with at
- * most one program for each SM (of a persistent kernel: for each CTA that may be resident) is launched without pairs:
- * the two CTAs of a pair start and end together, which costs time and saves none in such a grid. */
+/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs (as clusters of two). A grid is
+ * launched without pairs if it has at most one program for each SM, or, for a persistent kernel, for each CTA that may
+ * be resident: the two CTAs of a pair start and end together, which costs time, and in such a grid saves none. */
 static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
     enum { ROWS_MOST = 65535 };

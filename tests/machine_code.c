@@ -85,8 +85,7 @@ static bool redefines(const char *p, const char *pred)
     return pred[0] && n == strlen(pred) - strlen("@ bra") && strncmp(operand, pred + 1, n) == 0;
 }
 
-/* Returns whether the next instruction overwrites the data of the store at p: whether it is the same store with
- * another value. */
+/* Does the next instruction overwrite the data of the store at p, because it is a store to the same address? */
 static bool is_overwritten(const char *p, const char *next)
 {
     const char *end = strchr(p, ']');

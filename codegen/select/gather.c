@@ -35,8 +35,8 @@ static int bits_below(const struct type *t, int axis)
     return n;
 }
 
-/* Converts a coordinate of the index tile to a coordinate of the buffer, with 0 along the axis. Either may have size
- * 1 along the axis. */
+/* Converts a coordinate of the index tile to a coordinate of the buffer, with 0 along the axis. The index tile or the
+ * buffer may have size 1 along the axis. */
 static uint32_t place_of(const struct type *index, const struct type *buf, int axis, uint32_t coord)
 {
     int below = bits_below(buf, axis), index_bits = __builtin_ctz((unsigned)index->shape[axis]),

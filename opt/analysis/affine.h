@@ -75,7 +75,7 @@ bool poly_mul(const struct affine_table *t, struct poly *r, const struct poly *x
 /* Divides with remainder: x = q y + rest, where the leading term of y divides no term of `rest`. */
 bool poly_divide(const struct affine_table *t, const struct poly *x, const struct poly *y, struct poly *q,
                  struct poly *rest);
-/* The index that an ATOM_modulo wraps. If f < 0, the index is below its bound, and then equals the atom. */
+/* The index that an ATOM_modulo wraps, and f, the index minus its bound. If f < 0, the atom equals the index. */
 struct modulo {
     int dim; /* the dimension of the atom's tile along which the index counts */
     struct poly index, f;

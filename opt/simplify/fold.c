@@ -759,8 +759,8 @@ static bool is_sum(const struct op *o)
            op_opnd(add, 0) != op_opnd(add, 1) && op_opnd(add->next, 0) == op_result(add);
 }
 
-/* Rewrites sum(x + 0) as sum(x) + 0. The two are equal even if all elements are -0: sum(x) is then -0, and sum(x) +
- * 0 is +0. */
+/* Rewrites sum(x + 0) as sum(x) + 0. Both are +0 even if all elements are -0: then sum(x) is -0, and sum(x) + 0 is
+ * +0. */
 static bool take_zero_out(struct op *o)
 {
     const struct op *add = is_sum(o) ? op_opnd(o, 0)->def : NULL;

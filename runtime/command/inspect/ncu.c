@@ -162,8 +162,8 @@ static size_t read_details(struct profile *p, const struct table *t, size_t at, 
     return at;
 }
 
-/* Returns whether a metric is about cycles, time, stalls or memory traffic. Only these are kept of the about thousand
- * metrics of --page raw. */
+/* Returns whether a metric is about cycles, time, stalls or memory traffic. Of the about 1,000 metrics of --page raw,
+ * only these are kept. */
 static bool is_telling(const char *name)
 {
     static const char *const words[] = {"cycles_elapsed.max", "cycles_active.avg",   "time_duration.sum",
