@@ -77,10 +77,9 @@ PARAM(raise_tma_store_row_bytes, 128, 16, 1024, "bytes", "a row of a part has at
       "of 456 kernels, other PTX: 3 at 64, 8 at 256")
 
 /* -- persistent_grid -- */
-PARAM(persistent_grid_section_programs, 256, 1, 1000000, "programs",
+PARAM(persistent_grid_section_programs, 512, 1, 1000000, "programs",
       "in a section of about so many programs, the longest come first",
-      "128 heads of 4096 rows, causal, D = 128 and 64, million cycles: 1.261 and 1.008; at 512 1.277 and 1.012, at 128 "
-      "1.285 and 1.026, at 1 (a section for each head) 1.295 and 1.037")
+      "causal attention, two CTAs an SM: 190 us, at 256 213; one CTA an SM: the same")
 PARAM(persistent_grid_ops, 64, 1, 1000, "ops",
       "definitions that are visited to find whether a loop's length depends on the program",
       "456 kernels have the same PTX at 32 and 128")
@@ -144,9 +143,8 @@ PARAM(warp_specialize_vector_bytes, 1024, 0, 65536, "bytes",
       "456 kernels have the same PTX at 512 and 2048")
 
 PARAM(warp_specialize_outer_stages, 2, 1, 8, "stages",
-      "a ring has at most so many stages if the dots that read it are in loops inside the block that loads its tiles",
-      "128 heads of 4096 rows, causal, D = 128 and 64, million cycles: 1.277 and 1.012; at 1 1.309 and 1.003; more cannot "
-      "help, since the second stage is full before the first is empty")
+      "a ring has at most so many stages if only loops inside the block that loads its tiles read them",
+      "causal attention, D = 128 and 64, million cycles: 1.277 and 1.012; at 1 1.309 and 1.003")
 
 /* -- keep_maximum -- */
 PARAM(keep_maximum_slack, 8, 1, 15, "log2 of a sum",
@@ -425,9 +423,8 @@ PARAM(launch_pack_ctas, 4, 1, 10000, "CTAs an SM",
       "programs are packed into CTAs only as long as at least so many CTAs remain for each SM",
       "4096 rows of 1 KB: 6.9 us with one program per CTA; a copy of the same bytes takes 6.35 us")
 PARAM(launch_late_part, 8, 0, 1000, "one part in",
-      "of the programs of a persistent grid that differ in length, this part runs in later CTAs of one program each; 0: none",
-      "128 heads of 4096 rows, causal, D = 128 and 64, million cycles: 1.277 and 1.012; at 4 1.294 and 1.020, at 16 1.292 "
-      "and 1.031; none 1.338 and 0.995, where an eighth took 1.299 and 0.956")
+      "this part of a persistent grid's uneven programs runs in later CTAs of one program each; below 2: none",
+      "causal attention, million cycles: 1.277; at 4 1.294, at 16 1.292")
 PARAM(launch_pad_sweeps, 4, 0, 1 << 20, "times",
       "an array whose row stride is a multiple of only 8 bytes is copied for tensor maps if the grid loads it so "
       "often; of only 4 bytes, half as often",

@@ -42,8 +42,6 @@ DECISION(invariant_loads, marked_invariant, 0,
 DECISION(load_ahead, no_registers_ahead, 0, "%v is not loaded ahead: a thread has too few registers")
 DECISION(load_ahead, may_be_written_behind, 0, "%v is not loaded ahead: the loop may write to its addresses")
 DECISION(persistent_grid, many_programs, 0, "a CTA loops over many programs")
-DECISION(persistent_grid, many_uneven_programs, 0,
-         "a CTA loops over many programs; they differ in length, and the longest of each section start first")
 DECISION(persistent_grid, uneven_programs, 0, "one CTA for each program: the loops of the programs differ in length")
 DECISION(persistent_grid, longest_first, 0,
          "one CTA for each program: the loops of the programs differ in length, and the longest programs start first")

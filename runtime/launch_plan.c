@@ -377,10 +377,9 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
         return;
     if (l->pairs)
         sms -= sms % 2;
-    const uint64_t rounds = (total + sms - 1) / sms, part = (uint64_t)info->late_part,
-                   rows = part && rounds > 1 ? 1 + (rounds + part - 1) / part : 1;
+    const uint64_t more = (total - 1) / sms, part = (uint64_t)info->late_part;
     l->grid[0] = (uint32_t)(total < sms ? total : sms);
-    l->grid[1] = (uint32_t)(rows < ROWS_MOST ? rows : ROWS_MOST);
+    l->grid[1] = part > 1 && more && more < ROWS_MOST ? (uint32_t)(2 + more / part) : 1;
     l->grid[2] = 1;
 }
 

@@ -70,7 +70,7 @@ int value_depends_on(const struct value *v, bool through_loops)
     return depends_on(&d, v);
 }
 
-/* The integer times * root + plus, modulo the size of its type; root NULL: the integer `plus`. */
+/* The integer times * root + plus, modulo the size of its type. */
 struct linear {
     const struct value *root;
     uint64_t times, plus;
@@ -79,15 +79,12 @@ struct linear {
 static struct linear linear_of(const struct value *v)
 {
     struct linear l = {v, 1, 0};
-    int64_t c;
-    for (; l.root->def && l.root->def->nopnds == 2; l.root = op_opnd(l.root->def, 0)) {
+    for (int64_t c; l.root->def && l.root->def->nopnds == 2; l.root = op_opnd(l.root->def, 0)) {
         const struct op *o = l.root->def;
         if (!value_const_int(op_opnd(o, 1), &c))
             break;
         if (o->code == OP_add)
             l.plus += l.times * (uint64_t)c;
-        else if (o->code == OP_sub)
-            l.plus -= l.times * (uint64_t)c;
         else if (o->code == OP_mul)
             l.times *= (uint64_t)c;
         else if (o->code == OP_shl && c >= 0 && c < 64)
@@ -95,7 +92,7 @@ static struct linear linear_of(const struct value *v)
         else
             break;
     }
-    return value_const_int(l.root, &c) ? (struct linear){NULL, 0, l.plus + l.times * (uint64_t)c} : l;
+    return l;
 }
 
 bool value_distance(const struct value *from, const struct value *to, int64_t *distance)

@@ -26,11 +26,10 @@
  * takes every nth of the early programs. The rows after it have CTAs of one program each, which the GPU's scheduler
  * starts where a CTA of row 0 has ended; so they balance the load:
  *
- *     %before = %row == 0 ? 0 : %early + (%row - 1) * cta_count
- *     for %t = cta_id + %before to min(%before + (%row == 0 ? %early : cta_count), %programs) step cta_count
+ *     %end = %programs - (%rows - 1 - %row) * cta_count
+ *     for %t = cta_id + (%row == 0 ? 0 : %end - cta_count) to %end step cta_count
  *
- * where %early is the number of programs that the later rows leave over. A launch of row 0 alone is right too. In every
- * second section the longest programs come last, because a CTA that took the first program of each section would
+ * A launch of row 0 alone is right too. There may be no more rows than full rounds of the CTAs of a row. In every second section the longest programs come last, because a CTA that took the first program of each section would
  * otherwise always take the longest. Attention (128 heads of 4096 rows, causal, 128 x 128, fp_reassoc, sections of 512
  * programs; H200), cycles:
  *
@@ -162,17 +161,12 @@ static struct value *build_cta(struct builder *b, enum opcode code, int axis)
  * the end of the row's programs. */
 static struct value *build_row(struct builder *b, struct value *step, struct value **end)
 {
-    struct value *zero = build_const_i32(b, 0), *one = build_const_i32(b, 1), *two = build_const_i32(b, 2);
-    struct value *row = build_cta(b, OP_cta_id, 1), *later = build_cta(b, OP_cta_count, 1);
-    struct value *is_first = build_cmp(b, PRED_eq, row, zero);
-    struct value *rounds = build_binary(b, OP_divu, build_binary(b, OP_sub, *end, one), step);
-    rounds = build_binary(b, OP_add, build_binary(b, OP_sub, rounds, later), two);
-    struct value *early = build_binary(b, OP_mul, rounds, step);
-    struct value *before = build_binary(b, OP_mul, build_binary(b, OP_sub, row, one), step);
-    before = build_select(b, is_first, zero, build_binary(b, OP_add, early, before));
-    struct value *length = build_select(b, is_first, early, step);
-    *end = build_binary(b, OP_mins, build_binary(b, OP_add, before, length), *end);
-    return before;
+    struct value *zero = build_const_i32(b, 0), *one = build_const_i32(b, 1);
+    struct value *row = build_cta(b, OP_cta_id, 1), *last = build_cta(b, OP_cta_count, 1);
+    last = build_binary(b, OP_sub, last, one);
+    *end = build_binary(b, OP_sub, *end, build_binary(b, OP_mul, build_binary(b, OP_sub, last, row), step));
+    struct value *before = build_binary(b, OP_sub, *end, step), *is_first = build_cmp(b, PRED_eq, row, zero);
+    return build_select(b, is_first, zero, before);
 }
 
 static void loop_over_programs(struct func *f, const struct look *l)
@@ -207,8 +201,7 @@ static void loop_over_programs(struct func *f, const struct look *l)
     b = build_at_end(body, f->loc);
     build_yield(&b, 0, NULL);
     f->persistent = l->uneven ? 2 : 1;
-    opt_explain(f, (struct explanation){l->uneven ? DECISION_many_uneven_programs : DECISION_many_programs,
-                                        .at = loop});
+    opt_explain(f, (struct explanation){DECISION_many_programs, .at = loop});
 }
 
 static void longest_first(struct func *f, const struct look *l)

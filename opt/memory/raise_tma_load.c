@@ -83,25 +83,15 @@ static bool is_read_in(const struct value *v, const struct op *loop)
     return false;
 }
 
-static void note_dot(struct op *o, void *ctx)
-{
-    *(bool *)ctx |= o->code == OP_dot;
-}
-
-/* Do either all loops with dots in the load's block read its tile, or none? A producer's buffer takes shared memory
- * during the whole kernel. Threads need a buffer only as long as loops read it, so buffers of different loops can share
- * memory. */
+/* Do either all loops of the load's block read its tile, or none? A producer's buffer takes shared memory during the
+ * whole kernel. Threads need a buffer only as long as loops read it, so buffers of different loops can share memory. */
 static bool has_same_readers(const struct op *load)
 {
-    int nreading = 0, nother = 0;
-    for (const struct op *o = load->block->first; o; o = o->next) {
-        bool has_dot = false;
+    bool seen[2] = {false, false};
+    for (const struct op *o = load->block->first; o; o = o->next)
         if (o->code == OP_for)
-            block_walk(o->regions[0], note_dot, &has_dot);
-        nreading += has_dot && is_read_in(op_result(load), o);
-        nother += has_dot && !is_read_in(op_result(load), o);
-    }
-    return !nreading || !nother;
+            seen[is_read_in(op_result(load), o)] = true;
+    return !(seen[0] && seen[1]);
 }
 
 /* Can the rewrite be faster? It can only if such a dot reads the loaded tile, because the tile must then be in
@@ -293,9 +283,8 @@ int map_add(struct func *f, const struct tensor_map *m)
 static const char *why_not(struct raising *r, struct candidate *c)
 {
     struct op *o = c->load;
-    const char *why =
-        may_pay(o) ? box_of(r->t, o, &c->a)
-                   : "no dot of its block or of all its loops reads it from shared memory, or others do";
+    const char *why = may_pay(o) ? box_of(r->t, o, &c->a)
+                                 : "no dot of its block, or of all its loops, reads it from shared memory";
     why = why ? why : shift_starts(r->t, &c->a, &c->guards);
     if (why)
         return why;

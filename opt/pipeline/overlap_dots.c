@@ -582,17 +582,18 @@ static void take_turns(struct rotation *r)
     build_stagger(r, &b, OP_stagger_end);
 }
 
-/* Returns how many iterations the loop runs if it runs any; 0: unknown. */
-static int64_t known_iterations(const struct op *loop)
+/* Returns 1 or 2 if the loop runs so many iterations, provided that it runs any; otherwise, or if unknown, 0. */
+static int known_iterations(const struct op *loop)
 {
     int64_t length, step;
-    bool is_known = value_distance(op_opnd(loop, 0), op_opnd(loop, 1), &length) &&
-                    value_const_int(op_opnd(loop, 2), &step) && length > 0 && step > 0;
-    return is_known ? (length - 1) / step + 1 : 0;
+    if (!value_distance(op_opnd(loop, 0), op_opnd(loop, 1), &length) ||
+        !value_const_int(op_opnd(loop, 2), &step))
+        return 0;
+    return length == step ? 1 : length == 2 * step ? 2 : 0;
 }
 
 /* Replaces a loop that runs no iteration, or one iteration, by what it runs. */
-static void dissolve(struct op *loop, int64_t iterations)
+static void dissolve(struct op *loop, int iterations)
 {
     if (iterations) {
         loop_inline(loop);
@@ -613,8 +614,7 @@ static void unroll(const struct rotation *r)
 
 static void rotate(struct rotation *r)
 {
-    const int64_t iterations = known_iterations(r->loop);
-    int n = r->loop->nresults;
+    const int iterations = known_iterations(r->loop), n = r->loop->nresults;
     visit_late(r, note_crossing);
     struct value **x = NEW_ARRAY(r->arena, n + r->crossing.n + 1, struct value *);
     struct op *either = build_either(r->loop);
@@ -635,7 +635,7 @@ static void rotate(struct rotation *r)
     b = build_at_end(either->regions[0], r->loop->loc);
     build_last(r, &b, x, n);
     build_yield(&b, n, x);
-    if (iterations == 1 || iterations == 2)
+    if (iterations)
         dissolve(r->loop, iterations - 1);
     else if (r->two_sets)
         unroll(r);

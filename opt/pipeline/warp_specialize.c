@@ -133,10 +133,6 @@ static void build_wait(struct builder *b, struct value *bar, const struct ring *
 
 void ring_advance(struct builder *b, int stages, struct value **stage, struct value **phase)
 {
-    if (stages == 1) {
-        *phase = build_binary(b, OP_xor, *phase, build_const_i32(b, 1));
-        return;
-    }
     struct value *next = build_binary(b, OP_add, *stage, build_const_i32(b, 1));
     struct value *is_last = build_cmp(b, PRED_eq, next, build_const_i32(b, stages));
     *stage = build_select(b, is_last, build_const_i32(b, 0), next);

@@ -124,8 +124,7 @@ const char plan_functions[] =
     "}\n\n";
 
 const char plan_start[] =
-    "/* If v is persistent, v->persistent CTAs on each multiprocessor run all programs, or those that later "
-    "rows leave. */\n"
+    "/* If v is persistent, v->persistent CTAs on each multiprocessor run all programs. */\n"
     "static int start(const struct variant *v, void *function, int multiprocessors, const unsigned "
     "*programs, void *stream,\n"
     "                 void **params)\n"
@@ -139,10 +138,9 @@ const char plan_start[] =
     "    c.nattributes = v->pairs && dealt % v->pairs == 0 && total > sms && sms > 1;\n"
     "    if (v->persistent) {\n"
     "        const uint64_t most = c.nattributes ? sms - sms % 2 : sms;\n"
-    "        const uint64_t rounds = most ? (total + most - 1) / most : 0;\n"
+    "        const uint64_t more = most ? (total - 1) / most : 0;\n"
     "        c.grid[0] = (unsigned)(total < most ? total : most);\n"
-    "        c.grid[1] = v->late_part && rounds > 1 ? 1 + (unsigned)(rounds - 1) / v->late_part + 1 : 1;\n"
-    "        c.grid[1] = c.grid[1] < 65535 ? c.grid[1] : 65535;\n"
+    "        c.grid[1] = v->late_part > 1 && more && more < 65535 ? 2 + (unsigned)more / v->late_part : 1;\n"
     "        c.grid[2] = 1;\n"
     "    }\n"
     "    return cuLaunchKernelEx(&c, function, params, 0);\n"
