@@ -353,7 +353,7 @@ static bool is_shared_ahead(const struct op *o)
  * a load whose value only a later iteration uses. */
 static const struct opnd *with_zero(struct select *s, const struct opnd *ptr, int n)
 {
-    struct opnd zero = emit1(s, form_cvt(PT_u64, PT_u32, MOD_none), emit_special(s, SPECIAL_tid_y));
+    struct opnd zero = emit1(s, form_cvt(PT_u64, PT_u32, MOD_none), s->zero);
     struct opnd *x = NEW_ARRAY(s->m->arena, n, struct opnd);
     for (int i = 0; i < n; i++)
         x[i] = emit2(s, form0(INSN_add, PT_s64), ptr[i], zero);

@@ -384,6 +384,7 @@ struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info)
     s.b = mir_block(s.m, -1, 0);
     select_params(&s, info);
     s.thread = emit_special(&s, SPECIAL_tid);
+    s.zero = emit_special(&s, SPECIAL_tid_y);
     if (f->packs)
         s.thread = emit2(&s, form0(INSN_and, PT_b32), s.thread, opnd_int(CLASS_b32, 31));
     s.leader = shuffle(&s, MOD_idx, s.thread, opnd_int(CLASS_b32, 0));

@@ -24,6 +24,7 @@ struct select {
     struct mblock *b;     /* new instructions are appended here */
     const struct op *op;  /* the op that is being selected */
     struct opnd thread;   /* %tid.x; the lane's number if each warp runs a program of its own */
+    struct opnd zero;     /* %tid.y, which is 0; but ptxas does not know that all lanes read the same value */
     struct opnd leader; /* the number of the warp's first thread, which ptxas knows to be uniform */
     /* in a warp role: byte distance from this CTA's shared memory to that of the pair's other CTA */
     struct opnd to_peer;
