@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* builtins.c: implements the modules of triton, and the members of types.
  *
- * The objects of a module are created lazily. When a program uses a name for the first time, module.find, here
- * find_name, looks up the name in the table (builtins.h) and creates the object. */
+ * The objects of a module are created lazily. When a program uses a name for the first time, find_name (the `find` of
+ * these modules) looks up the name in the table (builtins.h) and creates the object. */
 #include "frontend/builtins/handlers.h"
 #include "frontend/builtins/places.h"
 #include "frontend/python/python.h"
@@ -11,7 +11,7 @@
 
 /* -- the table -- */
 
-/* The bits of the modules and types that have a builtin. NEEDS_kernel: a call outside of a kernel is an error. */
+/* A row's bits say which modules and types have the builtin. NEEDS_kernel: a call outside of a kernel is an error. */
 enum {
     IN_tl = 1,
     IN_math = 2,
@@ -26,7 +26,7 @@ enum {
     IN_descriptor = 1024,
     IN_tools = 2048,
 
-    /* the bit set for each word of the column `where` */
+    /* the bits for each word of the column `where` */
     WHERE_tl = IN_tl | NEEDS_kernel,
     WHERE_method = IN_tl | IN_method | NEEDS_kernel,
     WHERE_math = IN_tl | IN_math | IN_method | NEEDS_kernel,

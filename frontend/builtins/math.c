@@ -2,7 +2,7 @@
 /* math.c: implements builtins for elementwise mathematics, selection, minimum and maximum.
  *
  *     tl.exp(x)          exp, of f32 and f64 only
- *     tl.maximum(a, b)   numbers are converted to tensors, bf16 to f32, both to a common type; then max
+ *     tl.maximum(a, b)   converts numbers to tensors, bf16 to f32, and both operands to one type; then max
  *     tl.where(c, x, y)  x and y get a common type (promote.c), c is broadcast with them, then select */
 #include "frontend/builtins/handlers.h"
 
@@ -418,8 +418,8 @@ static enum rounding rounding_of(char letter)
     return letter == 'z' ? ROUND_rz : letter == 'd' ? ROUND_rd : letter == 'u' ? ROUND_ru : ROUND_rn;
 }
 
-/* Returns the rounding mode for the letter of a libdevice function on f32 (see builtin_round_toward). The mode
- * flushes subnormals to 0, because Triton links libdevice with this option. */
+/* Returns the rounding mode for the letter of a libdevice function on f32 (see builtin_round_toward). The mode flushes
+ * subnormals to 0, because Triton links libdevice with the option for flushing. */
 static enum rounding flushing_of(char letter)
 {
     return letter == 'z'   ? ROUND_rz_ftz

@@ -6,8 +6,8 @@
  *
  * The op's operands are the IR values in the arguments; its site (struct host_site) stores the argument objects. When
  * the interpreter reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs the
- * function as host code. The kernel holds the address of the result, a host object, which it can pass to other
- * functions, and convert by int(), float() or a condition. If the program uses the result, and the function contains
+ * function as host code. The result is a host object. The kernel holds its address, and can pass the result to other
+ * functions, and convert it by int(), float() or a condition. If the program uses the result, and the function contains
  * only what kernels support, the function is traced as if it had @triton.jit, instead of being called.
  *
  * For the debugger, a site before each statement records the variables. At the end, the tracer erases the ops of these

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel.c: reports statements that kernels may not contain, and calls the function that traces each other statement.
+/* kernel.c: reports statements that kernels must not contain, and calls the function that traces each other statement.
  *
  *     if BLOCK > 64: ...      BLOCK is a constexpr: executes only the branch that is taken
  *     if n > 64: ...          n is a tensor: calls trace_if, which traces both branches

@@ -179,8 +179,9 @@ static bool changed_constant(struct eval *e, struct loop *l, const char *name, s
     return false;
 }
 
-/* Checks all names after an iteration, and sets l->next and l->after. Returns true if the body must be traced a second
- * time. */
+/* Compares the values of all names after an iteration with their values before it: converts the values of carried names
+ * to their types before the iteration, and reports names whose types change. Sets l->next and l->after. Returns true if
+ * the body must be traced a second time. */
 static bool leave(struct eval *e, struct loop *l, struct block *b, const struct snapshot *inside)
 {
     bool again = false;

@@ -125,7 +125,7 @@ static bool is_local(const struct eval *e, const struct scope *s, const char *na
     return false;
 }
 
-/* Returns whether x, the value of a global variable, is plain data, which kernels may not use: a compiled kernel would
+/* Returns whether x, the value of a global variable, is plain data, which kernels must not use: a compiled kernel would
  * keep this value even if the program later assigns another value to the variable. */
 static bool is_plain_data(const struct obj *x)
 {

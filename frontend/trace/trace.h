@@ -128,8 +128,9 @@ struct obj *merge_values(struct eval *e, struct value *cond, struct block *const
 /* Returns the reduction or scan o if its region contains no assertions. Otherwise, replaces o by an op that also yields
  * the number of the assertion that failed, builds assertions after this op, and returns the op. */
 struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at);
-/* Returns a tuple with the results of fn for each element of n blocks of one shape; obj_error after an error,
- * which it reports. */
+/* Applies fn, a function of n scalars, to the elements of the n blocks x, which have one shape: fn gets the n elements
+ * with equal indices. Returns a tuple of blocks of this shape, one for each value that fn returns; obj_error after an
+ * error, which it reports. If x contains scalars, calls fn once, and the tuple contains scalars. */
 struct obj *trace_map(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at);
 
 /* -- hostcall.c -- */

@@ -82,8 +82,8 @@ struct host_call {
 };
 
 /* LAUNCH_PARAMS_MOST is the largest number of parameters that a kernel may have in its source: as many 4-byte
- * parameters as codegen allows. kernel_run checks it. The arguments for these parameters are followed by the three
- * sizes of the grid, if the kernel is persistent, and then by the addresses of tensor maps. */
+ * parameters as codegen allows. kernel_run checks this limit. The arguments for these parameters are followed by the
+ * three sizes of the grid, if the kernel is persistent, and then by the addresses of tensor maps. */
 enum {
     LAUNCH_PARAMS_MOST = PARAMS_MOST_BYTES / 4,
     LAUNCH_ARGS_MOST = LAUNCH_PARAMS_MOST + 3 + MAPS_MOST

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* race.c: detects races: two unordered accesses of different programs to the same bytes, at least one of which is a
- * write.
+/* race.c: detects races: two programs access the same bytes, at least one of them writes, and the accesses are not
+ * ordered.
  *
  *     cell of bytes 4..7 of x_ptr:   written by program 0 at its 2nd memory op   ◄── program 1 reads it: a race
  *

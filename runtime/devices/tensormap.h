@@ -42,7 +42,7 @@ struct packed_map {
     uint8_t fills_nan;         /* loads fill elements outside of the tensor with NaN instead of zero */
     uint64_t base;             /* address of element 0 */
     uint64_t extent[MAP_RANK_MAX];
-    uint64_t stride[MAP_RANK_MAX - 1]; /* stride[d]: that of dimension d + 1, in bytes */
+    uint64_t stride[MAP_RANK_MAX - 1]; /* stride[d]: the stride of dimension d + 1, in bytes */
     uint16_t box[MAP_RANK_MAX];        /* sizes of the box in elements */
     uint8_t step[MAP_RANK_MAX];        /* element stride: always 1 */
     uint8_t promote; /* L2 promotion in bytes: 0, 64, 128, or 255 for 256; it does not affect results */

@@ -4,10 +4,10 @@
  *     PTX, or a cubin that ptxas made of it ──module_load──► function
  *
  * If there is no cubin, jit.c loads PTX by cuModuleLoadDataEx, and the driver caches the assembled code. The driver's
- * linker (cuLinkAddData) also accepts PTX, but jit.c does not use the linker, because it assembles PTX to relocatable
- * code. In such code, `setmaxnreg` has no effect, and warp-uniform values are not in uniform registers: a matmul of n =
- * 4096 executes 1.6 times as many instructions, and takes 1.5 % longer. The assembler's messages name a line of the
- * PTX. The `.loc` before this line names the line of Python from which the PTX was compiled:
+ * linker (cuLinkAddData) also accepts PTX, but jit.c does not use the linker, because the linker assembles PTX to
+ * relocatable code. In such code, `setmaxnreg` has no effect, and warp-uniform values are not in uniform registers: a
+ * matmul of n = 4096 executes 1.6 times as many instructions, and takes 1.5 % longer. The assembler's messages name a
+ * line of the PTX. The `.loc` before this line names the line of Python from which the PTX was compiled:
  *
  *     ptxas application ptx input, line 41; error : Unknown symbol '%q3'
  *       =>  softmax.py:14:11, "line 41 of the PTX: Unknown symbol '%q3' (in `add.f32 %f1, %f2, %q3;`)" */

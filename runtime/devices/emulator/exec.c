@@ -534,9 +534,10 @@ static bool run_cluster(struct grid *g, struct resident *r)
     return true;
 }
 
-/* Returns the number of clusters among which a worker should alternate, after a turn of one of its n clusters ended
- * before the cluster did: that cluster may wait for one that has not started. The number doubles, but a number above 2
- * must not need more than RESIDENT_BYTES_MOST of memory. For n = 0, returns 1. */
+/* Called at the start of a worker (n = 0), and after a turn of one of its n clusters ended before the cluster did: that
+ * cluster may wait for one that has not started. Returns the number of clusters among which the worker should
+ * alternate: 1 at the start, and then twice as many as before, but more than 2 only as far as they need at most
+ * RESIDENT_BYTES_MOST of memory. */
 static int wanted_residents(struct resident *const *residents, int n)
 {
     int most = n ? (int)(RESIDENT_BYTES_MOST / residents[0]->bytes) : 1;
@@ -571,8 +572,8 @@ static void tallies_add(struct grid *g, struct emu_tally *t)
     m->free(m->ctx, t, tallies_bytes(g));
 }
 
-/* The main function of a worker. It runs one cluster after the other. If a cluster's turn ends before the cluster, the
- * worker also runs other clusters before the cluster's next turn, because the cluster may wait for one of them. */
+/* The main function of a worker. It runs one cluster after the other. If a cluster's turn ends before the cluster does,
+ * the worker also runs other clusters before the cluster's next turn, because the cluster may wait for one of them. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;

@@ -4,10 +4,10 @@
  *     x = torch.empty(8)      undefined: ff ff ff ff ...      ld ─► the register's lanes are undefined (undefined.c)
  *     st.global [x+4]         undefined: ff ff ff ff 00 00 00 00 ff ...
  *
- * If the host has not written a whole buffer, the buffer's `undefined` has a mask for each byte: the bits that were
- * never written. race.c finds the races between programs. Each CTA counts as one program; if programs are packed (a CTA
- * runs one program per warp), each warp counts as one. A fence or atomic of a warp therefore orders the accesses of its
- * whole program, and races between warps of one program are not found. */
+ * If the host has not written all bytes of a buffer, the buffer's `undefined` has a mask for each byte: the bits that
+ * were never written. race.c finds the races between programs. Each CTA counts as one program; if programs are packed
+ * (a CTA runs one program per warp), each warp counts as one. A fence or atomic of a warp therefore orders the accesses
+ * of its whole program, and races between warps of one program are not found. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>

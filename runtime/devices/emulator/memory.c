@@ -339,7 +339,7 @@ static enum mod combining(const struct emu_insn *in)
     return m;
 }
 
-/* Adds two floats by a function of float.c: passes them in lane 0 of the 32 lanes that it computes. */
+/* Adds two floats by a function of float.c, which computes 32 lanes: passes the floats in lane 0. */
 static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
 {
     uint64_t a[LANES] = {x}, b[LANES] = {y}, d[LANES];

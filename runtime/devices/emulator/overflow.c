@@ -13,11 +13,11 @@
 
 #include <string.h>
 
-/* How an instruction computes a number on which an address depends. */
+/* The kind of the instruction that computes a number on which an address depends. */
 enum kind {
-    MAKES_other,  /* by another instruction, at which the search stops */
-    MAKES_narrow, /* by 32-bit arithmetic: the emulator keeps the exact result if it overflows */
-    MAKES_wide /* by signed widening or 64-bit arithmetic: the result is wrong if a source has overflowed */
+    MAKES_other,  /* any other instruction; the search stops there */
+    MAKES_narrow, /* 32-bit arithmetic: the emulator keeps the exact result if it overflows */
+    MAKES_wide    /* signed widening or 64-bit arithmetic: the result is wrong if a source has overflowed */
 };
 
 static enum kind kind_of(const struct emu_insn *in)
@@ -85,7 +85,7 @@ void emu_find_addresses(struct arena *a, struct emu_code *code)
 
 /* -- at run time -- */
 
-static const int64_t FAR = INT64_C(1) << 61; /* exact results are clamped to it; no address is as large */
+static const int64_t FAR = INT64_C(1) << 61; /* exact results are clamped to FAR; no address is so large */
 
 static int64_t times(int64_t x, int64_t y)
 {

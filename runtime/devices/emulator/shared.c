@@ -55,10 +55,10 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
              copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
-/* Records a read as the first of the byte's READERS recorded reads. The former first read takes the place of another,
- * which is dropped: one by the same actor as the new read, or one that is ordered before it. If there is none, drops a
- * read that is neither the oldest nor the newest: a later write that races with a recorded read usually races with the
- * oldest or the newest. */
+/* Records a read as the first of the byte's READERS recorded reads. The former first read takes the place of another
+ * read, which is dropped: one by the same actor as the new read, or one that is ordered before the new read. If there
+ * is no such read, drops a read that is neither the oldest nor the newest: a later write that races with a recorded
+ * read usually races with the oldest or the newest. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 1;

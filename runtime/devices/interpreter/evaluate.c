@@ -3,8 +3,8 @@
  *
  *     (neso) p tl.max(x, 0) - x[0]      traced as a line of the kernel would be, with x as a parameter, and run by the
  *     3.5                               interpreter for the stopped program alone
- *     (neso) p sorted(x)                run as Python on the values, because kernels have no `sorted`, as in a plain
- *     [2., 3.5, 5.5]                    function that the kernel calls
+ *     (neso) p sorted(x)                run as Python on the values, like a plain function that the
+ *     [2., 3.5, 5.5]                    kernel calls, because kernels have no `sorted`
  *
  * The debugger shows errors with their location in the expression. An error does not change the state of the
  * session. */

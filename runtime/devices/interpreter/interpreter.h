@@ -196,7 +196,7 @@ void interpreter_pid(const struct frame *f, long long i, int *pid);
 /* Returns whether a program with a lower number has failed. If so, this program can stop. */
 bool interpreter_is_over(const struct frame *f);
 /* Called after many iterations of a loop that reads memory: yields to programs for which the loop may be waiting.
- * `counts` says that the loop has changed its carried values since the last call. Returns true if the worker has kept
+ * `counts` is true if the loop has changed its carried values since the last call. Returns true if the worker has kept
  * its token (run.c). */
 bool interpreter_wait(struct frame *f, const struct step *at, bool counts);
 
@@ -248,8 +248,8 @@ void interpreter_strided(char *out, const char *in, size_t bytes, int rank, cons
 void interpreter_strides(const struct type *t, int64_t *stride);
 void interpreter_axis(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner);
 
-/* Returns whether a value has lost more bits, compared to its shadow, than the trace allows, and sets *lost to their
- * number. `scale` is the shadow_scale of the value's tile. */
+/* Sets *lost to the number of low bits of a value that are wrong, compared to its shadow. Returns whether this number
+ * is more than the trace allows. `scale` is the shadow_scale of the value's tile. */
 bool shadow_has_lost(const struct float_trace *t, enum dtype type, double value, const struct shadow *x, double scale,
                      double *lost);
 double shadow_scale(const struct shadow *x, int64_t n); /* the largest finite |x[i].exact| */

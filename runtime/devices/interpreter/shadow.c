@@ -125,8 +125,9 @@ void shadow_copy(struct frame *f, const size_t *from, const size_t *to, const in
 
 /* -- stores -- */
 
-/* Returns the number of bits that a value with this shadow has lost: log2 of its distance from x->exact, in units in
- * the last place of `scale`. */
+/* Returns how many low bits of a value with this shadow are wrong: log2 of the distance between the value and x->exact,
+ * where the unit is the last place of a number of the size of `scale`, in type t or in x->precision bits if these are
+ * fewer. Returns 64 if only the value, not x->exact, is not finite. */
 static double lost_bits(enum dtype t, double value, const struct shadow *x, double scale)
 {
     if (isnan(value) || isinf(value))
