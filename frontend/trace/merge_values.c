@@ -338,8 +338,8 @@ void report_return_in_loop(struct eval *e, const struct ast *stmt)
     diag_hint(e->diag, ERR_hint_return_in_loop);
 }
 
-/* Converts the objects x[0] and x[1], which a name has after the two branches, to one type. Returns NULL if the name
- * does not exist after the `if`. */
+/* Converts the objects x[0] and x[1], which a name has after the two branches, to one type. Returns an object of this
+ * type; NULL if the name does not exist after the `if`; obj_error after an error, which it reports. */
 static struct obj *merge_name(struct eval *e, const char *name, struct obj *old, struct obj **x,
                               const struct branch *br, struct loc at)
 {

@@ -37,9 +37,9 @@ static wide most_of(const struct lang_type *t)
     return ((wide)1 << (bits_of(t) - !t->is_unsigned)) - 1;
 }
 
-/* Returns the common type of a number and a tensor of type t. The caller has checked that kind_rank of the number is at
- * most that of t. Rule 1: the number takes the tensor's type. Exception: the result is f32 for a division of 16-bit
- * floats. If t cannot represent the number, reports an error and returns NULL. */
+/* Returns the common type of a number and a tensor of type t. The caller has checked that the number_rank of the number
+ * is at most the kind_rank of t. Rule 1: the number takes the tensor's type. Exception: the result is f32 for a
+ * division of 16-bit floats. If t cannot represent the number, reports an error and returns NULL. */
 static const struct lang_type *common_type_with_number(struct eval *e, const struct obj *number,
                                                        const struct lang_type *t, bool is_division,
                                                        struct loc at)

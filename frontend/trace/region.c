@@ -50,8 +50,8 @@ static struct value *code_of_assertion(struct eval *e, struct op *o, assertions 
     return code;
 }
 
-/* Replaces o, an `if`, by an `if` with an additional result: the number of the assertion that failed in the executed
- * branch, or 0. Returns this result. */
+/* Replaces o, an `if`, by an `if` with an additional result: the greatest number of an assertion that fails in the
+ * executed branch, or 0. Returns this result. */
 static struct value *code_of_branches(struct eval *e, struct op *o, assertions *all)
 {
     int n = o->nresults;

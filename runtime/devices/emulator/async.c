@@ -148,8 +148,8 @@ void emu_run_cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t on
     }
 }
 
-/* Ends the launch with an error unless all lanes execute the instruction. This is a limitation of the emulator: it
- * counts groups of copies per warp, not per lane. */
+/* Ends the launch with an error unless all lanes that have not exited execute the instruction. This is a limitation of
+ * the emulator: it counts groups of copies per warp, not per lane. */
 static void need_all(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t missing = ~on & ~w->exited;

@@ -118,8 +118,7 @@ static void open_cluster(struct emu_cluster *c)
     memset(c->coming, 0, (size_t)c->nactors * sizeof *c->coming);
 }
 
-/* Executes barrier.cluster.wait. A lane need not wait if the phase in which it arrived is already
- * complete. */
+/* Executes barrier.cluster.wait. A lane continues at once if the phase in which it arrived is already complete. */
 static void wait_for_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t waits = on & w->cluster_arrived, absent = on & ~waits & ~w->cluster_passed;

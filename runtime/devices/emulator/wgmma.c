@@ -3,12 +3,12 @@
  * Warpgroup Level Matrix Instructions": "wgmma.mma_async", "Register Fragments", "Shared Memory Matrix Layout", "Matrix
  * Descriptor Format", "wgmma.fence").
  *
- *     D (64 x n) = A (64 x k) B (k x n) + D       each of the 4 warps has 16 rows; A in shared memory or
+ *     D (64 x n) = A (64 x k) B (k x n) + D       each of the 4 warps computes 16 rows; A in shared memory or
  *                                                 registers, B in shared memory
  *
- *     D   register i: row lane / 4 + 8 (i / 2 % 2), column 2 (lane % 4) + i % 2 + 8 (i / 4), of f16 two columns
- *                     in a register
- *     A   register i: row lane / 4 + 8 (i % 2), the word with index lane % 4 + 4 (i / 2) of the row
+ *     D of f32, s32   register i: row lane / 4 + 8 (i / 2 % 2), column 2 (lane % 4) + 8 (i / 4) + i % 2
+ *     D of f16        register i: row lane / 4 + 8 (i % 2), columns 2 (lane % 4) + 8 (i / 2) and the next one
+ *     A               register i: row lane / 4 + 8 (i % 2), the word with index lane % 4 + 4 (i / 2) of the row
  *
  * chunk_at computes the address of element (mn, k) of an operand in shared memory. sums.c computes the sums when the
  * instruction is issued, but no instruction may read them before the wait. Until the wait, emu_warp.flying marks the

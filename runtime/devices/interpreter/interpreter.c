@@ -36,7 +36,8 @@ struct decoder {
     VEC(struct shadowed) shadowed;
     int granule;
     bool waits, in_order;
-    /* the kernel calls the host, so no op is hoisted: if an op makes a NaN, the debugger stops at a site before it */
+    /* the kernel calls the host. Then no op is hoisted, because the debugger shows an op that makes a NaN at the last
+     * site before the op. */
     bool calls_host;
     /* in a reduction's region, the number of elements computed at once; otherwise 0 */
     int64_t region_width;

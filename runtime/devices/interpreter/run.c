@@ -64,7 +64,8 @@ struct interp_shared {
     struct worker *workers, *first_waiting, *last_waiting;
     int nworkers, nthreads;
     pthread_t threads[THREADS_MOST];
-    long long generation; /* a counter that increases when a program changes memory */
+    long long
+        generation; /* increases when a program changes memory, and when all workers begin to count anew */
     int nin_vain, confirmations;
 };
 
@@ -394,7 +395,8 @@ static void report_deadlock(struct interp_shared *s)
         snprintf(s->launch->report.what, room, "its loop waits for what no other program will change");
 }
 
-/* Counts a wait of the spinning worker w. Returns true if a deadlock must be reported. */
+/* Counts a wait of the spinning worker w. `counts` is true if the loop has changed its carried values since the
+ * previous wait. Returns true if a deadlock must be reported. */
 static bool is_in_vain(struct interp_shared *s, struct worker *w, bool counts)
 {
     if (w->frame.wrote)

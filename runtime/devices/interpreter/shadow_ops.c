@@ -2,7 +2,8 @@
 /* shadow_ops.c: computes the shadows of results (trace.h) after the interpreter has computed the values.
  *
  *     %z = mul %x, %y      exact = exact(x) exact(y)
- *                          err   = |x| err(y) + |y| err(x) + half a unit in z's last place, if the product is not exact
+ *                          err   = |x| err(y) + |y| err(x) + err(x) err(y)
+ *                                  + half a unit in z's last place, if the product is not exact
  *
  * An error is an upper bound of the difference between the value and the result that another order of a sum, a fused
  * multiply-add or another approximation gives. The error is 0 if all these ways to compute the result give the same
@@ -407,7 +408,8 @@ static int lowest_bit(double x)
 }
 
 /* Returns a bound of the rounding error of a sum of n numbers whose magnitudes sum up to `magnitude`, in an accumulator
- * of `bits` bits. The bound is 0 if all partial sums are exact, because they are multiples of 2^lowest. */
+ * of `bits` bits. All numbers are multiples of 2^lowest. The bound is 0 if the accumulator can represent all multiples
+ * of 2^lowest up to `magnitude`, so that every partial sum is exact. */
 static double sum_error(enum dtype t, int bits, int64_t n, double magnitude, int lowest)
 {
     enum { DEPTH = 256 };
