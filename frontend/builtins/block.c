@@ -269,8 +269,8 @@ static bool fits_32_bits(const struct obj *stride, int64_t n)
     return obj_as_int(stride, &by) && !__builtin_mul_overflow(by, n, &product) && product == (int32_t)product;
 }
 
-/* Returns x * stride. `most` is the greatest possible value of x. The product has 32 bits if the stride is a constant
- * and most * stride fits in 32 bits; otherwise it has 64 bits. */
+/* Returns x * stride. `most` is the greatest possible value of x. If the stride is a constant and most * stride fits in
+ * 32 bits, the product has as many bits as x; otherwise it has 64 bits. */
 static struct obj *distance(struct eval *e, struct obj *x, struct obj *stride, int64_t most, struct loc at)
 {
     int64_t by;

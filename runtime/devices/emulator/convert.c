@@ -5,7 +5,7 @@
  *     lanes of the source type ─► 64-bit integers or doubles, which represent every value ─► lanes of the result type
  *
  * round_to rounds a double to any narrower format, to nearest or toward zero, in a single step. Conversions to f32 and
- * f64 with other rounding modes set the CPU's rounding mode. */
+ * f64 that round toward zero, down or up set the CPU's rounding mode instead. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>

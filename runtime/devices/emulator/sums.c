@@ -7,7 +7,8 @@
  *
  *     1. The exponent of a product is the sum of its factors' exponents; a subnormal factor has the least exponent
  *        of its type.
- *     2. Each product, and c, is truncated to FRACTION bits below the largest exponent of the nonzero products and c.
+ *     2. Each product, and c, is truncated to FRACTION bits (fp8: FRACTION_FP8 bits) below the largest exponent of
+ *        the nonzero products and c.
  *     3. The truncated numbers are added exactly.
  *     4. The sum is rounded to the type of d: to f32 toward zero, to f16 to nearest even. Sums of fp8 in f32 are
  *        truncated to 14 significant bits. A zero result is +0.

@@ -114,8 +114,8 @@ void emu_run_compute(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     emu_commit(w, &in->opnds[0], on, w->scratch);
 }
 
-/* -- moves between a vector of registers and one register, whose lowest bits are the vector's first register (PTX ISA,
- * "mov") -- */
+/* -- the timer; moves between a vector of registers and one register, whose lowest bits are the vector's first register
+ * (PTX ISA, "mov") -- */
 
 void emu_run_timer(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {

@@ -64,8 +64,7 @@ struct interp_shared {
     struct worker *workers, *first_waiting, *last_waiting;
     int nworkers, nthreads;
     pthread_t threads[THREADS_MOST];
-    long long
-        generation; /* increases when a program changes memory, and when all workers begin to count anew */
+    long long generation; /* increases when memory changes, and when all workers begin to count anew */
     int nin_vain, confirmations;
 };
 
