@@ -25,8 +25,8 @@ struct ptx_info {
     /* 0: each CTA runs one program. Otherwise the kernel is persistent: this many CTAs are launched on each SM, and
      * the three sizes of the grid (u32) follow the kernel's parameters, before the tensor maps. */
     int persistent;
-    /* If not 0: this part of the programs (one part in late_part) may run in later CTAs of one program each, which are
-     * further rows of the launched grid. Below 2: the launched grid has one row. */
+    /* If not 0: 1/late_part of the programs may run in later CTAs of one program each; these CTAs are further rows of
+     * the launched grid. Below 2: the launched grid has one row. */
     int late_part;
     int stored_maps;   /* bit i: TMA stores use tensor map i */
     bool turned; /* consecutive CTAs run programs that are consecutive along axis 1, not axis 0 */

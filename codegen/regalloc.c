@@ -277,14 +277,15 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
     return -1;
 }
 
-/* Assigns each live range the lowest free number. The numbers do not affect the machine code that ptxas generates,
- * except for the registers of wgmmas, which ptxas does not rename. First, ptxas serializes wgmmas if a register has
- * different indices in the tuples of two wgmmas (warning C7511). Second, ptxas silently generates wrong code if a
- * register of an accumulator holds another value earlier or later: it merges distinct shuffles into one, or
- * computes a wrong sum if it spills (ptxas 13.0, driver 580; tests/programs/sums_apart.py). So an accumulator does
- * not share its numbers with other values, and shares them with another accumulator only if one starts with the
- * value of the other. (If two dots wrote the same tuple, and a multiplication of the accumulator followed each dot,
- * ptxas would keep only the first multiplication.) Operands in registers may share their numbers. */
+/* Assigns each live range the lowest free number. The numbers do not affect the machine code that ptxas
+ * generates, except for the registers of wgmmas, which ptxas does not rename. Their numbers matter for two
+ * reasons. First, ptxas serializes wgmmas if a register has different indices in the tuples of two wgmmas
+ * (warning C7511). Second, ptxas silently generates wrong code if a register of an accumulator holds another
+ * value earlier or later: it merges distinct shuffles into one, or computes a wrong sum if it spills (ptxas
+ * 13.0, driver 580; tests/programs/sums_apart.py). So an accumulator does not share its numbers with other
+ * values, and shares them with another accumulator only if one starts with the value of the other. (If two
+ * dots wrote the same tuple, and a multiplication of the accumulator followed each dot, ptxas would keep only
+ * the first multiplication.) Operands in registers may share their numbers. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};

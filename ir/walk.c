@@ -204,8 +204,8 @@ bool combines_in_any_order(const struct op *o)
 
 /* -- constants -- */
 
-/* Returns whether, if all elements of the operand equal a constant, all elements of the result equal that
- * constant. */
+/* Returns whether an op with this code, whose operand's elements all equal one constant, has a result whose
+ * elements all equal this constant. */
 static bool keeps_elements(enum opcode code)
 {
     switch (code) {

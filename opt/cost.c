@@ -238,15 +238,15 @@ bool cost_two_ctas_fit(struct func *f)
     return fit_by_memory(f, r.ring_bytes) && (needs_of(f->body).sums <= equal_share(f) || divides(f, &r));
 }
 
-/* Does the dot read a first operand from outside its loop? */
+/* Returns whether `dot` is a dot in a loop, and its first operand is defined outside the loop. */
 static bool repeats_operand(const struct op *dot)
 {
     const struct op *loop = dot->block->parent;
     return is_dot(dot) && loop && loop->code == OP_for && value_is_outside(op_opnd(dot, 0), loop);
 }
 
-/* Sets *most to the largest number of registers of a thread that the accumulators of a loop's dots take together with
- * the first operands from outside the loop, if these are kept in registers. */
+/* If o is a loop with a dot whose first operand is defined outside the loop, computes how many registers of a
+ * thread the accumulators of all its dots take, together with all such operands. Raises *most to this number. */
 static void find_most_regs(struct op *o, void *most)
 {
     enum { REGISTER_BITS = 32 };

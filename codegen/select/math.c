@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* math.c: selects elementary functions, one element at a time. This comment gives their largest errors.
+/* math.c: selects elementary functions, one element at a time.
  *
  * Functions that the language defines as hardware approximations are one or two instructions. The others reduce the
  * argument to a small interval, on which a polynomial (interpolating at Chebyshev points) approximates the function.

@@ -313,9 +313,10 @@ static struct opnd never(struct select *s)
     return (struct opnd){.kind = OPND_none};
 }
 
-/* ptxas (12.8 and 13.0) takes registers from which wgmmas of a loop read operand A for other values of the loop, although
- * the next iteration reads them again, unless code behind the loop reads them too (tests/programs/attention_backward.py). So
- * behind the loop a store reads them that no thread executes. */
+/* If wgmmas of a loop read operand A from registers, ptxas (12.8 and 13.0) also assigns these registers to other
+ * values of the loop, although the next iteration reads operand A again (tests/programs/attention_backward.py).
+ * ptxas does not do this if code behind the loop reads the registers too. So this function emits, behind the loop,
+ * a store of the registers that no thread executes. */
 void select_reads_behind(struct select *s, const struct op *loop)
 {
     enum { WORDS = 4 };

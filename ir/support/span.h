@@ -71,9 +71,9 @@ struct basis {
 bool basis_add(struct basis *b, uint32_t v);
 /* Adds each vector that is linearly independent of the basis, until the basis has n vectors. */
 void basis_extend(struct basis *b, const uint32_t *vectors, int nvectors, int n);
-/* The unit vectors of the bits of `space` span the space. a and b have at most n vectors, and are first extended to
- * n vectors each. Then finds a common complement of a and b: a subspace that intersects a and b only in zero, and
- * whose dimension is that of the space minus n. */
+/* Extends a and b, which have at most n vectors each, to n vectors of the space that the bits of `space`
+ * span. Then finds a common complement of a and b: a subspace that intersects a and b only in zero, and whose
+ * dimension is that of the space minus n. */
 void basis_complement(struct basis *out, struct basis *a, struct basis *b, uint32_t space, int n);
 
 #endif

@@ -9,8 +9,7 @@
  * columns. */
 const char *choose_wgmma(struct mma_choice *c, const struct op *dot, bool rows_first);
 
-/* Returns how many registers a thread needs for an instruction of `columns` columns, in addition to the registers
- * of all other values. */
+/* Returns the fewest registers per thread with which ptxas compiles an instruction of `columns` columns. */
 int wgmma_regs_least(int columns, bool a_in_regs);
 
 /* -- operands in shared memory -- */

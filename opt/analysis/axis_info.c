@@ -582,7 +582,7 @@ static void analyse_while(struct axis_table *t, const struct op *o)
         set(t, &o->results[i], *axis_of(t, op_opnd(head->last, i + 1)));
 }
 
-/* Also analyses `warps`, whose roles have no results. */
+/* Analyses an `if`, or a `warps`, whose roles have no results. */
 static void analyse_if(struct axis_table *t, const struct op *o)
 {
     bool first = true;

@@ -123,8 +123,9 @@ static bool has_any(const struct value *v, enum kind kind)
     return is_const(v, &x) && (kind == SHIFTED ? isinf(x) != 0 : kind == SCALED && x == 0);
 }
 
-/* Returns the weight of an op whose operands x and y must have equal weights: a sum of scaled values, a select, or
- * a maximum. */
+/* Returns the weight of an op (a sum of scaled values, a select or a maximum) whose operands x and y must have
+ * equal weights; a and b are their weights. Returns `broken` if the weights differ, unless one of them is unknown,
+ * or one operand is a constant that the weight of the other operand does not change. */
 static const struct weight *join(const struct value *x, const struct weight *a, const struct value *y,
                                  const struct weight *b)
 {

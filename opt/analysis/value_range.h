@@ -12,8 +12,7 @@ struct bounds {
 /* Returns the bounds of an integer, or of the elements of a tile of integers, read as signed. If nothing is known
  * about the value, the bounds are those of its type. */
 struct bounds bounds_of(const struct value *v);
-/* Returns whether every element of v is a multiple of the constant, unless one of the ops that compute v
- * overflows. */
+/* Returns whether every element of v is a multiple of `of`, if no op that computes v overflows. */
 bool value_is_multiple(const struct value *v, int64_t of);
 /* Returns whether the result of o is at least 0, read as signed. x[i] says whether operand i is at least 0.
  * in_address says that the result is part of an address. In an address, the function assumes that products do not

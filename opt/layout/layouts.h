@@ -39,9 +39,9 @@ const struct layout *layout_after(const struct op *o, const struct layout *l);
 int blocked_layout(struct layout *l, const struct type *t, const int *order, int n, int num_warps,
                    uint32_t reduced);
 
-/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. The bits of l
- * that number replicas (of lanes, warps and registers) number the new elements first. If these bits do not suffice,
- * new register bits number the rest. */
+/* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. Register,
+ * lane and warp bits of l whose vectors are zero number replicas of the operand. In the result, these bits
+ * number the new elements; if they do not suffice, additional register bits number the rest. */
 void layout_widen(struct layout *out, const struct type *x, const struct type *r, const struct layout *l);
 
 /* -- lower_scan.c: the layout that a scan requires -- */

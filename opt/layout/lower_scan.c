@@ -251,8 +251,8 @@ static struct value *bits_as(struct builder *b, struct value *x, const struct ty
     return type_elem(x->type) == elem ? x : build_cast(b, OP_bitcast, x, elem);
 }
 
-/* Broadcasts the elements of one lane to all lanes: of the lane whose elements along `dim` the scan combines last.
- * Builds an OR reduction in which the other lanes contribute zeros. */
+/* Broadcasts to all lanes the elements of the lane that holds the last elements along `dim` in the order of the
+ * scan. Builds an OR reduction in which the other lanes contribute zeros. */
 static struct value *from_lane(struct split *s, struct value *x, int dim)
 {
     const struct type *elem = type_elem(x->type), *bits = bits_type(s->m, elem);

@@ -50,7 +50,7 @@ struct raising {
 
 /* -- is the rewrite faster? -- */
 
-/* Is o an op of block b, or of a `for` loop in b? */
+/* Returns whether o is an op of block b, or of a `for` loop in b, at any depth. */
 static bool stands_in(const struct op *o, const struct block *b)
 {
     while (o->block != b && o->block->parent && o->block->parent->code == OP_for)
@@ -58,9 +58,9 @@ static bool stands_in(const struct op *o, const struct block *b)
     return o->block == b;
 }
 
-/* Does a dot whose operands go through shared memory read v or a transposition of v? If the dot is asynchronous, it may
- * stand in a loop of the block. Other ops of the block may read v too (they will load it from shared memory into
- * registers), but other ops outside the block may not. */
+/* Returns whether a dot of block b reads v or a transposition of v through shared memory. If the dot is
+ * asynchronous, it may stand in a loop of the block. Other ops of the block may read v too (they will load it from
+ * shared memory into registers), but other ops outside the block may not. */
 static bool is_operand(const struct value *v, const struct block *b)
 {
     bool any = false;
@@ -83,8 +83,9 @@ static bool is_read_in(const struct value *v, const struct op *loop)
     return false;
 }
 
-/* Do either all loops of the load's block read its tile, or none? A producer's buffer takes shared memory during the
- * whole kernel. Threads need a buffer only as long as loops read it, so buffers of different loops can share memory. */
+/* Returns whether the tile of the load is read by all loops of the load's block, or by none of them. A buffer that a
+ * producer fills takes shared memory during the whole kernel. A buffer that threads fill takes it only while loops
+ * read the buffer, so buffers of different loops can share memory. */
 static bool has_same_readers(const struct op *load)
 {
     bool seen[2] = {false, false};
@@ -94,8 +95,8 @@ static bool has_same_readers(const struct op *load)
     return !(seen[0] && seen[1]);
 }
 
-/* Can the rewrite be faster? It can only if such a dot reads the loaded tile, because the tile must then be in
- * shared memory in any case. */
+/* Returns whether the rewrite can be faster. It can only if a dot reads the loaded tile through shared memory
+ * (is_operand), because the tile must then be in shared memory in any case. */
 static bool may_pay(const struct op *load)
 {
     return is_operand(op_result(load), load->block) && has_same_readers(load);
