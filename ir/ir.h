@@ -234,7 +234,7 @@ struct func {
     VEC(struct param) params;
     int num_warps, num_stages, num_ctas;
     int extra_warps;  /* warps of the producer role, in addition to num_warps; 0: no roles; set by opt */
-    /* 1: each CTA loops over several programs; 2: and these may differ in length; set by opt */
+    /* 1: each CTA loops over several programs; 2: these programs may also differ in length; set by opt */
     int persistent;
     int turned; /* 1: consecutive CTAs run programs that are consecutive along axis 1, not axis 0; set by opt */
     int packs; /* the most programs, of one warp each, that share a CTA; 0: one program per CTA; set by opt */

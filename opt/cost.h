@@ -18,10 +18,10 @@ int cost_ctas_of_roles(struct func *f);
 /* Computes the registers that setmaxnreg gives to a thread if `ctas` CTAs share an SM: regs[0] to a thread of a
  * consumer, regs[1] to one of the producer. */
 void cost_role_regs(const struct func *f, int ctas, int regs[2]);
-/* Should the dot, which wgmma computes, keep its first operand in registers, because this operand is the same in each
- * iteration of the dot's loop? An instruction of 64 columns or fewer takes all of shared memory's bandwidth to read
- * both operands. The answer is no if a warpgroup has more than one instruction's rows, or if some loop of the function
- * has too few registers for that. */
+/* Returns whether the dot, which wgmma computes, should keep its first operand in registers, because this operand
+ * is the same in each iteration of the dot's loop. An instruction of 64 columns or fewer takes all of shared
+ * memory's bandwidth to read both operands. The result is false if a warpgroup has more rows than one instruction
+ * computes, or if some loop of the function has too few registers for the operand. */
 bool cost_keeps_operand(const struct op *dot);
 /* The part of a CTA's shared memory that rings may take, together with the buffers that are live at the same time:
  * all but what barriers need; most of it; or so much that two CTAs fit on an SM. */

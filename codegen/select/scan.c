@@ -85,8 +85,8 @@ static void scan_lanes(struct select *s, const struct scan *x, struct opnd *sums
     }
 }
 
-/* Returns the number of the preceding lane along the axis: subtracts 1 from the number that the axis bits of the
- * lane's number form. */
+/* Returns the number of the preceding lane along the axis. The axis bits of a lane's number form the lane's place
+ * along the axis; the function subtracts 1 from this place. */
 static struct opnd lane_before(struct select *s, const struct scan *x)
 {
     struct opnd own = in_order(s, x, lane_bits(s, ALL_LANES));

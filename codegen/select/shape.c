@@ -69,8 +69,7 @@ static struct opnd emit_warp_number(struct select *s, enum special threads)
     return emit2(s, form0(INSN_shr, PT_u32), emit_special(s, (int)threads), opnd_int(CLASS_b32, 5));
 }
 
-/* Computes the program id, or the number of programs, along axis 0 for a CTA in which each warp runs its own program.
- * */
+/* Computes the program id, or the number of programs, along axis 0. Each warp of a CTA runs a program of its own. */
 static void select_packed(struct select *s, const struct op *o)
 {
     bool counts = o->code == OP_num_programs;

@@ -91,7 +91,7 @@ enum {
  * persistent_grid passes false too: if a loop computes the bound of another loop, the pass assumes that the bound
  * differs between programs. cluster_multicast passes true, because it does not copy loops. */
 int value_depends_on(const struct value *v, bool through_loops);
-/* Is `to` - `from` a constant, even if the two integers wrap? Then sets *distance to it. */
+/* Returns whether `to` - `from` is a constant, even if the two integers wrap. If so, sets *distance to it. */
 bool value_distance(const struct value *from, const struct value *to, int64_t *distance);
 
 /* -- maximum_weights.c -- */

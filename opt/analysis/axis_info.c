@@ -108,8 +108,8 @@ static int divisible_any_dim(const struct view *x)
     return best;
 }
 
-/* Returns the length of runs that start at a multiple of their length, so that neither signed nor unsigned overflow
- * occurs within a run. */
+/* Returns log2 of the length of runs that start at a multiple of their length, so that neither signed nor unsigned
+ * overflow occurs within a run. */
 static int ordered(const struct view *x, int d)
 {
     if (!type_is_int(x->type))
@@ -220,7 +220,8 @@ static bool rounds_down(const struct op *o, const struct view *x)
     return o->code == OP_divu || o->code == OP_remu || x->a->nonnegative || bounds_of(x->value).lo >= 0;
 }
 
-/* Returns the length of runs of x whose elements have the same quotient. If y is a multiple of 2^m, this is 2^m. */
+/* Returns log2 of the length of the runs of x whose elements have the same quotient. If y is a multiple of 2^m, all
+ * elements of an ordered run of 2^m elements have the same quotient. */
 static int run_of_quotient(const struct op *o, const struct view *x, const struct view *y, int d)
 {
     if (!rounds_down(o, x))

@@ -18,13 +18,13 @@
  * reads %ctaid, or loops that may wait for another program. It applies only to loops that load their tiles through
  * tensor maps. It does not apply if two CTAs fit on an SM, because then one CTA stores while the other runs dots.
  *
- * If programs with higher numbers along axis 0 run longer, as in causal attention, or all shorter, the order matters:
- * a long program that starts last keeps one SM busy while the others are idle. So the pass renumbers the programs. It
- * divides axis 1 into sections of about persistent_grid_section_programs programs. In a section, the longest programs
- * come first. Sections are short because programs that are neighbours along axis 0 often read the same memory (K and V
- * of a head), which then stays in L2. The CTAs of such a persistent grid are launched in rows. Each CTA of row 0
- * takes every nth of the early programs. The rows after it have CTAs of one program each, which the GPU's scheduler
- * starts where a CTA of row 0 has ended; so they balance the load:
+ * If programs run longer the higher their number along axis 0 is, as in causal attention, or the lower it is, their
+ * order matters: a long program that starts last keeps one SM busy while the others are idle. So the pass renumbers
+ * the programs. It divides axis 1 into sections of about persistent_grid_section_programs programs. In a section,
+ * the longest programs come first. Sections are short because programs that are neighbours along axis 0 often read
+ * the same memory (K and V of a head), which then stays in L2. The CTAs of such a persistent grid are launched in
+ * rows. If row 0 has n CTAs, each of them takes every nth of the early programs. The rows after it have CTAs of one
+ * program each, which the GPU's scheduler starts where a CTA of row 0 has ended; so they balance the load:
  *
  *     %end = %programs - (%rows - 1 - %row) * cta_count
  *     for %t = cta_id + (%row == 0 ? 0 : %end - cta_count) to %end step cta_count
@@ -128,7 +128,8 @@ static void renumber(struct op *o, void *ctx)
     op_erase(o);
 }
 
-/* Renumbers the programs of each section of axis 1 (see above). grows: higher numbers along axis 0 run longer. */
+/* Renumbers the programs of each section of axis 1, as the head comment says. If `grows` is true, programs with
+ * higher numbers along axis 0 run longer; otherwise they run shorter. */
 static void build_longest_first(struct builder *b, struct numbers *pid, struct value *const n[2], bool grows)
 {
     struct value *one = build_const_i32(b, 1);

@@ -663,9 +663,9 @@ static void spread(struct assign *a)
     }
 }
 
-/* Returns the class with the largest tile among the classes without a layout. If several tiles are largest, prefers a
- * class with accesses: other classes can take over its layout, but its accesses may not coalesce in another class's
- * layout. */
+/* Returns the class with the largest tile among the classes without a layout. If several tiles are largest, prefers
+ * a class with accesses: other classes can take over its layout, but its accesses might not coalesce in another
+ * class's layout. */
 static struct class *largest_undecided(const struct assign *a)
 {
     struct class *best = NULL;

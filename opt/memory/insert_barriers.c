@@ -12,8 +12,8 @@
  * that remain in the list at the end of the body, so each iteration is ordered after the previous one. Needs: offsets
  * of buffers.
  *
- * A barrier before a loop executes only once. If a barrier before an innermost loop makes a barrier inside the loop
- * unnecessary, the pass inserts it before the loop:
+ * A barrier before a loop executes only once. If a barrier in front of an innermost loop makes a barrier inside the
+ * loop unnecessary, the pass inserts the one in front of the loop:
  *
  *     shared_store %a, %x                    shared_store %a, %x
  *     for ... {                     =>       barrier
@@ -66,8 +66,8 @@ typedef VEC(struct access) accesses;
 /* The threads that take part in a barrier: none (no barrier is needed), those of one warpgroup, or all. */
 enum meeting { NOBODY, GROUP, ALL };
 
-/* The cached result of a walk through a loop that inserted nothing: the accesses before and after the loop, and the
- * barriers that an inserting walk would insert. */
+/* The cached result of a walk that went through a loop but inserted nothing: the accesses before and after the
+ * loop, and the barriers that an inserting walk would insert. */
 struct known {
     accesses before, after;
     int nbarriers;
@@ -143,7 +143,7 @@ static bool evaluate(const struct value *v, const struct value *known, int64_t i
 }
 
 /* Returns whether a's stage number can be computed from b's stage number, and the two differ for every possible
- * value of b's. */
+ * value of b's stage number. */
 static bool follows_apart(const struct access *a, const struct access *b)
 {
     int64_t only, k;

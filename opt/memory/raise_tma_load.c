@@ -60,7 +60,7 @@ static bool stands_in(const struct op *o, const struct block *b)
 
 /* Returns whether a dot of block b reads v or a transposition of v through shared memory. If the dot is
  * asynchronous, it may stand in a loop of the block. Other ops of the block may read v too (they will load it from
- * shared memory into registers), but other ops outside the block may not. */
+ * shared memory into registers), but other ops outside the block must not. */
 static bool is_operand(const struct value *v, const struct block *b)
 {
     bool any = false;

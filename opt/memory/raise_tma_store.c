@@ -106,7 +106,7 @@ static bool ends_aligned(struct putting *x, const struct access_dim *d, struct g
 }
 
 /* Returns whether the box starts at or above 0 along each dimension that the mask bounds from below, either always
- * or under guards that this function adds. On an H200, a load may start below 0, but a store may not. */
+ * or under guards that this function adds. On an H200, a load can start below 0, but a store cannot. */
 static bool begins_inside(struct putting *x, struct access *a)
 {
     for (int d = 0; d < a->ndims; d++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* explain_schedule.c: prints the schedules of loops (loop_schedule.h) for --explain=schedule. If the caller has set
- * opt_options.note, the file passes explanations to it instead of printing a picture.
+ * the callback opt_options.note, the callback receives explanations, and no picture is printed.
  *
  *     schedule: 25:5: an iteration takes 1024 cycles; busy: global memory 512, tensor cores 1024, issue slots 40
  *       2 groups of 4 warps; a producer warp

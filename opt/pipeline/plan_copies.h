@@ -26,8 +26,7 @@ struct copy_plan {
     int nstages;  /* the number of buffers of each ring; copies are nstages - 1 iterations ahead */
     int64_t step; /* the loop's step, a constant */
     VEC(struct staged) loads;
-    /* the ops of the body that compute the addresses and masks of copies, and the carried arguments that these ops use
-     * */
+    /* the ops of the body that compute the addresses and masks of copies, and the carried arguments that they use */
     struct map slice;
     VEC(struct value *) ahead; /* the carried arguments in the slice, in order */
     bool loads_ahead;          /* the slice contains loads (rotate_loads.c) */
@@ -38,8 +37,8 @@ struct copy_plan {
     bool fenced;        /* asynchronous dots read a ring, so a fence must follow each wait for copies */
     bool has_producer;  /* a producer warp copies operands of the loop's dots */
     bool only_producer; /* a producer warp copies all operands of the loop's dots */
-    /* A dot that is split into steps along K, or NULL; the loads of its two operands; the extent of one step along K
-     * */
+    /* a dot that is split into steps along K, or NULL; the loads of its two operands; the extent of one step along
+     * K */
     struct op *dot;
     struct staged *operand[2];
     int step_k;

@@ -8,12 +8,13 @@
  *     }
  *
  * A batch is the set of tiles that one block loads for one dot. A ring has as many stages as the innermost loops
- * around its batches ask for, or as many as fit into shared memory. If all batches of a ring stand outside of loops,
- * the ring has one stage. If inner loops read the tiles, as attention's loop over K and V reads the tile of Q, two
- * stages suffice for the copy of the next tile to overlap these loops. Two batches share a ring if neither stands in a loop around the other, and if they have the
- * same number of buffers with the same types. For example, the two loops of causal attention, with and without a mask,
- * share rings. The plan also says which dots stay in flight, and which readers load a tile into registers instead of
- * reading it from the ring. The plan changes no op. */
+ * around its batches ask for, or as many as fit into shared memory. If all batches of a ring stand outside of
+ * loops, the ring has one stage. If inner loops read the tiles, as attention's loop over K and V reads the tile of
+ * Q, two stages suffice: the copy of the next tile then overlaps these loops. Two batches share a ring if neither
+ * stands in a loop around the other, and if they have the same number of buffers with the same types. For example,
+ * the two loops of causal attention, with and without a mask, share rings. The plan also says which dots stay in
+ * flight, and which readers load a tile into registers instead of reading it from the ring. The plan changes no
+ * op. */
 #include "opt/pipeline/plan_rings.h"
 
 #include "opt/analysis/analysis.h"

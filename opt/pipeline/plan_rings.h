@@ -37,8 +37,9 @@ struct ring {
     int first;         /* the first batch, whose buffers the others use */
     int stages, bytes; /* the number of stages; the bytes of one stage */
     struct value *full, *empty;
-    /* Each warp releases stages itself. Otherwise one warp releases them for its warpgroup, after a dot of that warpgroup;
-     * but dots in loops, which may run no iteration, do not ensure that the other warps have waited for the stage. */
+    /* Each warp releases stages itself. If false, one warp releases them for its warpgroup, after a dot of that
+     * warpgroup. A dot in a loop does not suffice for this: the loop may run no iteration, and then nothing ensures
+     * that the other warps have waited for the stage. */
     bool by_warps;
     struct value *stage, *phase; /* while a role is built: the number of the current stage and its phase */
 };

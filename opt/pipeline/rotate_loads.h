@@ -11,7 +11,7 @@
 enum rotates { ROTATES_indices, ROTATES_vectors, ROTATES_tiles };
 
 /* Moves loads of the loop one iteration ahead. Returns the loop, or the loop that replaces it. `step` is the loop's
- * step, or 0 if the step is not a constant but positive. If `writes` is true, the loop may write memory, and only
+ * step, or 0 if the step is positive, but not a constant. If `writes` is true, the loop may write memory, and only
  * loads that are marked as invariant move. */
 struct op *rotate_loads(struct op *loop, int64_t step, bool writes, enum rotates which);
 /* Returns whether a tile of this layout takes so few registers of a thread that it may be loaded an iteration

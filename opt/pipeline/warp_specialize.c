@@ -247,7 +247,7 @@ static void yield_rings(struct specialize *w, struct block *body, int nkept, str
 
 /* -- the consumers -- */
 
-/* Is `inner` the op o, or does a region of o contain it? */
+/* Returns whether `inner` is the op o, or an op in a region of o. */
 static bool is_or_contains(const struct op *o, const struct op *inner)
 {
     return inner == o || op_is_inside(inner, o);
@@ -642,8 +642,8 @@ static void produce_block(struct specialize *w, struct builder *b, struct block 
 
 /* -- the pass -- */
 
-/* An op of b in front of `end` may contain a region that ends in an early return. Builds `ready` at the start of each
- * such region. */
+/* Builds `ready` at the start of each region that ends in an early return. Searches the ops of b in front of
+ * `end`. */
 static void make_ready_to_return(struct block *b, const struct op *end)
 {
     for (struct op *o = b->first; o != end; o = o->next)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cheap_division.c: replaces divisions of nonnegative indices by constants with a multiplication and shifts.
+/* cheap_division.c: turns divisions of nonnegative indices by constants into multiplications and shifts.
  *
  *     %q = divs %x, 64                %q = shru %x, 6
  *     %r = rems %x, 64        =>      %r = and %x, 63

@@ -14,10 +14,9 @@
  * the highest in warps. In a dot's accumulator, registers and warps number bits 0, 3, 4, ... of a row
  * (fragments.c), so these bits are combined first; lanes number bits 1 and 2, which are combined last.
  *
- *     %s = scan %x axis=0 {add} : 8          =>     %t = totals of the blocks of 2, 4 elements, as above
- *                                                   %b = for each block of 4, each block of 2, each element, the
- *                                                        total of what precedes it: for a pair's first block, that
- *                                                        of the pair; for its second, map %b, (the first's total) {add}
+ *     %s = scan %x axis=0 {add} : 8          =>     %t = totals of the blocks of 2 and of 4 elements, as above
+ *                                                   %b = the total of all elements that precede a block: computed
+ *                                                        first for blocks of 4, then of 2, then of 1 (split_blocks)
  *                                                   %s = map %b, %x {add}; for the first element, %x
  *
  *     %s = add (mul %x, %y), %z              =>     %s = fma %x, %y, %z
