@@ -72,8 +72,8 @@ static bool is_cheap(const struct remat *r, const struct insn *in)
     return true;
 }
 
-/* Returns the register that the current tile op uses instead of `reg`: a copy if an earlier op uses `reg`, else
- * `reg`. */
+/* Returns the register that the current tile op uses instead of `reg`: a copy, if an earlier tile op uses `reg` and
+ * the value is cheap to compute again; else `reg` itself. */
 static int reg_for(struct remat *r, int reg, int depth)
 {
     if (reg >= r->nregs)

@@ -7,9 +7,8 @@
  *     resources_ctas_of_roles   the number of CTAs that fit with the registers of their roles (setmaxnreg)
  *     resources_choose   chooses .minnctapersm, and removes setmaxnreg if too many CTAs share an SM
  *
- * schedule.c calls the first three functions to choose .maxnreg, because .maxnreg also determines the order of
- * instructions. The constants of the estimates are rows of ir/params.h.
- */
+ * schedule.c calls the first three functions, because it chooses .maxnreg together with the order of the
+ * instructions. The constants of the estimates are rows of ir/params.h. */
 #include "codegen/mir.h"
 
 int func_regs_most(const struct func *f)

@@ -13,10 +13,10 @@
  * The module's arena holds everything; opt's driver resets the scratch arena after each pass.
  *
  * The files of ir/ in reading order: ops.h (the table of ops), type.c (types and tables), build.c (making and
- * changing ops), walk.c (questions about uses, dominance and effects), rules.c and verify.c (which IR is
- * valid), print.c and parse.c (the text form), scalar*.c (what one element of each op computes), plan.h
- * (tensor maps and guards of a launch). layout/ holds the algebra of layouts, target/ the GPUs as data,
- * support/ arenas, maps, text buffers and diagnostics. */
+ * changing ops), walk.c (questions about uses, dominance and effects), rules.c and verify.c (which IR is valid),
+ * print.c and parse.c (the text form), scalar*.c (what one element of each op computes), plan.h (tensor maps and
+ * guards of a launch), params.h (thresholds of optimizations). layout/ holds the algebra of layouts, target/ the
+ * GPUs as data, support/ arenas, maps, text buffers and diagnostics. */
 #ifndef NESO_IR_IR_H
 #define NESO_IR_IR_H
 

@@ -16,7 +16,8 @@
  * Programs are independent and may run in any order, unless they communicate. So the pass excludes kernels that may
  * return early, and kernels with atomics, volatile loads, prints, assertions, inline assembly that has effects or
  * reads %ctaid, or loops that may wait for another program. It applies only to loops that load their tiles through
- * tensor maps. It does not apply if two CTAs fit on an SM, because then one CTA stores while the other runs dots.
+ * tensor maps. If two CTAs fit on an SM, the pass builds no loop, because one CTA then stores while the other runs
+ * dots; it only renumbers programs of different lengths, as described below.
  *
  * If programs run longer the higher their number along axis 0 is, as in causal attention, or the lower it is, their
  * order matters: a long program that starts last keeps one SM busy while the others are idle. So the pass renumbers

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.h: the passes of this folder choose how accesses reach memory: tensor maps for global memory, offsets and
  * barriers in shared memory, hints to caches. In reading order: tma_alignment.c, tma_shift.c, raise_tma_load.c,
- * raise_tma_store.c, lower_tma_store.c; invariant_loads.c, load_ahead.c, eviction_hints.c, l2_prefetch.c;
- * shared_pressure.c, allocate_shared.c, insert_barriers.c. Below are the functions that several of these files, or
- * passes of other folders, call. */
+ * raise_tma_store.c, lower_tma_store.c; invariant_loads.c, load_ahead.c, hoist_loads.c, whole_tiles.c,
+ * eviction_hints.c, l2_prefetch.c; shared_pressure.c, allocate_shared.c, insert_barriers.c. Below are the functions
+ * that several of these files, or passes of other folders, call. */
 #ifndef NESO_OPT_MEMORY_MEMORY_H
 #define NESO_OPT_MEMORY_MEMORY_H
 

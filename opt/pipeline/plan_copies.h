@@ -37,8 +37,7 @@ struct copy_plan {
     bool fenced;        /* asynchronous dots read a ring, so a fence must follow each wait for copies */
     bool has_producer;  /* a producer warp copies operands of the loop's dots */
     bool only_producer; /* a producer warp copies all operands of the loop's dots */
-    /* a dot that is split into steps along K, or NULL; the loads of its two operands; the extent of one step along
-     * K */
+    /* a dot that is split into steps along K, or NULL; the loads of its operands; the extent of a step along K */
     struct op *dot;
     struct staged *operand[2];
     int step_k;
