@@ -91,7 +91,7 @@ static struct opnd pred_without(struct select *s, struct opnd x, struct opnd y)
     return pred_op(s, INSN_and, x, pred_not(s, y));
 }
 
-/* Arithmetic on integers of one bit, whose signed values are 0 and -1. */
+/* Computes an op on integers of one bit, whose signed values are 0 and -1. */
 static struct opnd arith_i1(struct select *s, enum opcode code, const struct opnd *x)
 {
     switch (code) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cast.c: selects casts, one element at a time.
  *
- * `cvt` converts between most pairs of types. Other casts take several steps, which are exact: bf16 is the upper
- * half of an f32; an e5m2 float is the upper half of an f16. If a cast rounds twice, the first step rounds to odd,
- * so that the final result is correctly rounded. */
+ * `cvt` converts between most pairs of types. Other casts take several steps. The steps that widen are exact: bf16
+ * is the upper half of an f32, and an e5m2 float is the upper half of an f16. If a cast rounds twice, the first
+ * step rounds to odd, so that the final result is correctly rounded. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 

@@ -103,8 +103,8 @@ struct warpgroup_dot {
     struct opnd *sum;
 };
 
-/* Appends the operands that follow the accumulator in an instruction. `adds` says that the instruction adds to the
- * accumulator's old value. */
+/* Appends the operands that follow the accumulator in an instruction. If `adds` is true, the instruction adds to
+ * the accumulator's old value. */
 static int put_operands(struct select *s, const struct warpgroup_dot *d, struct spot at, bool adds,
                         struct opnd *x)
 {
@@ -302,7 +302,8 @@ void select_wgmma_wait(struct select *s, const struct op *o)
                (size_t)tile_nregs(o->results[i].type) * sizeof(struct opnd));
 }
 
-/* A condition that never holds, although ptxas cannot know that: an argument is a pointer to address 1. */
+/* Emits a condition that is always false, which ptxas cannot know: that the first pointer among the arguments is
+ * address 1. Returns OPND_none if no argument is a pointer. */
 static struct opnd never(struct select *s)
 {
     const struct block *body = s->f->body;

@@ -155,7 +155,8 @@ int layout_shared_vector(const struct layout *shared, const struct layout *l, in
 int layout_wavefronts(const struct layout *shared, const struct layout *l, int elem_bytes, int vector);
 int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector);
 /* Finds an XOR-swizzled layout of shared memory for the conversion of `from` to `to`. Tries several layouts, and
- * takes the one with the fewest wavefronts; of equal ones, the one with the fewest accesses. */
+ * takes the one with the fewest wavefronts; among layouts with equally many wavefronts, the one with the fewest
+ * accesses. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to,
                        int elem_bytes);
 

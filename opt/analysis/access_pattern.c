@@ -361,7 +361,8 @@ static bool find_strides(struct finder *x, const struct type *tile)
     return !tile->rank || x->a->contiguous >= 0 || x->any_stride || refuse(x, "no dimension is contiguous");
 }
 
-/* Subtracts the terms of the starts that conditions have set from the remaining address. */
+/* For each dimension whose start a condition has set, subtracts the start times the stride from the remaining
+ * address. */
 static bool subtract_starts(struct finder *x)
 {
     for (int d = 0; d < x->a->tile_rank; d++) {

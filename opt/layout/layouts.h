@@ -65,8 +65,8 @@ bool dot_chains_swapped(struct op *dot);
 /* -- lower_layout_conversion.c -- */
 bool convert_is_shared(const struct op *o); /* whether o is a convert through shared memory */
 /* Computes the layout of the shared buffer through which x is converted to y. Chooses the layout with the fewest
- * wavefronts of the store and the load; of equal layouts, prefers one that ldmatrix can load or stmatrix can
- * store. */
+ * wavefronts of the store and the load; among layouts with equally many wavefronts, prefers one that ldmatrix can
+ * load or stmatrix can store. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes);
 /* Builds a load of the buffer's tile with type t. */
 struct value *buffer_load(struct builder *b, struct value *buf, const struct type *t);

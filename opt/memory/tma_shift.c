@@ -85,8 +85,8 @@ static int find_end(struct affine_table *t, struct access *a, int d)
     return end;
 }
 
-/* Shifts dimension d of the tile, and the additional dimension whose start is its bound, a value from memory.
- * Returns false if d has no such bound, or if it has other bounds too. */
+/* Shifts dimension d of the tile. Also shifts the additional dimension whose start is the bound of d, a value from
+ * memory. Returns false if d has no such bound, or if it has other bounds too. */
 static bool shift_to_end(struct affine_table *t, struct access *a, int d)
 {
     struct access_dim *dim = &a->dims[d];

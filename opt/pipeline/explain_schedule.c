@@ -45,8 +45,8 @@ static const struct scheduled_op *op_of(const struct loop_schedule *s, const str
 }
 
 /* Returns the buffer that o accesses. If o waits at an mbarrier until a stage is full, this is the buffer of the
- * stage. If o waits until a stage is empty, it is the buffer of the next copy. Returns NULL if there is no such
- * buffer. */
+ * stage. If o waits at an mbarrier until a stage is empty, this is the buffer of the next copy. Returns NULL if
+ * there is no such buffer. */
 static const struct value *buffer_of(const struct loop_schedule *s, const struct op *o)
 {
     const struct scheduled_op *x = op_of(s, o), *end = s->ops.at + s->ops.n;

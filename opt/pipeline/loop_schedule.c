@@ -329,7 +329,8 @@ static const struct op *awaited_op(const struct actor *a, const struct scheduled
  * the actor of x issues its next op. */
 static int64_t occupy(struct estimate *e, struct actor *a, const struct scheduled_op *x, int64_t ready)
 {
-    /* other groups issue their instructions between those of an op with so few instructions */
+    /* an op with at most SHORT instructions does not delay other groups: they issue their instructions between its
+     * own */
     enum { SHORT = 16 };
     const bool is_short = x->cycles[UNIT_issue] <= SHORT;
     int64_t start = ready, end, *free = e->free;

@@ -207,7 +207,6 @@ static void add_load(struct single_trip *x, struct op *load)
 
 /* -- registers -- */
 
-/* Returns `percent` percent of a thread's registers. */
 static int registers_most(const struct func *f, int percent)
 {
     return func_regs(f, LANES * f->num_warps, false) * percent / 100;

@@ -149,8 +149,8 @@ static bool waits_for_others(struct op *loop)
 }
 
 /* Returns whether an op may move to before `wait`, a wait for a dot, without taking the registers of the dot's
- * operand a, which must keep their values until the wait. The registers do so if operand a is also an operand of
- * the wait; if the dot reads operand a from shared memory, there are no such registers. */
+ * operand a, which must keep their values until the wait. They keep their values if operand a is also an operand of
+ * the wait. If the dot reads operand a from shared memory, there are no such registers. */
 static bool keeps_operand(const struct op *wait)
 {
     const struct op *dot = op_opnd(wait, 0)->def;

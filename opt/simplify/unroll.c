@@ -18,8 +18,8 @@
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
-/* Computes the number of original iterations that the unrolled loop runs and the number that remain. Returns false if
- * the bounds or the step are not constant. */
+/* Computes how many iterations of the original loop the unrolled loop runs (*rounds), and how many remain (*left).
+ * Returns false if the bounds or the step are not constant. */
 static bool known_rounds(const struct op *loop, int64_t factor, int64_t *rounds, int64_t *left)
 {
     int64_t lo, hi, step;
