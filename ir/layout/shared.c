@@ -15,13 +15,14 @@
  *
  *     offset bits    [ V: vector ][ bank: the rest of 128 bytes ][ R: which row of 128 bytes ]
  *
- * V consists of the register vectors that A and B have in common, and of further register vectors of A or of B;
- * their number is the one that gives the fewest wavefronts in total. The span of R may intersect the span S of A's
- * phase, and that of B's phase, only in zero: then no two words of a phase differ only in the row, so they are in
- * different banks. Two subspaces of equal dimension always have a common complement. To find it, let the vectors
- * a_i extend a basis of their intersection to a basis of A's span, and the vectors b_i extend it to a basis of B's
- * span. The vectors a_i ^ b_i, and vectors outside both spans, form R. For a transposition, where the a_i are
- * columns and the b_i rows, R is the XOR swizzle; if A and B are equal, R needs no XOR and there is no swizzle. */
+ * V consists of the register vectors that A and B have in common, and of further register vectors of A or of B. The
+ * number of these further vectors is the one that gives the fewest wavefronts in total. The span of R may intersect
+ * the span S of A's phase, and that of B's phase, only in zero: then no two words of a phase differ only in the
+ * row, so they are in different banks. Two subspaces of equal dimension always have a common complement. To find
+ * it, let the vectors a_i extend a basis of their intersection to a basis of A's span, and the vectors b_i extend
+ * it to a basis of B's span. The vectors a_i ^ b_i, and vectors outside both spans, form R. For a transposition,
+ * where the a_i are columns and the b_i rows, R is the XOR swizzle; if A and B are equal, R needs no XOR and there
+ * is no swizzle. */
 #include "ir/layout/layout.h"
 
 #include "ir/support/span.h"

@@ -36,9 +36,9 @@ extern const int nfragments;
 const struct fragment *fragment_for(const struct op *dot);
 
 /* Describes how warps divide the accumulator of a dot: 2^m warps divide the rows, 2^n warps the columns, 2^batch
- * warps the batch. 2^idle - 1 of 2^idle warps are excess warps, which repeat the work of another warp. If 2^group
- * warps execute one instruction together, each of them computes the 16 rows below those of the previous warp, and m
- * and n count such groups instead of warps. */
+ * warps the batch. The `idle` warp bits number excess warps, which repeat the work of other warps. If 2^group warps
+ * execute one instruction together, each of them computes the 16 rows below those of the previous warp, and m and n
+ * count such groups instead of warps. */
 struct warp_split {
     int batch, m, n, idle, group;
 };
