@@ -30,10 +30,11 @@
  *     %end = %programs - (%rows - 1 - %row) * cta_count
  *     for %t = cta_id + (%row == 0 ? 0 : %end - cta_count) to %end step cta_count
  *
- * A launch of row 0 alone is correct too: row 0 then runs all programs. The number of rows must not exceed
- * %programs / cta_count, rounded down. In every second section the longest programs come last, because a CTA that
- * took the first program of each section would otherwise always take the longest. Attention (128 heads of 4096
- * rows, causal, 128 x 128, fp_reassoc, sections of 512 programs; H200), cycles:
+ * A launch of row 0 alone is correct too: row 0 then runs all programs. The number of rows after row 0 must not
+ * exceed %programs / cta_count, rounded down, so that no row starts below 0. In every second section the longest
+ * programs come last, because a CTA that took the first program of each section would otherwise always take the
+ * longest. Attention (128 heads of 4096 rows, causal, 128 x 128, fp_reassoc, sections of 512 programs; H200),
+ * cycles:
  *
  *                                               D = 128      D = 64
  *     one CTA for each program, shortest first  1,372,573    1,097,305
