@@ -32,7 +32,8 @@ struct remat {
     const struct op *op; /* the op whose operands are being rewritten */
 };
 
-/* Notes the registers that dots read, and those of them that a wait or, for the next iteration's wait, a move reads. */
+/* Marks the registers that dots read. Marks as kept the registers that a wait reads, and the registers that a dot
+ * and then a move reads, because the move hands them to the wait in the next iteration. */
 static void note_dots(struct remat *r, const struct insn *in)
 {
     const bool dots = insn_info[in->form.code].latency == LATENCY_mma_async;

@@ -56,8 +56,9 @@ static void set_copy(struct select *s, struct value *v, const struct opnd *varia
     }
 }
 
-/* Moves a terminator's n operands from operand `first` on into variables. What a dot in flight reads must not move: then
- * the variables get the registers that the dot reads, and register allocation makes both the same. */
+/* Moves a terminator's n operands from operand `first` on into variables. If a dot in flight reads an operand from
+ * registers, these registers must keep the operand. So the variables are then set from these very registers
+ * (wgmma_words), and register allocation coalesces the two. */
 static void pass_on(struct select *s, const struct op *o, int first, int n, struct opnd *const *variables)
 {
     int nregs = 0;

@@ -260,8 +260,8 @@ static const struct value *yielded(const struct value *v)
     return op_opnd(block_terminator(loop->regions[0]), i);
 }
 
-/* Returns the dot in flight that reads v, or what the iteration before has yielded for v, from registers as its operand
- * A; NULL if v is an accumulator. */
+/* Returns the dot in flight that reads v from registers as its operand A. If a loop carries v, this is the dot that
+ * reads the value which the previous iteration has yielded for v. Returns NULL if v is an accumulator. */
 static const struct op *reader_of(const struct value *v)
 {
     const struct value *own = yielded(v);

@@ -2,13 +2,13 @@
 /* carry_dots.c: leaves the last dots of an iteration in flight until the next iteration has started its first ones.
  *
  *     for ... carry(%sum, %i) {                   for ... carry(%d, %i, %p = 0, %old = -1) {
- *       %s = mma_start %k, %q[%i], 0                    %s = mma_start %k, %q[%i], 0
- *       %s.1 = mma_wait %s                          %sum, _ = dot_wait %d, %p pending=1
- *       %p = exp2 %s.1                              mbar_arrive %empty[%old], %old >= 0
- *       %d = mma_start %p, %q[%i], %sum       =>        %s.1 = mma_wait %s
- *       %d.1 = mma_wait %d                          %p.1 = exp2 %s.1
- *       mbar_arrive %empty[%i]                      %d.1 = mma_start %p.1, %q[%i], %sum
- *       yield %d.1, %i + 1                          yield %d.1, %i + 1, %p.1, %i
+ *       %s = mma_start %k, %q[%i], 0                  %s = mma_start %k, %q[%i], 0
+ *       %s.1 = mma_wait %s                            %sum, _ = mma_wait %d, %p pending=1
+ *       %p = exp2 %s.1                                mbar_arrive %empty[%old], %old >= 0
+ *       %d = mma_start %p, %q[%i], %sum       =>      %s.1 = mma_wait %s
+ *       %d.1 = mma_wait %d                            %p.1 = exp2 %s.1
+ *       mbar_arrive %empty[%i]                        %d.1 = mma_start %p.1, %q[%i], %sum
+ *       yield %d.1, %i + 1                            yield %d.1, %i + 1, %p.1, %i
  *     }                                           }
  *                                                 the wait and the arrival once more
  *
@@ -19,7 +19,8 @@
  *   first wait of an iteration;
  * - producers or code outside the loop fill the buffers that the carried dots read, and rings have stages to spare;
  * - behind its last dot the body has no other side effects;
- * - setmaxnreg gives threads so many registers that accumulators and operands leave enough in each loop. */
+ * - setmaxnreg gives a thread enough registers for the accumulators and operands of all dots of any loop, and for
+ *   other values. */
 #include "ir/target/fragments.h"
 #include "ir/target/wgmma.h"
 #include "opt/analysis/analysis.h"
@@ -29,7 +30,7 @@
 #include "opt/pipeline/plan_rings.h"
 #include "opt/simplify/simplify.h"
 
-/* Loops carry elements of so many bits in pairs, as wgmma reads them. */
+/* Loops carry elements with this number of bits in pairs, as wgmma reads them. */
 enum { PAIRED_BITS = 16 };
 
 struct carrying {
@@ -60,7 +61,7 @@ static bool writes(const struct op *o, const struct op *alloc)
     return false;
 }
 
-/* Does no thread of the loop write the buffer? */
+/* Returns whether no thread writes the buffer inside the loop. */
 static bool is_filled_elsewhere(const struct op *loop, const struct value *buf)
 {
     const struct op *alloc = buffer_alloc(buf, NULL);
@@ -72,14 +73,15 @@ static bool is_filled_elsewhere(const struct op *loop, const struct value *buf)
     return true;
 }
 
-/* The dot's first operand, if the loop computes it in registers; NULL: it need not be carried. */
+/* Returns the dot's first operand if the loop computes it in registers. Returns NULL if the operand need not be
+ * carried. */
 static struct value *operand_to_carry(const struct op *loop, const struct op *dot)
 {
     struct value *a = op_opnd(dot, DOT_a);
     return a->type->kind == TY_tile && !value_is_outside(a, loop) ? a : NULL;
 }
 
-/* Does the loop do nothing with the dot's accumulator but carry it? */
+/* Returns whether the loop does nothing with the dot's accumulator but carry it. */
 static bool only_carries(const struct carrying *c, const struct op *dot, const struct op *wait)
 {
     const struct value *acc = op_opnd(dot, DOT_acc), *sum = op_result(wait);
@@ -122,7 +124,8 @@ static bool find_first(struct carrying *c)
     return c->first && c->started > 0;
 }
 
-/* Finds the ops behind the last dot that move. */
+/* Finds the ops that stand behind the last dot and move to the next iteration. Returns false if there are none, or
+ * if one of the ops behind the last dot does not allow this. */
 static bool find_moved(struct carrying *c)
 {
     const struct op *end = block_terminator(c->loop->regions[0]);
@@ -155,9 +158,9 @@ static void find_most_regs(struct op *loop, void *most)
     *most_regs = regs > *most_regs ? regs : *most_regs;
 }
 
-/* Has a thread enough registers? While the first dots run, all accumulators and operands of the loop are live. The other
- * loops count too, since ptxas spills for the function as a whole. Without setmaxnreg, a second CTA may take half of the
- * registers (resources.c). */
+/* Returns whether a thread has enough registers. While the first dots of an iteration run, all accumulators and
+ * operands of the loop are live. The other loops count too, because ptxas spills for the function as a whole.
+ * Returns false without setmaxnreg, because a second CTA may then take half of the registers (resources.c). */
 static bool has_registers(const struct func *f)
 {
     enum { PERCENT = 100 };
@@ -170,7 +173,8 @@ static bool has_registers(const struct func *f)
 
 /* -- the rewrite -- */
 
-/* Notes what the loop carries to the moved op besides the accumulator: at first, or, if `next`, from each iteration. */
+/* Notes the value that the loop carries to the moved op o in addition to the accumulator: its initial value or, if
+ * `next` is true, the value that an iteration yields. */
 static void note_carried(struct carrying *c, struct builder *b, const struct op *o, bool next)
 {
     struct value *v = NULL;
@@ -198,7 +202,8 @@ static struct op *build_wait_for(struct builder *b, struct value *sum, struct va
     return wait;
 }
 
-/* Builds the arrival `like` for stage number `stage`; -1: there is no such stage. */
+/* Builds an arrival like `like` that releases stage number `stage`. If this number is -1 at run time, there is no
+ * such stage, and no thread arrives. */
 static void build_arrival(struct builder *b, const struct op *like, struct value *stage)
 {
     const struct op *old = op_opnd(like, 0)->def;
@@ -209,8 +214,8 @@ static void build_arrival(struct builder *b, const struct op *like, struct value
         op_set_int(o, ATTR_group, op_int(like, ATTR_group));
 }
 
-/* Builds the moved op in front of c->first and, once more, behind the loop (at `behind`). more: what the loop carries to
- * it, as an argument of the body and as a result. */
+/* Builds the moved op o in front of c->first and, once more, behind the loop (at `behind`). more[0] is the value
+ * that the loop carries to o, as an argument of the body, and more[1] is this value as a result of the loop. */
 static void move(struct carrying *c, struct op *o, struct builder *behind, struct value *const more[2])
 {
     struct builder b = build_before(c->first);

@@ -583,7 +583,8 @@ static void take_turns(struct rotation *r)
     build_stagger(r, &b, OP_stagger_end);
 }
 
-/* Returns 1 or 2 if the loop runs so many iterations, provided that it runs any; otherwise, or if unknown, 0. */
+/* Returns 1 or 2 if the loop's bounds are known to be exactly one or two steps apart, so that the loop runs one or
+ * two iterations; otherwise returns 0. */
 static int known_iterations(const struct op *loop)
 {
     int64_t length, step;

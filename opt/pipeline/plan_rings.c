@@ -278,8 +278,8 @@ static void choose_stages(struct ring_plan *p)
 
 /* -- the readers of a batch -- */
 
-/* Does a reader of v load the tile into registers? Every reader does, except a to_shared whose buffer has the type of a
- * view of the stage. Dimension d of v is dimension by[d] of the tile. */
+/* Returns whether a reader of v loads the tile into registers. Every reader does so, except a to_shared whose
+ * buffer has the type of a view of the stage. Dimension d of v is dimension by[d] of the tile. */
 static bool goes_into_registers(const struct ring_plan *p, const struct take *t, const struct value *v,
                                 const int *by)
 {
