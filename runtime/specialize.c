@@ -256,8 +256,8 @@ static void set_int(struct call *c, struct spec_arg *a, const struct param_rule 
               !rule->no_divisible);
 }
 
-/* Specializes a pointer on whether its address is a multiple of 16. Raises an exception if the device has no
- * memory for the tensor. */
+/* Specializes a pointer on whether its address is a multiple of 16. Raises an exception if the tensor cannot be
+ * placed on the device (no memory, or a failed copy). */
 static void set_pointer(struct call *c, struct spec_arg *a, const struct param_rule *rule, struct pointer p)
 {
     if (p.address == 0 && c->program->fault.status)

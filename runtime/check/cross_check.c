@@ -140,8 +140,8 @@ static enum outcome run_emulator(struct checking *c, struct neso_kernel *k)
 
 /* -- finding the faulty pass -- */
 
-/* Compiles the kernel without the passes that `skip` lists, and runs it on the current set of inputs. Returns DROPPED
- * if the kernel does not compile, or exceeds a limit. */
+/* Compiles the kernel without the passes that `skip` lists, and runs it on the current set of inputs. Returns
+ * DROPPED if the kernel does not compile, or if its run exceeds a limit (is_limit). */
 static enum outcome try_without(struct checking *c, const char *skip)
 {
     struct rebuild r;

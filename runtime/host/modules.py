@@ -670,8 +670,8 @@ class _Axis:
             by *= 2
         return [2.0 ** (i * by) for i in self.steps(by, 1e-9)]
 
-    # Returns a tick's text: a decimal number such as 0.25 or 4096; 2 × 10⁻⁵ if a decimal number would have many
-    # digits; 10⁴ if all ticks are powers of ten.
+    # Returns a tick's text: a decimal number such as 0.25 or 4096, or, if it would have many digits, a product
+    # such as 2 × 10⁻⁵; a power such as 10⁴ if all ticks are powers of ten.
     def tick_text(self, x):
         size = abs(x)
         if not (self.has_powers and x > 0) and size < 1e6 and (x == 0 or size >= 1e-4):

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda (not triton: it fuses the addition anyway; not triton-interpret: it ignores the option)
 # With enable_fp_fusion=False, a dot and an addition must round separately, and so must a product and an addition. The kernel adds
-# 2^24 to the sum of a dot, 12. Adding 2^24 first would lose the dot's products, 0.75 each, which are less than half of its last bit.
+# 2^24 to a dot's sum, 12. Adding 2^24 first would lose the dot's products: each is 0.75, less than half of the last bit of 2^24.
 import torch
 import triton
 import triton.language as tl

@@ -29,7 +29,7 @@ def operand(rows, columns, dtype, transposed):
     return x.t() if transposed else x
 
 
-# Small integers, so that the sums of every type are exact.
+# The operands are small integers, so that the sums of every type are exact.
 def check(M, N, K, blocks, dtype=torch.float16, ta=False, tb=False, warps=4, dtype_b=None):
     torch.manual_seed(M + N + K)
     a, b = operand(M, K, dtype, ta), operand(K, N, dtype_b or dtype, tb)

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton
-# Tests products of rows of A that a table lists: threads copy A, because its addresses are loaded from memory, and a producer warp copies B.
+# Tests the product of B and the rows of A that a table lists: threads copy A, because the number of each row is loaded; a warp copies B.
 import torch, triton
 import triton.language as tl
 

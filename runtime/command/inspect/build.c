@@ -2,8 +2,8 @@
 /* build.c: gathers the data that `neso inspect` can show about one compiled kernel: stages, notes, resources.
  *
  * During the compilation, neso_compile_options.write and .note receive the changed IR and the explanations of every
- * pass. Afterwards neso_kernel_text gives the texts of the other stages. If ptxas and a disassembler are installed,
- * their output is added. */
+ * pass. Afterwards neso_kernel_text gives the texts of the other stages. assembled.c then adds the output of ptxas
+ * and of a disassembler, if they are installed. */
 #include "runtime/command/inspect/inspect.h"
 
 #include <ctype.h>

@@ -89,7 +89,7 @@ static void values_free(struct values *v)
 }
 
 /* Sets *out to the number in a field, or to 0 if the field is empty. Returns false after a message if the field is
- * not a number. */
+ * not a number from 1 to 65536. */
 static bool read_number(const struct values *v, int field, int *out, struct buffer *messages)
 {
     char *end;
