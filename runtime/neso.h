@@ -346,9 +346,9 @@ typedef struct neso_compile_options {
  * compiled up to NESO_TEXT_OPT at most, NULL means all kernels. */
 NESO_API neso_status neso_kernel_compile(neso_module *module, const char *name, const neso_compile_options *options,
                                          neso_kernel **kernel);
-/* Sets *text to a list of signatures, one on each line: all that result from options->signature if promises are added
- * to entries without a promise. Each such entry has the promise :1, then :16, then no promise. So the first signature
- * in the list whose promises hold for all arguments gives the fastest kernel. The module owns the string. */
+/* Sets *text to a list of signatures, one on each line: options->signature with each combination of promises (:1,
+ * :16 or none) for its entries without a promise. The list is ordered so that the first signature whose promises
+ * hold for all arguments gives the fastest kernel. The module owns the string. */
 NESO_API neso_status neso_module_variants(neso_module *module, const char *name, const neso_compile_options *options,
                                           const char **text);
 NESO_API void neso_kernel_release(neso_kernel *kernel);
@@ -545,9 +545,9 @@ struct neso_capsule {
  * - if an argument breaks a promise of the signature (NESO_INVALID), or the kernel has more parameters than a launch
  *   can pass,
  * - if the launch runs out of memory (NESO_OUT_OF_MEMORY), is cancelled, or exceeds a limit of time or steps,
- * - if there is no memory even to list the arguments; the kernel is launched nevertheless. A kernel that cannot be
- *   loaded may fail with or without a capsule. Fails with NESO_INVALID, without a launch, if the context had no
- *   `wants_capsule` when the kernel was compiled. */
+ * - if there is no memory even to list the arguments; the kernel is launched nevertheless.
+ * For a kernel that cannot be loaded, `write` may or may not be called. neso_capsule_launch fails with NESO_INVALID,
+ * without a launch, if the context had no `wants_capsule` when the kernel was compiled. */
 NESO_API neso_status neso_capsule_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream,
                                          const void *const *args,
                                          void (*write)(void *user, const neso_capsule *seen, const void *data,

@@ -322,7 +322,7 @@ static struct obj *add_descriptor(struct reader *r, const struct leaf *leaf, spe
     return descriptor_new(e, (struct obj *[]){obj_none, shape, strides, shape, obj_none});
 }
 
-/* Adds the arguments for a tree whose first leaf is number *at to `args`, and moves *at past the tree's leaves.
+/* Adds to `args` the arguments for a tree whose first leaf is number *at, and moves *at past the tree's leaves.
  * Returns the tree with a tuple in place of each descriptor; NULL for a single argument. */
 static struct obj *add_tree(struct reader *r, struct obj *tree, int *at, spec_args *args)
 {
@@ -470,7 +470,8 @@ static bool add_leaf(struct reader *r, const struct entry *x, const struct param
 /* The entries between the parentheses of a tuple. */
 typedef VEC(struct entry) entry_list;
 
-/* Returns the number of bytes before the parenthesis that is closed at x's end; x->n if there is none. */
+/* Returns the number of bytes before the opening parenthesis that matches x's last character; x->n if there is
+ * none. */
 static size_t tuple_name_length(const struct entry *x)
 {
     size_t n = 0;

@@ -116,8 +116,8 @@ static bool is_one(const struct spec_arg *a)
     return a->equals_one || (a->is_const && a->value && obj_as_int(a->value, &n) && n == 1);
 }
 
-/* Prints the arguments from *at on of a descriptor: an address, sizes, strides (the last is 1), the block's shape, the
- * padding. */
+/* Prints a descriptor, whose arguments begin at *at: an address, sizes, strides (the last is 1), the block's
+ * shape, the padding. */
 static bool put_descriptor(struct neso_kernel *k, int rank, int *at, struct text *out)
 {
     const struct spec_arg *base = &k->spec.args[*at], *sizes = base + 1, *block = sizes + 2 * rank,
@@ -146,8 +146,8 @@ static bool put_descriptor(struct neso_kernel *k, int rank, int *at, struct text
     return true;
 }
 
-/* Prints the arguments from *at on that belong to one parameter. `tree`: the tuple that was passed; NULL: a single
- * argument. */
+/* Prints the arguments of one parameter, which begin at *at. `tree` is the tuple that was passed; NULL means a
+ * single argument. */
 static bool put_arguments(struct neso_kernel *k, const struct obj *tree, int *at, struct text *out)
 {
     if (!tree || tree->kind != OBJ_tuple)

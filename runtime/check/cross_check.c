@@ -157,8 +157,8 @@ static enum outcome try_without(struct checking *c, const char *skip)
     return found;
 }
 
-/* Returns name number i in a list that has first the passes, in the order in which they run, then the stages; NULL
- * past the end. A pass that runs several times is listed at its last position. */
+/* Returns name number i of a list: the passes, in the order in which they run, then the stages. Returns NULL past
+ * the end. A pass that runs several times is listed at its last position. */
 static const char *name_at(int i)
 {
     int n = 0;

@@ -160,8 +160,8 @@ static struct error error_of(const neso_diagnostic *d)
     return e;
 }
 
-/* Returns whether the diagnostic is an error other than a failed static assertion, which may fail only because a
- * guess is wrong. */
+/* Returns whether the diagnostic is an error other than a failed static assertion, whose cause may be a wrong
+ * guess. */
 static bool is_certain(const neso_diagnostic *d)
 {
     return d->severity == NESO_ERROR && strcmp(d->tag, "static-assert") != 0;

@@ -554,8 +554,8 @@ class _Table:
     def line_word(self, name, oracle):
         return f'{name} ({oracle})' if oracle and oracle not in name else name
 
-    # Returns the format of a column: six decimal places without the trailing zeros of all cells, or an exponent if,
-    # with six places, a number would be shown as 0 or be too long.
+    # Returns the format of a column: six decimal places, less the trailing zeros that all cells have; or an
+    # exponent, if six places would show a number as 0 or take too much room.
     def column_format(self, i):
         finite = [row[i] for row in self.rows if isinstance(row[i], (int, float)) and isfinite(row[i])]
         texts = [f'{x:.6f}' for x in finite]

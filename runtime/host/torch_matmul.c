@@ -95,8 +95,8 @@ static bool multiply_there(struct eval *e, const struct tensor *out, const struc
 
 /* -- torch's rules -- */
 
-/* Replaces a and b by views that are broadcast to the same dimensions of a batch, and sets the rank and shape of
- * their product. Returns false if their shapes do not match. */
+/* Broadcasts the batch dimensions of a and b to common ones (replaces a and b by views), and sets the rank and
+ * shape of their product. Returns false if their shapes do not match. */
 static bool match(struct tensor *a, struct tensor *b, int *rank, int64_t *shape)
 {
     if (a->rank < 2 || b->rank < 2 || a->dtype != b->dtype || a->shape[a->rank - 1] != b->shape[b->rank - 2])

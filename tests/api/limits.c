@@ -432,9 +432,9 @@ int main(void)
     end_programs("emulator");
     launch("interpreter");
     launch("emulator");
-    parameters("interpreter", 1087, "", NESO_OK); /* 1088 of 4 bytes */
+    parameters("interpreter", 1087, "", NESO_OK); /* 1088 parameters, the limit */
     parameters("interpreter", 1088, "launch-failed", NESO_FAILED);
-    parameters("emulator", 1086, "", NESO_OK); /* 4352 bytes */
+    parameters("emulator", 1086, "", NESO_OK); /* 4352 bytes, the limit */
     parameters("emulator", 1087, "params-too-large", NESO_INVALID);
     ask();
     sizes();

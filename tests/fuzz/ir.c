@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ir.c: parses any bytes as IR text. The parser must not crash. IR that it accepts must print as a text that parses,
- * and that prints as the same text again. The verifier must either accept or reject the IR.
+/* ir.c: parses any bytes as IR text. The parser must not crash. If it accepts the text, printing the IR must give
+ * a text that it also accepts, and printing the IR of that text must give the same text again. The verifier must
+ * either accept or reject the IR.
  *
  *   make fuzz-ir && build/fuzz/fuzz_ir tests/ir -runs=1000000 */
 #include "tests/fuzz/mutate.h"

@@ -37,7 +37,7 @@ def attn(Q, K, V, O, sm_scale, stride_h, stride_m, N, CAUSAL: tl.constexpr, BM: 
     tl.store(O + off + offs_m[:, None] * stride_m + offs_d[None, :], acc.to(tl.float16))
 
 
-# l_i starts at 1 and m_i at -inf, so the first block multiplies this 1 by 0. If there is no block (keys = 0), the result is 0 / 1.
+# In the kernel, l_i starts at 1 and m_i at -inf, so the first block multiplies this 1 by 0. Without a block (keys = 0), the result is 0 / 1.
 def check(heads, rows, keys, causal, BM, BN, D, warps, stages):
     torch.manual_seed(rows + keys + D)
     q, k, v = (torch.randn(heads, rows, D, device='cuda', dtype=torch.float16) for _ in range(3))

@@ -79,7 +79,7 @@ def check(heads, n, desc, causal, BM, BN, D, warps, stages):
     torch.testing.assert_close(o.to(torch.float32), want, rtol=2e-2, atol=2e-2)
 
 
-# More programs than CTAs run at once: CTAs run several, which differ in length.
+# There are more programs than CTAs that fit on the GPU, so a CTA runs several programs, which differ in length.
 check(5, 640, False, True, 64, 64, 64, 8, 3)
 check(7, 256, True, True, 64, 64, 64, 8, 3)
 # If causal, BN divides BM, because the second loop begins at a multiple of BM. Triton 3.6 keeps the requested stages; the largest tiles need 272 to 289 KB.

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Products are stored through tensor maps if the launch allows it, and otherwise without them: rows whose end
-# is aligned or not, through pointers and through descriptors of host and device, also in a loop over tiles.
+# Tests products that are stored through tensor maps if the launch allows it, and otherwise without them: rows whose
+# end is aligned or not, through pointers and through descriptors of host and device, also in a loop over tiles.
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton
-# Tests loops with dots whose addresses are loaded from memory: pages of keys through a table (a scalar, or
-# a vector of them, per iteration), rows by an index that the loop loads, and a range of rows whose start
-# and end are loaded. Iterations also load scalars. The loops count up or down, or have no iterations.
+# Tests loops with dots whose addresses are loaded from memory: pages of keys whose numbers are in a table
+# (an iteration loads one number or several), rows by an index that the loop loads, and a range of rows whose
+# start and end are loaded. Iterations also load scalars. The loops count up or down, or have no iterations.
 import torch
 import triton
 import triton.language as tl

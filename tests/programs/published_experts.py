@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests routing to the best expert, counts by histogram, tokens sorted by expert, and products in which each expert has its weights.
+# Tests routing to the best expert, counts by histogram, tokens sorted by expert, and products in which each expert has its own weights.
 import torch, triton
 import triton.language as tl
 

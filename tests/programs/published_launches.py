@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda (not tested with triton yet)
 # bits: tuning chooses the block, so the number of programs differs
-# Tests options of launches: hooks that run before a configuration, tensors that tuning may not change, hints, and functions as constants.
+# Tests options of launches: hooks that run before a configuration, tensors that tuning must not change, hints, and functions as constants.
 import torch, triton
 import triton.language as tl
 

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda
 # A program stores two results, with elements of 1 and 2 bytes, through tensor maps from the same shared memory. Each warpgroup
-# stores half of a result. Its halves of the two results occupy different bytes, so it must wait for both warpgroups.
+# stores its half of each result. A half of one result overlaps both halves of the other, so a warpgroup must wait for both stores.
 import torch
 import triton
 import triton.language as tl

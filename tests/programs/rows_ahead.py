@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests rows that a kernel prefetches to L2: long rows, which a program prefetches for the program 56 ids later (if there is
-# one), rows of a loop, and rows of several tiles, whose last loop prefetches the first tile of the program 224 ids later.
+# Tests rows that a kernel prefetches to L2: long rows, which a program prefetches for the program whose id is 56 larger (if any),
+# rows of a loop, and rows of several tiles, whose last loop prefetches the first tile for the program whose id is 224 larger.
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # spills: tiles of 256 x 256 f32 fill all registers of a multiprocessor
-# Tests kernels that need more shared memory than a GPU has, and for which the compiler must use less. It converts a
-# whole tile in several steps (an atomic addition of a dot's result, a transposed tile whose registers hold different
+# Tests kernels that need more shared memory than a GPU has, and for which the compiler must use less. The compiler converts
+# a whole tile in several steps (an atomic addition of a dot's result, a transposed tile whose registers hold different
 # elements before and after), gives a pipeline fewer stages than requested, also in two loops with different tiles, and
 # reads operands of a dot from registers if they do not fit. Triton 3.6 does none of this, and does not run such kernels.
 import os

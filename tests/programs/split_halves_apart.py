@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests the halves of a split: only one of them is used, each has a different layout, or they are two scalars of a pair.
+# Tests splits of which only one half is used, whose halves have different layouts, or whose halves are the two scalars of a pair.
 import torch
 import triton
 import triton.language as tl

@@ -154,7 +154,7 @@ static void set_kind(struct verdict *v, const char *what, const char *message)
     v->kind[n] = 0;
 }
 
-/* Diagnostics with such a tag and such a part of the message do not count as failures. */
+/* A diagnostic does not count as a failure if it has the tag of a row and its message contains the row's part. */
 static const struct {
     const char *tag, *part;
 } honest[] = {

@@ -350,8 +350,8 @@ static struct node *make_shift(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* Returns (arange & 3) + c. If a thread holds several elements of a short axis, this divisor is another constant in
- * each of its registers, which only code generation can find. */
+/* Returns (arange & 3) + c. If a thread holds several elements of a short axis, this divisor has a different
+ * constant value in each of the thread's registers, and only code generation can find these values. */
 struct node *counting_divisor(struct gen *g, struct vtype t)
 {
     static const int64_t starts[] = {1, 2, 4, 7, 8, 13, 29};
@@ -566,7 +566,8 @@ static struct node *make_cast(struct gen *g, const struct vtype *t, int depth)
     return is_float(t->elem) ? cast_to_float(g, t, depth) : cast_to_int(g, t, depth);
 }
 
-/* Generates a cast to an 8-bit float, of a float that the cast must round, or of one that it represents exactly. */
+/* Generates a cast to an 8-bit float. Its operand is a float that the cast must round, or one that the 8-bit type
+ * represents exactly. */
 static struct node *make_small(struct gen *g, const struct vtype *t, int depth)
 {
     static const enum elem wide[] = {EL_f32, EL_f16, EL_bf16};
@@ -601,7 +602,7 @@ static struct node *make_compare(struct gen *g, const struct vtype *t, int depth
     return n;
 }
 
-/* Returns the negation of any boolean value, or of a comparison of integers. */
+/* Generates a negation: of any boolean value, or of a comparison of integers. */
 static struct node *make_not(struct gen *g, const struct vtype *t, int depth)
 {
     static const char *const words[] = {"==", "!=", "==", "!=", "<", ">="};

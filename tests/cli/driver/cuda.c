@@ -2,8 +2,8 @@
 /* cuda.c: a fake CUDA driver for tests, which needs no GPU. It allocates memory with malloc, and its kernels do
  * nothing. Environment variables control it. The call that FAKE_FAIL names fails, and FAKE_LOG is then the
  * assembler's log. If FAKE_TRACE is set, the driver prints launches. For each image that is loaded, it writes a line
- * to the file FAKE_LOADED: "ptx" or "code". Timed calls take FAKE_MS milliseconds. A test that makes one call after
- * the other fail (failures.c) sets fake.until, and then reads which call failed and how many objects were not
+ * to the file FAKE_LOADED: "ptx" or "code". Timed calls take FAKE_MS milliseconds. The test in which each call
+ * fails in turn (failures.c) sets fake.until, and then reads which call failed and how many objects were not
  * released. */
 #include "runtime/devices/cuda/cuda.h"
 

@@ -165,7 +165,7 @@ static int make_key(struct call *c, const struct given *g)
     return !c->key.is_full;
 }
 
-/* Collects the arguments of a call that Python passes as a tuple and a dictionary. Returns false if there are too
+/* Collects the arguments of a call that Python passes as a tuple and a dictionary. Returns 0 if there are too
  * many. */
 static int given_of(struct given *g, PyObject **room, PyObject *args, PyObject *kwargs)
 {
@@ -290,7 +290,8 @@ static int enter(struct dispatch *d, const struct key *k, PyObject *kernel, PyOb
 
 /* -- calls -- */
 
-/* Is TRITON_DEBUG set? In a large environment, os.environ's dictionary takes a tenth of the time of getenv. */
+/* Returns whether TRITON_DEBUG is set. Reads the dictionary of os.environ, which takes a tenth of the time of
+ * getenv if the environment is large. */
 static int is_debugging(const struct dispatch *d)
 {
     const char *word = NULL;
@@ -457,7 +458,8 @@ static PyObject *call_slow(struct bound *b, PyObject *args, PyObject *kwargs, in
 
 enum outcome { LAUNCHED, NEW_KEY, UNUSUAL };
 
-/* Makes the call in C if possible. LAUNCHED: *result is the result of the call; else Python must make the call. */
+/* Makes the call in C if possible, sets *result to its result, and returns LAUNCHED. After another outcome, Python
+ * must make the call. */
 static enum outcome call_fast(struct bound *b, const struct given *g, PyObject **result)
 {
     struct dispatch *d = (struct dispatch *)b->dispatch;

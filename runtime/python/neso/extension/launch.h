@@ -73,7 +73,8 @@ int torch_read(struct torch_calls *t, PyObject *entries);
 
 PyObject *launcher_type(void);
 PyObject *dispatch_type(void);
-/* Returns kernel[grid] for a Dispatch that was made for this function JITFunction.run; else NULL, without an exception. */
+/* If `run` is the function JITFunction.run for which the Dispatch was made, returns kernel[grid]; else NULL,
+ * without an exception. */
 PyObject *dispatch_index(PyObject *dispatch, PyObject *run, PyObject *grid);
 /* The base classes of JITFunction and ConstexprFunction (bases.c). */
 PyObject *indexed_type(void);

@@ -150,8 +150,8 @@ class Recipe:
                 raise error from (ValueError(words) if words else None)
 
 
-# Programs search some messages for Triton's wording. Each row has a pattern of neso's message and Triton's wording, which
-# CompilationError.__cause__ and the end of the error's text then have.
+# Programs search some messages for Triton's wording. Each row has a pattern of neso's message, and Triton's
+# wording, which becomes the text of CompilationError.__cause__ and the end of the error's text.
 WORDS = (
     (r"tl.arange needs a power of 2 elements", "arange's range must be a power of 2"),
     (r"dimension (\d+) of a shape must be a power of 2", r"Shape element \1 must be a power of 2"),
