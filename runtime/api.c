@@ -583,7 +583,7 @@ static void read_module(void *arg)
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, r->find ? &beside : NULL);
     m->eval.step_limit = m->context->step_limit;
     m->object = eval_file(&m->eval, m->source, stem(&m->arena, r->name), NULL);
-    /* the imports are done, and the caller's `find` may not be called after this function returns */
+    /* the imports are done, and the caller's `find` must not be called after this function returns */
     m->printer = (struct host){.ctx = m->context, .definitions_only = true, .write = write_static_print};
     m->eval.host = &m->printer;
 }

@@ -12,9 +12,9 @@
  * since the stores would go to the copy.
  *
  * The array must have two dimensions and known bounds, its rows must not overlap, and its bytes must belong to one
- * allocation, because the copy also reads elements that this grid does not read. The programs of the grid must
- * together load each element at least once. If the fallback could copy 8 or 4 bytes at once (row_alignment.c), they
- * must load it at least launch_pad_sweeps times, so that the copy saves more time than it takes. */
+ * allocation, because the copy also reads elements that this grid does not read. The copy must save more time than
+ * it takes: the estimated number of times that the grid loads each element (is_swept) must be at least 1, or at
+ * least launch_pad_sweeps if the fallback could copy 8 or 4 bytes at once (row_alignment.c). */
 #include "runtime/runtime.h"
 
 #include <stdatomic.h>

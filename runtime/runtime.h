@@ -245,8 +245,8 @@ void ptx_cache_miss(struct neso_kernel *k, const struct func *f, const char *key
 
 /* -- launch_plan.c -- */
 
-/* Returns whether k's plan contains a tensor map or a guard; both may fail at a launch. Returns false if the device
- * executes the traced IR, which needs no plan. */
+/* Returns whether k's plan contains a tensor map or a guard, either of which may fail at a launch. Returns false
+ * if the device executes the traced IR, which needs no plan. */
 bool has_plan(const struct neso_kernel *k);
 /* If k may need a fallback, stores the text of f, from which fallbacks are compiled. Must be called before passes
  * change f. */

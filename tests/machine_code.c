@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* machine_code.c: checks that machine code of ptxas contains all those instructions of the PTX that ptxas may not
+/* machine_code.c: checks that machine code of ptxas contains all those instructions of the PTX that ptxas must not
  * remove.
  *
  *     machine_code KERNEL.ptx KERNEL.cubin
  *
  * Counts shuffles, matrix loads and stores, tensor core instructions, barriers, stores, atomics and copies in both
  * files. ptxas unrolls loops and duplicates the ends of blocks, so the machine code may have more of these instructions
- * than the PTX. ptxas may not merge them, so fewer instructions than in the PTX are an error (a message, exit status
+ * than the PTX. ptxas must not merge them, so fewer instructions than in the PTX are an error (a message, exit
+ * status
  * 1). Two kinds of PTX are not counted, because ptxas may remove them: code that an always-taken jump skips (a jump
  * whose condition compares a register with itself), and a store whose data the next instruction overwrites. No
  * disassembler is needed: the lowest 9 bits of the 16 bytes of an instruction are its opcode (from sm_80 on; `nvdisasm

@@ -8,7 +8,8 @@ import os
 PTX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "ptx", "matmul_sm90a.ptx")
 SHARED_BYTES, THREADS, CLUSTER = 229440, 384, 2
 BLOCK_M, BLOCK_N = 128, 256
-# Boxes of A, B and C as (inner, outer) elements. Each row of a box has 128 bytes, the width of the swizzle.
+# The sizes (inner, outer) of the boxes of A, B and C, in elements. Each row of a box has 128 bytes, the width of
+# the swizzle.
 BOX_A, BOX_B, BOX_C = (64, 128), (64, 64), (64, 64)
 AS_BF16 = {b".f32.f16.f16": b".f32.bf16.bf16", b"cvt.rn.f16x2": b"cvt.rn.bf16x2"}
 # Numbers of cuda.h

@@ -2,8 +2,8 @@
 /* torch_pick.c: implements indexing by tensors, and concatenation: x[mask], x[:, indices], x[mask] = 0, cat, stack.
  *
  * One of the indices may be a tensor. First, the other indices select a view, in which the dimension that the tensor
- * indexes is still complete (a mask may index several dimensions). Each index in the tensor selects a smaller view
- * inside this view; the smaller views are copied one by one. */
+ * indexes is still complete (a mask may index several dimensions). Then each index in the tensor selects a smaller
+ * view inside this view, and the smaller views are copied one by one. */
 #include "runtime/host/torch.h"
 
 #include <string.h>

@@ -164,7 +164,7 @@ static void expect_compiled(void)
     char *ptx = NULL;
     if (compile_anyway(kept.folder, &ptx) != NESO_OK ||
         strcmp(ptx, strstr(kept.file + kept.head, "\n") + 1) >= 0)
-        abort(); /* an equal text is less, since the digest directly follows the entry's text */
+        abort(); /* equal PTX compares as less, since the digest directly follows the PTX in the file */
     free(ptx);
 }
 

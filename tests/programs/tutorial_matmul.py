@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton-interpret (not triton: one configuration needs too much shared memory there)
 # Tests Triton's tutorial 03: grouped programs, rows and columns that wrap around, masks along K only, an activation,
-# f16 and fp8. Sizes are multiples of 16 but not of the blocks, or not even of 16, or have fewer rows than a block.
+# f16 and fp8. Some sizes are multiples of 16 but not of the blocks, some are no multiples of 16, and some have fewer rows than a block.
 import torch
 import triton
 import triton.language as tl

@@ -8,8 +8,8 @@
  *
  * A series consists of the rows of one timed call or kernel, one for each commit. pair.c finds the row of the next
  * commit, so the series continues if a kernel is renamed or specialized differently. A row is compared with the row
- * at the last change point of its series, not with the row of the previous commit. So many small changes in one
- * direction also become a change point:
+ * at the last change point of its series, not with the row of the previous commit. Thus a sequence of small
+ * changes in one direction also becomes a change point:
  *
  *     registers  26 26 26 │ 40 40 │ 32 32
  *                          slower  faster */

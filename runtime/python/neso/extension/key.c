@@ -130,7 +130,7 @@ static int add_int(struct key *k, PyObject *x, uint8_t flags)
     return 1;
 }
 
-/* Returns the number of x's type among k->tensor_types; -1: x is no array of a known type. */
+/* Returns the index of x's type in k->tensor_types; -1 if x is not an array of a known type. */
 static int tensor_type(const struct key *k, PyObject *x)
 {
     for (int i = 0; i < k->ntypes; i++)

@@ -382,7 +382,8 @@ class CompiledKernel:
                                      "shared": resources["shared_bytes"], "triton_version": __version__, "tensordesc_meta": [],
                                      "tmem_size": 0, "launches_plainly": plain})
         self.packed_metadata = (options.num_warps, options.num_ctas, resources["shared_bytes"])
-        # The variant for small grids. The variants without a condition are for rare launches, and the driver assembles them.
+        # The variants to assemble: those with a condition, for small grids. The others are for rare launches, and
+        # the driver assembles them.
         self._variants = [v["without"] for v in plan.get("variants", [])[1:] if v.get("where")]
         self._codes, self.metadata_group = {}, {}
         if keep and not on_cpu:
