@@ -10,10 +10,10 @@
  *     def scale(X, n): ...
  *     scale[(4,)](x, 1000)
  *
- * Scopes are ignored: in every file, each statement that binds a needed name is kept. To verify the result, it is
- * compiled. If its traced IR differs from the kernel's (for example because the program computes a value that the
- * kernel reads), or if a signature cannot describe the arguments, the capsule contains the traced IR instead of the
- * source. */
+ * Scopes are ignored: in every file, each statement that binds a needed name is kept. capsule_source.c compiles
+ * the result to verify it. If its traced IR differs from the kernel's (for example because the program computes a
+ * value that the kernel reads), or if a signature cannot describe the arguments, the capsule contains the traced
+ * IR instead of the source. */
 #include "runtime/capsule/capsule.h"
 
 #include "frontend/python/ast.h"

@@ -316,7 +316,8 @@ static void read_row(double *row, const char *host, const struct tensor *t, int6
     }
 }
 
-/* A part of one matrix product of a batch, out = a b, in double precision: the rows from `first` on, before `last`. */
+/* One thread's part of a matrix product out = a b of a batch, in double precision: the rows `first` to `last` -
+ * 1. */
 struct product {
     struct tensor_pool *pool;
     char *out_host;

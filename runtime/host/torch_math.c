@@ -338,7 +338,7 @@ static const struct reduction reductions[] = {
 };
 
 /* Reduces the n elements at the offsets first, first + step, first + 2 * step and so on. Sets *index to the position
- * (0 to n - 1) of the last element that changed the result: for max and min, that of the result. */
+ * (0 to n - 1) of the last element that changed the result; for max and min, this element is the result. */
 static double reduce_run(struct eval *e, const struct reduction *r, const char *host, const struct tensor *t,
                          int64_t first, int64_t step, int64_t n, int64_t *index, struct loc at)
 {

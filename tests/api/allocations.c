@@ -135,8 +135,8 @@ static neso_status run(struct ration *r, size_t limit, const char *device)
     return status;
 }
 
-/* Makes one allocation after the other fail: those of a compilation if `device` is NULL, otherwise those of a program
- * on the device. */
+/* Makes each allocation fail in turn: those of a compilation if `device` is NULL, otherwise those of a program on
+ * the device. */
 static void refuse(const char *device)
 {
     neso_status status = NESO_OUT_OF_MEMORY;

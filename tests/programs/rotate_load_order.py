@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # In a loop with two chained dots, the operand of the second is loaded before that of the first. With one slot per ring,
-# the first dot of the next iteration could not be loaded while the second dot used its slot, and the kernel deadlocked.
+# the next operand of the first dot could not be loaded while the second dot used its slot, and the kernel deadlocked.
 import torch
 import triton
 import triton.language as tl

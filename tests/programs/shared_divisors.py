@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton
-# A quotient must have the same bits whether one divisor serves many elements of a thread or each element has its own, for all numbers.
+# A quotient of any numbers must have the same bits, whether a thread divides all its elements by one divisor or each by another.
 import torch
 import triton
 import triton.language as tl

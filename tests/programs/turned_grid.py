@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton
-# Axis 0 of the grid numbers rows, and axis 1 the parts of a row. The compiler swaps the axes (opt/grid/turn_grid.c); each program must keep its ids.
+# Axis 0 of the grid selects a row, and axis 1 a part of it. The compiler swaps the axes (opt/grid/turn_grid.c); each program must keep its ids.
 import torch
 import triton
 import triton.language as tl

@@ -249,9 +249,9 @@ static int replay(const struct given *g, neso_context *ctx, const neso_capsule *
     return status != NESO_OK ? report(g, ctx, status) : same ? GOOD : FAILED;
 }
 
-/* Does not open a GPU in this process, because each try runs in a process that is forked from it, and CUDA does not
- * work in a forked process. Without --device, a launch that failed on a GPU is reduced on the emulator if it also
- * fails there; this takes a hundredth of the time. */
+/* Reduces the capsule. This process opens no GPU, because each try runs in a process that is forked from it, and
+ * CUDA does not work in a forked process. Without --device, a launch that failed on a GPU is reduced on the
+ * emulator if it also fails there; this takes a hundredth of the time. */
 static int reduce_on_device(const struct given *g, neso_context *ctx, const neso_capsule *c)
 {
     const char *name = named_device(g), *gpu = strstr(c->device, "(cuda") ? "cuda" : NULL;

@@ -127,7 +127,7 @@ class Autotuner(*INDEXED, KernelInterface):
             self._do_bench = lambda call, quantiles: testing.do_bench(call, warmup=25 if warmup is None else warmup, rep=rep,
                                                                       quantiles=quantiles)
 
-    # These functions give tensors that a kernel changes the same contents before each trial.
+    # These functions reset the tensors that a kernel changes, so that each trial begins with the same contents.
 
     def _prepare(self, kwargs, reset_only=False):
         for name in self.reset_to_zero:
