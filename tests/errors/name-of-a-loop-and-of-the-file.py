@@ -1,5 +1,5 @@
-# If a kernel binds a name in a loop, then after the loop this name does not refer to the file's variable with the
-# same name. run: run --device emulator name-of-a-loop-and-of-the-file.py
+# After a loop in a kernel that binds a name, this name does not refer to the file's variable with the same name.
+# run: run --device emulator name-of-a-loop-and-of-the-file.py
 import torch
 import triton
 import triton.language as tl
