@@ -73,7 +73,7 @@ function next_token() {
 
 function take(n) { token = substr(rest, 1, n); rest = substr(rest, n + 1) }
 
-# What braces around a place are: "members" of a structure, "enum", or "other".
+# Returns what the innermost open brace encloses: "members" of a structure, "enum", or "other"; "" outside of braces.
 function place() { return depth ? braces[depth] : "" }
 
 # Keeps the state up to date with the token that was read.
@@ -195,7 +195,7 @@ function mentioned_by_includes(file, name,    n, i, list) {
     return 0
 }
 
-# Does the name belong to this file alone, and need a prefix?
+# Returns whether the name belongs to this file alone and needs a prefix.
 function is_renamed(file, space, name) {
     if (!((file, space, name) in owns))
         return 0

@@ -5,8 +5,9 @@
  *
  * A writer writes a temporary file and renames it, so that a reader sees a whole entry or none, even if other
  * processes write or a writer is killed. A reader accepts a file only if it begins with the key and ends with
- * the right digest. A reader updates the file's time stamp. From time to time a writer removes temporary files
- * of killed writers, and the oldest entries until the folder's size is within its limit. */
+ * the right digest. A reader updates the file's time stamp, so the oldest entries are the least recently used
+ * ones. From time to time a writer removes temporary files of killed writers, and the oldest entries until the
+ * folder's size is within its limit. */
 #include "runtime/cache.h"
 
 #include <dirent.h>
@@ -23,7 +24,7 @@
 static const char magic[] = "neso cache 1\n", ending[] = ".neso", unfinished[] = ".neso-";
 enum { MAGIC_BYTES = sizeof magic - 1, NAME_DIGITS = 40, UNFINISHED_SECONDS = 600 };
 
-/* Sets `path` to the path of the key's entry. Returns false if the path is longer than PATH_MAX. */
+/* Sets `path` to the path of the key's entry. Returns false if the path does not fit into PATH_MAX bytes. */
 static bool entry_path(const struct disk_cache *c, const char *key, char path[PATH_MAX])
 {
     char name[NAME_DIGITS + 1];

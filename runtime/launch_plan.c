@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* launch_plan.c: executes the launch plan of a kernel: checks its guards and encodes its tensor maps. If a guard
- * fails or a map cannot be encoded, launches a fallback: the kernel, compiled without guards and maps.
+ * fails or a map cannot be encoded, launches a fallback: the kernel, compiled with fewer maps and guards, or
+ * without any.
  *
  *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► maps of 128 bytes, cached for equal launches
  *                              │ an extent of 0, a stride that is not a multiple of 16 bytes, a guard below 0

@@ -631,7 +631,7 @@ typedef struct neso_measurement {
     size_t count;
 } neso_measurement;
 
-/* The value that neso_run_options.save returns for a path to which programs may not write. */
+/* The value that neso_run_options.save returns for a path to which programs must not write. */
 #define NESO_SAVE_OUTSIDE 2
 
 /* What neso has proven about the accesses of one load, store or atomic of a kernel in one launch. The struct and its
@@ -663,7 +663,7 @@ typedef struct neso_run_options {
     void (*write)(void *user, const char *text, size_t length, int to_stderr);
     /* Returns the value of an environment variable that the program reads. If getenv is NULL, no variable is set.
      * neso itself asks for TRITON_DEBUG at the start; if it is set, the kernels' assertions are checked. For the
-     * program, TRITON_INTERPRET is 1 if the device is the interpreter, and otherwise not set. */
+     * program, TRITON_INTERPRET is true (such as "1") if and only if the device is the interpreter. */
     const char *(*getenv)(void *user, const char *name);
     /* Finds imported files. Their texts must stay valid until the run ends. NULL: the program cannot import files. */
     neso_find *find;
@@ -672,9 +672,9 @@ typedef struct neso_run_options {
     void (*compiled)(void *user, neso_kernel *kernel);
     void *user;
     /* Writes a file of the program (a table or plot), or a file in which neso stores data for later runs. Returns 0
-     * on success, and NESO_SAVE_OUTSIDE if the program may not write to this path. The callback must check `path`,
-     * which comes from the program and may contain "..": neso does not check it. If save is NULL, the program can
-     * write no files. */
+     * on success, and NESO_SAVE_OUTSIDE if the program must not write to this path. The callback must check
+     * `path`, which comes from the program and may contain "..": neso does not check it. If save is NULL, the
+     * program can write no files. */
     int (*save)(void *user, const char *path, const char *text, size_t length);
     /* Returns the text of a file that `save` wrote, or NULL if there is none. The text must stay valid until the next
      * call of this function. */

@@ -157,7 +157,7 @@ private:
             return {sizeof(T), kind_of<T>(), 0, '?'};
     }
 
-    // Does a number of this size and kind fit the type's name: "fp32", "i1", "u64"?
+    // Returns whether a number of this size and kind fits a type ("fp32", "i1", "u64").
     static bool fits(std::string_view type, std::size_t bytes, char kind)
     {
         const bool is_float = type.find("fp") == 0 || type.find("bf") == 0;

@@ -29,8 +29,8 @@ struct taking {
 
 /* -- ranges -- */
 
-/* Finds the range of memory into which argument `arg` points. On a GPU this is the tensor, because an allocation may
- * contain many tensors. */
+/* Finds the range of memory into which argument `arg` points. This is the allocation, or, on a GPU, the tensor if
+ * the launch knows it, because an allocation may contain many tensors. */
 static bool find_range(const struct taking *x, int arg, struct range *r)
 {
     struct device *d = x->kernel->device;

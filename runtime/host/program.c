@@ -26,8 +26,8 @@ static bool is_on(const char *value)
     return false;
 }
 
-/* Returns the value of an environment variable. TRITON_INTERPRET is "1" if and only if the device is the interpreter,
- * however the device was chosen. */
+/* Returns the value of an environment variable. TRITON_INTERPRET is true (is_on) if and only if the device is the
+ * interpreter, however the device was chosen. */
 static const char *host_getenv(void *ctx, const char *name)
 {
     struct program *p = ctx;

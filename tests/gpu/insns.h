@@ -6,7 +6,7 @@
  *     check    the part of the output that one instruction computes
  *
  * A trial runs in the emulator and, on request, on the GPU: both must give the expected output. Kernels have the
- * parameters p_in and p_out, then the trial's tensor maps p_map0, p_map1, ... */
+ * parameters p_in, p_out and p_word, then the trial's tensor maps p_map0, p_map1, ... */
 #ifndef NESO_TESTS_GPU_INSNS_H
 #define NESO_TESTS_GPU_INSNS_H
 

@@ -198,7 +198,8 @@ static void put_verdicts(const struct judgement *j, FILE *f)
     fprintf(f, "%s\n", j->has_base ? "" : "; nothing to compare with");
 }
 
-/* Returns the change of a row's time, or the largest ratio among the costs that decided the verdict. */
+/* Returns the absolute change of a row's time, or, if costs decided the verdict, the logarithm of the largest
+ * ratio among these costs (judged.change). */
 static double size_of_change(const struct judged *x)
 {
     return fabs(x->times.change) + x->change;

@@ -55,7 +55,7 @@ impl Drop for Handle {
     fn drop(&mut self) { unsafe { (self.1)(self.0) } }
 }
 
-/// A context with a device. One thread uses it, and what comes from it.
+/// A context with a device. Only one thread at a time may use it and the objects made from it.
 pub struct Context(Handle);
 impl Context {
     /// `device` is "best", "cuda", "cuda:1", "emulator", "interpreter", or "" for none, which suffices to compile.

@@ -76,7 +76,7 @@ struct call {
 enum { SPARE_MOST = 8 };
 
 static PyObject *dispatch_class, *bound_class, *word_best_config;
-/* Memory of objects kernel[grid] that have ended, for the next ones. Python's lock guards it. */
+/* The memory of freed objects kernel[grid], which the next ones reuse. Python's lock guards it. */
 static struct bound *spare[SPARE_MOST];
 static int nspare;
 
