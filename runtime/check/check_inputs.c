@@ -17,8 +17,9 @@ enum { WINDOW_BYTES = 1 << 21, BEFORE_BYTES = 1 << 14, ALIGN = 256 };
 
 /* -- windows -- */
 
-/* Finds the memory into which argument `arg` points, whose value is the address `at`. On a CPU, this is the device's
- * allocation; on a GPU, the tensor that was passed. Returns false if the memory is unknown. */
+/* Finds the memory into which argument `arg` points, whose value is the address `at`. On a CPU, or if c->is_exact,
+ * this is the device's allocation; otherwise the tensor that was passed. Returns false if the memory is
+ * unknown. */
 static bool find_extent(struct checking *c, int arg, uint64_t at, uint64_t *base, uint64_t *bytes)
 {
     struct device *d = c->kernel->device;

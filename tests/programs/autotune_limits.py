@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda (not triton: its tuner skips fewer errors; not triton-interpret: it does not tune)
-# Tuning skips configurations that do not compile or do not fit, and undoes their writes to tensors. Hooks get the arguments.
+# Tuning skips configurations that do not compile or do not fit, and undoes what its trials write to tensors. Hooks get the arguments.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # Tests a Hadamard transform that splits and joins at every stride. Elements in other lanes
-# or warps must move to registers of one thread, without a thread holding more elements.
+# or warps must move to registers of one thread, and no thread must hold more elements than before.
 import torch
 import triton
 import triton.language as tl

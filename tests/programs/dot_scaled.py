@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: its dot_scaled does not support these formats)
-# Compares products of microscaled formats with the exact sum. All values are exact in bf16, so every order of additions gives the same result.
+# Compares products of microscaled formats with the exact sum. All scaled operands are exact in bf16, so only the additions could round.
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Between wgmma.fence and the first wgmma, no instruction may write the registers of the accumulator. If registers are
-# scarce, descriptors of shared memory are computed there, in the register class to which accumulators of int8 also belong.
+# Between wgmma.fence and the first wgmma, instructions must not write the accumulator's registers. If registers are
+# scarce, matrix descriptors are computed there, in registers of the class to which accumulators of int8 also belong.
 import torch
 import triton
 import triton.language as tl

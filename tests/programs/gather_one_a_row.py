@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests tl.gather with a single index along the axis, and from a single element; such an axis has no bits in a layout.
+# Tests tl.gather along an axis with a single index or a single element; an axis of size 1 has no bits in a layout.
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Masked-off elements have no value, so no function that contains a branch may be applied to them.
+# Masked-off elements have no value, so a function that contains a branch must not be applied to them.
 import torch
 import triton
 import triton.language as tl

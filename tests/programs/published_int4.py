@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests a product with weights of four bits, which the kernel unpacks, autotuned with pruning and a heuristic.
+# Tests an autotuned product, with pruning and a heuristic, whose weights of four bits the kernel unpacks.
 import torch, triton
 import triton.language as tl
 

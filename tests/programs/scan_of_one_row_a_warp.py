@@ -1,5 +1,5 @@
 # runs: interpreter emulator cuda triton triton-interpret
-# Tests scans along an axis with at most as many elements as there are warps: each warp has one element of the axis.
+# Tests scans along an axis with at most as many elements as there are warps: a warp has at most one element of the axis.
 import torch
 import triton
 import triton.language as tl

@@ -330,8 +330,8 @@ static void descriptor(const struct printer *q, const struct node *n)
     text_char(q->out, ')');
 }
 
-/* If the function of node n returns wider integers or floats than its operand has, prints a cast to the element
- * type. */
+/* If the function of node n may return another type than the element type, such as a wider one, prints a cast to
+ * the element type. */
 static void cast_back(const struct printer *q, const struct node *n)
 {
     if (elem_info[n->type.elem].bits < 32 || n->type.elem == EL_u32)

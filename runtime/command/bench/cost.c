@@ -121,7 +121,7 @@ static const char *classify(const char *s)
     return i == CLASSES - 1 && has_float_type(s, strcspn(s, " \t;\n")) ? "floating" : classes[i].name;
 }
 
-/* Returns how many bytes each thread accesses by an instruction: 16 for "ld.global.v4.b32". */
+/* Returns how many bytes one instruction accesses in each thread: 16 for "ld.global.v4.b32". */
 static double access_bytes(const char *s)
 {
     size_t n = strcspn(s, " \t\n");
