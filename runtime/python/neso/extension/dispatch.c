@@ -165,7 +165,7 @@ static int make_key(struct call *c, const struct given *g)
     return !c->key.is_full;
 }
 
-/* Collects the arguments of a call that Python passes as a tuple and a dictionary. Returns 0 if there are too
+/* Collects the arguments of a call that Python passes as a tuple and a dictionary. Returns false if there are too
  * many. */
 static int given_of(struct given *g, PyObject **room, PyObject *args, PyObject *kwargs)
 {
