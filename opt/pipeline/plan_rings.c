@@ -48,15 +48,21 @@ bool op_passes_tile(const struct op *o)
     return o->code == OP_trans || o->code == OP_convert;
 }
 
-/* Sets t->first to the first op in the block of the load that reads v. The search continues through transpositions and
- * conversions. */
+/* Sets t->first to the first op in the block of the load that reads v or contains a reader of v. The search continues
+ * through transpositions and conversions. */
 static void find_first(struct take *t, const struct value *v)
 {
-    for (const struct use *u = v->uses; u; u = u->next)
-        if (op_passes_tile(u->user))
-            find_first(t, op_result(u->user));
-        else if (!t->first || op_is_before(u->user, t->first))
-            t->first = u->user;
+    for (const struct use *u = v->uses; u; u = u->next) {
+        struct op *o = u->user;
+        if (op_passes_tile(o)) {
+            find_first(t, op_result(o));
+            continue;
+        }
+        while (o->block != t->load->block)
+            o = o->block->parent;
+        if (!t->first || op_is_before(o, t->first))
+            t->first = o;
+    }
 }
 
 /* Returns the tensor_load whose tile `put` stores into a buffer, or NULL. Sets by[d] to the dimension of the tile that

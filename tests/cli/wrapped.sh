@@ -13,10 +13,11 @@ check() { # TARGET TYPE STRIDES_OF_B
     emit "$1" "$2" "$3" 8
     [ "$(grep -c 'in 3 stages, 16 bytes at once' log)" = 2 ] || { echo "$1, $2:"; cat log; status=1; }
 }
-for target in sm_80 sm_100a; do
+for target in sm_80 sm_89; do
     check $target fp16 "i32:16, 1"
     check $target fp8e5 "1, i32:16"
 done
+emit sm_100a fp16 "i32:16, 1" 8
 emit sm_80 fp16 "i32:16, 1" 4
 emit sm_90a fp16 "i32:16, 1" 4
 emit sm_90a fp16 "i32:16, 1" 2

@@ -264,9 +264,9 @@ static const struct loss harmless[] = {
     {"tiles stored under the next dots", "cp.async.bulk.commit_group", 1, next},
     {"attention", "bar.sync", 1, idle},
     {"attention", "bra", 2, over},
-    {"attention", "mbarrier.try_wait", 1, over},
+    {"attention", "mbarrier.try_wait", 2, over},
     {"attention", "wgmma.fence", 1, apart},
-    {"attention", "mbarrier.arrive", 1, none},
+    {"attention", "mbarrier.arrive", 2, none},
 };
 enum { LOSSES = sizeof harmless / sizeof *harmless };
 
