@@ -20,7 +20,6 @@ struct remat_reg {
     const struct op *first,
         *copy_for; /* the first tile op that used the register; the last tile op for which the register was copied */
     int copy;
-    bool read; /* a dot reads the register */
     bool kept; /* a dot in flight reads the register until a wait, so no copy may replace it */
 };
 
@@ -32,26 +31,14 @@ struct remat {
     const struct op *op; /* the op whose operands are being rewritten */
 };
 
-/* Marks the registers that dots read. Marks as kept the registers that a wait reads, and the registers that a dot
- * and then a move reads, because the move hands them to the wait in the next iteration. */
-static void note_dots(struct remat *r, const struct insn *in)
-{
-    const bool dots = insn_info[in->form.code].latency == LATENCY_mma_async;
-    for (int k = dots || in->form.code == INSN_mov ? in->ndefs : 0; k < in->nopnds; k++) {
-        if (in->opnds[k].kind != OPND_reg)
-            continue;
-        struct remat_reg *x = &r->regs[in->opnds[k].n];
-        x->read |= dots;
-        x->kept |= in->form.code == INSN_wgmma_wait || (in->form.code == INSN_mov && x->read);
-    }
-}
-
 static void note_defs(struct remat *r)
 {
     for (int b = 0; b < r->m->blocks.n; b++)
         for (int i = 0; i < r->m->blocks.at[b]->insns.n; i++) {
             struct insn *in = r->m->blocks.at[b]->insns.at[i];
-            note_dots(r, in);
+            for (int k = 0; k < in->nopnds && in->form.code == INSN_wgmma_wait; k++)
+                if (in->opnds[k].kind == OPND_reg)
+                    r->regs[in->opnds[k].n].kept = true;
             for (int k = 0; k < in->ndefs; k++) {
                 struct remat_reg *x = &r->regs[in->opnds[k].n];
                 x->def = in;

@@ -151,14 +151,6 @@ PARAM(keep_maximum_slack, 8, 1, 15, "log2 of a sum",
       "a row keeps its old maximum while the sum of its exponentials is at most 2^value; an f16 is less than 2^16",
       "a sum of 128 exponentials, each at most 1, is at most 2^7")
 
-/* -- carry_dots -- */
-PARAM(carry_dots_stages_least, 2, 2, 16, "stages",
-      "dots stay in flight into the next iteration if their rings have so many stages",
-      "not measured; with one stage the producer would wait for the consumer, and the consumer for the producer")
-PARAM(carry_dots_percent, 85, 0, 100, "percent of a thread's registers",
-      "... and if accumulators and operands in registers take at most so many",
-      "attention backward D=64 takes 83 percent, and ptxas 218 of 232 registers")
-
 /* -- overlap_dots, alternate_dots, overlap_epilogue -- */
 PARAM(alternate_dots_stages_least, 4, 2, 32, "stages",
       "a ring with fewer stages is too short for two dots in flight",

@@ -56,9 +56,7 @@ static void set_copy(struct select *s, struct value *v, const struct opnd *varia
     }
 }
 
-/* Moves a terminator's n operands from operand `first` on into variables. If a dot in flight reads an operand from
- * registers, these registers must keep the operand. So the variables are then set from these very registers
- * (wgmma_words), and register allocation coalesces the two. */
+/* Moves a terminator's n operands from operand `first` on into variables. */
 static void pass_on(struct select *s, const struct op *o, int first, int n, struct opnd *const *variables)
 {
     int nregs = 0;
@@ -68,12 +66,11 @@ static void pass_on(struct select *s, const struct op *o, int first, int n, stru
     struct opnd *from = NEW_ARRAY(s->m->arena, nregs ? nregs : 1, struct opnd);
     int nmoves = 0;
     for (int i = 0; i < n; i++) {
-        const struct opnd *x = tile_of(s, op_opnd(o, first + i)),
-                          *words = wgmma_words(s, op_opnd(o, first + i));
+        const struct opnd *x = tile_of(s, op_opnd(o, first + i));
         struct word_shape a = carried_shape(op_opnd(o, first + i)->type);
         for (int k = 0; k < a.nwords; k++, nmoves++) {
             to[nmoves] = variables[i][k];
-            from[nmoves] = a.per_word == 1 ? x[k] : words ? words[k] : join_elems(s, &a, x + k * a.per_word);
+            from[nmoves] = a.per_word > 1 ? join_elems(s, &a, x + k * a.per_word) : x[k];
         }
     }
     emit_moves(s, nmoves, to, from);

@@ -130,8 +130,6 @@ void select_copy(struct select *s, const struct op *o);
 void select_copy_wait(struct select *s, const struct op *o);
 void select_wgmma(struct select *s, const struct op *o);
 void select_wgmma_wait(struct select *s, const struct op *o);
-/* Returns the registers from which a dot reads v as its operand A, if one has been selected; otherwise NULL. */
-const struct opnd *wgmma_words(struct select *s, const struct value *v);
 /* Reads, behind the loop, the registers of operand A that are the same in each iteration. */
 void select_reads_behind(struct select *s, const struct op *loop);
 /* Returns the generic address of a tensor map, which is a kernel parameter. */

@@ -250,49 +250,28 @@ void select_wgmma(struct select *s, const struct op *o)
     emit_insn(s, form0(INSN_wgmma_commit, PT_none), 0, 0, NULL);
 }
 
-/* Returns the value that an iteration yields for v, if v is an argument or a result of a loop; otherwise v. */
-static const struct value *yielded(const struct value *v)
-{
-    const struct op *loop = v->def ? v->def : v->block->parent;
-    if (!loop || loop->code != OP_for || (!v->def && !v->index))
-        return v;
-    const int i = v->def ? (int)(v - v->def->results) : v->index - 1;
-    return op_opnd(block_terminator(loop->regions[0]), i);
-}
-
-/* Returns the dot in flight that reads v from registers as its operand A. If a loop carries v, this is the dot that
- * reads the value which the previous iteration has yielded for v. Returns NULL if v is an accumulator. */
+/* Returns the dot in flight that reads v from registers as its operand A, or NULL if v is an accumulator. */
 static const struct op *reader_of(const struct value *v)
 {
-    const struct value *own = yielded(v);
-    for (const struct use *u = own->uses; u; u = u->next)
-        if (u->user->code == OP_mma_start && op_opnd(u->user, DOT_a) == own)
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (u->user->code == OP_mma_start && op_opnd(u->user, DOT_a) == v)
             return u->user;
     return NULL;
 }
 
-const struct opnd *wgmma_words(struct select *s, const struct value *v)
-{
-    const struct op *dot = reader_of(v);
-    void **kept = dot && op_opnd(dot, DOT_a) == v ? map_get_ptr(&s->words, dot) : NULL;
-    return kept ? ((const struct matrix *)*kept)->x : NULL;
-}
-
 /* The results are already in the accumulators' registers. If a dot in flight reads an operand from registers, these
- * registers must not change before the wait, so the wait also counts as a use of them. A loop carries an operand in the
- * registers that its dot reads (wgmma_words). */
+ * registers must not change before the wait, so the wait also counts as a use of them. */
 void select_wgmma_wait(struct select *s, const struct op *o)
 {
     struct opnd x[UINT8_MAX] = {opnd_int(CLASS_b32, op_int(o, ATTR_pending))};
     int n = 1;
     for (int i = 0; i < o->nopnds; i++) {
-        const struct value *v = op_opnd(o, i);
-        const struct op *dot = reader_of(v);
+        const struct op *dot = reader_of(op_opnd(o, i));
         if (!dot)
             continue;
         const struct fragment *g = mma_choose(dot, true, false).fragment;
-        void **kept = yielded(v) == v ? map_get_ptr(&s->words, dot) : NULL;
-        const struct matrix words = kept ? *(const struct matrix *)*kept : words_of(s, v, g);
+        void **kept = map_get_ptr(&s->words, dot);
+        const struct matrix words = kept ? *(const struct matrix *)*kept : words_of(s, op_opnd(o, i), g);
         for (int k = 0; k < words.n / g->word_elems && n < UINT8_MAX; k++)
             x[n++] = words.x[k];
     }

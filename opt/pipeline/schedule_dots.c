@@ -694,8 +694,6 @@ static void visit(struct func *f, struct block *b, int regs)
             add_node(&s, o, effect);
         for (int i = 0; i < o->nregions; i++)
             visit(f, o->regions[i], regs);
-        if (o->code == OP_for)
-            carry_dots(o);
     }
 }
 
