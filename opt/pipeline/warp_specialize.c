@@ -507,9 +507,13 @@ static void use_in_loop(struct specialize *w, struct op *old)
         value_take_name(&loop->results[i], &old->results[i]);
     }
     op_erase(old);
-    for (int i = 0; i < w->plan.batches.n; i++)
-        if (w->plan.batches.at[i].block == body && w->plan.batches.at[i].wait)
-            end_last_dot(w, &w->plan.batches.at[i], &w->plan.rings.at[w->plan.batches.at[i].ring], loop);
+    for (int i = 0; i < w->plan.batches.n; i++) {
+        struct batch *g = &w->plan.batches.at[i];
+        if (g->first == old)
+            g->first = loop;
+        if (g->block == body && g->wait)
+            end_last_dot(w, g, &w->plan.rings.at[g->ring], loop);
+    }
 }
 
 static void use_in_block(struct specialize *w, struct block *block)
