@@ -128,7 +128,7 @@ struct eval {
     struct scope *main;      /* the scope with the program's globals */
     uint16_t call;           /* while tracing: the index of the inlined call being traced, for loc.call; 0: the kernel itself */
     int depth;               /* the depth of calls and nested expressions; eval.c limits it */
-    /* The number of statements executed so far, and its limit (0: no limit). The limit stops endless loops at compile
+    /* The number of steps so far (see eval_step), and its limit (0: no limit). The limit stops endless loops at compile
      * time. */
     int64_t steps, step_limit;
     size_t work;             /* bytes that eval_work counted since the last step */

@@ -378,8 +378,8 @@ def reduce_large_argument(x):
     return tl.where(x < 0, -q, q), tl.where((x < 0) != (flip < 0), -r, r)
 
 
-# Returns q and r with x = q pi/2 + r and |r| <= pi/4. Executes the slow function reduce_large_argument only if the block
-# contains an element with |x| >= 2^30.
+# Returns q (modulo 4 if |x| >= 2^30) and r with x = q pi/2 + r and |r| <= pi/4. Executes the slow function
+# reduce_large_argument only if the block contains an element with |x| >= 2^30.
 @triton.jit
 def reduce_argument(x):
     k = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0

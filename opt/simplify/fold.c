@@ -654,8 +654,9 @@ static bool can_broadcast(const struct type *from, const struct type *to)
     return type_is_tile(to) || !type_is_tile(from);
 }
 
-/* Rewrites (x op y) op z as x op (y op z) if y and z repeat the elements of smaller tiles, and one of these tiles can
- * be broadcast to the shape of the other, in which y op z is then computed. This changes the rounding of floats. */
+/* Rewrites (x op y) op z as x op (y op z), where y and z are splats or broadcasts of smaller values. One of these values
+ * must be broadcastable to the other's shape, in which y op z is then computed. The op is xor or, under fp_reassoc
+ * because the rounding changes, a product of floats. */
 static struct value *join_repeated(struct builder *b, const struct op *o)
 {
     bool scales = o->code == OP_mul && b->func->fp_reassoc && !type_is_int(op_result(o)->type);

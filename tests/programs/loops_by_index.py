@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton
-# Tests loops with dots whose addresses are loaded from memory: pages of keys whose numbers are in a table
-# (an iteration loads one number or several), rows by an index that the loop loads, and a range of rows whose
-# start and end are loaded. Iterations also load scalars. The loops count up or down, or have no iterations.
+# Tests loops of dots that read tiles at places which the program loads from memory: pages of keys (an iteration loads one
+# page's number from a table), rows of keys (an iteration loads the numbers of several rows), and a range of rows
+# (its start and end are loaded). Iterations also load scalars. The loops count up or down, or have no iterations.
 import torch
 import triton
 import triton.language as tl

@@ -108,7 +108,8 @@ struct judged {
 
 /* -- rules.c -- */
 
-/* Returns whether a rule decides verdicts by the cost (or count of a line) with this name. */
+/* Returns whether there is a rule for the cost with this name. The name may also be that of the cost's count for one
+ * line of the program, such as "run.global_sectors@24". */
 bool rules_tell(const char *name);
 /* Returns whether the value `to` of a cost is better than the value `from`. */
 bool rules_is_better(const char *name, double from, double to);
