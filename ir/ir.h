@@ -478,6 +478,8 @@ bool op_asks_for_cta(const struct op *o);
 bool op_may_write(const struct op *o);
 /* Returns whether the definition of v dominates `at`, so that `at` may use it. */
 bool value_dominates(const struct value *v, const struct op *at);
+/* Returns the op of block b that is `o` or whose regions contain `o`; NULL if `o` is NULL or not inside b. */
+struct op *op_ancestor_in(struct op *o, const struct block *b);
 /* Returns whether `o` is inside a region of `ancestor`, at any depth. */
 bool op_is_inside(const struct op *o, const struct op *ancestor);
 /* Returns whether `b` equals `outer`, or is inside a region of one of its ops, at any depth. */

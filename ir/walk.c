@@ -103,8 +103,7 @@ bool op_may_write(const struct op *o)
 
 /* -- order and dominance -- */
 
-/* Returns the op of block b that is `o` or whose regions contain `o`; NULL if o is not inside b. */
-static const struct op *ancestor_in(const struct block *b, const struct op *o)
+struct op *op_ancestor_in(struct op *o, const struct block *b)
 {
     while (o && o->block != b)
         o = o->block->parent;
@@ -120,7 +119,7 @@ static bool is_before(const struct op *a, const struct op *b)
 
 bool value_dominates(const struct value *v, const struct op *at)
 {
-    const struct op *around = ancestor_in(v->block, at);
+    const struct op *around = at->block == v->block ? at : op_ancestor_in(at->block->parent, v->block);
     if (!around)
         return false;
     return !v->def || (v->def != around && is_before(v->def, around));

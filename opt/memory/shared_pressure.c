@@ -19,13 +19,6 @@ int64_t shared_bytes_of(const struct op *o)
     return convert_is_shared(o) ? type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type) : 0;
 }
 
-static const struct op *ancestor_in(const struct block *b, const struct op *o)
-{
-    while (o && o->block != b)
-        o = o->block->parent;
-    return o;
-}
-
 static int place_of(const struct block *b, const struct op *o)
 {
     int n = 0;
@@ -39,7 +32,7 @@ static int place_of(const struct block *b, const struct op *o)
 static int last_place(const struct block *b, const struct value *buf, int last)
 {
     for (const struct use *u = buf->uses; u; u = u->next) {
-        const struct op *at = ancestor_in(b, u->user);
+        const struct op *at = op_ancestor_in(u->user, b);
         int place = at ? place_of(b, at) : last;
         last = place > last ? place : last;
         if (u->user->code == OP_shared_stage)

@@ -53,13 +53,11 @@ bool op_passes_tile(const struct op *o)
 static void find_first(struct take *t, const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
-        struct op *o = u->user;
-        if (op_passes_tile(o)) {
-            find_first(t, op_result(o));
+        struct op *o = op_ancestor_in(u->user, t->load->block);
+        if (op_passes_tile(u->user)) {
+            find_first(t, op_result(u->user));
             continue;
         }
-        while (o->block != t->load->block)
-            o = o->block->parent;
         if (!t->first || op_is_before(o, t->first))
             t->first = o;
     }
