@@ -176,10 +176,14 @@ static void put_loc(const struct emitter *e, const struct insn *in)
  * requires. */
 static void put_call(const struct emitter *e, const struct insn *in)
 {
-    text_str(e->out, "call (");
-    put_opnd(e, in->opnds[0]);
-    text_printf(e->out, "), %s, (", insn_info[in->form.code].mnemonic);
-    put_list(e, in->opnds + 1, in->nopnds - 1);
+    text_str(e->out, "call ");
+    if (in->ndefs) {
+        text_char(e->out, '(');
+        put_opnd(e, in->opnds[0]);
+        text_str(e->out, "), ");
+    }
+    text_printf(e->out, "%s, (", insn_info[in->form.code].mnemonic);
+    put_list(e, in->opnds + in->ndefs, in->nopnds - in->ndefs);
     text_str(e->out, ");\n");
 }
 
@@ -222,7 +226,7 @@ static void put_insn(const struct emitter *e, const struct insn *in)
         put_reg(e, in->guard);
         text_char(out, ' ');
     }
-    if (in->form.code == INSN_vprintf) {
+    if (in->form.code == INSN_vprintf || in->form.code == INSN_assertfail) {
         put_call(e, in);
         return;
     }
@@ -348,7 +352,10 @@ static void put_files(const struct emitter *e)
 static void put_texts(const struct emitter *e)
 {
     if (e->m->texts.n)
-        text_str(e->out, ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n");
+        text_str(e->out,
+                 ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
+                 ".extern .func __assertfail (.param .b64 t, .param .b64 f, .param .b32 l, .param .b64 n, "
+                 ".param .b64 c);\n");
     for (int i = 0; i < e->m->texts.n; i++) {
         const char *s = e->m->texts.at[i];
         text_printf(e->out, ".global .align 1 .b8 $text%d[%d] = {", i, (int)strlen(s) + 1);

@@ -230,6 +230,7 @@ INSN(cvta,           "cvta",                             "d &a",      own,  PURE
 INSN(mapa,           "mapa.shared::cluster",             "d &a b:u32", own,  PURE,                     78, alu, moves, none, whole,  "d = address a in the CTA of rank b")
 INSN(stmatrix,       "stmatrix.sync.aligned.m8n8",       "[p:shared] {%x:b32}", none, WRITES|WARP,              78, none, shared, none, whole, "memory at p = 8x8 matrices of 16-bit elements")
 INSN(vprintf,        "vprintf",                          "d:b32 f:u64 a:u64", none, READS|WRITES|EFFECT,      70, none, control, none, whole, "print the arguments at a by format f; printed as a call")
+INSN(assertfail,     "__assertfail",                     "t:u64 f:u64 l:b32 n:u64 c:u64", none, READS|WRITES|EFFECT, 70, none, control, none, whole, "print that the assertion t failed, in file f, line l and function n, and stop the launch; printed as a call")
 INSN(asm,            "asm",                              "d %a?",     none, READS|WRITES|EFFECT,      70, none, synchronization, none, whole, "inline assembly of the kernel")
 INSN(trap,           "trap",                             "",          none, READS|WRITES|EFFECT,      70, none, control, none, whole, "stop the launch")
 

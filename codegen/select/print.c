@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* print.c: selects prints and failed assertions as calls of the driver's vprintf.
+/* print.c: selects prints as calls of the driver's function vprintf, and failed assertions as calls of __assertfail.
  *
  *     print %x text=" x: "     =>     st.local.u32 [args], pid; ...; st.local.f64 [args+24], x
  *                                     call ($r), vprintf, (format, args);       for each of the thread's elements
@@ -113,15 +113,22 @@ static void put_escaped(struct text *out, const char *s)
         text_str(out, *s == '%' ? "%%" : (char[]){*s, '\0'});
 }
 
-static struct insn *call_vprintf(struct select *s, const char *format, struct opnd args)
+/* Returns the address of a text in global memory. */
+static struct opnd address_of_text(struct select *s, const char *text)
 {
-    if (!s->m->texts.n || s->m->texts.at[s->m->texts.n - 1] != format)
-        VEC_PUSH(s->m->arena, &s->m->texts, format);
-    struct opnd place = {.kind = OPND_text, .cls = CLASS_b64, .n = s->m->texts.n - 1};
-    struct opnd text = emit1(s, form0(INSN_mov, PT_u64), place);
-    struct opnd x[] = {mir_reg(s->m, CLASS_b32), emit1(s, form1(INSN_cvta, PT_u64, MOD_global), text),
-                       emit1(s, form1(INSN_cvta, PT_u64, MOD_local), args)};
-    return emit_insn(s, form0(INSN_vprintf, PT_none), 1, 3, x);
+    struct opnd place = {.kind = OPND_text, .cls = CLASS_b64};
+    while (place.n < s->m->texts.n && strcmp(s->m->texts.at[place.n], text) != 0)
+        place.n++;
+    if (place.n == s->m->texts.n)
+        VEC_PUSH(s->m->arena, &s->m->texts, text);
+    return emit1(s, form1(INSN_cvta, PT_u64, MOD_global), emit1(s, form0(INSN_mov, PT_u64), place));
+}
+
+static void call_vprintf(struct select *s, const char *format, struct opnd args)
+{
+    struct opnd text = address_of_text(s, format),
+                x[] = {mir_reg(s->m, CLASS_b32), text, emit1(s, form1(INSN_cvta, PT_u64, MOD_local), args)};
+    emit_insn(s, form0(INSN_vprintf, PT_none), 1, 3, x);
 }
 
 static struct printing begin(struct select *s)
@@ -176,30 +183,25 @@ void select_print(struct select *s, const struct op *o)
     call_vprintf(s, format.s, begin(s).args);
 }
 
-/* In threads where `fails` is true, reports a failed assertion in the format of CUDA's assert, and traps. Uses a jump
- * over this code instead of guards, so that only failing threads store the arguments. `ret` tells ptxas that no
- * thread continues after the trap. */
+/* In threads where `fails` is true, calls the driver's function for failed assertions: it prints a line as CUDA's assert
+ * does, and ends the launch with the error "device-side assert triggered". Uses a jump over this code instead of guards,
+ * so that other threads do not compute the arguments. `ret` tells ptxas that no thread continues after the call. */
 void select_failure(struct select *s, const struct op *o, struct opnd fails)
 {
     const struct attr *a = op_attr(o, ATTR_text);
-    struct text format;
-    text_init(&format, s->m->arena);
-    if (o->loc.line && o->loc.file < s->diag->sources.n) {
-        const char *name = s->diag->sources.at[o->loc.file]->name, *slash = strrchr(name, '/');
-        /* the file's base name, so that the PTX does not depend on the folder */
-        put_escaped(&format, slash ? slash + 1 : name);
-        text_printf(&format, ":%d: ", (int)o->loc.line);
-    }
-    text_printf(&format, "%s: block: [%%d,%%d,%%d], thread: [%%d,0,0] Assertion `", s->f->name);
-    put_escaped(&format, a ? a->s : "");
-    text_str(&format, "` failed.\n");
+    bool has_file = o->loc.line && o->loc.file < s->diag->sources.n;
+    const char *name = has_file ? s->diag->sources.at[o->loc.file]->name : "", *slash = strrchr(name, '/');
     const struct mblock *before = s->b;
     struct insn *over = emit_jump(s, in_reg(s, fails), true);
     s->b = mir_block(s->m, before->index, before->depth);
-    struct printing p = begin(s);
-    put_arg(&p, s->thread, PT_b32);
-    call_vprintf(s, format.s, p.args);
-    emit_insn(s, form0(INSN_trap, PT_none), 0, 0, NULL);
+    struct opnd text = address_of_text(s, a ? a->s : "");
+    /* the file's base name, so that the PTX does not depend on the folder */
+    struct opnd file = address_of_text(s, slash ? slash + 1 : name);
+    struct opnd function = address_of_text(s, s->f->name);
+    enum { BYTES_OF_A_CHARACTER = 1 };
+    struct opnd x[] = {text, file, opnd_int(CLASS_b32, has_file ? o->loc.line : 0), function,
+                       opnd_int(CLASS_b64, BYTES_OF_A_CHARACTER)};
+    emit_insn(s, form0(INSN_assertfail, PT_none), 0, 5, x);
     emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
     s->b = mir_block(s->m, before->index, before->depth);
     jump_to(over, s->b);

@@ -56,10 +56,10 @@ expect 2 "unknown command 'complie'" complie k.py
 expect 2 'did you mean --target?' compile k.py::add --tar sm_80
 expect 2 'did you mean --signature?' compile k.py::add --signatur "$add"
 expect 2 'compile has no option --device' compile k.py::add --device cuda
-TRITON_DEBUG=1 expect 0 'trap;' compile asserts.py::k --signature '*i32, i32'
-TRITON_DEBUG=1 expect 0 'trap;' compile 'asserts(debug=True).py::k' --signature '*i32, i32'
-TRITON_DEBUG=0 expect 0 'trap;' compile 'asserts(debug=True).py::k' --signature '*i32, i32'
-"$NESO" compile asserts.py::k --signature '*i32, i32' | grep -q trap && { echo "an assertion outside of debug mode"; fail=1; }
+TRITON_DEBUG=1 expect 0 'call __assertfail' compile asserts.py::k --signature '*i32, i32'
+TRITON_DEBUG=1 expect 0 'call __assertfail' compile 'asserts(debug=True).py::k' --signature '*i32, i32'
+TRITON_DEBUG=0 expect 0 'call __assertfail' compile 'asserts(debug=True).py::k' --signature '*i32, i32'
+"$NESO" compile asserts.py::k --signature '*i32, i32' | grep -q __assertfail && { echo "an assertion outside of debug mode"; fail=1; }
 expect 2 '--signature needs ENTRIES' compile k.py::add --signature
 expect 2 '--time takes no argument' compile k.py::add --time=1
 expect 2 'usage: neso compile' compile

@@ -405,6 +405,7 @@ void try_warp(struct bench *b)
     try_cluster(b, "arrive.release.aligned", "wait.acquire.aligned");
     try_cluster(b, "arrive.relaxed.aligned", "wait.acquire.aligned");
     try_cluster(b, "arrive", "wait");
+    bench_untested(b, INSN_assertfail, "ends a GPU's context; tests/cli/prints.sh runs it on the emulator");
     bench_untested(b, INSN_trap, "ends a GPU's context; tests/unit/emulator.c runs it");
     bench_untested(b, INSN_read_now,
                    "gives another value each time; tests/programs/inline_assembly.py has some");

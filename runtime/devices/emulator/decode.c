@@ -109,6 +109,7 @@ bool emu_decode(struct emu_insn *in)
     case INSN_grid_launch:
     case INSN_map_prefetch: in->run = emu_run_nothing; return true;
     case INSN_bulk_prefetch: in->run = emu_run_bulk_prefetch; return in->nopnds == 2;
+    case INSN_assertfail: in->run = emu_run_assertfail; return in->nopnds == 5;
     case INSN_vprintf: in->run = emu_run_vprintf; return in->nopnds == 3;
     case INSN_vote: in->run = emu_run_vote; return in->nopnds == 3 && in->mods[0];
     case INSN_activemask: in->run = emu_run_activemask; return true;

@@ -691,13 +691,14 @@ static const char *statement_text(struct loader *l, const char *from)
     return s;
 }
 
-/* Reads a call such as `call (%r1), vprintf, (%rd1, %rd2)`, and returns the function's name. */
+/* Reads a call such as `call (%r1), vprintf, (%rd1, %rd2)`, with or without a result, and returns the function's name. */
 static const char *read_call(struct loader *l, struct emu_insn *in, struct emu_written *w, size_t *len)
 {
-    expect(l, '(');
-    w[in->nopnds++] = read_plain(l);
-    expect(l, ')');
-    expect(l, ',');
+    if (accept(l, '(')) {
+        w[in->nopnds++] = read_plain(l);
+        expect(l, ')');
+        expect(l, ',');
+    }
     const char *name = word(l, len);
     expect(l, ',');
     expect(l, '(');

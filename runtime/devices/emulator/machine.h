@@ -408,6 +408,7 @@ _Noreturn void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane,
 /* Returns a pointer to the memory at a thread's local address. */
 unsigned char *emu_local_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes);
 /* -- print.c -- */
+void emu_run_assertfail(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 void emu_run_vprintf(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 
 static inline const void *emu_read(const struct emu_warp *w, const struct emu_opnd *o)

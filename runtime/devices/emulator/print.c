@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* print.c: executes vprintf (CUDA C++ Programming Guide, "Formatted Output"). The lanes print one after the other. A
- * lane's arguments are consecutive in memory, and each argument is aligned to its size. */
+/* print.c: executes vprintf (CUDA C++ Programming Guide, "Formatted Output") and __assertfail. The lanes print one after
+ * the other. The arguments of a lane's vprintf are consecutive in memory, and each argument is aligned to its size. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -80,19 +80,44 @@ static void print_lane(struct printing *p, const char *format)
     }
 }
 
-void emu_run_vprintf(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+/* Returns the text of which operand i is the address. */
+static const char *text_at(struct emu_warp *w, const struct emu_insn *in, int lane, int i)
 {
     const struct emu_code *code = w->cta->code;
+    uint64_t at = emu_lane(w, &in->opnds[i], lane);
+    if (at >= (uint64_t)code->texts.n)
+        emu_fail(w, in, lane, ERR_out_of_bounds, "the text is not a constant of the module");
+    return code->texts.at + at;
+}
+
+void emu_run_vprintf(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
     const struct emu_launch *l = w->cta->launch;
     emu_need_defined(w, in, &in->opnds[1], 2, on, "an address");
     for (; on; on &= on - 1) {
         int lane = emu_first_lane(on);
         struct printing p = {.w = w, .in = in, .lane = lane, .args = emu_lane(w, &in->opnds[2], lane)};
-        uint64_t format = emu_lane(w, &in->opnds[1], lane);
-        if (format >= (uint64_t)code->texts.n)
-            emu_fail(w, in, lane, ERR_out_of_bounds, "the format is not a constant of the module");
-        print_lane(&p, code->texts.at + format);
+        print_lane(&p, text_at(w, in, lane, 1));
         if (l->write)
             l->write(l->write_ctx, p.line, p.used);
     }
+}
+
+/* Prints the lines that the driver prints, and ends the launch. */
+void emu_run_assertfail(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    const struct emu_launch *l = w->cta->launch;
+    const int *pid = w->cta->pid;
+    int first = emu_first_lane(on);
+    const char *text = text_at(w, in, first, 0);
+    for (; on && l->write; on &= on - 1) {
+        int lane = emu_first_lane(on);
+        char line[1024];
+        int n = snprintf(line, sizeof line,
+                         "%s:%d: %s: block: [%d,%d,%d], thread: [%d,0,0] Assertion `%s` failed.\n",
+                         text_at(w, in, lane, 1), (int)emu_lane(w, &in->opnds[2], lane),
+                         text_at(w, in, lane, 3), pid[0], pid[1], pid[2], w->index * LANES + lane, text);
+        l->write(l->write_ctx, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+    }
+    emu_fail(w, in, first, ERR_emulator_trap, "device-side assert triggered: %s", text);
 }
