@@ -80,7 +80,7 @@ class Sources:
     def _decorator(self, fn):
         if not isinstance(fn, JITFunction):
             return "@triton.constexpr_function"
-        options = ["noinline=True" if fn.noinline else "", "debug=True" if fn.debug else ""]
+        options = ["noinline=True" if fn.noinline else ""]  # not `debug`, which the launch's options replace (Recipe)
         options += [f"{name}={list(x)!r}" for name in ("do_not_specialize", "do_not_specialize_on_alignment")
                     for x in [getattr(fn, name, None)] if x]
         text = ", ".join(filter(None, options))
