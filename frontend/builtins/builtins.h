@@ -357,7 +357,7 @@ ROW(method,    histogram, "input, num_bins, mask=None",            histogram,   
 
 HEADING("Dot")
 ROW(tl,        dot,        "input, other, acc=None, input_precision=None, allow_tf32=, max_num_imprecise_acc=None, out_dtype=None", dot, NULL,
-    "The product of two matrices, plus acc. For 3-D tiles, one product for each index of the first dimension.",
+    "The product of two matrices, plus acc. For tiles of more dimensions, one product for each index of those before the last two.",
     "input, other: one type (fp16, bf16, fp32, fp64, fp8, int8), inner sizes equal; input_precision: 'tf32' (the default), 'tf32x3', 'bf16x3', 'bf16x6', 'ieee'; out_dtype: tl.float32, or for fp16 also tl.float16; for int8, the result is int32", "dot-types dot-type dot-inner dot-rank dot-acc-shape dot-acc-type precision-word",
     "a = tl.full((16, 16), 0.5, tl.float16)\ntl.sum(tl.dot(a, a))\n# [1024.]")
 ROW(tl,        dot_scaled, "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, lhs_k_pack=True, rhs_k_pack=True, out_dtype=None", prelude, "dot_scaled",

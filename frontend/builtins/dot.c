@@ -33,15 +33,14 @@ static bool check_shapes(struct eval *e, struct dot *d, const struct args *call)
 {
     int rank = rank_of(d->a);
     const int *a = shape_of(d->a), *b = shape_of(d->b);
-    if (rank != rank_of(d->b) || rank < 2 || rank > 3)
+    if (rank != rank_of(d->b) || rank < 2)
         return fail(e, call, ERR_dot_rank, d->a, d->b);
-    if (rank == 3 && a[0] != b[0])
+    if (memcmp(a, b, (size_t)(rank - 2) * sizeof *a) != 0)
         return fail(e, call, ERR_dot_batch, d->a, d->b);
     if (a[rank - 1] != b[rank - 2])
         return fail(e, call, ERR_dot_inner, d->a, d->b);
     d->rank = rank;
-    d->shape[0] = a[0];
-    d->shape[rank - 2] = a[rank - 2];
+    memcpy(d->shape, a, (size_t)rank * sizeof *a);
     d->shape[rank - 1] = b[rank - 1];
     return check_numel(e, rank, d->shape, call->loc);
 }
@@ -169,6 +168,16 @@ static struct obj *find_acc(struct eval *e, const struct dot *d, struct obj *acc
     return NULL;
 }
 
+/* Returns x with its leading dimensions joined into one, as the op takes at most 3; returns x of lower rank unchanged. */
+static struct value *joined(struct builder *b, struct value *x)
+{
+    const int *from = x->type->shape;
+    int last = x->type->rank - 1, shape[] = {1, from[last - 1], from[last]};
+    for (int d = 0; d < last - 1; d++)
+        shape[0] *= from[d];
+    return last < 3 ? x : build_reshape(b, x, 3, shape);
+}
+
 struct obj *builtin_dot(struct eval *e, struct obj **args, const struct args *call)
 {
     struct dot d = {.a = arg_block(e, args[0], call, 0, "input"),
@@ -179,9 +188,14 @@ struct obj *builtin_dot(struct eval *e, struct obj **args, const struct args *ca
         !find_precision(e, &d, args[3], args[4], call) || !find_limit(e, &d, args[5], call) ||
         !(acc = find_acc(e, &d, acc, call)))
         return obj_error;
+    struct builder *b = trace_builder(e, call->loc);
     struct value *opnds[] = {d.a->tensor.value, d.b->tensor.value, acc->tensor.value};
-    struct op *o = build_op(trace_builder(e, call->loc), OP_dot, 3, opnds, 1, &opnds[2]->type, 0);
+    for (int i = 0; i < 3; i++)
+        opnds[i] = joined(b, opnds[i]);
+    struct op *o = build_op(b, OP_dot, 3, opnds, 1, &opnds[2]->type, 0);
     op_set_int(o, ATTR_precision, d.precision);
     op_set_int(o, ATTR_limit, d.limit);
-    return tensor_new(e, op_result(o), d.out, d.rank, d.shape);
+    struct value *result = op_result(o);
+    return tensor_new(e, d.rank > 3 ? build_reshape(b, result, d.rank, d.shape) : result, d.out, d.rank,
+                      d.shape);
 }

@@ -123,6 +123,24 @@ for S, M, N, K, warps in [(4, 16, 16, 32, 4), (2, 32, 16, 16, 4), (8, 16, 32, 16
     for i in range(S):
         torch.testing.assert_close(c[i], torch.matmul(a[i].float(), b[i].float()), rtol=1e-3, atol=1e-3)
 
+
+@triton.jit
+def many_batches(A, B, C, RANK: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    a = tl.load(A + i).reshape([2] * (RANK - 2) + [16, 32])
+    b = tl.trans(tl.load(B + i).reshape([2] * (RANK - 2) + [16, 32]))
+    c = tl.dot(a, b, acc=tl.full([2] * (RANK - 2) + [16, 16], 1.0, tl.float32))
+    tl.store(C + tl.arange(0, N // 2), c.reshape([N // 2]))
+
+
+for rank in [4, 5]:
+    shape = [2] * (rank - 2) + [16, 32]
+    a = torch.randint(-4, 5, shape, device='cuda').to(torch.float16)
+    b = torch.randint(-4, 5, shape, device='cuda').to(torch.float16)
+    c = torch.zeros([2] * (rank - 2) + [16, 16], device='cuda')
+    many_batches[(1,)](a, b, c, RANK=rank, N=128 << rank)
+    torch.testing.assert_close(c, 1 + torch.matmul(a.float(), b.float().transpose(-1, -2)), rtol=0, atol=0)
+
 print("ok")
 
 # expect:
