@@ -521,11 +521,15 @@ class LaunchTest(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "int32 overflow detected for operation mul"):
             debugged[(1,)](out, 1 << 30, LARGEST=1 << 31)
 
+    def test_cooperative_launches(self):
+        x, y = Tensor(range(16)), Tensor([0] * 16)
+        kernel = scale[(2,)](x, y, 16, 2.0, BLOCK=8, launch_cooperative_grid=True)
+        self.assertEqual(list(y.values), [6 * v for v in x.values])
+        self.assertFalse(kernel.metadata.launches_plainly)
+
     def test_options_that_neso_does_not_follow(self):
         x, y = Tensor(range(8)), Tensor([0] * 8)
         here = f"test_launches.py:{scale.starting_line_number}: "
-        with self.assertRaisesRegex(triton.CompilationError, here + "error: launch_cooperative_grid=True of 'scale'"):
-            scale[(1,)](x, y, 8, 2.0, BLOCK=8, launch_cooperative_grid=True)
         with self.assertWarnsRegex(UserWarning, here + "num_ctas=2 of 'scale' is not followed"):
             scale[(1,)](x, y, 8, 2.0, BLOCK=8, num_ctas=2)
         self.assertEqual(list(y.values), [6 * v for v in x.values])

@@ -88,16 +88,18 @@ LETTERS = {"fp32": "f", "f32": "f", "fp64": "d", "f64": "d", "fp16": "h", "f16":
 
 
 class Launcher:
-    """The function CompiledKernel.run in Python, for kernels and devices that the extension does not support."""
+    """The function CompiledKernel.run in Python, for kernels and devices that the extension does not support. `cooperative`: all programs
+    of a launch run at once."""
 
-    def __init__(self, kernel, device, signature, constants, names):
+    def __init__(self, kernel, device, signature, constants, names, cooperative=False):
         self.kernel, self.device = kernel, device
+        self.options = ctypes.byref(library._LaunchOptions(ctypes.sizeof(library._LaunchOptions), 1)) if cooperative else None
         self.leaves = leaves_of(signature, constants, names)
         self.kinds = [(held, CONVERT.get(kind), is_one) for kind, held, is_one in kernel.params]
         self.pointers = []  # for each value of flat(): is it an array's address?
         for leaf in self.leaves:
             self.pointers += [True] + [False] * (2 * rank_of(leaf.kind) - 1) if leaf.is_descriptor else [leaf.is_pointer]
-        has_plans = extension and device not in contexts.CPU
+        has_plans = extension and device not in contexts.CPU and not cooperative
         self.plan, self.places = (self._plan(by_place) if has_plans else None for by_place in (False, True))
         self.addresses = ctypes.cast(library._lib.neso_launch, ctypes.c_void_p).value, kernel._as_parameter_.value
 
@@ -165,7 +167,7 @@ class Launcher:
             held.append(kind(convert(x) if convert else x))
         pointers = (ctypes.c_void_p * max(1, len(held)))(*[ctypes.addressof(v) for v in held])
         error = library._Error(size=ctypes.sizeof(library._Error))
-        status = library._lib.neso_launch(self.kernel, (ctypes.c_uint32 * 3)(*grid), stream, pointers, ctypes.byref(error))
+        status = library._lib.neso_launch_with(self.kernel, (ctypes.c_uint32 * 3)(*grid), stream, pointers, self.options, ctypes.byref(error))
         if status != 0:
             fail(status, error.message.decode(errors="replace"))
 

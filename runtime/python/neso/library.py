@@ -37,6 +37,10 @@ class _CompileOptions(ctypes.Structure):
                 ("params", c_char_p), ("note", c_void_p), ("check", c_int), ("checked", c_void_p)]
 
 
+class _LaunchOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("cooperative", c_int), ("priority", c_int)]
+
+
 class _Checked(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("kernel", c_char_p), ("id", c_char_p), ("verdict", c_int), ("culprit", c_char_p),
                 ("without", c_char_p), ("text", c_char_p), ("file", c_char_p), ("line", c_uint32), ("inputs", c_int),
@@ -131,6 +135,7 @@ def _open():
     lib.neso_kernel_resources.argtypes = [c_void_p, POINTER(_Resources)]
     lib.neso_capsule_launch.argtypes = [c_void_p, POINTER(c_uint32), c_void_p, POINTER(c_void_p), c_void_p, c_void_p, POINTER(_Error)]
     lib.neso_launch.argtypes = [c_void_p, POINTER(c_uint32), c_void_p, POINTER(c_void_p), POINTER(_Error)]
+    lib.neso_launch_with.argtypes = [c_void_p, POINTER(c_uint32), c_void_p, POINTER(c_void_p), POINTER(_LaunchOptions), POINTER(_Error)]
     lib.neso_synchronize.argtypes = [c_void_p, c_void_p]
     return lib
 

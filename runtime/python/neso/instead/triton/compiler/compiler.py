@@ -101,6 +101,7 @@ class Recipe:
                         "no_fp_fusion": int(not options.enable_fp_fusion), "deterministic": int(options.deterministic), "fp_reassoc": int(options.fp_reassoc),
                         "debug": debug_of(options),
                         "check": int(os.environ.get("NESO_PARANOID", "0") not in ("", "0"))}
+        self.skip = "persistent_grid" if options.launch_cooperative_grid else None  # its programs run one after the other
         self.texts = self.sources.texts
         del self.constants, self.attrs, self.source, self.sources, self.written
 
@@ -136,6 +137,7 @@ class Recipe:
         from neso.source import digest
         texts = dict(self.texts)
         main = texts.pop(self.main)
+        skip = ",".join(filter(None, [self.skip, skip])) or None
         with context.lock, contexts.held_prints() as printed:
             try:
                 module = context.source(self.file, main, texts)
@@ -284,9 +286,6 @@ THREADS_MOST = 1024  # of a CTA, on every GPU
 
 def check_options(fn, options):
     """Raises an error for an unsupported option that affects results, and warns once about one that affects only speed."""
-    if options.launch_cooperative_grid:
-        raise CompilationError(fn.__name__, None, f"{place_of(fn)}: error: launch_cooperative_grid=True of '{fn.__name__}': neso does not "
-                                                  "promise that all programs of a launch run at once")
     for p in fn.params:
         if p.is_constexpr and p.do_not_specialize:
             raise CompilationError(fn.__name__, None, f"{place_of(fn)}: error: {p.name} marked as constexpr and listed in do_not_specialize")
@@ -377,7 +376,7 @@ class CompiledKernel:
         if not on_cpu:
             self.asm["ptx"] = kernel.text("ptx")
         plan = {} if on_cpu else json.loads(kernel.text("json"))
-        plain = is_plain(plan)
+        plain = is_plain(plan) and not options.launch_cooperative_grid
         self.metadata = metadata_of({**options.__dict__, "hash": hash, "target": target, "name": self.name,
                                      "shared": resources["shared_bytes"], "triton_version": __version__, "tensordesc_meta": [],
                                      "tmem_size": 0, "launches_plainly": plain})
@@ -460,7 +459,8 @@ class CompiledKernel:
         if self.n_regs < 0:
             self.n_regs = resources["live_registers"] or 32  # no assembler runs for a CPU device; 32 is the number of a simple kernel
         self.n_max_threads = 1024
-        self._here.launcher = launches.Launcher(kernel, name, self.src.signature, self.src.constants, self.src.fn.arg_names)
+        self._here.launcher = launches.Launcher(kernel, name, self.src.signature, self.src.constants, self.src.fn.arg_names,
+                                                self.metadata.launch_cooperative_grid)
         self._here.run = self._here.launcher.in_c() or self._here.launcher
         self.module, self.function = kernel, kernel._as_parameter_.value
         hook = knobs.runtime.kernel_load_end_hook
