@@ -152,6 +152,27 @@ def by_halves(out, N: tl.constexpr):
     tl.store(out + tl.arange(0, halved(N)), 1.0)
 
 
+def during_compilation(f):
+    """A decorator as torch.compile's triton_builtin."""
+
+    def wrapper(*args, _semantic, **kwargs):
+        return f(*args, _builder=_semantic, **kwargs)
+
+    wrapper.__triton_builtin__ = True
+    return wrapper
+
+
+@during_compilation
+def doubled_constant(n, *, _builder=None):
+    assert isinstance(n, tl.constexpr)
+    return tl.constexpr(2 * n.value)
+
+
+@triton.jit
+def stores_doubled(out, N: tl.constexpr):
+    tl.store(out, doubled_constant(N + 1))
+
+
 @triton.jit
 def prints(n):
     tl.device_print("n is", n)
@@ -520,6 +541,11 @@ class LaunchTest(unittest.TestCase):
         debugged[(1,)](out, 1 << 30, LARGEST=5, debug=False)
         with self.assertRaisesRegex(Exception, "int32 overflow detected for operation mul"):
             debugged[(1,)](out, 1 << 30, LARGEST=1 << 31)
+
+    def test_functions_that_run_during_compilation(self):
+        out = Tensor([0], INT)
+        stores_doubled[(1,)](out, N=4, debug=True)
+        self.assertEqual(out.values[0], 10)
 
     def test_cooperative_launches(self):
         x, y = Tensor(range(16)), Tensor([0] * 16)

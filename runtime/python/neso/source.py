@@ -197,6 +197,8 @@ class Sources:
         value = inner[0] if len(inner) == 1 else value
         text = textwrap.dedent(inspect.getsource(value))
         text = text[re.search(r"^def\s", text, re.MULTILINE).start():]
+        # Triton calls it with an object of tl.constexpr for each constant; the language has no such objects.
+        text = re.sub(r"isinstance\((\w+),\s*(?:\w+\.)*constexpr\)", r"(not isinstance(\1, tl.tensor))", text)
         return self._define(value, value.__name__, "@triton.jit", text, value.__globals__, value.__code__.co_firstlineno), value.__name__
 
     def value(self, x):
