@@ -366,9 +366,9 @@ def difference(found, wanted):
     return max(errors) if len(errors) == len(wanted) and all(e == e for e in errors) else float("inf")
 
 
-def median_step(model, x, training, steps=20, rounds=5):
-    """Returns the smallest of the rounds' medians, because other work on the machine can only make a round longer."""
-    medians = []
+def median_steps(models, x, training, steps=20, rounds=5):
+    """Returns each model's smallest median of a round, because other work on the machine can only make a round longer."""
+    medians = [[] for _ in models]
     for _ in range(rounds):
         with gpu_alone():
             for model, found in zip(models, medians):
