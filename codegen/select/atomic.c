@@ -312,14 +312,28 @@ static bool releases(enum sem sem)
     return sem == SEM_acq_rel || sem == SEM_release;
 }
 
-/* Returns the op's memory order. Leaves out the acquire if the old value has no uses and no later access needs to be
- * ordered. Leaves out the release if a fence before the loop suffices. */
-static enum sem needed_order(const struct op *o)
+/* Sets *found if the program reads the old value of atomic o, whose order does not acquire. */
+static void find_weak_lock(struct op *o, void *found)
 {
+    if ((o->code != OP_atomic_cas && o->code != OP_atomic_rmw) || !has_uses(op_result(o)))
+        return;
+    *(bool *)found |= op_int(o, ATTR_sem) == SEM_relaxed || op_int(o, ATTR_sem) == SEM_release;
+}
+
+/* Returns the op's memory order. Leaves out the acquire if the old value has no uses and no later access needs to be
+ * ordered. Does not leave it out in a kernel that takes a lock by an atomic that does not acquire: PTX does not order the
+ * reads behind such a lock, but they find the writes of the lock's last holder because, on this SM, an earlier program's
+ * acquire after its unlock has emptied the L1 cache. Leaves out the release if a fence before the loop suffices. */
+static enum sem needed_order(struct select *s, const struct op *o)
+{
+    bool has_weak_lock = false;
     enum sem sem = (enum sem)op_int(o, ATTR_sem);
     if (o->block->parent && releases(sem) && polled_by(o->block->parent) == o)
         return sem == SEM_acq_rel ? SEM_acquire : SEM_relaxed;
     if (has_uses(op_result(o)) || !is_last_access(o))
+        return sem;
+    func_walk(s->f, find_weak_lock, &has_weak_lock);
+    if (has_weak_lock)
         return sem;
     return sem == SEM_acq_rel ? SEM_release : sem == SEM_acquire ? SEM_relaxed : sem;
 }
@@ -348,7 +362,7 @@ void select_atomic(struct select *s, const struct op *o)
     int free_bits = (int)layout_free_bits(l, IN_reg),
         vec = o->code == OP_atomic_rmw ? (int)op_int(o, ATTR_vec) : 1;
     struct opnd owner = emit_is_owner(s, l), *tile = tile_new(s, r);
-    struct atomic a = {.op = o, .sem = needed_order(o)};
+    struct atomic a = {.op = o, .sem = needed_order(s, o)};
     bool acquires = a.sem == SEM_acq_rel || a.sem == SEM_acquire;
     /* one fence replaces the fences of all instructions; a vector access needs a fence, because `red` cannot
      * acquire */
