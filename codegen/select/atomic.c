@@ -307,23 +307,31 @@ static const struct op *polled_by(const struct op *loop)
     return found;
 }
 
+static bool acquires(enum sem sem)
+{
+    return sem == SEM_acq_rel || sem == SEM_acquire;
+}
+
 static bool releases(enum sem sem)
 {
     return sem == SEM_acq_rel || sem == SEM_release;
 }
 
-/* Sets *found if the program reads the old value of atomic o, whose order does not acquire. */
+/* Sets *found if o is an atomic that may take a lock without an acquire: the program uses the atomic's old value, and
+ * the atomic's memory order does not acquire. */
 static void find_weak_lock(struct op *o, void *found)
 {
-    if ((o->code != OP_atomic_cas && o->code != OP_atomic_rmw) || !has_uses(op_result(o)))
-        return;
-    *(bool *)found |= op_int(o, ATTR_sem) == SEM_relaxed || op_int(o, ATTR_sem) == SEM_release;
+    bool is_atomic = o->code == OP_atomic_cas || o->code == OP_atomic_rmw;
+    if (is_atomic && has_uses(op_result(o)) && !acquires((enum sem)op_int(o, ATTR_sem)))
+        *(bool *)found = true;
 }
 
-/* Returns the op's memory order. Leaves out the acquire if the old value has no uses and no later access needs to be
- * ordered. Does not leave it out in a kernel that takes a lock by an atomic that does not acquire: PTX does not order the
- * reads behind such a lock, but they find the writes of the lock's last holder because, on this SM, an earlier program's
- * acquire after its unlock has emptied the L1 cache. Leaves out the release if a fence before the loop suffices. */
+/* Returns the memory order that atomic o needs. Leaves out the release if a fence before the loop suffices. Leaves out
+ * the acquire if the old value has no uses and no later access of the program needs the order.
+ *
+ * A kernel whose lock does not acquire (find_weak_lock) keeps the acquire of its unlock. PTX does not order the
+ * program's reads behind such a lock, so they may find old values in the SM's L1 cache. The acquire of an unlock empties
+ * that cache for the programs that run later on the same SM. */
 static enum sem needed_order(struct select *s, const struct op *o)
 {
     bool has_weak_lock = false;
@@ -362,14 +370,14 @@ void select_atomic(struct select *s, const struct op *o)
     int free_bits = (int)layout_free_bits(l, IN_reg),
         vec = o->code == OP_atomic_rmw ? (int)op_int(o, ATTR_vec) : 1;
     struct opnd owner = emit_is_owner(s, l), *tile = tile_new(s, r);
-    struct atomic a = {.op = o, .sem = needed_order(s, o)};
-    bool acquires = a.sem == SEM_acq_rel || a.sem == SEM_acquire;
+    enum sem needed = needed_order(s, o);
+    struct atomic a = {.op = o, .sem = needed};
     /* one fence replaces the fences of all instructions; a vector access needs a fence, because `red` cannot
      * acquire */
-    bool is_fenced =
-        tile_nregs(r->type) > (vec << __builtin_popcount((unsigned)free_bits)) || (vec > 1 && acquires);
+    bool is_fenced = tile_nregs(r->type) > (vec << __builtin_popcount((unsigned)free_bits)) ||
+                     (vec > 1 && acquires(needed));
     if (is_fenced) {
-        if (releases(a.sem))
+        if (releases(needed))
             emit_fence(s, o);
         a.sem = SEM_relaxed;
     }
@@ -384,6 +392,6 @@ void select_atomic(struct select *s, const struct op *o)
         else
             tile[k] = atomic_elem(s, &a, dt, l, k, guard);
     }
-    if (is_fenced && acquires)
+    if (is_fenced && acquires(needed))
         emit_fence(s, o);
 }

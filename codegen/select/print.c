@@ -184,8 +184,8 @@ void select_print(struct select *s, const struct op *o)
 }
 
 /* In threads where `fails` is true, calls the driver's function for failed assertions: it prints a line as CUDA's assert
- * does, and ends the launch with the error "device-side assert triggered". Uses a jump over this code instead of guards,
- * so that other threads do not compute the arguments. `ret` tells ptxas that no thread continues after the call. */
+ * does, and ends the launch with the error "device-side assert triggered". The other threads jump over the call and the
+ * computation of its arguments. The `ret` behind the call tells ptxas that a failing thread does not continue. */
 void select_failure(struct select *s, const struct op *o, struct opnd fails)
 {
     const struct attr *a = op_attr(o, ATTR_text);
