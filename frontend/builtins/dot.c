@@ -168,7 +168,8 @@ static struct obj *find_acc(struct eval *e, const struct dot *d, struct obj *acc
     return NULL;
 }
 
-/* Returns x with its leading dimensions joined into one, as the op takes at most 3; returns x of lower rank unchanged. */
+/* Returns x with all dimensions before the last two joined into one, because the op dot takes at most three dimensions.
+ * Returns x unchanged if it has two or three. */
 static struct value *joined(struct builder *b, struct value *x)
 {
     const int *from = x->type->shape;

@@ -691,7 +691,8 @@ static const char *statement_text(struct loader *l, const char *from)
     return s;
 }
 
-/* Reads a call such as `call (%r1), vprintf, (%rd1, %rd2)`, with or without a result, and returns the function's name. */
+/* Reads a call such as `call (%r1), vprintf, (%rd1, %rd2)`, and returns the function's name. A call may have no result:
+ * then the first pair of parentheses and its comma are missing. */
 static const char *read_call(struct loader *l, struct emu_insn *in, struct emu_written *w, size_t *len)
 {
     if (accept(l, '(')) {

@@ -103,7 +103,7 @@ void emu_run_vprintf(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     }
 }
 
-/* Prints the lines that the driver prints, and ends the launch. */
+/* Prints a line for each failing lane, as the driver does, and ends the launch. */
 void emu_run_assertfail(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     const struct emu_launch *l = w->cta->launch;

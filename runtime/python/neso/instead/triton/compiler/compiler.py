@@ -101,7 +101,8 @@ class Recipe:
                         "no_fp_fusion": int(not options.enable_fp_fusion), "deterministic": int(options.deterministic), "fp_reassoc": int(options.fp_reassoc),
                         "debug": debug_of(options),
                         "check": int(os.environ.get("NESO_PARANOID", "0") not in ("", "0"))}
-        self.skip = "persistent_grid" if options.launch_cooperative_grid else None  # its programs run one after the other
+        # The pass persistent_grid lets a CTA run programs one after the other; those of a cooperative launch must all run at once.
+        self.skip = "persistent_grid" if options.launch_cooperative_grid else None
         self.texts = self.sources.texts
         del self.constants, self.attrs, self.source, self.sources, self.written
 
