@@ -12,8 +12,10 @@ cp "$NESO_ROOT/$NESO_BUILD"/neso.[ch] .
 flags="-std=c11 -Wall -Wextra -Wno-misleading-indentation -Werror -pedantic"
 # shellcheck disable=SC2086
 $cc $flags -O0 -c neso.c || exit 1
-# shellcheck disable=SC2086
-! command -v clang >/dev/null || clang $flags -fsyntax-only neso.c || say "clang refuses neso.c"
+for other in gcc clang; do
+    # shellcheck disable=SC2086
+    ! command -v $other >/dev/null || $other $flags -fsyntax-only neso.c || say "$other refuses neso.c"
+done
 mkdir -p runtime/command/inspect
 (cd "$NESO_ROOT" && find runtime/command -name "*.[ch]" -print0 | xargs -0 cp --parents -t "$OLDPWD") && cp "$NESO_ROOT/$NESO_BUILD"/runtime/command/inspect/inspect*.{html,js}.c runtime/command/inspect && cp neso.h runtime
 mkdir -p runtime/manual frontend/builtins ir codegen && cp "$NESO_ROOT"/runtime/manual/*.c runtime/manual && cp "$NESO_ROOT"/frontend/builtins/*.h frontend/builtins && cp "$NESO_ROOT"/ir/{params,ops}.h ir && cp "$NESO_ROOT"/codegen/insns.h codegen
