@@ -35,6 +35,7 @@ struct class
     const struct layout *layout;
     const struct layout *anchor; /* the layout that a dot or scan requires, or NULL */
     int fast_dim;     /* the dimension along which its accesses are contiguous in memory; -1: any */
+    int pack;         /* inline assembly gets this many elements at a time; see keeps_packs */
     uint32_t reduced; /* the dimensions along which reductions reduce tiles of the class, as a mask */
     int nvalues;
     const struct op *access; /* one of the loads and stores of its values; NULL: there is none */
@@ -99,7 +100,7 @@ static struct class *find(struct class *c)
 static struct class *add_class(struct assign *a, const struct type *t, const char *name)
 {
     struct class *c = NEW(a->arena, struct class);
-    *c = (struct class){.type = t, .name = name, .fast_dim = -1, .nvalues = 1};
+    *c = (struct class){.type = t, .name = name, .fast_dim = -1, .pack = 1, .nvalues = 1};
     VEC_PUSH(a->arena, &a->classes, c);
     return c;
 }
@@ -113,6 +114,7 @@ static void unite(struct class *a, struct class *b)
     b->joined = a;
     a->nvalues += b->nvalues;
     a->reduced |= b->reduced;
+    a->pack = a->pack > b->pack ? a->pack : b->pack;
     a->access = a->access ? a->access : b->access;
     if (!a->anchor) {
         a->anchor = b->anchor;
@@ -166,7 +168,7 @@ static bool maps_elements(const struct op *o)
 
 static bool can_recompute(const struct op *o)
 {
-    if (!op_has(o, PURE) || o->nregions || o->nresults != 1 || o->code == OP_join)
+    if (!op_has(o, PURE) || o->nregions || o->nresults != 1 || o->code == OP_join || op_int(o, ATTR_pack) > 1)
         return false;
     if (op_has(o, COSTLY) && !type_is_int(op_result(o)->type))
         return false;
@@ -190,74 +192,6 @@ static void unite_results(struct op *o)
 {
     for (int i = 1; i < o->nresults; i++)
         unite_values(&o->results[0], &o->results[i]);
-}
-
-/* Estimates the difference between neighbouring elements of v along d, for the choice of a layout. A division reduces
- * the difference, a remainder keeps it. Values from memory have the largest difference. */
-static int64_t step_along(const struct value *v, int d, int *budget)
-{
-    const int64_t most = INT32_MAX;
-    const struct op *o = v->def;
-    int64_t x, y, by;
-    if (!type_is_tile(v->type) || v->type->shape[d] == 1)
-        return 0;
-    if (!o || --*budget < 0)
-        return most;
-    switch (o->code) {
-    case OP_range: return 1;
-    case OP_splat:
-    case OP_const: return 0;
-    case OP_expand_dims: return step_along(op_opnd(o, 0), d - (op_int(o, ATTR_axis) < d), budget);
-    case OP_broadcast:
-    case OP_hint:
-    case OP_sext:
-    case OP_zext:
-    case OP_rems:
-    case OP_remu: return step_along(op_opnd(o, 0), d, budget);
-    case OP_add:
-    case OP_sub:
-    case OP_addptr:
-    case OP_mul:
-    case OP_shl:
-    case OP_divs: break;
-    default: return most;
-    }
-    x = step_along(op_opnd(o, 0), d, budget);
-    if (o->code == OP_add || o->code == OP_sub || o->code == OP_addptr) {
-        y = step_along(op_opnd(o, 1), d, budget);
-        return x + y < most ? x + y : most;
-    }
-    if (!value_const_int(op_opnd(o, 1), &by) || by <= 0)
-        return x ? most : 0;
-    y = o->code == OP_divs ? x / by : o->code == OP_mul ? x * by : by < 31 ? x << by : most;
-    return x < most && y < most ? y : most;
-}
-
-/* Sorts dimensions by the length of runs of consecutive addresses, longest first; for equal lengths, the last
- * dimension comes first. If no dimension has such runs, the dimension with the smallest step comes first, because
- * the lanes of a warp then access the fewest cache lines. */
-static void order_dims(const struct assign *a, const struct value *ptr, int *order)
-{
-    const struct axis *x = axis_of(a->axes, ptr);
-    int rank = ptr->type->rank;
-    int64_t step[RANK_MAX];
-    for (int d = 0; d < rank; d++) {
-        int budget = a->m->params->depends_ops;
-        step[d] = step_along(ptr, d, &budget);
-        step[d] = step[d] ? step[d] : INT64_MAX; /* all addresses are equal, so the order does not matter */
-    }
-    for (int i = 0; i < rank; i++) {
-        int d = rank - 1 - i, at = i;
-        for (; at > 0; at--) {
-            const int before = order[at - 1];
-            if (x->log_adjacent[before] > x->log_adjacent[d] ||
-                (x->log_adjacent[before] == x->log_adjacent[d] &&
-                 (x->log_adjacent[d] || step[before] <= step[d])))
-                break;
-            order[at] = before;
-        }
-        order[at] = d;
-    }
 }
 
 static struct site *add_site(struct assign *a, struct op *o, struct class *c)
@@ -286,7 +220,7 @@ static void add_access(struct assign *a, struct op *o)
     struct site *s = add_site(a, o, c);
     s->is_access = true;
     find(c)->access = o;
-    order_dims(a, ptr, s->order);
+    memory_order(a->axes, ptr, a->m->params->depends_ops, s->order);
     s->vector = axis_access(a->axes, o, s->order[0]);
     if (axis_of(a->axes, ptr)->log_adjacent[s->order[0]] > 0)
         find(c)->fast_dim = s->order[0];
@@ -309,8 +243,12 @@ static void add_asm(struct op *o)
 {
     const struct value *first = o->nresults ? op_result(o) : op_opnd(o, 0);
     unite_results(o);
-    if (class_of(first))
-        join_operands(o, class_of(first));
+    struct class *c = class_of(first);
+    int pack = (int)op_int(o, ATTR_pack);
+    if (!c)
+        return;
+    c->pack = pack > c->pack ? pack : c->pack;
+    join_operands(o, c);
 }
 
 /* Joins the classes of result and accumulator. Their layout determines the layouts of the operands. */
@@ -469,13 +407,17 @@ static const struct layout *blocked(struct assign *a, const struct class *c, con
     return layout_intern(a->m, &l);
 }
 
+static const struct layout *layout_by_rows(struct assign *a, const struct class *c)
+{
+    int order[RANK_MAX] = {0};
+    for (int d = 0; d < c->type->rank; d++)
+        order[d] = c->type->rank - 1 - d;
+    return blocked(a, c, order, c->pack);
+}
+
 static const struct layout *plain_layout(struct assign *a, const struct type *t)
 {
-    struct class alone = {.type = t};
-    int order[RANK_MAX] = {0};
-    for (int d = 0; d < t->rank; d++)
-        order[d] = t->rank - 1 - d;
-    return blocked(a, &alone, order, 1);
+    return layout_by_rows(a, &(struct class){.type = t, .pack = 1});
 }
 
 static int accessed_bytes(const struct op *access)
@@ -529,6 +471,14 @@ static const struct layout *widened(struct assign *a, const struct op *o, const 
 
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason);
 
+/* Returns whether in layout l the elements that inline assembly gets at a time are consecutive along the last
+ * dimension. Text that combines them, such as the unpacking of 4-bit numbers, relies on this. */
+static bool keeps_packs(const struct class *c, const struct layout *l)
+{
+    int last = c->type->rank - 1, most = 1 << l->nbits[IN_reg], pack = c->pack < most ? c->pack : most;
+    return layout_vector(l, last, pack) >= (pack < c->type->shape[last] ? pack : c->type->shape[last]);
+}
+
 /* Returns the layout that a class without accesses inherits. The layout is that of the largest tile that vector
  * loads load and from which shape ops compute the class's tile. Returns NULL if there is no such tile. */
 static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
@@ -564,24 +514,9 @@ static const struct layout *own_layout(struct assign *a, struct class *c, const 
     if (s)
         return blocked(a, c, s->order, vector_of(a, c, s->order[0]));
     const struct layout *l = inherited(a, c, 0, reason);
-    if (l)
+    if (l && keeps_packs(c, l))
         return l;
-    int order[RANK_MAX];
-    for (int d = 0; d < c->type->rank; d++)
-        order[d] = c->type->rank - 1 - d;
-    return blocked(a, c, order, 1);
-}
-
-/* Returns how many consecutive elements along `dim` the lowest register bits, and then the lane bits, of l number
- * within one warp. */
-static int run_of_warp(const struct layout *l, int dim)
-{
-    int run = layout_vector(l, dim, 1 << COORD_BITS_MAX), low = 0;
-    for (int d = dim + 1; d < l->rank; d++)
-        low += l->dim_bits[d];
-    for (int i = 0; i < l->nbits[IN_lane] && layout_basis(l, IN_lane, i) == (uint32_t)run << low; i++)
-        run *= 2;
-    return run;
+    return layout_by_rows(a, c);
 }
 
 /* Returns whether the class's accesses coalesce in layout l as well as in the class's own best layout. Runs of
@@ -594,10 +529,10 @@ static bool serves_accesses(struct assign *a, struct class *c, const struct layo
     const struct layout *own = own_layout(a, c, &reason);
     if (!reason || l == own)
         return true;
-    int enough = SEGMENT_BYTES / accessed_bytes(reason), run = run_of_warp(own, c->fast_dim);
+    int enough = SEGMENT_BYTES / accessed_bytes(reason), run = layout_run_of_warp(own, c->fast_dim);
     int most = vector_of(a, c, c->fast_dim);
     return layout_vector(l, c->fast_dim, most) >= layout_vector(own, c->fast_dim, most) &&
-           run_of_warp(l, c->fast_dim) >= (run < enough ? run : enough);
+           layout_run_of_warp(l, c->fast_dim) >= (run < enough ? run : enough);
 }
 
 /* Returns how many instructions a thread executes for one access of the class in layout l. */
@@ -640,7 +575,7 @@ static bool follow(struct assign *a, struct class *to, const struct class *from,
                    const struct op *reason)
 {
     bool is_smaller = type_elems(to->type) < type_elems(from->type);
-    if (!l || (is_smaller ? scatters_accesses(a, to, l) : !serves_accesses(a, to, l)))
+    if (!l || !keeps_packs(to, l) || (is_smaller ? scatters_accesses(a, to, l) : !serves_accesses(a, to, l)))
         return false;
     to->layout = l;
     to->reason = reason;

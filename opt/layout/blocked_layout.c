@@ -1,12 +1,79 @@
 /* SPDX-License-Identifier: MIT */
-/* blocked_layout.c: computes the layout that coalesces accesses, given the order of dimensions in memory. It
+/* blocked_layout.c: computes the order of a tile's dimensions in memory, and the layout that coalesces accesses for it. It
  * assigns a tile's coordinate bits to registers, lanes and warps. In each dimension, the lowest bits come first:
  *
  *     64 x 32, order 1 0, n = 4, 4 warps     columns  4 in a thread's registers, 8 in lanes
  *                                            rows     4 in lanes, 4 in warps, 4 in registers */
 #include "opt/layout/layouts.h"
 
+#include "opt/analysis/analysis.h"
+
 enum { THREADS_PER_WARP = 1 << LANE_BITS };
+
+/* Estimates the difference between neighbouring elements of v along d, for the choice of a layout. A division reduces
+ * the difference, a remainder keeps it. Values from memory have the largest difference. */
+static int64_t step_along(const struct value *v, int d, int *budget)
+{
+    const int64_t most = INT32_MAX;
+    const struct op *o = v->def;
+    int64_t x, y, by;
+    if (!type_is_tile(v->type) || v->type->shape[d] == 1)
+        return 0;
+    if (!o || --*budget < 0)
+        return most;
+    switch (o->code) {
+    case OP_range: return 1;
+    case OP_splat:
+    case OP_const: return 0;
+    case OP_expand_dims: return step_along(op_opnd(o, 0), d - (op_int(o, ATTR_axis) < d), budget);
+    case OP_broadcast:
+    case OP_hint:
+    case OP_sext:
+    case OP_zext:
+    case OP_rems:
+    case OP_remu: return step_along(op_opnd(o, 0), d, budget);
+    case OP_add:
+    case OP_sub:
+    case OP_addptr:
+    case OP_mul:
+    case OP_shl:
+    case OP_divs: break;
+    default: return most;
+    }
+    x = step_along(op_opnd(o, 0), d, budget);
+    if (o->code == OP_add || o->code == OP_sub || o->code == OP_addptr) {
+        y = step_along(op_opnd(o, 1), d, budget);
+        return x + y < most ? x + y : most;
+    }
+    if (!value_const_int(op_opnd(o, 1), &by) || by <= 0)
+        return x ? most : 0;
+    y = o->code == OP_divs ? x / by : o->code == OP_mul ? x * by : by < 31 ? x << by : most;
+    return x < most && y < most ? y : most;
+}
+
+void memory_order(struct axis_table *axes, const struct value *ptr, int most, int *order)
+{
+    const struct axis *x = axis_of(axes, ptr);
+    int rank = ptr->type->rank;
+    int64_t step[RANK_MAX];
+    for (int d = 0; d < rank; d++) {
+        int budget = most;
+        step[d] = step_along(ptr, d, &budget);
+        step[d] = step[d] ? step[d] : INT64_MAX; /* all addresses are equal, so the order does not matter */
+    }
+    for (int i = 0; i < rank; i++) {
+        int d = rank - 1 - i, at = i;
+        for (; at > 0; at--) {
+            const int before = order[at - 1];
+            if (x->log_adjacent[before] > x->log_adjacent[d] ||
+                (x->log_adjacent[before] == x->log_adjacent[d] &&
+                 (x->log_adjacent[d] || step[before] <= step[d])))
+                break;
+            order[at] = before;
+        }
+        order[at] = d;
+    }
+}
 
 struct dealer {
     struct layout *l;
@@ -55,6 +122,16 @@ int blocked_layout(struct layout *l, const struct type *t, const int *order, int
     for (; warps > 0; warps--)
         layout_add(l, IN_warp, 0);
     return vector;
+}
+
+int layout_run_of_warp(const struct layout *l, int dim)
+{
+    int run = layout_vector(l, dim, 1 << COORD_BITS_MAX), low = 0;
+    for (int d = dim + 1; d < l->rank; d++)
+        low += l->dim_bits[d];
+    for (int i = 0; i < l->nbits[IN_lane] && layout_basis(l, IN_lane, i) == (uint32_t)run << low; i++)
+        run *= 2;
+    return run;
 }
 
 void layout_widen(struct layout *out, const struct type *x, const struct type *r, const struct layout *l)

@@ -32,12 +32,22 @@ const struct layout *layout_before(const struct op *o, const struct layout *l);
 const struct layout *layout_after(const struct op *o, const struct layout *l);
 
 /* -- blocked_layout.c -- */
+struct axis_table;
+/* Sorts the dimensions of an access by the length of runs of consecutive addresses, longest first; for equal lengths, the last
+ * dimension comes first. If no dimension has such runs, the dimension with the smallest step comes first, because
+ * the lanes of a warp then access the fewest cache lines. Looks at `most` ops at most for each step. */
+void memory_order(struct axis_table *axes, const struct value *ptr, int most, int *order);
+
 /* Computes the layout that coalesces along `order`, a list of dimensions from the most contiguous one on. Each thread
  * holds n elements of the first dimension. Then lanes, then warps, and then additional registers number the remaining
  * elements. Warps divide the dimensions of the mask `reduced` last, because a reduction inside a warp needs no shared
  * memory. Returns the number of register bits that number the n elements (fewer if the tile is small). */
 int blocked_layout(struct layout *l, const struct type *t, const int *order, int n, int num_warps,
                    uint32_t reduced);
+
+/* Returns how many consecutive elements along `dim` the lowest register bits, and then the lane bits, of l number
+ * within one warp. */
+int layout_run_of_warp(const struct layout *l, int dim);
 
 /* Computes the layout of a broadcast's result, of type r, for an operand of type x with layout l. Register,
  * lane and warp bits of l whose vectors are zero number replicas of the operand. In the result, these bits

@@ -63,6 +63,15 @@ def twice(x, out, N: tl.constexpr):
     tl.store(out + i, tl.inline_asm_elementwise("add.s32 $0, $1, $2;", "=r, r , r ", [v, v], dtype=tl.int32, is_pure=True, pack=1))
 
 
+@triton.jit
+def sums_in_words(X, Y, M: tl.constexpr, N: tl.constexpr):
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    x = tl.load(X + n[:, None] + m[None, :] * N).trans()
+    y = tl.inline_asm_elementwise("mul.lo.u32 $0, $1, 0b1000000010000000100000001;", "=r,r", [x], dtype=tl.uint8, is_pure=True, pack=4)
+    z = tl.join(y, y).reshape([M, 2 * N]).trans()
+    tl.store(Y + tl.arange(0, 2 * N)[:, None] * M + m[None, :], z)
+
+
 N = 256
 x = torch.randn(N, device="cuda") * 20
 out = torch.empty_like(x)
@@ -91,6 +100,14 @@ assert one.item() == 42
 row = torch.empty_like(b)
 twice[(1,)](b, row, N=32)
 assert torch.equal(row, b + b)
+
+# words of four elements along the last dimension, however the tile is loaded and stored
+x = torch.randint(0, 60, (32, 128), device="cuda").to(torch.uint8)
+y = torch.zeros(256, 32, dtype=torch.uint8, device="cuda")
+sums_in_words[(1,)](x, y, M=32, N=128)
+want = torch.cumsum(x.to(torch.int32).reshape(32, 32, 4), 2).reshape(32, 128).to(torch.uint8)
+for i in range(2):
+    assert torch.equal(y.t().reshape(32, 128, 2)[:, :, i], want)
 print("ok")
 
 # expect:

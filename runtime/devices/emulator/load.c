@@ -134,8 +134,9 @@ static uint64_t number(struct loader *l, int *bits)
     size_t len;
     const char *s = word(l, &len);
     char text[NAME_MOST], *stop;
-    snprintf(text, sizeof text, "%.*s", (int)(len < 40 ? len : 40), s);
+    snprintf(text, sizeof text, "%.*s", (int)(len < 70 ? len : 70), s);
     bool is_float = text[0] == '0' && strchr("fFdD", text[1]) && text[1];
+    int base = is_float ? 16 : text[0] == '0' && tolower((unsigned char)text[1]) == 'b' ? 2 : 0;
     if (is_float)
         *bits = tolower((unsigned char)text[1]) == 'f' ? 32 : 64;
     bool is_decimal = strchr(text, '.') != NULL;
@@ -144,7 +145,7 @@ static uint64_t number(struct loader *l, int *bits)
         *bits = EMU_DECIMAL;
         return double_to_bits(DT_f64, minus ? -decimal : decimal);
     }
-    uint64_t x = is_float ? strtoull(text + 2, &stop, 16) : strtoull(text, &stop, 0);
+    uint64_t x = strtoull(base ? text + 2 : text, &stop, base);
     if (*stop && !same(stop, strlen(stop), "U"))
         fail(l, "'%s' is no number", text);
     return minus ? 0 - x : x;
