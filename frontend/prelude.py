@@ -155,6 +155,8 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds):
 
 @triton.jit
 def philox(seed, c0, c1, c2, c3, n_rounds):
+    seed = tl.to_tensor(seed)
+    tl.static_assert(seed.dtype.is_int(), "the seed must be an integer")
     seed = tl.cast(seed, tl.uint64)
     c0 = tl.to_tensor(c0)
     if c0.dtype.primitive_bitwidth == 32:

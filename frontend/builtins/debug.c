@@ -158,7 +158,7 @@ struct obj *builtin_static_assert(struct eval *e, struct obj **args, const struc
 
 /* -- at run time -- */
 
-/* Returns the text that is printed before a value. For example, the prefix "x" gives " x: ". */
+/* Returns the text that is printed before a value. For example, the prefixes "x", "x " and "x:" give " x: ". */
 static const char *printed_prefix(struct eval *e, const char *s, bool has_operands)
 {
     struct text t;
@@ -167,7 +167,7 @@ static const char *printed_prefix(struct eval *e, const char *s, bool has_operan
         return s;
     size_t n = strlen(s);
     bool has_colon = n >= 2 && strcmp(s + n - 2, ": ") == 0;
-    if (!has_colon && n && s[n - 1] == ' ')
+    if (!has_colon && n && (s[n - 1] == ' ' || s[n - 1] == ':'))
         n--;
     text_bytes(&t, s, n);
     if (!has_colon)

@@ -14,7 +14,7 @@ def k(x_ptr):
     tl.device_print("bytes=", (i - 1).to(tl.uint8), (i - 1).to(tl.int8))
     tl.device_print("long: ", (pid - 1).to(tl.uint64, bitcast=False), (pid - 1).to(tl.int64))
     tl.device_print("hex", i * 1000 - 1, hex=True)
-    tl.device_print("2d", tl.reshape(i, (2, 2)) > 1)
+    tl.device_print("2d:", tl.reshape(i, (2, 2)) > 1)
 
 
 k[(1,)](torch.tensor([0.5, -1.0, 3.25, 1e10], device='cuda'))

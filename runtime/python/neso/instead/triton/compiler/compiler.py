@@ -166,11 +166,12 @@ WORDS = (
     (r"the axis (-?\d+) is out of range for a tensor of rank \d+", r"invalid axis \1"),
     (r"the axis (-?\d+) is given twice", r"duplicate axes, normalized axes = [\1, \1]"),
     (r"the axis of tl.(program_id|num_programs) must be 0, 1 or 2, found (-?\d+)", r"\1 axis must be 0, 1, or 2 but got \2"),
-    (r"returned values have different types: (.+) \[", r"Return type mismatch: \1"),
+    (r"returned values have different types: (.+) \[", r"Inconsistent return types: \1"),
     (r"'(\w+)' has different types in the two branches", r"Mismatched type for \1"),
     (r"the two sides of the conditional expression have different types",
      "Ternary expression with dynamic condition has inconsistent type"),
     (r"cannot write through a constant pointer", "Cannot store to a constant pointer"),
+    (r"tl\.(float8\w+) is not supported by this version of neso|unknown type '\*?(fp8\w+)'", r"type \1\2 not supported in this architecture"),
 )
 
 
