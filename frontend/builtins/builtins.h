@@ -484,6 +484,8 @@ ROW(core,      get_int_dtype,  "bitwidth, signed",                 get_int_dtype
     "tl.core.get_int_dtype(16, False)\n# uint16")
 ROW(core,      _log2,          "i",                                log2_of_const, NULL,
     "The binary logarithm of a constant power of two.", "i: a constexpr", "not-constant wants-int", "tl.core._log2(8)\n# 3")
+ROW(core,      _unwrap_if_constexpr, "o",                          same,          NULL,
+    "The value itself, since constants are values in kernels.", "o: any value", "operands", "tl.core._unwrap_if_constexpr(8)\n# 8")
 
 HEADING("Members of types")
 ROW(type,      is_floating,    "self", type_is, "floating",
