@@ -23,6 +23,8 @@
  *     same way.
  *   - A comparison that the operands' bounds decide (value_range.h) becomes a constant, and a mask that is constant
  *     for all elements disappears.
+ *   - `and` of two comparisons of an integer with constants becomes false or one of the two, if one rules out or
+ *     implies the other. A choice of a choice by the same condition becomes one choice.
  *   - A comparison of sign-extended elements with a scalar becomes a comparison of the narrow elements, if these are
  *     not negative.
  *   - An `if` with a constant condition becomes the region that it selects, and a `for` without iterations becomes
@@ -472,6 +474,41 @@ static struct value *comparison(struct builder *b, const struct op *o)
     return p == PRED_ne ? x : negated(b, x);
 }
 
+/* If v compares an integer with a constant, returns the integer, and sets *r to the bounds between which the result is
+ * true; else returns NULL. */
+static struct value *bounded_by(const struct value *v, struct bounds *r)
+{
+    const struct op *o = def_if(v, OP_cmp);
+    uint64_t bits;
+    if (!o || !type_is_int(op_opnd(o, 0)->type) || !const_bits(op_opnd(o, 1), &bits))
+        return NULL;
+    int shift = 64 - width_of(op_opnd(o, 1));
+    int64_t c = (int64_t)(bits << shift) >> shift, least = INT64_MIN >> shift, most = INT64_MAX >> shift;
+    enum pred p = (enum pred)op_int(o, ATTR_pred);
+    *r = (struct bounds){p == PRED_sge || p == PRED_eq ? c : least, p == PRED_sle || p == PRED_eq ? c : most};
+    if (p == PRED_slt && c > least)
+        r->hi = c - 1;
+    else if (p == PRED_sgt && c < most)
+        r->lo = c + 1;
+    else if (p != PRED_sge && p != PRED_sle && p != PRED_eq)
+        return NULL;
+    return op_opnd(o, 0);
+}
+
+/* Folds `and` of two comparisons of an integer with constants, if one implies the other or rules it out. */
+static struct value *conjunction(struct builder *b, const struct op *o)
+{
+    struct bounds x, y;
+    if (o->code != OP_and)
+        return NULL;
+    struct value *v = bounded_by(op_opnd(o, 0), &x);
+    if (!v || v != bounded_by(op_opnd(o, 1), &y))
+        return NULL;
+    if (x.hi < y.lo || y.hi < x.lo)
+        return build_const_int(b, op_result(o)->type, 0);
+    return x.lo >= y.lo && x.hi <= y.hi ? op_opnd(o, 0) : y.lo >= x.lo && y.hi <= x.hi ? op_opnd(o, 1) : NULL;
+}
+
 static struct value *choice(struct builder *b, const struct op *o)
 {
     uint64_t bits;
@@ -482,6 +519,9 @@ static struct value *choice(struct builder *b, const struct op *o)
         return x;
     if (const_bits(c, &bits))
         return bits ? x : y;
+    /* not if y is such a select: then `select c, y + x, y` would no longer be an addition under a predicate */
+    if (def_if(x, OP_select) && op_opnd(x->def, 0) == c)
+        return build_select(b, c, op_opnd(x->def, 1), y);
     if (x->type != c->type)
         return NULL;
     if (is_const(x, 1) && is_const(y, 0))
@@ -815,9 +855,9 @@ static bool take_choice_out(struct op *o)
 static struct value *simpler(struct op *o)
 {
     static struct value *(*const rules[])(struct builder * b, const struct op *o) = {
-        compute,     apply_identity,        negation,   join_constants, strength, periodic,
-        reciprocal,  difference_of_product, comparison, choice,         cast,     shape,
-        sink_splats, join_repeated,         keep_zero};
+        compute,    apply_identity,        negation,      join_constants, strength, periodic,
+        reciprocal, difference_of_product, comparison,    conjunction,    choice,   cast,
+        shape,      sink_splats,           join_repeated, keep_zero};
     struct builder b = build_before(o);
     struct value *v = NULL;
     for (size_t i = 0; !v && i < sizeof rules / sizeof rules[0]; i++)
