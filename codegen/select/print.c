@@ -183,17 +183,23 @@ void select_print(struct select *s, const struct op *o)
     call_vprintf(s, format.s, begin(s).args);
 }
 
-/* In threads where `fails` is true, calls the driver's function for failed assertions: it prints a line as CUDA's assert
+/* In threads where `holds` is false, calls the driver's function for failed assertions: it prints a line as CUDA's assert
  * does, and ends the launch with the error "device-side assert triggered". The other threads jump over the call and the
- * computation of its arguments. The `ret` behind the call tells ptxas that a failing thread does not continue. */
-void select_failure(struct select *s, const struct op *o, struct opnd fails)
+ * computation of its arguments. The `ret` behind the call tells ptxas that a failing thread does not continue.
+ *
+ * All lanes vote before they jump. Without the vote, ptxas believes that the lanes of a warp may be at different
+ * instructions after the jump, and keeps loads behind the next shfl. */
+void select_failure(struct select *s, const struct op *o, struct opnd holds)
 {
     const struct attr *a = op_attr(o, ATTR_text);
     bool has_file = o->loc.line && o->loc.file < s->diag->sources.n;
     const char *name = has_file ? s->diag->sources.at[o->loc.file]->name : "", *slash = strrchr(name, '/');
     const struct mblock *before = s->b;
-    struct insn *over = emit_jump(s, in_reg(s, fails), true);
+    holds = in_reg(s, holds);
+    struct opnd all = emit2(s, form1(INSN_vote, PT_pred, MOD_all), holds, opnd_int(CLASS_b32, UINT32_MAX));
+    struct insn *over = emit_jump(s, all, false);
     s->b = mir_block(s->m, before->index, before->depth);
+    emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL)->guard = holds.n;
     struct opnd text = address_of_text(s, a ? a->s : "");
     /* the file's base name, so that the PTX does not depend on the folder */
     struct opnd file = address_of_text(s, slash ? slash + 1 : name);

@@ -282,7 +282,7 @@ static void select_assert(struct select *s, const struct op *o)
         struct opnd fails = pred_not(s, c[i]);
         holds = pred_and(s, holds, on ? pred_not(s, pred_and(s, fails, on[i])) : c[i]);
     }
-    select_failure(s, o, pred_not(s, holds));
+    select_failure(s, o, holds);
 }
 
 void select_debug(struct select *s, const struct op *o)

@@ -169,7 +169,7 @@ uint32_t coord_mask(const struct layout *l, int axis);
 
 /* -- print.c -- */
 void select_print(struct select *s, const struct op *o);
-void select_failure(struct select *s, const struct op *o, struct opnd fails); /* for an assertion */
+void select_failure(struct select *s, const struct op *o, struct opnd holds); /* for an assertion */
 
 /* -- gather.c -- */
 void select_shared_gather(struct select *s, const struct op *o);
