@@ -6,7 +6,8 @@
  *
  * The pass walks regions in order with a scoped hash table, which holds the ops that dominate the current op. A load
  * can replace another only if no op between them may write, so the load's entry records the number of writes before
- * the load. The pass does not replace ops with regions. Needs: valid SSA. Leaves: no new dead ops. */
+ * the load. Eviction priorities do not count: those of the first load stay. An assertion disappears if an earlier one has the same condition and mask. The pass does not replace ops
+ * with regions. Needs: valid SSA. Leaves: no new dead ops. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -31,9 +32,14 @@ struct cse {
 
 static bool takes_part(const struct op *o)
 {
-    if (o->nregions || o->nresults == 0)
+    if (o->nregions || (o->nresults == 0 && o->code != OP_assert))
         return false;
-    return op_has(o, PURE) || (o->code == OP_load && !op_int(o, ATTR_volatile));
+    return o->code == OP_assert || op_has(o, PURE) || (o->code == OP_load && !op_int(o, ATTR_volatile));
+}
+
+static bool is_evict(const struct op *o, int i)
+{
+    return i < o->nattrs && o->attrs[i].key == ATTR_evict;
 }
 
 static uint64_t hash_opnd(const struct op *o, int i)
@@ -48,26 +54,32 @@ static uint64_t hash_op(const struct op *o)
     uint64_t h = (uint64_t)o->code;
     for (int i = 0; i < o->nopnds; i++)
         h = (op_has(o, COMMUTES) ? h : h * 31) + hash_opnd(o, i);
+    if (o->code == OP_assert) /* its text does not count */
+        return h;
     for (int i = 0; i < o->nattrs; i++)
-        h = h * 31 + (uint64_t)o->attrs[i].key * 7 + (uint64_t)o->attrs[i].i;
+        if (!is_evict(o, i))
+            h = h * 31 + (uint64_t)o->attrs[i].key * 7 + (uint64_t)o->attrs[i].i;
     const struct type *t = o->results[0].type;
     return hash_bytes(&t, sizeof t, h);
 }
 
+static bool attr_equal(const struct attr *x, const struct attr *y)
+{
+    return x->key == y->key && x->n == y->n && x->i == y->i &&
+           (!x->list || memcmp(x->list, y->list, (size_t)x->n * sizeof *x->list) == 0) &&
+           (!x->s || memcmp(x->s, y->s, (size_t)x->n) == 0);
+}
+
 bool attrs_equal(const struct op *a, const struct op *b)
 {
-    if (a->nattrs != b->nattrs)
-        return false;
-    for (int i = 0; i < a->nattrs; i++) {
-        const struct attr *x = &a->attrs[i], *y = &b->attrs[i];
-        if (x->key != y->key || x->n != y->n || x->i != y->i)
-            return false;
-        if (x->list && memcmp(x->list, y->list, (size_t)x->n * sizeof *x->list) != 0)
-            return false;
-        if (x->s && memcmp(x->s, y->s, (size_t)x->n) != 0)
+    for (int i = 0, k = 0;; i++, k++) {
+        i += is_evict(a, i);
+        k += is_evict(b, k);
+        if (i == a->nattrs || k == b->nattrs)
+            return i == a->nattrs && k == b->nattrs;
+        if (!attr_equal(&a->attrs[i], &b->attrs[k]))
             return false;
     }
-    return true;
 }
 
 static bool equal_opnds(const struct op *a, const struct op *b)
@@ -85,7 +97,7 @@ static bool equal_ops(const struct op *a, const struct op *b)
     for (int i = 0; i < a->nresults; i++)
         if (a->results[i].type != b->results[i].type)
             return false;
-    return equal_opnds(a, b) && attrs_equal(a, b);
+    return equal_opnds(a, b) && (a->code == OP_assert || attrs_equal(a, b));
 }
 
 /* -- the table -- */
@@ -126,8 +138,9 @@ static void leave_scope(struct cse *c, int n)
 
 static void replace(struct op *o, struct op *with)
 {
-    opt_explain(o->block->func, (struct explanation){DECISION_replaced, .at = o,
-                                                     .values = {&o->results[0], &with->results[0]}});
+    if (o->nresults)
+        opt_explain(o->block->func, (struct explanation){DECISION_replaced, .at = o,
+                                                         .values = {&o->results[0], &with->results[0]}});
     for (int i = 0; i < o->nresults; i++)
         value_replace(&o->results[i], &with->results[i]);
     op_erase(o);
@@ -156,7 +169,7 @@ static void visit_op(struct cse *c, struct op *o)
     }
     if (takes_part(o)) {
         uint64_t hash = hash_op(o);
-        int nwrites = op_has(o, PURE) ? 0 : c->nwrites;
+        int nwrites = o->code == OP_load ? c->nwrites : 0;
         struct op *earlier = find(c, o, hash, nwrites);
         if (earlier)
             replace(o, earlier);
