@@ -34,7 +34,9 @@ struct axis_table;
 struct axis_table *axis_analyse(struct func *f); /* allocates the table in scratch */
 const struct axis *axis_of(const struct axis_table *t, const struct value *v);
 /* Returns the largest vector width along dimension `dim` that the addresses of a load, store or atomic allow: the
- * elements of a vector are consecutive and aligned, and have at most 16 bytes. */
+ * elements of a vector are consecutive and aligned, and have at most 16 bytes. If the elements may have different mask
+ * values, a promise about the access's own pointers (tl.multiple_of) allows no vector wider than the mask's runs:
+ * Triton makes none, so programs with such a promise work although it is false. */
 int axis_access(const struct axis_table *t, const struct op *access, int dim);
 /* Returns the length of the aligned runs along `dim` in which all elements have the same mask value. Without a
  * mask, the result is at least the size of the dimension. */

@@ -629,13 +629,22 @@ struct axis_table *axis_analyse(struct func *f)
 
 /* -- queries of memory accesses -- */
 
-int axis_access(const struct axis_table *t, const struct op *access, int dim)
+/* Returns the largest vector width along `dim` for accesses through `ptr`. */
+static int vector_at(const struct axis_table *t, const struct value *ptr, int dim)
 {
-    const struct value *ptr = op_opnd(access, 0);
     const struct axis *a = axis_of(t, ptr);
     int step = log_step(ptr->type);
     int log = least(a->log_contiguous[dim], a->log_divisible[dim] - step);
     return 1 << most(0, least(log, ACCESS_LOG_BYTES - step));
+}
+
+int axis_access(const struct axis_table *t, const struct op *access, int dim)
+{
+    const struct value *ptr = op_opnd(access, 0);
+    const int width = vector_at(t, ptr, dim), mask = axis_mask(t, access, dim);
+    if (mask >= width || !ptr->def || ptr->def->code != OP_hint)
+        return width;
+    return most(mask, vector_at(t, op_opnd(ptr->def, 0), dim));
 }
 
 int axis_mask(const struct axis_table *t, const struct op *access, int dim)
