@@ -570,20 +570,25 @@ def unpack(x, format, packed_last, to):
     return x.to(to)
 
 
-# Multiplies x, of shape [M, K], by 2^(scale - 127), and returns the product in type `to`. The scales have the shape [M, K/16]
-# or [M, K/32], so each applies to 16 or 32 elements of a row. A scale of 255 means NaN.
+# Multiplies x, of shape [M, K], by the scales, and returns the product in type `to`. A scale of type float8e4nv is a
+# factor, and applies to 16 elements of a row; a scale in uint8 means 2^(scale - 127), or NaN if it is 255, and applies
+# to 32 elements. `name` is the name of the parameter of tl.dot_scaled.
 @triton.jit
-def scaled(x, scale, to):
+def scaled(x, scale, to, name):
     m: tl.constexpr = x.shape[0]
     k: tl.constexpr = x.shape[1]
+    is_float: tl.constexpr = scale.dtype == tl.float8e4nv
+    group: tl.constexpr = 16 if is_float else 32
     n: tl.constexpr = scale.shape[1]
-    fits: tl.constexpr = scale.shape[0] == m and (n * 16 == k or n * 32 == k)
     tl.static_assert(
-        fits,
-        "a scale of tl.dot_scaled needs one row for each row of its operand (of rhs: column), and one column for each 16 or 32 elements of K",
+        scale.shape[0] == m and n * group == k,
+        f"{name} must have the shape [{m}, {k // group}], one scale for each {group} elements of K; found [{scale.shape[0]}, {n}]",
     )
-    s = scale.to(tl.uint8, bitcast=True).to(tl.int32)
-    s = tl.where(s == 255, 0x7FC00000, tl.where(s == 0, 0x400000, s << 23)).to(tl.float32, bitcast=True)
+    if is_float:
+        s = scale.to(tl.float32)
+    else:
+        s = scale.to(tl.uint8, bitcast=True).to(tl.int32)
+        s = tl.where(s == 255, 0x7FC00000, tl.where(s == 0, 0x400000, s << 23)).to(tl.float32, bitcast=True)
     s = tl.reshape(tl.broadcast_to(s[:, :, None], (m, n, k // n)), (m, k))
     return (x.to(tl.float32) * s).to(to)
 
@@ -595,7 +600,7 @@ def dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc, fast
     a = unpack(lhs, lhs_format, lhs_k_pack, to)
     b = unpack(rhs, rhs_format, not rhs_k_pack, to)
     if lhs_scale is not None:
-        a = scaled(a, lhs_scale, to)
+        a = scaled(a, lhs_scale, to, "lhs_scale")
     if rhs_scale is not None:
-        b = tl.trans(scaled(tl.trans(b), rhs_scale, to))
+        b = tl.trans(scaled(tl.trans(b), rhs_scale, to, "rhs_scale"))
     return tl.dot(a, b, acc, out_dtype=tl.float32 if out_dtype is None else out_dtype)

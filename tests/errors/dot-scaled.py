@@ -1,4 +1,4 @@
-# The formats of tl.dot_scaled must have known names, and scales must have one column for each 16 or 32 elements of K.
+# The formats of tl.dot_scaled must have known names, and scales in uint8 must have one column for each 32 elements of K.
 # run: compile dot-scaled.py::k --signature "*u8" --emit ir
 import triton
 import triton.language as tl
@@ -18,9 +18,9 @@ def k(x):
 # dot-scaled.py:11:5: error: cannot bitcast uint8 of 8 bits to fp16 of 16 bits [bitcast-width]
 #    11 |     tl.dot_scaled(v, None, "e3m4", v, None, "e5m2")
 #       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# dot-scaled.py:12:5: error: static assertion failed: a scale of tl.dot_scaled needs one row for each row of its operand (of rhs: column), and one column for each 16 or 32 elements of K [static-assert]
+# dot-scaled.py:12:5: error: static assertion failed: lhs_scale must have the shape [64, 2], one scale for each 32 elements of K; found [64, 8] [static-assert]
 #    12 |     tl.dot_scaled(v, s, "e5m2", v, s, "e5m2")
 #       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# dot-scaled.py:12:5: error: static assertion failed: a scale of tl.dot_scaled needs one row for each row of its operand (of rhs: column), and one column for each 16 or 32 elements of K [static-assert]
+# dot-scaled.py:12:5: error: static assertion failed: rhs_scale must have the shape [64, 2], one scale for each 32 elements of K; found [64, 8] [static-assert]
 #    12 |     tl.dot_scaled(v, s, "e5m2", v, s, "e5m2")
 #       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
