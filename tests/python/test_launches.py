@@ -113,6 +113,23 @@ def mixed_signs(x):
     tl.store(x, tl.load(x) // tl.load(x).to(tl.uint32))
 
 
+@triton.must_use_result("It is the only result.")
+@triton.jit
+def adds_texts(x):
+    return tl.load(x) + "a"
+
+
+@triton.jit
+def calls_adds_texts(x):
+    y = adds_texts(x)
+    tl.store(x, y)
+
+
+@triton.jit
+def drops_result(x):
+    adds_texts(x)
+
+
 @triton.jit
 def third_axis(x):
     tl.expand_dims(tl.arange(0, 8), 2)
@@ -423,6 +440,21 @@ class LaunchTest(unittest.TestCase):
             with self.assertRaisesRegex(triton.CompilationError, words) as found:
                 call()
             self.assertRegex(str(found.exception.__cause__), words)
+
+    def test_forms_of_triton(self):
+        """Errors give places as Triton does, from the `def` of each function, and a called function's error is the cause."""
+        x = Tensor([1] * 8, INT)
+        with self.assertRaises(triton.CompilationError) as found:
+            calls_adds_texts[(1,)](x)
+        error = found.exception
+        self.assertIn(f"test_launches.py:{adds_texts.starting_line_number + 3}:", str(error))
+        self.assertIn("at 2:8:\n", str(error))
+        self.assertTrue(str(error.__cause__).startswith("at 2:11:\ndef adds_texts(x):\n"), str(error.__cause__))
+        self.assertEqual((error.__cause__.node.lineno, error.__cause__.__cause__), (2, None))
+        self.assertEqual(str(pickle.loads(pickle.dumps(error))), str(error))
+        with self.assertRaises(triton.CompilationError) as found:
+            drops_result[(1,)](x)
+        self.assertEqual(str(found.exception).split("\n")[-1], "The result of adds_texts is not being used. It is the only result.")
 
     def test_limits(self):
         x = Tensor([0] * 8)

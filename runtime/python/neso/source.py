@@ -58,6 +58,17 @@ def names_used(text):
     return names
 
 
+def check_result_used(text, called):
+    """Raises an error if the text calls a function that @triton.must_use_result marks, and does not use the result."""
+    words = getattr(called, "_must_use_result", False)
+    if not words:
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func).split(".")[-1] == called.__name__:
+            what = f"The result of {ast.unparse(node.value.func)} is not being used."
+            raise triton.CompilationError(text, node.value, f"{what} {words}" if isinstance(words, str) else what)
+
+
 def is_named_tuple(x):
     return isinstance(x, type) and issubclass(x, tuple) and hasattr(x, "_fields")
 
@@ -71,6 +82,7 @@ class Sources:
 
     def __init__(self):
         self.texts = {}
+        self.paths = {}  # the modules of functions: the files that define these
         self.known = {}  # id of a function or class: (it, the module that defines it, its name there)
 
     def add(self, fn):
@@ -92,10 +104,15 @@ class Sources:
             return self.known[id(key)][1]
         module = f"m{len(self.known)}_{name}"
         self.known[id(key)] = (key, module, name)
+        code = getattr(getattr(key, "fn", key), "__code__", None)
+        if code is not None:
+            self.paths[module] = code.co_filename
         head = ["import triton", "import triton.language as tl"]
         for used, attributes in names_used(text).items():
             if used in scope and used != name:
                 head += self._bind(used, scope[used], attributes, scope)
+                for called in [scope[used], *(getattr(scope[used], a, None) for a in attributes)]:
+                    check_result_used(text, called)
         between = "\n" * max(1, line - (1 if decorator else 0) - 1)
         self.texts[module] = "; ".join(head) + between + (decorator + "\n" if decorator else "") + text + "\n"
         return module

@@ -20,6 +20,7 @@ from ..backends.nvidia.compiler import CUDABackend, target_name
 from ..runtime.cache import get_cache_key, get_cache_manager, triton_key  # noqa: F401  (torch takes triton_key from here too)
 from ..runtime.driver import driver
 from ..runtime.errors import OutOfResources
+from . import places
 from .errors import CompilationError, CompileTimeAssertionFailure
 
 
@@ -103,7 +104,7 @@ class Recipe:
                         "check": int(os.environ.get("NESO_PARANOID", "0") not in ("", "0"))}
         # The pass persistent_grid lets a CTA run programs one after the other; those of a cooperative launch must all run at once.
         self.skip = "persistent_grid" if options.launch_cooperative_grid else None
-        self.texts = self.sources.texts
+        self.texts, self.paths = self.sources.texts, self.sources.paths
         del self.constants, self.attrs, self.source, self.sources, self.written
 
     def _entry(self, path, kind, is_constexpr=False):
@@ -149,12 +150,12 @@ class Recipe:
                     recording.keep(kernel, self.file, self.main, self.texts, digest(*sum(sorted(self.texts.items()), ())))
                 return kernel
             except library.NesoError as e:
-                error, words = error_of(e, self.kernel), words_of_triton(str(e))
-                raise error from (ValueError(words) if words else None)
+                error = error_of(e, self)
+                raise error from error.__cause__
 
 
 # Programs search some messages for Triton's wording. Each row has a pattern of neso's message, and Triton's
-# wording, which becomes the text of CompilationError.__cause__ and the end of the error's text.
+# wording, which becomes the text of the innermost CompilationError.__cause__ and the end of the error's text.
 WORDS = (
     (r"tl.arange needs a power of 2 elements", "arange's range must be a power of 2"),
     (r"dimension (\d+) of a shape must be a power of 2", r"Shape element \1 must be a power of 2"),
@@ -170,6 +171,8 @@ WORDS = (
     (r"'(\w+)' has different types in the two branches", r"Mismatched type for \1"),
     (r"the two sides of the conditional expression have different types",
      "Ternary expression with dynamic condition has inconsistent type"),
+    (r"((?:lhs|rhs)_scale) must have the shape \[(\d+), (\d+)\], .*; found \[(\d+), (\d+)\]",
+     r"\1 must be a tensor of shape [\2, \3]. Got ['\4', '\5']"),
     (r"cannot write through a constant pointer", "Cannot store to a constant pointer"),
     (r"tl\.(float8\w+) is not supported by this version of neso|unknown type '\*?(fp8\w+)'", r"type \1\2 not supported in this architecture"),
 )
@@ -183,18 +186,20 @@ def words_of_triton(text):
     return ""
 
 
-def error_of(e, kernel):
+def error_of(e, recipe):
+    """Returns Triton's error for an error of neso's library while it compiles a recipe's kernel."""
     text = str(e)
-    words = words_of_triton(text)
-    text += f"Triton's words: {words}\n" if words else ""
-    if e.status == 1 and "[static-assert]" in text:
-        return CompileTimeAssertionFailure(kernel, None, text)
     room = re.search(r"needs ([\d,]+) bytes of shared memory, and \S+ has ([\d,]+)", text)
-    if room and "[shared-too-large]" in text:
+    if e.status == 1 and room and "[shared-too-large]" in text:
         return OutOfResources(*(int(n.replace(",", "")) for n in room.groups()), "shared memory")
-    if e.status == 1:
-        return CompilationError(kernel, None, text)
-    return e
+    if e.status != 1:
+        return e
+    modules = {}
+    for module, path in recipe.paths.items():
+        text = text.replace(f"{module}.py:", f"{path}:")
+        modules.setdefault(path, []).append(recipe.texts[module])
+    kind = CompileTimeAssertionFailure if "[static-assert]" in text else CompilationError
+    return places.chained(kind, recipe.kernel, text, modules, words_of_triton(text))
 
 
 # -- compiled kernels --
@@ -291,6 +296,8 @@ def check_options(fn, options):
     for p in fn.params:
         if p.is_constexpr and p.do_not_specialize:
             raise CompilationError(fn.__name__, None, f"{place_of(fn)}: error: {p.name} marked as constexpr and listed in do_not_specialize")
+    if options.num_ctas > 1 and int(re.sub(r"\D", "", options.arch)) < 90:
+        raise ValueError("num_ctas > 1 requires NVIDIA SM90+ (Hopper)")
     if options.num_warps * 32 > THREADS_MOST:
         raise OutOfResources(options.num_warps * 32, THREADS_MOST, "threads")
     for name, usual in (("num_ctas", 1), ("launch_pdl", False)):
