@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* failures.c: compiles, loads, launches and releases five kernels. It repeats this for each kernel in two series of
  * runs. In run i of the first series, allocation number i fails; in run i of the second series, driver call number i
- * fails. A series ends when a run succeeds. Every failure must be reported with its reason, and all memory and driver
+ * fails. A series ends when a run succeeds. With a STRIDE of n, the first series makes only every nth allocation fail. Every failure must be reported with its reason, and all memory and driver
  * objects must be released. The test needs the fake driver (cuda.c) as libcuda.so.1.
  */
 #include "neso.h"
@@ -187,11 +187,11 @@ static neso_status run(struct ration *r, int which, const char *cache)
 
 /* -- making each allocation and each driver call fail -- */
 
-static void fail_allocations(struct fake *fake, int which, const char *cache)
+static void fail_allocations(struct fake *fake, int which, long stride, const char *cache)
 {
     int refused = 1;
-    long n = 0;
-    while (refused && ++n < 5000) {
+    long n = 1;
+    for (; refused && n < 5000; n += stride) {
         struct ration r = {.until = n};
         neso_status status = run(&r, which, cache);
         refused = r.refused;
@@ -244,17 +244,18 @@ static void fail_calls(struct fake *fake, int which, const char *cache)
     check(!fake->refused && n > 10, "a run gets by", n);
 }
 
-/* The argument is the folder of the cache; later runs find the entries that earlier runs wrote. */
+/* Arguments: STRIDE [the folder of the cache, where later runs find the entries that earlier runs wrote]. */
 int main(int argc, char **argv)
 {
-    const char *cache = argc > 1 ? argv[1] : NULL;
+    const long stride = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
+    const char *cache = argc > 2 ? argv[2] : NULL;
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     struct fake *fake = driver ? dlsym(driver, "fake") : NULL;
-    if (!fake)
-        return fputs("needs the driver without a GPU\n", stderr), 2;
+    if (!fake || stride < 1)
+        return fputs("needs a stride of 1 or more, and the driver without a GPU\n", stderr), 2;
     for (int i = 0; i < (int)(sizeof kernels / sizeof *kernels); i++) {
         now = kernels[i].name;
-        fail_allocations(fake, i, cache);
+        fail_allocations(fake, i, stride, cache);
         fail_calls(fake, i, cache);
     }
     dlclose(driver);
