@@ -220,7 +220,7 @@ static void add_access(struct assign *a, struct op *o)
     struct site *s = add_site(a, o, c);
     s->is_access = true;
     find(c)->access = o;
-    memory_order(a->axes, ptr, a->m->params->depends_ops, s->order);
+    order_in_memory(a->axes, ptr, a->m->params->depends_ops, s->order);
     s->vector = axis_access(a->axes, o, s->order[0]);
     if (axis_of(a->axes, ptr)->log_adjacent[s->order[0]] > 0)
         find(c)->fast_dim = s->order[0];

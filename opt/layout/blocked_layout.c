@@ -51,7 +51,7 @@ static int64_t step_along(const struct value *v, int d, int *budget)
     return x < most && y < most ? y : most;
 }
 
-void memory_order(struct axis_table *axes, const struct value *ptr, int most, int *order)
+void order_in_memory(struct axis_table *axes, const struct value *ptr, int most, int *order)
 {
     const struct axis *x = axis_of(axes, ptr);
     int rank = ptr->type->rank;
