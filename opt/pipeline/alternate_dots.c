@@ -34,7 +34,6 @@
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
-#include "opt/pipeline/plan_rings.h"
 #include "opt/pipeline/rotate_loads.h"
 #include "opt/simplify/simplify.h"
 
@@ -274,49 +273,6 @@ static void rewrite(struct alternation *a)
     op_erase(loop);
 }
 
-/* Returns the op of the body behind which the registers of v are free: the last one that computes with v. Ops that
- * only rearrange registers do not count, but their users do. Returns NULL if no op of the body computes with v. */
-static struct op *last_reader(const struct alternation *a, const struct value *v)
-{
-    struct op *last = NULL;
-    for (const struct use *u = v->uses; u; u = u->next) {
-        struct op *o = u->user;
-        if (o == a->body->last || o->block != a->body)
-            continue;
-        if (o->code == OP_splat || op_has(o, FREE))
-            o = last_reader(a, op_result(o));
-        last = !last || (o && op_is_before(last, o)) ? o : last;
-    }
-    return last;
-}
-
-/* Returns the carried argument to which the load's result comes, in this iteration or a later one, and with which
- * the late part computes. Returns NULL if another op than the yield uses the load. */
-static const struct value *replaced_by(const struct alternation *a, const struct op *load)
-{
-    const struct value *v = op_result(load);
-    for (int i = 0; i < DOTS; i++) {
-        if (value_nuses(v) != 1 || v->uses->user != a->body->last)
-            return i > 0 ? v : NULL;
-        v = a->body->args.at[1 + (int)(v->uses - a->body->last->opnds)];
-    }
-    return v;
-}
-
-/* Moves each load for a later iteration behind the ops that compute with the value that it replaces. The load then
- * writes the registers of this value. If the load stood in front of these ops, ptxas would give all loads of both
- * iterations one scoreboard, and the ops would wait for the loads of later iterations too. */
-static void delay_loads(const struct alternation *a)
-{
-    for (struct op *next, *o = a->body->first; o != a->body->last; o = next) {
-        next = o->next;
-        const struct value *old = o->code == OP_load ? replaced_by(a, o) : NULL;
-        struct op *reader = old ? last_reader(a, old) : NULL;
-        if (reader && op_is_before(o, reader))
-            op_move_before(o, reader->next);
-    }
-}
-
 /* Finds the dot and the early part. Returns false if the pass cannot rewrite the loop. */
 static bool plan(struct alternation *a, struct op *loop)
 {
@@ -339,7 +295,6 @@ static void visit(struct op *o, void *ctx)
         return;
     opt_explain(a.loop->block->func,
                 (struct explanation){DECISION_alternates, .at = a.dot, .values = {op_result(a.wait)}});
-    delay_loads(&a);
     find_crossing(&a);
     rewrite(&a);
 }

@@ -21,11 +21,12 @@
 #include "opt/pipeline/rotate_loads.h"
 
 #include "opt/passes.h"
+#include "opt/pipeline/plan_rings.h"
 #include "opt/simplify/simplify.h"
 
 #include <stdlib.h>
 
-enum { LOADS_MOST = 32 };
+enum { LOADS_MOST = 32, ITERATIONS_MOST = 2 /* between a rotated load and its users */ };
 
 struct rotation {
     struct module *m;
@@ -173,6 +174,49 @@ static void load_next(const struct rotation *r, struct value **next)
         next[i] = load_masked(r, &b, &map, &now, r->loads[i], live);
 }
 
+const struct value *value_replaced_by(const struct op *load)
+{
+    const struct value *v = op_result(load);
+    const struct op *yield = load->block->last;
+    int iterations = 0;
+    if (!load->block->parent || load->block->parent->code != OP_for)
+        return NULL;
+    for (; value_nuses(v) == 1 && v->uses->user == yield && iterations < ITERATIONS_MOST; iterations++)
+        v = load->block->args.at[1 + (int)(v->uses - yield->opnds)];
+    return iterations > 0 ? v : NULL;
+}
+
+bool passes_registers(const struct op *o)
+{
+    return o->code == OP_splat || op_has(o, FREE);
+}
+
+/* Returns the last op of the body that computes with v, or NULL. */
+static struct op *last_reader(const struct block *body, const struct value *v)
+{
+    struct op *last = NULL;
+    for (const struct use *u = v->uses; u; u = u->next) {
+        struct op *o = op_ancestor_in(u->user, body);
+        if (o == body->last)
+            continue;
+        if (passes_registers(o))
+            o = last_reader(body, op_result(o));
+        last = !last || (o && op_is_before(last, o)) ? o : last;
+    }
+    return last;
+}
+
+/* Moves a load behind the ops that compute with the value that it replaces. The load then writes the registers of this
+ * value. If it stood in front of these ops, ptxas would copy its result to those registers somewhere in the iteration,
+ * and the copy would wait for the load. */
+static void delay(struct op *load)
+{
+    const struct value *old = value_replaced_by(load);
+    struct op *reader = old ? last_reader(load->block, old) : NULL;
+    if (reader && op_is_before(load, reader))
+        op_move_before(load, reader->next);
+}
+
 bool can_rotate_load(const struct op *load)
 {
     struct op *loop = load->block->parent;
@@ -206,5 +250,7 @@ struct op *rotate_loads(struct op *loop, int64_t step, bool writes, enum rotates
         op_erase(r.loads[i]);
     }
     loop_yield(r.loop, r.n, values);
+    for (int i = 0; i < r.n && which != ROTATES_tiles; i++)
+        delay(values[i]->def);
     return r.loop;
 }

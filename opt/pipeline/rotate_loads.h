@@ -20,6 +20,11 @@ bool fits_ahead(const struct module *m, const struct layout *l);
 /* Returns whether rotate_loads could move this load, with ROTATES_tiles, if the loop around the load wrote no
  * memory. */
 bool can_rotate_load(const struct op *load);
+/* If only later iterations of the `for` around the load use its result, returns the carried value with whose users the
+ * load shares registers: the value that the load replaces. Otherwise returns NULL. */
+const struct value *value_replaced_by(const struct op *load);
+/* Returns whether o only gives another shape to values, so that its result needs no registers of its own. */
+bool passes_registers(const struct op *o);
 /* Builds the mask of a load whose addresses have type *ptr. Where the scalar `live` is true, it equals `mask`;
  * otherwise it is false for all elements. `mask` may be NULL. */
 struct value *load_mask(struct builder *b, struct value *mask, struct value *live, const struct type *ptr);

@@ -44,6 +44,7 @@
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
+#include "opt/pipeline/rotate_loads.h"
 #include "opt/simplify/simplify.h"
 
 /* The side effect of an op. */
@@ -230,10 +231,26 @@ static void note_uses(const struct segment *s, struct node *n, const struct op *
             note_uses(s, n, inner);
 }
 
+/* Adds to the nodes that must precede n those that compute with v. */
+static void note_readers(const struct segment *s, struct node *n, const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        struct op *o = op_ancestor_in(u->user, n->op->block);
+        const int reader = number_of(s, o);
+        if (passes_registers(o))
+            note_readers(s, n, op_result(o));
+        else if (reader >= 0)
+            VEC_PUSH(s->arena, &n->before, reader);
+    }
+}
+
 static void add_node(struct segment *s, struct op *o, enum effect effect)
 {
     struct node n = {.op = o, .effect = effect};
+    const struct value *replaced = effect == READS_GLOBAL ? value_replaced_by(o) : NULL;
     note_uses(s, &n, o);
+    if (replaced)
+        note_readers(s, &n, replaced);
     for (int i = 0; i < s->nodes.n && effect != NOTHING; i++)
         if (keeps_order(&s->nodes.at[i], &n))
             VEC_PUSH(s->arena, &n.before, i);
