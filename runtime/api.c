@@ -365,8 +365,8 @@ static void render(void *arg)
     r->result = out.s;
 }
 
-/* Prints the messages of the last call, as `how` prints them, into the module's arena; lifts the arena's memory
- * limit for this. */
+/* Prints the messages of the last call, as `how` prints them, into the module's arena; meanwhile the arena has no
+ * memory limit. */
 static const char *show(struct neso_context *c, void (*how)(const struct diag *d, struct text *out))
 {
     struct rendering r = {c->reported, how, NULL};

@@ -11,7 +11,7 @@
  *     which matrix:            two bits of the registers                       that a word has elements of two rows)
  *
  * Divide the tile's layout by that of shared memory: ldmatrix can load the tile if each bit of the first line above
- * maps to one of the lowest bits of the offset, and no other bit maps to these. The threads that supply the row
+ * maps to one of the lowest bits of the offset, and no other bit does. The threads that supply the row
  * addresses have a layout too: the bits of the first line are its register bits, and the bits of the other lines
  * are its lane bits. If accesses of 16 bytes in this layout have no bank conflicts, ldmatrix has none either. */
 #include "ir/layout/layout.h"
@@ -76,7 +76,7 @@ bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct 
 }
 
 /* Returns whether the column bits map to the lowest bits of the offset, in order, and no other bit maps to
- * these. */
+ * one of them. */
 static bool rows_line_up(const struct layout *shared, const struct layout *rows, int elem_bytes)
 {
     int n = ROW_BYTES / elem_bytes, reg_of[ROW_BYTES];

@@ -290,7 +290,7 @@ bool guard_forward(struct affine_table *t, const struct access *a, struct guards
 }
 
 /* Adds a guard which requires that one array ends before the other begins. Returns false if no guard can express
- * this. */
+ * this condition. */
 static bool guard_apart(struct affine_table *t, const struct op *load, const struct access *a,
                         const struct op *store, struct guards *g)
 {

@@ -117,7 +117,7 @@ static void look_at(struct op *o, void *ctx)
     }
 }
 
-/* The new numbers of the program along the axes. If they are computed from program_id ops, `old` has these. */
+/* of: the new numbers of the program along the axes; old: the program_id ops from which they are computed, or NULL. */
 struct numbers {
     struct value *of[3], *old[3];
 };

@@ -29,7 +29,7 @@ int64_t shared_pressure(const struct block *b, int64_t (*bytes_of)(const struct 
 
 /* -- lower_tma_store.c -- */
 /* Sets the box of o's tensor map so that copies fill or read a buffer of type *buf. The buffer's dimensions are the
- * innermost dimensions of the map: dimension order[i] of the buffer is the i-th of these. Makes the box so small
+ * innermost dimensions of the map: dimension order[i] of the buffer is the i-th innermost dimension. Makes the box so small
  * that a tile takes at least `parts` boxes. */
 void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts);
 

@@ -17,7 +17,7 @@
  *                                                     } else { yield %sum }
  *
  * The pass divides an iteration into two parts. The early part contains the dot, the waits for mbarriers in front of
- * the dot, and the ops that compute the operands of these. The late part contains all other ops. The loop carries the
+ * the dot, and the ops that compute operands of the dot or of the waits. The late part contains all other ops. The loop carries the
  * values of the early part that the late part uses; one of them is the dot in flight. Two iterations of the old loop
  * become one iteration of the new loop. With a single copy of the body, the loop would have to move the dot in flight
  * to other registers, and ptxas would insert a wait for the dot there.

@@ -368,8 +368,8 @@ void reduce_difference(const struct given *g, const void *data, size_t length);
 
 /* -- run.c -- */
 int run_command(const struct given *g);
-/* Reads the value of --trace: "nan", "precision" or "precision:N". Returns false after a message if it is none of
- * these. */
+/* Reads the value of --trace: "nan", "precision" or "precision:N". Returns false, after a message, for any other
+ * value. */
 bool choose_trace(const struct given *g, int *trace, int *bits);
 /* Runs the program for `neso capsule`. */
 int run_with(const struct given *g, struct keeper *keeper);

@@ -206,7 +206,7 @@ static double size_of_change(const struct judged *x)
 }
 
 /* Returns the row with the largest size_of_change among the slower rows. If no row is slower, chooses among the
- * undecided rows, and if none is undecided, among the faster rows. Returns NULL if there are none of these. */
+ * undecided rows, and if none is undecided, among the faster rows. Returns NULL if j has no such rows. */
 static const struct judged *find_largest(const struct judgement *j)
 {
     static const enum verdict order[] = {VERDICT_slower, VERDICT_undecided, VERDICT_faster};

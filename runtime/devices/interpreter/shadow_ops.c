@@ -320,8 +320,8 @@ static bool is_born(const struct frame *f, const struct step *s, int64_t i, doub
     return isnan(r) ? !any_nan : !any_inf && !any_nan;
 }
 
-/* Sets the birth of elements whose NaN, inf or loss of precision began at this op. Removes the birth of elements that
- * have none of these. */
+/* Notes this op as the origin of elements whose NaN, inf or loss of precision began here. Removes the origins of
+ * elements without NaN, inf and loss of precision. */
 static void mark_births(struct frame *f, const struct step *s, struct shadow *out, int64_t n)
 {
     struct float_trace *t = f->launch->trace;
