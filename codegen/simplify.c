@@ -212,20 +212,6 @@ static bool simplify_shl(struct peep *p, struct insn *in)
     return distribute(p, in, UINT64_C(1) << x[2].i) && simplify_add(p, in);
 }
 
-static bool simplify_shr(struct peep *p, struct insn *in)
-{
-    const struct opnd *x = in->opnds;
-    const int bits = insn_bits(in);
-    if (!is_imm(x[2]) || x[2].i >= bits)
-        return false;
-    if (x[2].i == 0)
-        return becomes(p, in, x[1]);
-    const uint64_t value = (uint64_t)x[1].i & low_mask(bits);
-    if (!is_imm(x[1]) || value >> (bits - 1)) /* the sign of a negative number depends on the type */
-        return false;
-    return becomes(p, in, imm_like(x[1], (int64_t)(value >> x[2].i)));
-}
-
 /* Returns the definition of x if it adds (as s32 or u32) a constant whose bits are zero in the other operand, so that
  * the sum cannot overflow; else NULL. */
 static const struct insn *exact_add(const struct peep *p, struct opnd x)
@@ -485,14 +471,7 @@ static bool simplify_logic(struct peep *p, struct insn *in)
         return becomes(p, in, code == INSN_and ? x : y);
     while (code == INSN_and && insn_is_integer(in) && drop_multiple(p, in, b))
         x = in->opnds[1];
-    if (code != INSN_and || !insn_is_integer(in))
-        return false;
-    const struct insn *add = b & (b + 1) ? NULL : peep_def(p, x, INSN_add);
-    if (add && is_imm(add->opnds[2]) && !(bits_of(p, add->opnds[1]) & b))
-        return becomes(p, in, imm_like(y, (int64_t)((uint64_t)add->opnds[2].i & b)));
-    if (!(bits_of(p, x) & b))
-        return becomes(p, in, imm_like(y, 0));
-    return !(bits_of(p, x) & ~b) && becomes(p, in, x);
+    return code == INSN_and && !(bits_of(p, x) & ~b) && insn_is_integer(in) && becomes(p, in, x);
 }
 
 /* Rewrites the selection x < y ? x : y of integers as min or max. For 64-bit integers the GPU has neither min nor
@@ -650,10 +629,10 @@ static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int
 {
     int none = 0;
     const struct insn *a = any_def(p, low), *b = any_def(p, high);
-    if (is_reg(low) && opnd_same(low, high))
-        return true;
     if (a && a == b && a->form.code == INSN_unpack && a->form.type == PT_b32)
         return opnd_same(a->opnds[0], low) && opnd_same(a->opnds[1], high);
+    if (is_reg(low) && opnd_same(low, high))
+        return true;
     if (depth < p->m->func->module->params->peephole_pair_depth && pairs_up(a, b)) {
         bool are_pairs = true;
         int *left = are_used_once(p, low, high) ? packs : &none, before = *left;
@@ -713,71 +692,6 @@ static bool convert_bytes(struct peep *p, struct insn *in)
     return true;
 }
 
-enum { HALF = 16 };
-
-/* One half of a 32-bit register: bits `shift` and above of word, and `mask`, or `more`. */
-struct half {
-    struct opnd word;
-    int shift;
-    int64_t mask, more;
-};
-
-/* Takes apart a half that a cvt narrows from 32 bits. Returns false if it has another form. */
-static bool half_of(const struct peep *p, struct opnd x, struct half *h)
-{
-    const struct insn *narrow = peep_def(p, x, INSN_cvt), *in;
-    if (!narrow || narrow->form.type != PT_u16 || narrow->form.from != PT_u32 || !is_reg(narrow->opnds[1]))
-        return false;
-    *h = (struct half){.word = narrow->opnds[1], .mask = UINT16_MAX};
-    if ((in = peep_def(p, h->word, INSN_or)) && is_imm(in->opnds[2])) {
-        h->more = in->opnds[2].i & UINT16_MAX;
-        h->word = in->opnds[1];
-    }
-    if ((in = peep_def(p, h->word, INSN_and)) && is_imm(in->opnds[2])) {
-        h->mask = in->opnds[2].i & UINT16_MAX;
-        h->word = in->opnds[1];
-    }
-    if ((in = peep_def(p, h->word, INSN_shr)) && is_imm(in->opnds[2]) && is_stable(p, in->opnds[1])) {
-        h->shift = (int)in->opnds[2].i;
-        h->word = in->opnds[1];
-    }
-    return is_reg(h->word) && is_stable(p, h->word) && h->mask < UINT16_MAX && h->shift < 2 * HALF &&
-           h->mask << h->shift <= UINT32_MAX;
-}
-
-static struct opnd shift_right(struct peep *p, struct opnd x, int by)
-{
-    return by ? peep_make(p, form_of(INSN_shr, PT_u32), 2, (struct opnd[]){x, opnd_int(CLASS_b32, by)}) : x;
-}
-
-/* shr a, v, 20; and b, a, 15; or c, b, 0x6400; the same of w; pack z, {c, d}
- *
- *      =>    prmt x, v, w, 0x7632; shr.u32 y, x, 4; and z, y, 0x000f000f; or z, z, 0x64006400
- *
- * All pairs of v and w share the prmt, and logic of one register does the work of two. If w is shifted by 24 bits, a
- * shift by 4 bits of w alone makes both shifts equal. */
-static bool pack_few_bits(struct peep *p, struct insn *in)
-{
-    enum { LOW_HALVES = 0x5410, HIGH_HALVES = 0x7632 };
-    struct half h[2];
-    if (!half_of(p, in->opnds[1], &h[0]) || !half_of(p, in->opnds[2], &h[1]))
-        return false;
-    const int shift = h[0].shift < h[1].shift ? h[0].shift : h[1].shift, by = shift % HALF;
-    const int64_t mask = h[0].mask | h[1].mask << HALF, more = h[0].more | h[1].more << HALF;
-    if ((h[0].mask | h[1].mask) << by > UINT16_MAX)
-        return false;
-    struct opnd x[3] = {{0}, {0}, opnd_int(CLASS_b32, shift < HALF ? LOW_HALVES : HIGH_HALVES)};
-    for (int i = 0; i < 2; i++)
-        x[i] = shift_right(p, h[i].word, h[i].shift - shift);
-    x[0] = shift_right(p, peep_make(p, form_of(INSN_prmt, PT_b32), 3, x), by);
-    x[1] = opnd_int(CLASS_b32, sign_extend((uint64_t)mask, 32));
-    x[0] = peep_make(p, form_of(INSN_and, PT_b32), 2, x);
-    in->form = form_of(INSN_or, PT_b32);
-    in->nvec = 0;
-    rewrite(in, INSN_or, 3, x[0], opnd_int(CLASS_b32, sign_extend((uint64_t)more, 32)));
-    return true;
-}
-
 /* unpack {a, b}, x; unpack {c, d}, y         (the unpacks and additions stay if they have other uses)
  *      add.f16 e, a, c; add.f16 f, b, d     =>    add.f16x2 z, x, y
  *      pack z, {e, f} */
@@ -786,15 +700,15 @@ static bool simplify_pack(struct peep *p, struct insn *in)
     enum { OPNDS_MOST = 3 };
     struct opnd low = in->opnds[1], high = in->opnds[2];
     int packs = 1;
-    if (in->form.type == PT_b32 && in->nvec == 2 && (convert_bytes(p, in) || pack_few_bits(p, in)))
+    if (in->form.type == PT_b32 && in->nvec == 2 && convert_bytes(p, in))
         return false;
     if (in->form.type != PT_b32 || p->regs.at[in->opnds[0].n].ndefs != 1 || !is_pair(p, low, high, 0, &packs))
         return false;
     const struct insn *a = any_def(p, low), *b = any_def(p, high);
-    if (opnd_same(low, high))
-        return false;
     if (a && a == b && a->form.code == INSN_unpack)
         return becomes(p, in, a->opnds[2]);
+    if (opnd_same(low, high))
+        return false;
     struct opnd *x = NEW_ARRAY(p->m->arena, 1 + OPNDS_MOST, struct opnd);
     struct form form = a->form;
     form.type = (uint8_t)pair_of(form.type);
@@ -861,7 +775,6 @@ bool peep_simplify(struct peep *p, struct insn *in)
     case INSN_mul_lo: return simplify_mul(p, in);
     case INSN_mul_wide: return simplify_wide(p, in);
     case INSN_shl: return simplify_shl(p, in);
-    case INSN_shr: return simplify_shr(p, in);
     case INSN_cvt: return simplify_cvt(p, in);
     case INSN_and:
     case INSN_or:
