@@ -212,6 +212,20 @@ static bool simplify_shl(struct peep *p, struct insn *in)
     return distribute(p, in, UINT64_C(1) << x[2].i) && simplify_add(p, in);
 }
 
+static bool simplify_shr(struct peep *p, struct insn *in)
+{
+    const struct opnd *x = in->opnds;
+    const int bits = insn_bits(in);
+    if (!is_imm(x[2]) || x[2].i >= bits)
+        return false;
+    if (x[2].i == 0)
+        return becomes(p, in, x[1]);
+    const uint64_t value = (uint64_t)x[1].i & low_mask(bits);
+    if (!is_imm(x[1]) || value >> (bits - 1)) /* the sign of a negative number depends on the type */
+        return false;
+    return becomes(p, in, imm_like(x[1], (int64_t)(value >> x[2].i)));
+}
+
 /* Returns the definition of x if it adds (as s32 or u32) a constant whose bits are zero in the other operand, so that
  * the sum cannot overflow; else NULL. */
 static const struct insn *exact_add(const struct peep *p, struct opnd x)
@@ -327,6 +341,43 @@ static bool widen_upper_half(struct peep *p, struct insn *in)
     return true;
 }
 
+static struct opnd shift_right(struct peep *p, struct opnd x, int by)
+{
+    return by ? peep_make(p, form_of(INSN_shr, PT_u32), 2, (struct opnd[]){x, opnd_int(CLASS_b32, by)}) : x;
+}
+
+/* Returns x | more as a register of 16 bits, where x has few bits.
+ *
+ *     shr a, w, 20; and x, a, 15    =>    shr.u32 a, w, 4; and b, a, 0x000f000f; or c, b, {more, more}; shr h, c, 16
+ *
+ * The field of w that lies 16 bits from x needs the same shr, and, or. pack_high_halves saves the last shr. */
+static struct opnd half_with(struct peep *p, struct opnd x, int64_t more)
+{
+    enum { HALF = 16 };
+    const struct insn *masked = peep_def(p, x, INSN_and);
+    int64_t mask = masked && is_imm(masked->opnds[2]) ? masked->opnds[2].i : 0, shift = 0;
+    struct opnd word = mask > 0 ? masked->opnds[1] : x;
+    const struct insn *shr = mask > 0 ? peep_def(p, word, INSN_shr) : NULL;
+    if (shr && is_imm(shr->opnds[2])) {
+        shift = shr->opnds[2].i;
+        word = shr->opnds[1];
+    }
+    const int by = (int)(shift % HALF);
+    if (mask <= 0 || shift >= 2 * HALF || mask << by > UINT16_MAX || !is_stable(p, word)) {
+        word = x;
+        mask = shift = 0;
+    } else {
+        struct opnd both[2] = {shift_right(p, word, by), opnd_int(CLASS_b32, mask | mask << HALF)};
+        word = peep_make(p, form_of(INSN_and, PT_b32), 2, both);
+    }
+    word = peep_make(p, form_of(INSN_or, PT_b32), 2,
+                     (struct opnd[]){word, opnd_int(CLASS_b32, mask ? more | more << HALF : more)});
+    word = shift < HALF ? word : shift_right(p, word, HALF);
+    struct form narrow = form_of(INSN_cvt, PT_u16);
+    narrow.from = PT_u32;
+    return peep_make(p, narrow, 1, &word);
+}
+
 /* cvt.rn.f16.s32 h, (x + c)    =>    or.b32 y, x, 0x6400; cvt.u16.u32 z, y; sub.rn.f16 h, z, 1024 - c
  *
  * This requires that x has at most 10 bits, and that c is 0 or a constant from -1024 to 1024. The f16 with bits
@@ -354,16 +405,13 @@ static bool convert_few_bits(struct peep *p, struct insn *in)
     struct form sub = form_of(INSN_sub, (enum ptype)in->form.type), narrow = form_of(INSN_cvt, PT_u16);
     narrow.from = PT_u32;
     sub.mods[0] = MOD_rn;
-    struct opnd sum[] = {x, opnd_int(CLASS_b32, (int64_t)double_to_bits(dt, (double)one))},
-                less = opnd_int(CLASS_b32, (int64_t)double_to_bits(dt, (double)(one - c))),
-                y = peep_make(p, form_of(INSN_or, PT_b32), 2, sum),
+    struct opnd less = opnd_int(CLASS_b32, (int64_t)double_to_bits(dt, (double)(one - c))),
+                y = half_with(p, x, (int64_t)double_to_bits(dt, (double)one)),
                 *opnds = NEW_ARRAY(p->m->arena, 3, struct opnd);
     opnds[0] = in->opnds[0];
     in->opnds = opnds;
     in->form = sub;
-    /* not inside the call below, because C does not define the order in which arguments are evaluated */
     less = peep_make(p, narrow, 1, &less);
-    y = peep_make(p, narrow, 1, &y);
     rewrite(in, INSN_sub, 3, y, less);
     return true;
 }
@@ -471,7 +519,14 @@ static bool simplify_logic(struct peep *p, struct insn *in)
         return becomes(p, in, code == INSN_and ? x : y);
     while (code == INSN_and && insn_is_integer(in) && drop_multiple(p, in, b))
         x = in->opnds[1];
-    return code == INSN_and && !(bits_of(p, x) & ~b) && insn_is_integer(in) && becomes(p, in, x);
+    if (code != INSN_and || !insn_is_integer(in))
+        return false;
+    const struct insn *add = b & (b + 1) ? NULL : peep_def(p, x, INSN_add);
+    if (add && is_imm(add->opnds[2]) && !(bits_of(p, add->opnds[1]) & b))
+        return becomes(p, in, imm_like(y, (int64_t)((uint64_t)add->opnds[2].i & b)));
+    if (!(bits_of(p, x) & b))
+        return becomes(p, in, imm_like(y, 0));
+    return !(bits_of(p, x) & ~b) && becomes(p, in, x);
 }
 
 /* Rewrites the selection x < y ? x : y of integers as min or max. For 64-bit integers the GPU has neither min nor
@@ -629,10 +684,10 @@ static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int
 {
     int none = 0;
     const struct insn *a = any_def(p, low), *b = any_def(p, high);
-    if (a && a == b && a->form.code == INSN_unpack && a->form.type == PT_b32)
-        return opnd_same(a->opnds[0], low) && opnd_same(a->opnds[1], high);
     if (is_reg(low) && opnd_same(low, high))
         return true;
+    if (a && a == b && a->form.code == INSN_unpack && a->form.type == PT_b32)
+        return opnd_same(a->opnds[0], low) && opnd_same(a->opnds[1], high);
     if (depth < p->m->func->module->params->peephole_pair_depth && pairs_up(a, b)) {
         bool are_pairs = true;
         int *left = are_used_once(p, low, high) ? packs : &none, before = *left;
@@ -692,6 +747,28 @@ static bool convert_bytes(struct peep *p, struct insn *in)
     return true;
 }
 
+/* shr a, x, 16; cvt.u16.u32 c, a; the same of y; pack z, {c, d}    =>    prmt z, x, y, 0x7632 */
+static bool pack_high_halves(const struct peep *p, struct insn *in)
+{
+    enum { HALF = 16, HIGH_HALVES = 0x7632 };
+    struct opnd *x = NEW_ARRAY(p->m->arena, 4, struct opnd);
+    for (int i = 1; i <= 2; i++) {
+        const struct insn *narrow = peep_def(p, in->opnds[i], INSN_cvt);
+        const struct insn *shr =
+            narrow && narrow->form.from == PT_u32 ? peep_def(p, narrow->opnds[1], INSN_shr) : NULL;
+        if (!shr || !is_imm(shr->opnds[2]) || shr->opnds[2].i != HALF || !is_stable(p, shr->opnds[1]))
+            return false;
+        x[i] = shr->opnds[1];
+    }
+    x[0] = in->opnds[0];
+    x[3] = opnd_int(CLASS_b32, HIGH_HALVES);
+    in->form = form_of(INSN_prmt, PT_b32);
+    in->opnds = x;
+    in->nopnds = 4;
+    in->nvec = 0;
+    return true;
+}
+
 /* unpack {a, b}, x; unpack {c, d}, y         (the unpacks and additions stay if they have other uses)
  *      add.f16 e, a, c; add.f16 f, b, d     =>    add.f16x2 z, x, y
  *      pack z, {e, f} */
@@ -700,15 +777,15 @@ static bool simplify_pack(struct peep *p, struct insn *in)
     enum { OPNDS_MOST = 3 };
     struct opnd low = in->opnds[1], high = in->opnds[2];
     int packs = 1;
-    if (in->form.type == PT_b32 && in->nvec == 2 && convert_bytes(p, in))
+    if (in->form.type == PT_b32 && in->nvec == 2 && (convert_bytes(p, in) || pack_high_halves(p, in)))
         return false;
     if (in->form.type != PT_b32 || p->regs.at[in->opnds[0].n].ndefs != 1 || !is_pair(p, low, high, 0, &packs))
         return false;
     const struct insn *a = any_def(p, low), *b = any_def(p, high);
-    if (a && a == b && a->form.code == INSN_unpack)
-        return becomes(p, in, a->opnds[2]);
     if (opnd_same(low, high))
         return false;
+    if (a && a == b && a->form.code == INSN_unpack)
+        return becomes(p, in, a->opnds[2]);
     struct opnd *x = NEW_ARRAY(p->m->arena, 1 + OPNDS_MOST, struct opnd);
     struct form form = a->form;
     form.type = (uint8_t)pair_of(form.type);
@@ -775,6 +852,7 @@ bool peep_simplify(struct peep *p, struct insn *in)
     case INSN_mul_lo: return simplify_mul(p, in);
     case INSN_mul_wide: return simplify_wide(p, in);
     case INSN_shl: return simplify_shl(p, in);
+    case INSN_shr: return simplify_shr(p, in);
     case INSN_cvt: return simplify_cvt(p, in);
     case INSN_and:
     case INSN_or:

@@ -28,6 +28,15 @@ def nibbles(Q, Y, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(Y + k[:, None] * BLOCK + n[None, :], w * w + w)
 
 
+@triton.jit
+def fields(Q, Y, FIRST: tl.constexpr, BY: tl.constexpr, MASK: tl.constexpr, BLOCK: tl.constexpr):
+    # neighbours in Y are fields of one word (BY > 0), or of two words; the highest field may contain copies of the sign
+    i = tl.arange(0, BLOCK)
+    q = tl.load(Q + i)
+    tl.store(Y + 2 * i[:, None] + tl.arange(0, 2)[None, :], ((q[:, None] >> (FIRST + BY * tl.arange(0, 2))[None, :]) & MASK).to(tl.float16))
+    tl.store(Y + 2 * BLOCK + i, ((q >> FIRST) & MASK).to(tl.float16))
+
+
 x = torch.arange(0, 4096, device='cuda', dtype=torch.int32)
 s = torch.where(x % 2 == 0, 1.0, -2.0).to(torch.float16)
 y = torch.empty(4096, device='cuda', dtype=torch.float16)
@@ -50,4 +59,10 @@ nibbles[(1,)](q, z, 16, 128)
 k = torch.arange(0, 16, device='cuda', dtype=torch.int32)
 w = (((q.reshape(2, 128)[k // 8] >> (k % 8 * 4)[:, None]) & 15) - 8).to(torch.float16)
 assert torch.equal(z, w * w + w)
+v, f = torch.arange(0, 128, device='cuda', dtype=torch.int32) * 40503177, torch.empty(384, device='cuda', dtype=torch.float16)
+for first, by, mask in ((0, 4, 15), (16, 4, 15), (12, 4, 15), (24, 6, 15), (30, -4, 15), (9, 0, 127), (10, 0, 127), (24, -17, 255), (21, 0, 1023)):
+    fields[(1,)](v, f, first, by, mask, 128)
+    at = torch.tensor([first, first + by], device='cuda', dtype=torch.int32)
+    assert torch.equal(f[:256].reshape(128, 2), ((v[:, None] >> at[None, :]) & mask).to(torch.float16)), (first, by, mask)
+    assert torch.equal(f[256:], ((v >> first) & mask).to(torch.float16)), (first, by, mask)
 print('right')
