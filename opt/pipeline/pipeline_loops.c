@@ -60,6 +60,7 @@
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
 #include "opt/pipeline/plan_copies.h"
+#include "opt/pipeline/plan_rings.h"
 #include "opt/pipeline/rotate_loads.h"
 #include "opt/simplify/simplify.h"
 
@@ -110,6 +111,15 @@ static struct value *compute(struct copy_plan *p, struct builder *b, struct map 
     return value_mapped(map, v);
 }
 
+/* Builds the copy of a tile to a stage of its ring. */
+static void build_copy(struct builder *b, const struct staged *x, struct value *stage, struct value *ptr,
+                       struct value *mask)
+{
+    struct op *copy =
+        build_op(b, OP_async_copy, 3, (struct value *[]){stage_of(b, x->ring, stage), ptr, mask}, 0, NULL, 0);
+    op_set_int(copy, ATTR_vec, x->vec);
+}
+
 /* Builds the copies of the iteration whose counter and carried values `map` holds, and commits them as one group. */
 static void copy_stage(struct copy_plan *p, struct builder *b, struct map *map, struct value *live,
                        struct value *stage)
@@ -117,13 +127,12 @@ static void copy_stage(struct copy_plan *p, struct builder *b, struct map *map, 
     struct loc loc = b->loc;
     for (int i = 0; i < p->loads.n; i++) {
         struct staged *x = &p->loads.at[i];
+        if (x->is_late)
+            continue;
         b->loc = x->load->loc;
         struct value *ptr = compute(p, b, map, op_opnd(x->load, 0)),
                      *mask = compute(p, b, map, op_opnd(x->load, 1));
-        mask = load_mask(b, mask, live, ptr->type);
-        struct op *copy = build_op(b, OP_async_copy, 3,
-                                   (struct value *[]){stage_of(b, x->ring, stage), ptr, mask}, 0, NULL, 0);
-        op_set_int(copy, ATTR_vec, x->vec);
+        build_copy(b, x, stage, ptr, load_mask(b, mask, live, ptr->type));
     }
     b->loc = loc;
     build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
@@ -192,14 +201,20 @@ static void copy_ahead(struct copy_plan *p, struct builder *b, struct value *sta
     advance(p, b, &map, now);
 }
 
-/* Builds a wait for all groups of copies except the `pending` newest ones. */
-static void build_wait(struct copy_plan *p, struct builder *b, int pending)
+/* Builds a wait for all groups of copies except the `pending` newest ones, and a fence if asynchronous dots read what
+ * has been copied. */
+static void await_copies(struct builder *b, int pending, bool fenced)
 {
     struct op *wait = build_op(b, OP_async_wait, 0, NULL, 0, NULL, 0);
     if (pending)
         op_set_int(wait, ATTR_pending, pending);
-    if (p->fenced)
+    if (fenced)
         build_op(b, OP_fence_async, 0, NULL, 0, NULL, 0);
+}
+
+static void build_wait(struct copy_plan *p, struct builder *b, int pending)
+{
+    await_copies(b, pending, p->fenced);
 }
 
 /* -- loads and dots as a whole -- */
@@ -301,21 +316,77 @@ static void leave_one_in_flight(struct copy_plan *p, struct value *stage, struct
 static void read_rings(struct copy_plan *p, struct value *stage)
 {
     for (int i = 0; i < p->loads.n; i++)
-        read_ring(&p->loads.at[i], stage);
+        read_ring(&p->loads.at[i], p->loads.at[i].is_late ? p->only_stage : stage);
+}
+
+/* Moves v's definition, and what it uses, in front of `place`, an op in front of all of the body's own ops. */
+static void move_up(struct copy_plan *p, struct value *v, struct op *place)
+{
+    if (!v || !v->def || value_is_outside(v, p->loop) || op_is_before(v->def, place))
+        return;
+    for (int i = 0; i < v->def->nopnds; i++)
+        move_up(p, op_opnd(v->def, i), place);
+    op_move_before(v->def, place);
+}
+
+/* Returns a builder at the start of the body. Moves in front of it what computes the addresses and masks of tiles that
+ * are copied late, and moves the reads of these tiles to the dots. */
+static struct builder start_of_body(struct copy_plan *p)
+{
+    struct builder b = build_before(p->body->first);
+    b.loc = p->loop->loc;
+    if (!p->late_read)
+        return b;
+    p->only_stage = number(&b, type_scalar(p->module, DT_i32), 0);
+    for (int i = 0; i < p->loads.n; i++) {
+        struct op *load = p->loads.at[i].load, *read = op_result(load)->uses->user;
+        if (!p->loads.at[i].is_late)
+            continue;
+        op_move_before(read, op_result(read)->uses->user);
+        move_up(p, op_opnd(load, 0), p->only_stage->def);
+        move_up(p, op_opnd(load, 1), p->only_stage->def);
+    }
+    b = build_after(p->only_stage->def);
+    b.loc = p->loop->loc;
+    return b;
+}
+
+/* Builds the copies of the tiles that this iteration reads last, as one group. */
+static void copy_late(struct copy_plan *p, struct builder *b)
+{
+    for (int i = 0; i < p->loads.n; i++) {
+        struct staged *x = &p->loads.at[i];
+        if (x->is_late)
+            build_copy(b, x, p->only_stage, op_opnd(x->load, 0), op_opnd(x->load, 1));
+    }
+    if (p->late_read)
+        build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
+}
+
+/* Builds, in front of the first read of a tile that is copied late, the wait for all copies but those ahead. */
+static void await_late(struct copy_plan *p)
+{
+    bool fenced = false;
+    for (int i = 0; i < p->loads.n; i++)
+        fenced |= p->loads.at[i].is_late && op_result(p->loads.at[i].load)->uses->user->code == OP_to_shared;
+    struct builder b = build_before(p->late_read);
+    await_copies(&b, 1, fenced);
 }
 
 static void rewrite_whole(struct copy_plan *p, struct value *stage, struct value **now)
 {
-    struct builder b = build_before(p->body->first);
+    struct builder b = start_of_body(p);
     if (p->behind && p->has_producer)
         move_wait(p);
-    b.loc = p->loop->loc;
     build_wait(p, &b, p->nstages - 2);
+    copy_late(p, &b);
     if (p->behind) {
         read_rings(p, stage);
         leave_one_in_flight(p, stage, now);
     } else {
         copy_ahead(p, &b, stage, now);
+        if (p->late_read)
+            await_late(p);
         read_rings(p, stage);
     }
     for (int i = 0; i < p->loads.n; i++)
@@ -449,8 +520,9 @@ static void explain(const struct copy_plan *p)
     for (int i = 0; i < p->loads.n; i++) {
         const struct staged *x = &p->loads.at[i];
         opt_explain(p->func,
-                    (struct explanation){DECISION_pipelined, .at = x->load, .values = {op_result(x->load)},
-                                         .numbers = {p->nstages, x->vec * type_elem_bytes(x->ring_type)}});
+                    (struct explanation){
+                        DECISION_pipelined, .at = x->load, .values = {op_result(x->load)},
+                        .numbers = {x->is_late ? 1 : p->nstages, x->vec * type_elem_bytes(x->ring_type)}});
     }
 }
 

@@ -36,6 +36,7 @@
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
 #include "opt/pipeline/plan_copies.h"
+#include "opt/pipeline/plan_rings.h"
 #include "opt/pipeline/rotate_loads.h"
 
 #include <stdlib.h>
@@ -198,7 +199,7 @@ static bool comes_of_dot(const struct value *v, int depth)
 {
     const struct op *o = v->def;
     const int64_t depth_most = v->block->func->module->params->pipeline_loops_meet_depth;
-    bool comes = o && o->code == OP_dot;
+    bool comes = o && (o->code == OP_dot || o->code == OP_mma_wait);
     for (int i = 0; o && (op_has(o, ELEMENTWISE) || o->code == OP_trans) && depth < depth_most &&
                     i < o->nopnds && !comes;
          i++)
@@ -506,6 +507,67 @@ static bool has_room(const struct copy_plan *p, const struct staged *x)
                                                           : SHARE_of_two_ctas);
 }
 
+/* -- two CTAs -- */
+
+static const struct type *ring_of(struct copy_plan *p, const struct staged *x, int nstages)
+{
+    const struct type *t = x->ring_type;
+    return type_shared(p->module, type_elem(t), t->rank, t->shape, t->layout, nstages);
+}
+
+/* Returns the op through which a dot reads the tile, if another dot of the iteration computes that dot's other operand;
+ * else NULL. */
+static struct op *late_read(const struct op *load)
+{
+    struct op *read = only_user(op_result(load));
+    if (!read || (read->code != OP_convert && read->code != OP_to_shared))
+        return NULL;
+    const struct op *dot = only_user(op_result(read));
+    if (!dot || dot->code != OP_dot || dot->block != load->block || read->block != load->block)
+        return NULL;
+    const struct value *other = op_opnd(dot, op_opnd(dot, DOT_a) == op_result(read) ? DOT_b : DOT_a);
+    while (other->def && (other->def->code == OP_convert || other->def->code == OP_to_shared))
+        other = op_opnd(other->def, 0);
+    return comes_of_dot(other, 0) ? read : NULL;
+}
+
+/* Returns the bytes of all rings and of the other buffers if early tiles have `early` buffers and late ones `late`. */
+static int64_t bytes_with(struct copy_plan *p, int early, int late)
+{
+    struct bytes bytes = {.p = p, .more = &p->loads.at[0]};
+    int64_t sum = shared_pressure(p->func->body, bytes_of, &bytes);
+    for (int i = 0; i < p->loads.n; i++)
+        sum += buffer_bytes(ring_of(p, &p->loads.at[i], p->loads.at[i].is_late ? late : early));
+    return sum;
+}
+
+/* If the rings leave room for only one CTA of few warps on an SM, copies late the tiles that a dot reads together with
+ * another dot's result, if two CTAs fit then: the copy takes as long as the other dot and what follows it. A lone CTA
+ * leaves memory idle while it starts and ends. */
+static void make_room_for_two(struct copy_plan *p)
+{
+    enum { EARLY = 2, LATE = 1 };
+    const int64_t most = cost_shared_bytes(p->func, SHARE_of_two_ctas);
+    if (p->has_producer || p->dot || p->in_flight || !p->loads.n || cost_groups(p->func) > 1 ||
+        bytes_with(p, p->nstages, p->nstages) <= most)
+        return;
+    for (int i = 0; i < p->loads.n; i++) {
+        struct op *read = late_read(p->loads.at[i].load);
+        p->loads.at[i].is_late = read != NULL;
+        if (read &&
+            (!p->late_read || op_is_before(op_result(read)->uses->user, op_result(p->late_read)->uses->user)))
+            p->late_read = read;
+    }
+    const bool fit = p->late_read && bytes_with(p, EARLY, LATE) <= most;
+    for (int i = 0; i < p->loads.n; i++) {
+        struct staged *x = &p->loads.at[i];
+        x->is_late &= fit;
+        x->ring_type = fit ? ring_of(p, x, x->is_late ? LATE : EARLY) : x->ring_type;
+    }
+    p->late_read = fit ? p->late_read : NULL;
+    p->nstages = fit ? EARLY : p->nstages;
+}
+
 /* -- the plan -- */
 
 void plan_copies(struct copy_plan *p)
@@ -522,4 +584,5 @@ void plan_copies(struct copy_plan *p)
         find_wait_to_move(p);
     else
         find_carried_dot(p);
+    make_room_for_two(p);
 }

@@ -14,7 +14,8 @@ struct staged {
     struct op *load;
     int vec;                      /* the number of elements that a thread copies with one instruction */
     const struct type *ring_type; /* the type of the ring's buffers */
-    struct value *ring;           /* the ring, once the rewrite has built it */
+    bool is_late;       /* copied at the start of the iteration whose dot reads it, into one buffer */
+    struct value *ring; /* the ring, once the rewrite has built it */
 };
 
 struct copy_plan {
@@ -26,6 +27,9 @@ struct copy_plan {
     int nstages;  /* the number of buffers of each ring; copies are nstages - 1 iterations ahead */
     int64_t step; /* the loop's step, a constant */
     VEC(struct staged) loads;
+    struct op
+        *late_read; /* the first op that reads a tile copied late, or NULL; only a dot reads its result */
+    struct value *only_stage; /* while the loop is rewritten: the number of the only buffer of such a tile */
     /* the ops of the body that compute the addresses and masks of copies, and the carried arguments that they use */
     struct map slice;
     VEC(struct value *) ahead; /* the carried arguments in the slice, in order */
@@ -33,8 +37,8 @@ struct copy_plan {
     /* while the loop is rewritten: the mask of the loads in the slice (i1). It is true if the iteration that uses the
      * loaded values exists */
     struct value *live;
-    bool writes;        /* the loop writes memory: only loads that invariant_loads.c has marked are copied ahead */
-    bool fenced;        /* asynchronous dots read a ring, so a fence must follow each wait for copies */
+    bool writes; /* the loop writes memory: only loads that invariant_loads.c has marked are copied ahead */
+    bool fenced; /* asynchronous dots read a ring, so a fence must follow each wait for copies */
     bool has_producer;  /* a producer warp copies operands of the loop's dots */
     bool only_producer; /* a producer warp copies all operands of the loop's dots */
     /* a dot that is split into steps along K, or NULL; the loads of its operands; the extent of a step along K */
