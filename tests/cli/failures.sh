@@ -7,7 +7,7 @@ say() { echo "$*"; fail=1; }
 cc=${CC:-cc}
 archive=$NESO_ROOT/$NESO_BUILD/libneso.a
 inner=$(nm "$archive")
-san= stride=1
+san='' stride=1
 [[ $inner == *__asan_* ]] && san="-g -fsanitize=address,undefined -fno-sanitize-recover=all"
 [[ $inner == *__tsan_* ]] && san="-g -fsanitize=thread"
 [[ $NESO_BUILD == *clang* ]] && cc=clang
