@@ -167,10 +167,7 @@ static bool only_late_uses(const struct rotation *r, const struct op *o)
     int n = 0;
     for (int i = 0; i < o->nresults; i++)
         for (const struct use *u = o->results[i].uses; u; u = u->next, n++) {
-            const struct op *user = u->user;
-            while (user->block != r->body)
-                user = user->block->parent;
-            if (!is_late(r, user))
+            if (!is_late(r, op_ancestor_in(u->user, r->body)))
                 return false;
         }
     return n > 0;

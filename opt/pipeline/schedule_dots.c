@@ -307,9 +307,7 @@ static bool takes_registers(const struct value *v)
 static bool has_user_in(const struct map *rest, const struct value *v, const struct op *around)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
-        const struct op *o = u->user;
-        while (o->block != around->block)
-            o = o->block->parent;
+        const struct op *o = op_ancestor_in(u->user, around->block);
         if (u->user != around && map_get_ptr(rest, o))
             return true;
     }
@@ -356,9 +354,7 @@ static void hold(struct segment *s, struct value *v, int maker, const struct map
         return;
     VEC_PUSH(s->arena, &s->held, (struct held){.regs = regs_of(s, v)});
     for (const struct use *u = v->uses; u; u = u->next) {
-        const struct op *o = u->user;
-        while (o->block != b)
-            o = o->block->parent;
+        const struct op *o = op_ancestor_in(u->user, b);
         if (starts_dot(o) && v == op_opnd(o, DOT_a))
             o = wait_of(o);
         const int reader = number_of(s, o);

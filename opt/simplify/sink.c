@@ -47,15 +47,6 @@ static int regs_of(const struct value *v)
     return tile_regs(v->type, v->block->func->num_warps, REGISTER_BITS);
 }
 
-/* Returns the op of block b that equals u's user or contains it. */
-static struct op *user_in(const struct use *u, const struct block *b)
-{
-    struct op *o = u->user;
-    while (o->block != b)
-        o = o->block->parent;
-    return o;
-}
-
 /* Returns whether a is before b. (Ops that have moved to directly before another op count as being at the position
  * of that op.) */
 static bool stands_before(const struct sink *s, const struct op *a, const struct op *b)
@@ -73,7 +64,7 @@ static struct op *first_user(const struct sink *s, const struct op *o)
     struct op *first = NULL;
     for (int i = 0; i < o->nresults; i++)
         for (const struct use *u = o->results[i].uses; u; u = u->next) {
-            struct op *user = user_in(u, o->block);
+            struct op *user = op_ancestor_in(u->user, o->block);
             if (!first || stands_before(s, user, first))
                 first = user;
         }
@@ -96,9 +87,7 @@ static bool is_kept_for(const struct sink *s, const struct value *v, const struc
     if (lives_in_loop(v, user->block))
         return true;
     for (const struct use *u = v->uses; u; u = u->next) {
-        const struct op *o = u->user;
-        while (o && o->block != user->block)
-            o = o->block->parent;
+        const struct op *o = op_ancestor_in(u->user, user->block);
         if (o && number_of(&s->loops, o) >= number_of(&s->loops, user))
             return true;
     }
@@ -200,7 +189,7 @@ static bool is_wanted_behind(const struct sink *s, const struct op *o)
 {
     bool wanted = can_move(o) && !type_is_tile(op_result(o)->type) && op_result(o)->uses;
     for (const struct use *u = wanted ? op_result(o)->uses : NULL; u; u = u->next) {
-        const struct op *user = user_in(u, o->block);
+        const struct op *user = op_ancestor_in(u->user, o->block);
         wanted &= goes_along(s, user) || number_of(&s->loops, user) > number_of(&s->loops, o);
     }
     return wanted;
