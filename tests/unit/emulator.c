@@ -220,6 +220,15 @@ TEST(uninitialised_condition)
     check_fault("\tsetp.eq.s32 %p2, %r9, 0;\n\t@%p2 bra L1; // HERE\nL1:\n", ERR_emulator_undefined);
 }
 
+TEST(uninitialised_operands_of_calls)
+{
+    check_fault("\tcall __assertfail, (%rd9, %rd9, 3, %rd9, 1); // HERE\n", ERR_emulator_undefined);
+    check_fault("\tmov.u64 %rd6, 0;\n\tcall __assertfail, (%rd6, %rd6, %r9, %rd6, 1); // HERE\n",
+                ERR_emulator_undefined);
+    check_fault("\tcall (%r5), vprintf, (%rd9, %rd1); // HERE\n", ERR_emulator_undefined);
+    check_fault("\tcall (%r5), vprintf, (%rd1, %rd9); // HERE\n", ERR_emulator_undefined);
+}
+
 TEST(uninitialised_shared_memory)
 {
     check_fault("\t@%p1 st.shared.b32 [%r4], 1;\n" BAR "\tld.shared.b32 %r8, [%r4]; // HERE\n",

@@ -84,6 +84,7 @@ static void print_lane(struct printing *p, const char *format)
 static const char *text_at(struct emu_warp *w, const struct emu_insn *in, int lane, int i)
 {
     const struct emu_code *code = w->cta->code;
+    emu_need_defined(w, in, &in->opnds[i], 64, UINT32_C(1) << lane, "the address of a text");
     uint64_t at = emu_lane(w, &in->opnds[i], lane);
     if (at >= (uint64_t)code->texts.n)
         emu_fail(w, in, lane, ERR_out_of_bounds, "the text is not a constant of the module");
@@ -93,7 +94,7 @@ static const char *text_at(struct emu_warp *w, const struct emu_insn *in, int la
 void emu_run_vprintf(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     const struct emu_launch *l = w->cta->launch;
-    emu_need_defined(w, in, &in->opnds[1], 2, on, "an address");
+    emu_need_defined(w, in, &in->opnds[2], 64, on, "the address of the arguments");
     for (; on; on &= on - 1) {
         int lane = emu_first_lane(on);
         struct printing p = {.w = w, .in = in, .lane = lane, .args = emu_lane(w, &in->opnds[2], lane)};
@@ -109,6 +110,7 @@ void emu_run_assertfail(struct emu_warp *w, const struct emu_insn *in, uint32_t 
     const struct emu_launch *l = w->cta->launch;
     const int *pid = w->cta->pid;
     int first = emu_first_lane(on);
+    emu_need_defined(w, in, &in->opnds[2], 32, on, "the line");
     const char *text = text_at(w, in, first, 0);
     for (; on && l->write; on &= on - 1) {
         int lane = emu_first_lane(on);
