@@ -239,11 +239,11 @@ grep -q 'in this launch it may reach 0 to 1000, and the tensor has 1000' found |
 "$NESO" check --accesses --json sound.py | python3 -c 'import json, sys; sys.exit(not all(x["bounds"] == "proven" for x in json.load(sys.stdin)))' || say "JSON"
 
 # In test programs that run on the interpreter, most accesses must be proven, and no error may occur at a proven access. EVERY=1 takes every
-# program; otherwise every third is taken.
+# program; otherwise every fourth is taken.
 [ "$NESO_BUILD" = build ] || exit $status
 cd "$NESO_ROOT" || exit 1
 work=$(mktemp -d)
-every=3 least=200; [ -n "${EVERY:-}" ] && every=1 least=500
+every=4 least=150; [ -n "${EVERY:-}" ] && every=1 least=500
 judge() { "$NESO" check --accesses "$1" >"$2/${1##*/}" 2>&1; }
 export -f judge
 for f in tests/programs/*.py; do head -n 1 "$f" | grep -q '^# runs:.*interpreter' && echo "$f"; done |

@@ -5,7 +5,7 @@
 set -u
 cd "$NESO_ROOT" || exit 1
 count=300
-[ "$NESO_BUILD" = build ] || count=25
+[ "$NESO_BUILD" = build ] || count=15
 command -v ptxas >/dev/null && ptxas=ptxas || ptxas=
 digits=$(sed -n 's/.*compiler_build.*"\([0-9a-f]\{9\}\).*/\1/p' "$NESO_BUILD/build_id.c")
 timeout 600 "$NESO_BUILD/random_kernels" "${N:-$count}" "${SEED:-$((0x${digits:-0} * 1000))}" $ptxas out="$(mktemp -d)"
