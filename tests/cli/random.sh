@@ -4,7 +4,7 @@
 # prints the seed; build/random_kernels N SEED repeats a run. With sanitizers, which are slow, it runs fewer kernels.
 set -u
 cd "$NESO_ROOT" || exit 1
-count=300
+count=200
 [ "$NESO_BUILD" = build ] || count=15
 command -v ptxas >/dev/null && ptxas=ptxas || ptxas=
 digits=$(sed -n 's/.*compiler_build.*"\([0-9a-f]\{9\}\).*/\1/p' "$NESO_BUILD/build_id.c")
